@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.hpp"
+
+#include "base/c_handle.hpp"
+#include "base/try.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <dirent.h>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpucontainer::base {
+
+Result<std::string> read_all(int fd, std::size_t limit)
+{
+    struct stat status = {};
+    if (::fstat(fd, &status) != 0)
+        return Error::from_errno(errno, "read");
+    if (!S_ISREG(status.st_mode))
+        return Error::from_errno(S_ISDIR(status.st_mode) ? EISDIR : EINVAL, "read");
+    if (status.st_size > 0 && static_cast<std::size_t>(status.st_size) > limit)
+        return Error::from_errno(EFBIG, "read");
+
+    std::string content;
+    content.resize(status.st_size > 0 ? static_cast<std::size_t>(status.st_size) : 4096);
+    std::size_t filled = 0;
+    while (true) {
+        if (filled == content.size()) {
+            if (content.size() > limit)
+                return Error::from_errno(EFBIG, "read");
+            content.resize(content.size() * 2 + 1);
+        }
+        const ssize_t got = ::pread(fd, content.data() + filled, content.size() - filled,
+                                    static_cast<off_t>(filled));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return Error::from_errno(errno, "read");
+        if (got == 0)
+            break;
+        filled += static_cast<std::size_t>(got);
+    }
+    content.resize(filled);
+    return content;
+}
+
+Result<std::string> read_file(int dir_fd, const std::string& path, std::size_t limit)
+{
+    const UniqueFd file(
+        ::openat(dir_fd, path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!file)
+        return Error::from_errno(errno, path).with_object(path);
+    GPUCTR_TRY(std::string content, read_all(file.get(), limit), "{}", path);
+    return content;
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t limit)
+{
+    return read_file(AT_FDCWD, path, limit);
+}
+
+Result<std::vector<std::string>> list_directory(int dir_fd, const std::string& path,
+                                                std::size_t limit)
+{
+    UniqueFd fd(::openat(dir_fd, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd)
+        return Error::from_errno(errno, path).with_object(path);
+    const CHandle<DIR, ::closedir> directory(::fdopendir(fd.get()));
+    if (!directory)
+        return Error::from_errno(errno, path).with_object(path);
+    (void)fd.release(); // the stream owns it
+
+    std::vector<std::string> names;
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory.get())) {
+        const std::string_view name = entry->d_name;
+        if (name == "." || name == "..")
+            continue;
+        if (names.size() == limit)
+            return Error::from_errno(EFBIG, path).with_object(path);
+        names.emplace_back(name);
+        errno = 0;
+    }
+    if (errno != 0)
+        return Error::from_errno(errno, path).with_object(path);
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+} // namespace gpucontainer::base

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace gpucontainer::base {
+
+/// Whole content of the regular file behind `fd`, read with pread so that a
+/// file cut short meanwhile is an error and not a signal. Fails with EFBIG
+/// above `limit` bytes.
+Result<std::string> read_all(int fd, std::size_t limit);
+
+/// Opens and reads `path`, relative to `dir_fd`; never blocks on a FIFO and
+/// reads from procfs and sysfs too, whose files report no size.
+Result<std::string> read_file(int dir_fd, const std::string& path, std::size_t limit = 1U << 20U);
+Result<std::string> read_file(const std::string& path, std::size_t limit = 1U << 20U);
+
+/// Names in a directory without "." and "..", sorted; at most `limit` of them,
+/// else an error.
+Result<std::vector<std::string>> list_directory(int dir_fd, const std::string& path,
+                                                std::size_t limit = 100'000);
+
+} // namespace gpucontainer::base

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace gpucontainer {
+
+/// What went wrong, in terms a caller can branch on. Values never change: they
+/// are the exit codes of the command, and the C API uses them negated.
+enum class Errc : std::int32_t {
+    internal = 1,    ///< A bug in this library.
+    usage = 2,       ///< The caller broke a documented precondition.
+    no_device = 3,   ///< No such GPU, or its kernel driver is not loaded.
+    driver = 4,      ///< The driver's user space is missing or does not fit.
+    rootfs = 5,      ///< The root file system cannot be used.
+    permission = 6,  ///< A capability, namespace or file permission is missing.
+    requirement = 7, ///< A stated requirement is not met.
+    apply = 8,       ///< The commit failed and was rolled back.
+};
+
+/// A failure and the trail of what was being done when it happened.
+class Error {
+public:
+    Error(Errc code, std::string cause);
+
+    /// Describes a failed system call. EPERM, EACCES and EROFS become
+    /// Errc::permission, all else `otherwise`.
+    static Error from_errno(int os_error, std::string what, Errc otherwise = Errc::internal);
+
+    Error(Error&&) noexcept;
+    Error& operator=(Error&&) noexcept;
+    ~Error();
+
+    Errc code() const noexcept;
+
+    /// The errno value behind this error, or 0.
+    int os_error() const noexcept;
+
+    /// The whole trail, outermost step first: "a: b: No such file".
+    std::string message() const;
+
+    /// The outermost step, empty when there is none.
+    const std::string& step() const noexcept;
+    /// What the failing operation worked on: a path, a GPU; may be empty.
+    const std::string& object() const noexcept;
+    /// The innermost description, without the steps around it.
+    const std::string& cause() const noexcept;
+    /// What the user can do about it; may be empty.
+    const std::string& hint() const noexcept;
+
+    /// Adds the step that failed because of this error.
+    Error&& context(std::string step) &&;
+    Error&& with_object(std::string object) &&;
+    Error&& with_hint(std::string hint) &&;
+    /// Reclassifies, where the caller knows better what a failed call means.
+    Error&& with_code(Errc code) &&;
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// A value, or the Error that prevented it. Member names follow
+/// std::expected, which replaces this class once the baseline is C++23.
+template <typename T>
+class [[nodiscard]] Result {
+public:
+    // NOLINTBEGIN(google-explicit-constructor): `return value;` and `return error;` convert.
+    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
+    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+    // NOLINTEND(google-explicit-constructor)
+
+    bool has_value() const noexcept { return state_.index() == 0; }
+    explicit operator bool() const noexcept { return has_value(); }
+
+    T& operator*() & noexcept { return *get<0>(state_); }
+    const T& operator*() const& noexcept { return *get<0>(state_); }
+    T&& operator*() && noexcept { return std::move(*get<0>(state_)); }
+    T* operator->() noexcept { return get<0>(state_); }
+    const T* operator->() const noexcept { return get<0>(state_); }
+
+    const Error& error() const& noexcept { return *get<1>(state_); }
+    Error&& error() && noexcept { return std::move(*get<1>(state_)); }
+
+private:
+    template <std::size_t Index>
+    static auto* get(auto& state) noexcept
+    {
+        assert(state.index() == Index); // test with has_value() first
+        return std::get_if<Index>(&state);
+    }
+
+    std::variant<T, Error> state_;
+};
+
+/// Success carries nothing; `return {};` reports it.
+template <>
+class [[nodiscard]] Result<void> : public Result<std::monostate> {
+public:
+    using Result<std::monostate>::Result;
+    Result() : Result<std::monostate>(std::monostate{}) {}
+};
+
+} // namespace gpucontainer

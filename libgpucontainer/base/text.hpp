@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::base {
+
+/// Without white space at either end.
+std::string_view trim(std::string_view text);
+
+/// The parts between separators, empty ones included.
+std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// A whole unsigned number and nothing else; base 10 or 16.
+std::optional<std::uint64_t> to_number(std::string_view text, int base = 10);
+
+/// ASCII lower case, independent of the locale.
+std::string to_lower(std::string_view text);
+
+/// `path` without its last component; "/" and "" for the first one.
+std::string_view directory_of(std::string_view path);
+std::string_view name_of(std::string_view path);
+
+/// True when `path` is `directory` or lies below it, compared by component:
+/// "/scratch2" is not below "/scratch".
+bool is_below(std::string_view path, std::string_view directory);
+
+} // namespace gpucontainer::base

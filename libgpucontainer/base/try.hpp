@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+
+#include <fmt/format.h>
+
+#define GPUCTR_CONCAT_(a, b) a##b
+#define GPUCTR_CONCAT(a, b) GPUCTR_CONCAT_(a, b)
+
+/// Evaluates a Result; leaves the function with its error, or continues.
+/// Trailing arguments are an fmt string naming the step; they are formatted
+/// only on failure.
+///
+///     GPUCTR_CHECK(tree.attach(target.get()), "bind {}", source);
+#define GPUCTR_CHECK(expression, ...)                                                              \
+    do {                                                                                           \
+        if (auto result_ = (expression); !result_)                                                 \
+            return std::move(result_).error() __VA_OPT__(.context(fmt::format(__VA_ARGS__)));      \
+    } while (false)
+
+/// Same, and keeps the value.
+///
+///     GPUCTR_TRY(auto target, root.create_file(entry.target()));
+#define GPUCTR_TRY(declaration, expression, ...)                                                   \
+    GPUCTR_TRY_(GPUCTR_CONCAT(result_, __COUNTER__), declaration,                                  \
+                expression __VA_OPT__(, ) __VA_ARGS__)
+#define GPUCTR_TRY_(result, declaration, expression, ...)                                          \
+    auto result = (expression);                                                                    \
+    if (!result)                                                                                   \
+        return std::move(result).error() __VA_OPT__(.context(fmt::format(__VA_ARGS__)));           \
+    declaration = *std::move(result)

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "base/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace gpucontainer::base {
+namespace {
+
+TEST(Text, TrimsBothEnds)
+{
+    EXPECT_EQ(trim("\t 580.159.04 \n"), "580.159.04");
+    EXPECT_EQ(trim(" \n"), "");
+}
+
+TEST(Text, SplitKeepsEmptyParts)
+{
+    EXPECT_EQ(split("a,,b", ','), (std::vector<std::string_view>{"a", "", "b"}));
+    EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
+}
+
+TEST(Text, NumbersAreWholeOrNothing)
+{
+    EXPECT_EQ(to_number("17"), 17U);
+    EXPECT_EQ(to_number("0d", 16), 13U);
+    EXPECT_EQ(to_number("17x"), std::nullopt);
+    EXPECT_EQ(to_number("-1"), std::nullopt);
+    EXPECT_EQ(to_number(""), std::nullopt);
+    EXPECT_EQ(to_number("99999999999999999999"), std::nullopt);
+}
+
+TEST(Text, PathsAreComparedByComponent)
+{
+    EXPECT_TRUE(is_below("/scratch/a", "/scratch"));
+    EXPECT_TRUE(is_below("/scratch", "/scratch/"));
+    EXPECT_FALSE(is_below("/scratch2", "/scratch"));
+    EXPECT_TRUE(is_below("/anything", "/"));
+}
+
+TEST(Text, SplitsPathsIntoDirectoryAndName)
+{
+    EXPECT_EQ(directory_of("/usr/lib/x"), "/usr/lib");
+    EXPECT_EQ(directory_of("/usr"), "/");
+    EXPECT_EQ(directory_of("usr"), "");
+    EXPECT_EQ(name_of("/usr/lib/x"), "x");
+    EXPECT_EQ(name_of("x"), "x");
+}
+
+} // namespace
+} // namespace gpucontainer::base
