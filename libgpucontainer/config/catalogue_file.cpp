@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+#include "config/catalogue_file.hpp"
+
+#include "base/try.hpp"
+#include "config/yaml_document.hpp"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <utility>
+
+namespace gpucontainer::config {
+namespace {
+
+constexpr std::size_t max_rules = 4096;
+constexpr std::size_t max_name = 128;
+constexpr std::size_t max_reason = 200;
+
+using Names = std::span<const std::string_view>;
+
+Error mistake(std::size_t line, std::string_view what)
+{
+    return {Errc::usage, fmt::format("line {}: {}", line, what)};
+}
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+/// Text of a file as it may stand in a message: short, and without control
+/// characters, which a terminal would obey.
+std::string quote(std::string_view text)
+{
+    constexpr std::size_t longest = 60;
+
+    std::string shown(text.substr(0, longest));
+    std::ranges::replace_if(shown, is_control, '?');
+    return fmt::format("\"{}{}\"", shown, text.size() > longest ? "..." : "");
+}
+
+struct Field {
+    std::size_t line; // of the key: yaml-cpp places an absent value behind it
+    const YamlValue* value;
+};
+
+/// A map whose keys are known, each at most once.
+class Fields {
+public:
+    static Result<Fields> read(const YamlValue& map, std::string_view what, Names allowed);
+
+    /// Null when the key is absent.
+    const Field* find(std::string_view key) const
+    {
+        const auto found = fields_.find(key);
+        return found == fields_.end() ? nullptr : &found->second;
+    }
+
+    Result<Field> need(std::string_view key) const
+    {
+        if (const Field* field = find(key))
+            return *field;
+        return mistake(line_, fmt::format("{} is missing", key));
+    }
+
+    /// A text that is not empty.
+    Result<std::string> text(std::string_view key) const
+    {
+        GPUCTR_TRY(const Field field, need(key));
+        if (field.value->kind != YamlValue::Kind::scalar)
+            return mistake(field.line, fmt::format("{} is not a single value", key));
+        if (field.value->text.empty())
+            return mistake(field.line, fmt::format("{} is empty", key));
+        return field.value->text;
+    }
+
+    /// A text out of a set.
+    Result<std::string> choice(std::string_view key, Names allowed) const
+    {
+        GPUCTR_TRY(std::string value, text(key));
+        if (std::ranges::find(allowed, value) == allowed.end())
+            return mistake(find(key)->line, fmt::format("unknown {} {} (allowed: {})", key,
+                                                        quote(value), fmt::join(allowed, ", ")));
+        return value;
+    }
+
+    /// False when the key is absent.
+    Result<bool> flag(std::string_view key) const
+    {
+        constexpr std::array<std::string_view, 2> allowed = {"true", "false"};
+
+        if (find(key) == nullptr)
+            return false;
+        GPUCTR_TRY(const std::string value, choice(key, allowed));
+        return value == "true";
+    }
+
+private:
+    std::size_t line_ = 0;
+    std::map<std::string_view, Field> fields_;
+};
+
+Result<Fields> Fields::read(const YamlValue& map, std::string_view what, Names allowed)
+{
+    if (map.kind != YamlValue::Kind::map)
+        return mistake(map.line, fmt::format("{} is not a map (allowed keys: {})", what,
+                                             fmt::join(allowed, ", ")));
+    Fields fields;
+    fields.line_ = map.line;
+    for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
+        const YamlValue& key = map.items[i];
+        if (key.kind != YamlValue::Kind::scalar
+            || std::ranges::find(allowed, key.text) == allowed.end())
+            return mistake(key.line, fmt::format("unknown key {} (allowed: {})", quote(key.text),
+                                                 fmt::join(allowed, ", ")));
+        if (!fields.fields_.emplace(key.text, Field{key.line, &map.items[i + 1]}).second)
+            return mistake(key.line, fmt::format("key {} is repeated", key.text));
+    }
+    return fields;
+}
+
+bool is_name_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+           || std::string_view("._+-").find(c) != std::string_view::npos;
+}
+
+/// The name with "{version}", where a library has it, made an ordinary version.
+std::string with_sample_version(const FileRule& rule)
+{
+    constexpr std::string_view placeholder = "{version}";
+
+    std::string name = rule.name;
+    if (rule.kind == FileRule::Kind::library)
+        if (const auto at = name.find(placeholder); at != std::string::npos)
+            name.replace(at, placeholder.size(), "0");
+    return name;
+}
+
+/// What names the file whatever its version: "libcuda" for "libcuda.so.1". All
+/// of a tool's name; empty for a name that is no library's.
+std::string_view stem_of(FileRule::Kind kind, std::string_view name)
+{
+    if (kind == FileRule::Kind::tool)
+        return name;
+    const std::size_t end = name.ends_with(".so") ? name.size() - 3 : name.find(".so.");
+    return end == std::string_view::npos ? std::string_view() : name.substr(0, end);
+}
+
+Result<void> check_name(const FileRule& rule)
+{
+    if (rule.name.size() > max_name)
+        return mistake(rule.line, fmt::format("name {} is longer than {} characters",
+                                              quote(rule.name), max_name));
+    const bool is_library = rule.kind == FileRule::Kind::library;
+    const std::string name = with_sample_version(rule);
+    if (!std::ranges::all_of(name, is_name_character) || name.starts_with('.'))
+        return mistake(
+            rule.line,
+            fmt::format("name {} is not a file name (allowed: letters, digits, . _ + -{})",
+                        quote(rule.name), is_library ? " and one {version}" : ""));
+    if (is_library && stem_of(rule.kind, name).empty())
+        return mistake(rule.line, fmt::format("{} is not the name of a library "
+                                              "(allowed: NAME.so, NAME.so.VERSION)",
+                                              rule.name));
+    return {};
+}
+
+Result<void> check_reason(const FileRule& rule)
+{
+    if (rule.reason.size() > max_reason || std::ranges::any_of(rule.reason, is_control))
+        return mistake(rule.line, fmt::format("reason of {} is not one line of at most {} bytes",
+                                              rule.name, max_reason));
+    return {};
+}
+
+/// Which of `library` and `tool` the rule has: exactly one.
+Result<FileRule::Kind> read_kind(const Fields& fields, std::size_t line)
+{
+    if ((fields.find("library") != nullptr) == (fields.find("tool") != nullptr))
+        return mistake(line, "a rule names one file (needed: either library or tool)");
+    return fields.find("tool") != nullptr ? FileRule::Kind::tool : FileRule::Kind::library;
+}
+
+Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
+{
+    constexpr std::array<std::string_view, 7> keys = {
+        "library", "tool", "capability", "also", "entry", "unversioned", "reason"};
+
+    FileRule rule;
+    rule.line = value.line;
+    rule.vendor = vendor;
+    GPUCTR_TRY(const Fields fields, Fields::read(value, "a rule", keys));
+    GPUCTR_TRY(rule.kind, read_kind(fields, rule.line));
+    const bool is_tool = rule.kind == FileRule::Kind::tool;
+    GPUCTR_TRY(rule.name, fields.text(is_tool ? "tool" : "library"));
+    GPUCTR_CHECK(check_name(rule));
+    GPUCTR_TRY(rule.capability, fields.choice("capability", capability_names));
+    if (fields.find("also") != nullptr) {
+        GPUCTR_TRY(rule.also, fields.choice("also", capability_names));
+    }
+    GPUCTR_TRY(rule.entry, fields.flag("entry"));
+    GPUCTR_TRY(rule.unversioned, fields.flag("unversioned"));
+    for (const std::string_view key : {"entry", "unversioned"})
+        if (const Field* field = fields.find(key); is_tool && field != nullptr)
+            return mistake(field->line,
+                           fmt::format("{} is for libraries, and {} is a tool", key, rule.name));
+    GPUCTR_TRY(rule.reason, fields.text("reason"));
+    GPUCTR_CHECK(check_reason(rule));
+    return rule;
+}
+
+} // namespace
+
+Result<std::vector<FileRule>> parse_catalogue(std::string_view yaml)
+{
+    constexpr std::array<std::string_view, 2> keys = {"vendor", "files"};
+
+    GPUCTR_TRY(const YamlValue document, parse_yaml(yaml));
+    GPUCTR_TRY(const Fields fields, Fields::read(document, "a catalogue", keys));
+    GPUCTR_TRY(const std::string vendor, fields.choice("vendor", vendor_names));
+    GPUCTR_TRY(const Field files, fields.need("files"));
+    if (files.value->kind != YamlValue::Kind::list)
+        return mistake(files.line, "files is not a list");
+    if (files.value->items.size() > max_rules)
+        return mistake(files.line, fmt::format("more than {} rules", max_rules));
+
+    std::vector<FileRule> rules;
+    std::map<std::pair<FileRule::Kind, std::string>, std::size_t> lines;
+    for (const YamlValue& item : files.value->items) {
+        GPUCTR_TRY(FileRule rule, read_rule(item, vendor));
+        const auto [first, is_new] =
+            lines.emplace(std::pair(rule.kind, stem_of(rule.kind, rule.name)), rule.line);
+        if (!is_new)
+            return mistake(rule.line, fmt::format("{} has a rule already, in line {}", rule.name,
+                                                  first->second));
+        rules.push_back(std::move(rule));
+    }
+    return rules;
+}
+
+} // namespace gpucontainer::config

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/catalogue.hpp"
+
+#include "config/catalogue_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace gpucontainer::vendor {
+namespace {
+
+// The words of a catalogue file are the enumerators, in the same order.
+using config::capability_names;
+static_assert(capability_names.size() == static_cast<std::size_t>(Capability::ngx) + 1);
+constexpr std::array<std::string_view, 2> kind_names = {"library", "tool"};
+
+template <typename Enum, std::size_t Size>
+std::optional<Enum> parse(const std::array<std::string_view, Size>& names, std::string_view text)
+{
+    const auto found = std::ranges::find(names, text);
+    if (found == names.end())
+        return std::nullopt;
+    return static_cast<Enum>(found - names.begin());
+}
+
+bool is_library_suffix(std::string_view text) { return text == ".so" || text.starts_with(".so."); }
+
+/// "libcuda" for "libcuda.so.1"; empty for a name that is no library's.
+std::string_view stem_of(std::string_view file_name)
+{
+    const std::size_t end =
+        file_name.ends_with(".so") ? file_name.size() - 3 : file_name.find(".so.");
+    return end == std::string_view::npos ? std::string_view() : file_name.substr(0, end);
+}
+
+} // namespace
+
+std::string_view name(Capability capability)
+{
+    return capability_names.at(static_cast<std::size_t>(capability));
+}
+
+std::string_view name(FileKind kind) { return kind_names.at(static_cast<std::size_t>(kind)); }
+
+std::optional<Capability> parse_capability(std::string_view text)
+{
+    return parse<Capability>(capability_names, text);
+}
+
+std::optional<FileKind> parse_file_kind(std::string_view text)
+{
+    return parse<FileKind>(kind_names, text);
+}
+
+const CatalogueRule* find_rule(Catalogue catalogue, FileKind kind, std::string_view file_name)
+{
+    const std::string_view wanted = kind == FileKind::tool ? file_name : stem_of(file_name);
+    if (wanted.empty())
+        return nullptr;
+    const auto found = std::ranges::find_if(catalogue, [&](const CatalogueRule& rule) {
+        if (rule.kind != kind || !rule.name.starts_with(wanted))
+            return false;
+        const std::string_view rest = rule.name.substr(wanted.size());
+        return kind == FileKind::tool ? rest.empty() : is_library_suffix(rest);
+    });
+    return found == catalogue.end() ? nullptr : &*found;
+}
+
+bool serves(const CatalogueRule& rule, Capability capability)
+{
+    return capability != Capability::none
+           && (rule.capability == capability || rule.also == capability);
+}
+
+std::string soname_of(const CatalogueRule& rule, std::string_view driver_version)
+{
+    constexpr std::string_view placeholder = "{version}";
+
+    std::string soname(rule.name);
+    if (const std::size_t at = soname.find(placeholder); at != std::string::npos)
+        soname.replace(at, placeholder.size(), driver_version);
+    return soname;
+}
+
+} // namespace gpucontainer::vendor

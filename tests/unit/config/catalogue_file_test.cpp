@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "config/catalogue_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+namespace gpucontainer::config {
+namespace {
+
+std::string problem_with(std::string_view yaml)
+{
+    const auto rules = parse_catalogue(yaml);
+    return rules ? "" : rules.error().message();
+}
+
+/// A catalogue with these lines as its only rule, from line 3 on.
+std::string problem_with_rule(std::string_view rule)
+{
+    return problem_with(fmt::format("vendor: nvidia\nfiles:\n{}", rule));
+}
+
+std::string problem_with_name(std::string_view key, std::string_view name)
+{
+    return problem_with_rule(
+        fmt::format("- {}: {}\n  capability: compute\n  reason: a test\n", key, name));
+}
+
+TEST(CatalogueFile, ReadsRules)
+{
+    const auto rules =
+        parse_catalogue("vendor: nvidia\n"
+                        "files:\n"
+                        "  - library: libcuda.so.1\n"
+                        "    capability: compute\n"
+                        "    also: graphics\n"
+                        "    entry: true\n"
+                        "    unversioned: true\n"
+                        "    reason: CUDA driver API\n"
+                        "  - {tool: nvidia-smi, capability: none, reason: a test}\n");
+
+    ASSERT_TRUE(rules) << rules.error().message();
+    ASSERT_EQ(rules->size(), 2U);
+    const FileRule& library = rules->at(0);
+    EXPECT_EQ(library.line, 3U);
+    EXPECT_EQ(library.vendor, "nvidia");
+    EXPECT_EQ(library.kind, FileRule::Kind::library);
+    EXPECT_EQ(library.name, "libcuda.so.1");
+    EXPECT_EQ(library.capability, "compute");
+    EXPECT_EQ(library.also, "graphics");
+    EXPECT_TRUE(library.entry);
+    EXPECT_TRUE(library.unversioned);
+    EXPECT_EQ(library.reason, "CUDA driver API");
+    const FileRule& tool = rules->at(1);
+    EXPECT_EQ(tool.line, 9U);
+    EXPECT_EQ(tool.kind, FileRule::Kind::tool);
+    EXPECT_EQ(tool.name, "nvidia-smi");
+    EXPECT_EQ(tool.capability, "none");
+    EXPECT_EQ(tool.also, "none");
+    EXPECT_FALSE(tool.entry);
+    EXPECT_FALSE(tool.unversioned);
+}
+
+TEST(CatalogueFile, MayHaveNoRules)
+{
+    const auto rules = parse_catalogue("vendor: amd\nfiles: []\n");
+
+    ASSERT_TRUE(rules);
+    EXPECT_TRUE(rules->empty());
+}
+
+TEST(CatalogueFile, NamesTheMistakeInTheFrame)
+{
+    EXPECT_EQ(problem_with("- a\n"),
+              "line 1: a catalogue is not a map (allowed keys: vendor, files)");
+    EXPECT_EQ(problem_with("vendor: nvidia\nrules: []\n"),
+              "line 2: unknown key \"rules\" (allowed: vendor, files)");
+    EXPECT_EQ(problem_with("files: []\n"), "line 1: vendor is missing");
+    EXPECT_EQ(problem_with("vendor: acme\nfiles: []\n"),
+              "line 1: unknown vendor \"acme\" (allowed: nvidia, amd, intel, habana)");
+    EXPECT_EQ(problem_with("vendor: nvidia\n"), "line 1: files is missing");
+    EXPECT_EQ(problem_with("vendor: nvidia\nfiles: all\n"), "line 2: files is not a list");
+    EXPECT_EQ(problem_with("vendor: nvidia\nvendor: amd\n"), "line 2: key vendor is repeated");
+    EXPECT_EQ(problem_with("vendor: nvidia\nfiles: {\n"), "line 3: end of map flow not found");
+}
+
+TEST(CatalogueFile, NamesTheMistakeInARule)
+{
+    EXPECT_EQ(problem_with_rule("- libcuda.so.1\n"),
+              "line 3: a rule is not a map (allowed keys: library, tool, capability, also, entry, "
+              "unversioned, reason)");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  colour: red\n"),
+              "line 4: unknown key \"colour\" (allowed: library, tool, capability, also, entry, "
+              "unversioned, reason)");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  [b]: red\n"),
+              "line 4: unknown key \"\" (allowed: library, tool, capability, also, entry, "
+              "unversioned, reason)");
+    EXPECT_EQ(problem_with_rule("- capability: compute\n"),
+              "line 3: a rule names one file (needed: either library or tool)");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  library: liba.so\n"),
+              "line 3: a rule names one file (needed: either library or tool)");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  tool: b\n"), "line 4: key tool is repeated");
+    EXPECT_EQ(problem_with_rule("- tool: a\n"), "line 3: capability is missing");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  capability: magic\n"),
+              "line 4: unknown capability \"magic\" (allowed: none, compute, utility, graphics, "
+              "video, display, ngx)");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  capability: [compute]\n"),
+              "line 4: capability is not a single value");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  capability: ngx\n  also: all\n"),
+              "line 5: unknown also \"all\" (allowed: none, compute, utility, graphics, video, "
+              "display, ngx)");
+    EXPECT_EQ(problem_with_rule("- library: liba.so\n  capability: ngx\n  entry: yes\n"),
+              "line 5: unknown entry \"yes\" (allowed: true, false)");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  capability: ngx\n  entry: false\n"),
+              "line 5: entry is for libraries, and a is a tool");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  capability: ngx\n"), "line 3: reason is missing");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  capability: ngx\n  reason:\n"),
+              "line 5: reason is empty");
+    EXPECT_EQ(problem_with_rule("- tool: a\n  capability: ngx\n  reason: \"b\\nc\"\n"),
+              "line 3: reason of a is not one line of at most 200 bytes");
+}
+
+TEST(CatalogueFile, NamesTheMistakeInAName)
+{
+    EXPECT_EQ(problem_with_name("tool", ""), "line 3: tool is empty");
+    EXPECT_EQ(problem_with_name("tool", "../bin/sh"),
+              "line 3: name \"../bin/sh\" is not a file name (allowed: letters, digits, . _ + -)");
+    EXPECT_EQ(problem_with_name("tool", ".."),
+              "line 3: name \"..\" is not a file name (allowed: letters, digits, . _ + -)");
+    EXPECT_EQ(problem_with_name("tool", "\"a\\e[31m\""),
+              "line 3: name \"a?[31m\" is not a file name (allowed: letters, digits, . _ + -)");
+    EXPECT_EQ(problem_with_name("tool", "\"smi-{version}\""),
+              "line 3: name \"smi-{version}\" is not a file name (allowed: letters, digits, . _ + "
+              "-)");
+    EXPECT_EQ(problem_with_name("library", "lib/cuda.so.1"),
+              "line 3: name \"lib/cuda.so.1\" is not a file name (allowed: letters, digits, . _ + "
+              "- and one {version})");
+    EXPECT_EQ(problem_with_name("library", "liba.so.{version}.{version}"),
+              "line 3: name \"liba.so.{version}.{version}\" is not a file name (allowed: letters, "
+              "digits, . _ + - and one {version})");
+    EXPECT_EQ(problem_with_name("library", "libcuda"),
+              "line 3: libcuda is not the name of a library (allowed: NAME.so, NAME.so.VERSION)");
+    EXPECT_EQ(problem_with_name("tool", std::string(200, 'a')),
+              "line 3: name \"" + std::string(60, 'a') + "...\" is longer than 128 characters");
+}
+
+TEST(CatalogueFile, HasOneRuleForAFile)
+{
+    constexpr auto two = "vendor: nvidia\n"
+                         "files:\n"
+                         "- {{{}: {}, capability: compute, reason: a test}}\n"
+                         "- {{{}: {}, capability: compute, reason: a test}}\n";
+
+    EXPECT_EQ(problem_with(fmt::format(two, "tool", "a", "tool", "a")),
+              "line 4: a has a rule already, in line 3");
+    EXPECT_EQ(problem_with(fmt::format(two, "library", "liba.so.1", "library", "liba.so.2")),
+              "line 4: liba.so.2 has a rule already, in line 3");
+    EXPECT_EQ(problem_with(fmt::format(two, "library", "liba.so", "tool", "liba.so")), "");
+    EXPECT_EQ(problem_with(fmt::format(two, "library", "liba.so.1", "library", "liba70.so.1")), "");
+}
+
+TEST(CatalogueFile, BoundsTheNumberOfRules)
+{
+    std::string yaml = "vendor: nvidia\nfiles:\n";
+    for (int i = 0; i < 4097; ++i)
+        yaml += fmt::format("- {{tool: t{}}}\n", i);
+
+    EXPECT_EQ(problem_with(yaml), "line 2: more than 4096 rules");
+}
+
+} // namespace
+} // namespace gpucontainer::config
