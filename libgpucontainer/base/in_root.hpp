@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace gpucontainer::base {
+
+/// openat2 with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS: links are followed
+/// inside `root_fd` only. Retries while a rename races with the lookup. Returns
+/// -1 and errno; allocates nothing and is safe between clone and exec.
+int open_in_root(int root_fd, const char* path, std::uint64_t flags,
+                 std::uint32_t mode = 0) noexcept;
+
+/// Same, as a Result whose error names `path`.
+Result<UniqueFd> open_below(int root_fd, const std::string& path, std::uint64_t flags);
+
+/// Path that the kernel knows an open file by; the file need not be readable.
+Result<std::string> path_of(int fd);
+
+} // namespace gpucontainer::base

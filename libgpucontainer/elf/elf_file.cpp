@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+#include "elf/elf_file.hpp"
+
+#include "base/try.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpucontainer::elf {
+namespace {
+
+constexpr std::size_t max_segments = 256;
+constexpr std::size_t max_dynamic_entries = 4096;
+constexpr std::size_t max_interpreter_length = 4096;
+constexpr std::size_t string_window = 512;
+
+constexpr unsigned char own_byte_order =
+    std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+
+Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
+
+/// libelf keeps its last error per thread.
+Error failed(std::string_view what)
+{
+    const char* reason = elf_errmsg(-1);
+    return malformed(fmt::format("{}: {}", what, reason != nullptr ? reason : "unknown reason"));
+}
+
+/// libelf writes a global the first time; a local static makes that once.
+bool library_is_usable()
+{
+    static const bool usable = elf_version(EV_CURRENT) != EV_NONE;
+    return usable;
+}
+
+/// libelf allocates one record per section when it opens a file. The count of
+/// a file with extended numbering is a 64-bit number in the file, so such
+/// files (65280 sections and more) are refused before libelf sees them.
+Result<void> check_identity(int fd)
+{
+    Elf64_Ehdr header = {};
+    ssize_t got = 0;
+    do
+        got = ::pread(fd, &header, sizeof header, 0);
+    while (got < 0 && errno == EINTR);
+    if (got < 0)
+        return Error::from_errno(errno, "read", Errc::driver);
+    if (got < SELFMAG || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+        return malformed("not an ELF file");
+
+    Elf32_Ehdr narrow = {};
+    std::memcpy(&narrow, &header, sizeof narrow);
+    const bool is_wide = header.e_ident[EI_CLASS] == ELFCLASS64;
+    if (got < static_cast<ssize_t>(is_wide ? sizeof header : sizeof narrow))
+        return malformed("file ends within the ELF header");
+    const bool has_sections = is_wide ? header.e_shoff != 0 : narrow.e_shoff != 0;
+    const bool has_count = is_wide ? header.e_shnum != 0 : narrow.e_shnum != 0;
+    if (has_sections && !has_count)
+        return malformed("ELF file with extended section numbering");
+    return {};
+}
+
+void keep(const GElf_Dyn& entry, Dynamic& dynamic)
+{
+    switch (entry.d_tag) {
+    case DT_STRTAB:
+        dynamic.strings_address = entry.d_un.d_ptr;
+        break;
+    case DT_STRSZ:
+        dynamic.strings_size = entry.d_un.d_val;
+        break;
+    case DT_VERNEED:
+        dynamic.version_needs_address = entry.d_un.d_ptr;
+        break;
+    case DT_VERNEEDNUM:
+        dynamic.version_needs_count = entry.d_un.d_val;
+        break;
+    case DT_SONAME:
+        dynamic.soname = entry.d_un.d_val;
+        break;
+    case DT_RUNPATH:
+        dynamic.runpath = entry.d_un.d_val;
+        break;
+    case DT_RPATH:
+        dynamic.rpath = entry.d_un.d_val;
+        break;
+    case DT_NEEDED:
+        dynamic.needed.push_back(entry.d_un.d_val);
+        break;
+    default:
+        break;
+    }
+}
+
+std::string_view bytes_of(const Elf_Data& data)
+{
+    return {static_cast<const char*>(data.d_buf), data.d_size};
+}
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+} // namespace
+
+Result<ElfFile> ElfFile::open(int fd)
+{
+    struct stat status = {};
+    if (::fstat(fd, &status) != 0)
+        return Error::from_errno(errno, "read", Errc::driver);
+    if (!S_ISREG(status.st_mode))
+        return malformed("not a regular file");
+    GPUCTR_CHECK(check_identity(fd));
+    if (!library_is_usable())
+        return Error(Errc::internal, "libelf is older than its header");
+
+    Handle elf(elf_begin(fd, ELF_C_READ, nullptr));
+    if (!elf || elf_kind(elf.get()) != ELF_K_ELF)
+        return failed("read ELF header");
+    ElfFile file(std::move(elf), static_cast<std::uint64_t>(status.st_size));
+    GPUCTR_CHECK(file.read_header());
+    GPUCTR_CHECK(file.read_segments());
+    return file;
+}
+
+bool ElfFile::has_foreign_byte_order() const noexcept
+{
+    return header_.e_ident[EI_DATA] != own_byte_order;
+}
+
+Result<void> ElfFile::read_header()
+{
+    if (gelf_getehdr(elf_.get(), &header_) == nullptr)
+        return failed("read ELF header");
+    if (header_.e_phnum == 0)
+        return {};
+    if (header_.e_phnum > max_segments)
+        return malformed(fmt::format("{} program headers", header_.e_phnum));
+    if (header_.e_phentsize != gelf_fsize(elf_.get(), ELF_T_PHDR, 1, EV_CURRENT))
+        return malformed(fmt::format("program headers of {} bytes", header_.e_phentsize));
+    return {};
+}
+
+Result<void> ElfFile::read_segments()
+{
+    for (int i = 0; i < header_.e_phnum; ++i) {
+        GElf_Phdr segment = {};
+        if (gelf_getphdr(elf_.get(), i, &segment) == nullptr)
+            return failed("read program headers");
+        if (segment.p_type == PT_LOAD)
+            loaded_.push_back(segment);
+        if (segment.p_type == PT_INTERP)
+            interpreter_ = segment;
+        if (segment.p_type != PT_DYNAMIC)
+            continue;
+        if (dynamic_.p_type == PT_DYNAMIC)
+            return malformed("more than one dynamic section");
+        dynamic_ = segment;
+    }
+    return {};
+}
+
+Result<Dynamic> ElfFile::dynamic() const
+{
+    Dynamic dynamic;
+    if (dynamic_.p_type != PT_DYNAMIC)
+        return dynamic;
+    const std::size_t entry_size = gelf_fsize(elf_.get(), ELF_T_DYN, 1, EV_CURRENT);
+    const std::size_t count = dynamic_.p_filesz / entry_size;
+    if (count > max_dynamic_entries)
+        return malformed(fmt::format("dynamic section of {} entries", count));
+    if (count == 0)
+        return malformed("dynamic section is empty");
+
+    // The address and not p_offset: it is what the loader goes by.
+    GPUCTR_TRY(Elf_Data * data, data_at(dynamic_.p_vaddr, count * entry_size, ELF_T_DYN),
+               "read dynamic section");
+    for (int i = 0; i < static_cast<int>(data->d_size / entry_size); ++i) {
+        GElf_Dyn entry = {};
+        if (gelf_getdyn(data, i, &entry) == nullptr)
+            return failed("read dynamic section");
+        if (entry.d_tag == DT_NULL)
+            return dynamic;
+        keep(entry, dynamic);
+    }
+    return malformed("dynamic section has no end");
+}
+
+Result<std::string> ElfFile::interpreter() const
+{
+    if (interpreter_.p_type != PT_INTERP)
+        return std::string();
+    if (interpreter_.p_filesz > max_interpreter_length)
+        return malformed("interpreter name is too long");
+    GPUCTR_TRY(const Elf_Data* content,
+               data({interpreter_.p_offset, interpreter_.p_filesz}, ELF_T_BYTE),
+               "read interpreter name");
+    const std::string_view text = bytes_of(*content);
+    const std::string_view name = text.substr(0, text.find('\0'));
+    if (name.size() == text.size() || std::ranges::any_of(name, is_control))
+        return malformed("interpreter name is not a string");
+    return std::string(name);
+}
+
+Result<std::string> ElfFile::string_at(const Dynamic& dynamic, std::uint64_t offset,
+                                       std::size_t limit)
+{
+    if (offset >= dynamic.strings_size)
+        return malformed("string outside the string table");
+
+    std::string_view rest;
+    std::size_t length = std::string_view::npos;
+    if (offset >= window_.offset && offset - window_.offset < window_.text.size()) {
+        rest = window_.text.substr(offset - window_.offset);
+        length = rest.find('\0');
+    }
+    // One byte more than the limit, for the NUL.
+    const std::array<std::size_t, 2> sizes = {std::min(string_window, limit + 1), limit + 1};
+    for (std::size_t i = 0; i < sizes.size() && length == std::string_view::npos; ++i) {
+        GPUCTR_TRY(window_, strings_at(dynamic, offset, sizes[i]), "read string table");
+        rest = window_.text.substr(offset - window_.offset);
+        length = rest.find('\0');
+    }
+    if (length == std::string_view::npos || length > limit)
+        return malformed(fmt::format("string without an end within {} bytes", limit));
+    const std::string_view text = rest.substr(0, length);
+    if (std::ranges::any_of(text, is_control))
+        return malformed("control character in a string");
+    return std::string(text);
+}
+
+/// `size` bytes of the string table from `offset` on, and some before: what
+/// is asked for next may lie on either side.
+Result<ElfFile::Window> ElfFile::strings_at(const Dynamic& dynamic, std::uint64_t offset,
+                                            std::size_t size) const
+{
+    const std::uint64_t start = offset - std::min<std::uint64_t>(offset, string_window);
+    const std::uint64_t wanted = std::min(dynamic.strings_size - start, offset - start + size);
+    if (dynamic.strings_address > UINT64_MAX - start)
+        return malformed("string table wraps around");
+    GPUCTR_TRY(const Elf_Data* data, data_at(dynamic.strings_address + start, wanted));
+    if (data->d_size <= offset - start)
+        return malformed("file ends too early");
+    return Window{start, bytes_of(*data)};
+}
+
+Result<Elf_Data*> ElfFile::data_at(std::uint64_t address, std::size_t limit, Elf_Type type) const
+{
+    GPUCTR_TRY(const Range found, find(address));
+    return data({found.offset, std::min<std::uint64_t>(found.size, limit)}, type);
+}
+
+Result<ElfFile::Range> ElfFile::find(std::uint64_t address) const
+{
+    for (const GElf_Phdr& segment : loaded_) {
+        if (address < segment.p_vaddr || address - segment.p_vaddr >= segment.p_filesz)
+            continue;
+        const std::uint64_t skipped = address - segment.p_vaddr;
+        if (segment.p_offset > file_size_ || skipped >= file_size_ - segment.p_offset)
+            return malformed("file ends too early");
+        const std::uint64_t in_file = file_size_ - segment.p_offset - skipped;
+        return Range{segment.p_offset + skipped, std::min(segment.p_filesz - skipped, in_file)};
+    }
+    return malformed("address outside every loaded segment");
+}
+
+Result<Elf_Data*> ElfFile::data(Range range, Elf_Type type) const
+{
+    if (range.offset > file_size_ || range.size > file_size_ - range.offset)
+        return malformed("file ends too early");
+    Elf_Data* data =
+        elf_getdata_rawchunk(elf_.get(), static_cast<std::int64_t>(range.offset), range.size, type);
+    if (data == nullptr || data->d_buf == nullptr)
+        return failed("read");
+    return data;
+}
+
+} // namespace gpucontainer::elf

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/c_handle.hpp"
+#include "base/result.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <gelf.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::elf {
+
+/// The dynamic section as far as it is of use here. Addresses are still those
+/// of the running program; strings are offsets into the string table.
+struct Dynamic {
+    std::uint64_t strings_address = 0;
+    std::uint64_t strings_size = 0;
+    std::uint64_t version_needs_address = 0;
+    std::uint64_t version_needs_count = 0;
+    std::uint64_t soname = 0; ///< 0 means none: offset 0 is the empty string
+    std::uint64_t runpath = 0;
+    std::uint64_t rpath = 0;
+    std::vector<std::uint64_t> needed;
+};
+
+/// An ELF file as the loader sees it: segments and what they point to. Reads
+/// with pread, so that a file cut short is an error and never a signal, and
+/// only the few hundred bytes asked for.
+class ElfFile {
+public:
+    /// `fd` is borrowed for the lifetime of the object.
+    static Result<ElfFile> open(int fd);
+
+    const GElf_Ehdr& header() const noexcept { return header_; }
+    bool has_foreign_byte_order() const noexcept;
+
+    /// Empty when the file has no dynamic section, like a static program.
+    Result<Dynamic> dynamic() const;
+
+    /// Text of the program interpreter segment, empty when there is none.
+    Result<std::string> interpreter() const;
+
+    /// The string at `offset` of the dynamic string table, of at most `limit`
+    /// bytes and without control characters.
+    Result<std::string> string_at(const Dynamic& dynamic, std::uint64_t offset, std::size_t limit);
+
+    /// What the file holds for `address`, `limit` bytes or as many as there
+    /// are; in the byte order of this machine for types other than ELF_T_BYTE.
+    Result<Elf_Data*> data_at(std::uint64_t address, std::size_t limit,
+                              Elf_Type type = ELF_T_BYTE) const;
+
+private:
+    using Handle = base::CHandle<Elf, elf_end>;
+
+    struct Range {
+        std::uint64_t offset;
+        std::uint64_t size;
+    };
+
+    /// The part of the string table that was read last: the few strings that
+    /// are asked for tend to lie together.
+    struct Window {
+        std::uint64_t offset = 0;
+        std::string_view text;
+    };
+
+    ElfFile(Handle elf, std::uint64_t file_size) noexcept
+        : elf_(std::move(elf)), file_size_(file_size)
+    {
+    }
+
+    Result<void> read_header();
+    Result<void> read_segments();
+    Result<Window> strings_at(const Dynamic& dynamic, std::uint64_t offset, std::size_t size) const;
+    Result<Range> find(std::uint64_t address) const;
+    Result<Elf_Data*> data(Range range, Elf_Type type) const;
+
+    Handle elf_;
+    std::uint64_t file_size_;
+    GElf_Ehdr header_ = {};
+    std::vector<GElf_Phdr> loaded_;
+    Window window_;
+    GElf_Phdr dynamic_ = {};     ///< PT_NULL when there is none
+    GElf_Phdr interpreter_ = {}; ///< PT_NULL when there is none
+};
+
+} // namespace gpucontainer::elf

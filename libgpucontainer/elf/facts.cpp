@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "elf/facts.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "elf/elf_file.hpp"
+
+#include <climits>
+
+namespace gpucontainer::elf {
+namespace {
+
+constexpr std::size_t max_soname_length = NAME_MAX;
+constexpr std::size_t max_name_length = PATH_MAX - 1;
+constexpr std::size_t max_runpath_length = 32'768;
+constexpr std::size_t max_needed = 1024;
+constexpr std::size_t max_version_bytes = 65'536;
+constexpr std::size_t max_versions = 2048;
+
+#if defined(__x86_64__)
+constexpr std::uint16_t own_machine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr std::uint16_t own_machine = EM_AARCH64;
+#elif defined(__powerpc64__)
+constexpr std::uint16_t own_machine = EM_PPC64;
+#elif defined(__s390x__)
+constexpr std::uint16_t own_machine = EM_S390;
+#elif defined(__riscv)
+constexpr std::uint16_t own_machine = EM_RISCV;
+#elif defined(__loongarch__)
+constexpr std::uint16_t own_machine = EM_LOONGARCH;
+#elif defined(__i386__)
+constexpr std::uint16_t own_machine = EM_386;
+#elif defined(__arm__)
+constexpr std::uint16_t own_machine = EM_ARM;
+#else
+#error "the machine number of this architecture is missing"
+#endif
+
+constexpr Facts::Class own_class = sizeof(void*) == 8 ? Facts::Class::elf64 : Facts::Class::elf32;
+
+Facts identity_of(const GElf_Ehdr& header)
+{
+    Facts facts;
+    facts.elf_class =
+        header.e_ident[EI_CLASS] == ELFCLASS64 ? Facts::Class::elf64 : Facts::Class::elf32;
+    facts.byte_order =
+        header.e_ident[EI_DATA] == ELFDATA2LSB ? std::endian::little : std::endian::big;
+    facts.machine = header.e_machine;
+    facts.type = header.e_type;
+    return facts;
+}
+
+Result<std::string> read_soname(ElfFile& file, const Dynamic& dynamic)
+{
+    if (dynamic.soname == 0)
+        return std::string();
+    GPUCTR_TRY(std::string soname, file.string_at(dynamic, dynamic.soname, max_soname_length),
+               "soname");
+    if (soname.find('/') != std::string::npos || soname == "." || soname == "..")
+        return Error(Errc::driver, "soname is not a file name");
+    return soname;
+}
+
+Result<std::vector<std::string>> read_runpath(ElfFile& file, const Dynamic& dynamic)
+{
+    std::vector<std::string> directories;
+    const std::uint64_t offset = dynamic.runpath != 0 ? dynamic.runpath : dynamic.rpath;
+    if (offset == 0)
+        return directories;
+    GPUCTR_TRY(const std::string text, file.string_at(dynamic, offset, max_runpath_length),
+               "runpath");
+    for (const std::string_view directory : base::split(text, ':')) {
+        if (!directory.empty()) // the loader takes it for the working directory
+            directories.emplace_back(directory);
+    }
+    return directories;
+}
+
+/// The versions that hang on `need`, which was found at `offset` of `data`.
+Result<VersionNeed> read_version_need(ElfFile& file, const Dynamic& dynamic, Elf_Data* data,
+                                      int offset, const GElf_Verneed& need)
+{
+    VersionNeed result;
+    GPUCTR_TRY(result.file, file.string_at(dynamic, need.vn_file, max_name_length), "version need");
+    std::uint64_t at = static_cast<std::uint64_t>(offset) + need.vn_aux;
+    for (std::size_t i = 0; i < need.vn_cnt; ++i) {
+        GElf_Vernaux version = {};
+        if (at > data->d_size || gelf_getvernaux(data, static_cast<int>(at), &version) == nullptr)
+            return Error(Errc::driver, "version need outside its table");
+        GPUCTR_TRY(std::string name, file.string_at(dynamic, version.vna_name, max_name_length),
+                   "version need");
+        result.versions.push_back(std::move(name));
+        if (result.versions.size() > max_versions)
+            return Error(Errc::driver, "too many version needs");
+        if (version.vna_next == 0)
+            break;
+        at += version.vna_next;
+    }
+    return result;
+}
+
+} // namespace
+
+Result<Facts> read_facts(int fd)
+{
+    GPUCTR_TRY(ElfFile file, ElfFile::open(fd));
+    GPUCTR_TRY(const Dynamic dynamic, file.dynamic());
+    if (dynamic.needed.size() > max_needed)
+        return Error(Errc::driver, "too many needed libraries");
+
+    Facts facts = identity_of(file.header());
+    GPUCTR_TRY(facts.soname, read_soname(file, dynamic));
+    facts.needed.reserve(dynamic.needed.size());
+    for (const std::uint64_t offset : dynamic.needed) {
+        GPUCTR_TRY(std::string name, file.string_at(dynamic, offset, max_name_length),
+                   "needed library");
+        facts.needed.push_back(std::move(name));
+    }
+    GPUCTR_TRY(facts.runpath, read_runpath(file, dynamic));
+    GPUCTR_TRY(facts.interpreter, file.interpreter());
+    return facts;
+}
+
+Result<std::vector<VersionNeed>> read_version_needs(int fd)
+{
+    GPUCTR_TRY(ElfFile file, ElfFile::open(fd));
+    // libelf would swap the chain in place, following links nobody checked.
+    if (file.has_foreign_byte_order())
+        return Error(Errc::driver, "version needs in a foreign byte order");
+    GPUCTR_TRY(const Dynamic dynamic, file.dynamic());
+    std::vector<VersionNeed> needs;
+    if (dynamic.version_needs_count == 0)
+        return needs;
+    GPUCTR_TRY(Elf_Data * data,
+               file.data_at(dynamic.version_needs_address, max_version_bytes, ELF_T_VNEED),
+               "read version needs");
+
+    std::uint64_t at = 0;
+    std::size_t versions = 0;
+    for (std::uint64_t i = 0; i < dynamic.version_needs_count; ++i) {
+        GElf_Verneed need = {};
+        if (at > data->d_size || gelf_getverneed(data, static_cast<int>(at), &need) == nullptr)
+            return Error(Errc::driver, "version need outside its table");
+        GPUCTR_TRY(VersionNeed found,
+                   read_version_need(file, dynamic, data, static_cast<int>(at), need));
+        versions += found.versions.size() + 1;
+        if (versions > max_versions)
+            return Error(Errc::driver, "too many version needs");
+        needs.push_back(std::move(found));
+        if (need.vn_next == 0)
+            break;
+        at += need.vn_next;
+    }
+    return needs;
+}
+
+bool same_machine(const Facts& left, const Facts& right) noexcept
+{
+    return left.elf_class == right.elf_class && left.byte_order == right.byte_order
+           && left.machine == right.machine;
+}
+
+bool is_native(const Facts& facts) noexcept
+{
+    return facts.elf_class == own_class && facts.byte_order == std::endian::native
+           && facts.machine == own_machine;
+}
+
+std::string_view machine_name(std::uint16_t machine) noexcept
+{
+    switch (machine) {
+    case EM_X86_64:
+        return "x86-64";
+    case EM_AARCH64:
+        return "aarch64";
+    case EM_386:
+        return "i386";
+    case EM_ARM:
+        return "arm";
+    case EM_PPC64:
+        return "ppc64";
+    case EM_S390:
+        return "s390";
+    case EM_RISCV:
+        return "riscv";
+    case EM_LOONGARCH:
+        return "loongarch";
+    default:
+        return "unknown machine";
+    }
+}
+
+} // namespace gpucontainer::elf

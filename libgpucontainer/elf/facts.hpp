@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::elf {
+
+/// What an ELF file says about itself in its header, program headers and
+/// dynamic section. Sections are never looked at: a stripped file has none.
+struct Facts {
+    enum class Class : std::uint8_t { elf32, elf64 };
+
+    Class elf_class = Class::elf64;
+    std::endian byte_order = std::endian::native;
+    std::uint16_t machine = 0;        ///< EM_*
+    std::uint16_t type = 0;           ///< ET_*
+    std::string soname;               ///< a plain file name; empty when there is none
+    std::vector<std::string> needed;  ///< may contain a slash
+    std::vector<std::string> runpath; ///< DT_RUNPATH, else DT_RPATH; $ORIGIN is left in
+    std::string interpreter;          ///< of a program; empty when there is none
+
+    bool has_interpreter() const noexcept { return !interpreter.empty(); }
+};
+
+/// Versions that a file wants from one library it needs.
+struct VersionNeed {
+    std::string file;
+    std::vector<std::string> versions; ///< "GLIBC_2.34"
+};
+
+/// Reads the regular file behind `fd`, which is borrowed and keeps its offset.
+/// Fails with Errc::driver for what is no well-formed ELF file. No string of
+/// the result holds control characters, and `soname` is safe as a file name.
+Result<Facts> read_facts(int fd);
+
+/// What the file wants from the libraries it needs, in the order of the file.
+/// Only for files in the byte order of this machine.
+Result<std::vector<VersionNeed>> read_version_needs(int fd);
+
+/// True when a process can load both files.
+bool same_machine(const Facts& left, const Facts& right) noexcept;
+
+/// True when the file is for the machine this library was built for.
+bool is_native(const Facts& facts) noexcept;
+
+/// "x86-64", "aarch64" ...; "unknown machine" when it has no name here.
+std::string_view machine_name(std::uint16_t machine) noexcept;
+
+} // namespace gpucontainer::elf

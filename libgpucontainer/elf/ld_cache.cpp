@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+#include "elf/ld_cache.hpp"
+
+#include "base/try.hpp"
+#include "elf/ld_cache_format.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstddef>
+#include <cstring>
+
+namespace gpucontainer::elf {
+namespace {
+
+constexpr std::size_t max_name_length = NAME_MAX;
+constexpr std::size_t max_path_length = PATH_MAX - 1;
+constexpr std::size_t max_entries_per_name = 256;
+constexpr std::size_t max_extension_sections = 32;
+constexpr std::size_t max_hwcaps_names = 1024;
+constexpr std::size_t max_generator_length = 4096;
+
+constexpr std::int32_t libc6 = 0x0003;
+#if defined(__x86_64__) && defined(__ILP32__)
+constexpr std::int32_t own_flags = libc6 | 0x0800;
+#elif defined(__x86_64__)
+constexpr std::int32_t own_flags = libc6 | 0x0300;
+#elif defined(__aarch64__)
+constexpr std::int32_t own_flags = libc6 | 0x0a00;
+#elif defined(__powerpc64__)
+constexpr std::int32_t own_flags = libc6 | 0x0500;
+#elif defined(__s390x__)
+constexpr std::int32_t own_flags = libc6 | 0x0400;
+#elif defined(__riscv) && __riscv_xlen == 64 && defined(__riscv_float_abi_double)
+constexpr std::int32_t own_flags = libc6 | 0x1000;
+#elif defined(__loongarch__) && defined(__loongarch_double_float)
+constexpr std::int32_t own_flags = libc6 | 0x1200;
+#elif defined(__arm__) && defined(__ARM_PCS_VFP)
+constexpr std::int32_t own_flags = libc6 | 0x0900;
+#elif defined(__i386__)
+constexpr std::int32_t own_flags = libc6;
+#else
+#error "the loader cache flags of this architecture are missing"
+#endif
+
+Error malformed(std::string what) { return {Errc::rootfs, "loader cache: " + std::move(what)}; }
+
+bool fits(std::string_view bytes, std::size_t offset, std::size_t size)
+{
+    return offset <= bytes.size() && size <= bytes.size() - offset;
+}
+
+/// The caller has checked the bounds.
+template <typename T>
+T load(std::string_view bytes, std::size_t offset)
+{
+    T value;
+    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    return value;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Eats a run of digits. Wraps like the loader's int, so that both agree on
+/// the order of names with absurdly long numbers.
+std::int32_t take_number(std::string_view text, std::size_t& position)
+{
+    std::uint32_t value = 0;
+    while (position < text.size() && is_digit(text[position]))
+        value = value * 10 + static_cast<std::uint32_t>(text[position++] - '0');
+    return static_cast<std::int32_t>(value);
+}
+
+char char_at(std::string_view text, std::size_t position)
+{
+    return position < text.size() ? text[position] : '\0';
+}
+
+/// How far both are the same byte for byte, up to a number that may differ.
+std::size_t common_length(std::string_view left, std::string_view right)
+{
+    const auto difference = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
+    auto length = static_cast<std::size_t>(difference.first - left.begin());
+    while (length > 0 && is_digit(left[length - 1]))
+        --length;
+    return length;
+}
+
+} // namespace
+
+const std::int32_t native_cache_flags = own_flags;
+
+int compare_names(std::string_view left, std::string_view right) noexcept
+{
+    std::size_t l = common_length(left, right);
+    std::size_t r = l;
+    while (l < left.size()) {
+        const char a = left[l];
+        const char b = char_at(right, r);
+        if (is_digit(a) != is_digit(b))
+            return is_digit(a) ? 1 : -1;
+        if (is_digit(a)) {
+            const std::int32_t left_number = take_number(left, l);
+            const std::int32_t right_number = take_number(right, r);
+            if (left_number != right_number)
+                return left_number < right_number ? -1 : 1;
+            continue;
+        }
+        if (a != b)
+            return a - b; // signed or not as the machine's char, like the loader
+        ++l;
+        ++r;
+    }
+    return '\0' - char_at(right, r);
+}
+
+Result<LdCache> LdCache::parse(std::string bytes)
+{
+    if (bytes.size() > max_cache_size)
+        return malformed("too large");
+    GPUCTR_TRY(const Layout layout, find_tables(bytes));
+    if (layout.count > max_cache_entries)
+        return malformed("too many entries");
+    LdCache cache(std::move(bytes), layout);
+    if (layout.entry_size == sizeof(format::Entry)) {
+        const auto header = load<format::Header>(cache.bytes_, layout.string_base);
+        GPUCTR_CHECK(cache.read_extensions(header.extensions));
+    }
+    return cache;
+}
+
+Result<LdCache::Layout> LdCache::find_tables(std::string_view bytes)
+{
+    if (bytes.starts_with(format::magic))
+        return find_new_tables(bytes, 0);
+    if (!bytes.starts_with(format::old_magic))
+        return malformed("unknown format");
+    if (bytes.size() < sizeof(format::OldHeader))
+        return malformed("ends within the header");
+
+    const std::size_t count = load<format::OldHeader>(bytes, 0).count;
+    const std::size_t available = bytes.size() - sizeof(format::OldHeader);
+    if (count > available / sizeof(format::OldEntry))
+        return malformed(fmt::format("{} entries do not fit", count));
+    const std::size_t end = sizeof(format::OldHeader) + count * sizeof(format::OldEntry);
+    const std::size_t aligned = (end + 7) / 8 * 8;
+    if (fits(bytes, aligned, format::magic.size())
+        && bytes.substr(aligned).starts_with(format::magic))
+        return find_new_tables(bytes, aligned);
+    return Layout{
+        sizeof(format::OldHeader), count, sizeof(format::OldEntry), end, end, bytes.size()};
+}
+
+Result<LdCache::Layout> LdCache::find_new_tables(std::string_view bytes, std::size_t start)
+{
+    if (!fits(bytes, start, sizeof(format::Header)))
+        return malformed("ends within the header");
+    const auto header = load<format::Header>(bytes, start);
+    if (header.byte_order != 0 && (header.byte_order & 3U) != format::own_byte_order)
+        return malformed("foreign byte order");
+    const std::size_t entries = start + sizeof(format::Header);
+    if (header.count > (bytes.size() - entries) / sizeof(format::Entry))
+        return malformed(fmt::format("{} entries do not fit", header.count));
+    const std::size_t strings = entries + header.count * sizeof(format::Entry);
+    if (!fits(bytes, strings, header.strings_size))
+        return malformed("strings do not fit");
+    return Layout{entries, header.count, sizeof(format::Entry),
+                  start,   strings,      strings + header.strings_size};
+}
+
+Result<void> LdCache::read_extensions(std::size_t offset)
+{
+    if (offset == 0)
+        return {};
+    if (offset % 4 != 0 || !fits(bytes_, offset, sizeof(format::ExtensionHeader)))
+        return malformed("extensions out of place");
+    const auto header = load<format::ExtensionHeader>(bytes_, offset);
+    if (header.magic != format::extension_magic)
+        return malformed("extensions without their magic number");
+    offset += sizeof header;
+    if (header.count > max_extension_sections
+        || !fits(bytes_, offset, header.count * sizeof(format::ExtensionSection)))
+        return malformed(fmt::format("{} extensions do not fit", header.count));
+
+    for (std::size_t i = 0; i < header.count; ++i) {
+        const auto section =
+            load<format::ExtensionSection>(bytes_, offset + i * sizeof(format::ExtensionSection));
+        if (!fits(bytes_, section.offset, section.size))
+            return malformed("extension outside the file");
+        if (section.tag == format::generator_tag)
+            generator_ = {section.offset, section.size};
+        if (section.tag == format::hwcaps_tag)
+            hwcaps_ = {section.offset, section.size};
+    }
+    return check_extensions();
+}
+
+Result<void> LdCache::check_extensions() const
+{
+    if (generator_.size > max_generator_length)
+        return malformed("name of the generator is too long");
+    if (hwcaps_.offset % 4 != 0 || hwcaps_.size % 4 != 0 || hwcaps_.size / 4 > max_hwcaps_names)
+        return malformed("list of glibc-hwcaps directories is invalid");
+    return {};
+}
+
+std::optional<CacheEntry> LdCache::at(std::size_t index) const
+{
+    if (index >= layout_.count)
+        return std::nullopt;
+    format::Entry raw = {};
+    std::memcpy(&raw, bytes_.data() + layout_.entries + index * layout_.entry_size,
+                layout_.entry_size);
+    const auto key = string_at(raw.key, max_name_length);
+    const auto value = string_at(raw.value, max_path_length);
+    const auto hwcaps = hwcaps_name(raw.hwcap);
+    if (!key || key->empty() || !value || value->empty() || !hwcaps)
+        return std::nullopt;
+    return CacheEntry{*key, *value, raw.flags, raw.os_version, raw.hwcap, *hwcaps};
+}
+
+std::vector<CacheEntry> LdCache::entries() const
+{
+    std::vector<CacheEntry> valid;
+    valid.reserve(layout_.count);
+    for (std::size_t i = 0; i < layout_.count; ++i) {
+        if (const auto entry = at(i))
+            valid.push_back(*entry);
+    }
+    return valid;
+}
+
+std::vector<CacheEntry> LdCache::lookup(std::string_view name, std::int32_t flags) const
+{
+    std::size_t low = 0;
+    std::size_t high = layout_.count;
+    while (low < high) {
+        const std::size_t middle = low + (high - low) / 2;
+        const auto key = key_at(middle);
+        if (!key)
+            return {};
+        if (compare_names(name, *key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+
+    std::vector<CacheEntry> found;
+    for (std::size_t i = low; i < low + max_entries_per_name; ++i) {
+        const auto key = key_at(i);
+        if (!key || compare_names(name, *key) != 0)
+            break;
+        if (const auto entry = at(i); entry && entry->flags == flags)
+            found.push_back(*entry);
+    }
+    return found;
+}
+
+std::string_view LdCache::generator() const
+{
+    return std::string_view(bytes_).substr(generator_.offset, generator_.size);
+}
+
+std::string_view LdCache::strings() const
+{
+    return std::string_view(bytes_).substr(layout_.strings_begin,
+                                           layout_.strings_end - layout_.strings_begin);
+}
+
+/// Offsets are 32-bit and the file is small, so the sum cannot wrap.
+std::optional<std::string_view> LdCache::string_at(std::uint32_t offset, std::size_t limit) const
+{
+    const std::size_t begin = layout_.string_base + std::size_t{offset};
+    if (begin < layout_.strings_begin || begin >= layout_.strings_end)
+        return std::nullopt;
+    const auto rest =
+        std::string_view(bytes_).substr(begin, std::min(layout_.strings_end - begin, limit + 1));
+    const std::size_t length = rest.find('\0');
+    if (length == std::string_view::npos)
+        return std::nullopt;
+    return rest.substr(0, length);
+}
+
+std::optional<std::string_view> LdCache::key_at(std::size_t index) const
+{
+    if (index >= layout_.count)
+        return std::nullopt;
+    const std::size_t entry = layout_.entries + index * layout_.entry_size;
+    return string_at(load<std::uint32_t>(bytes_, entry + offsetof(format::Entry, key)),
+                     max_name_length);
+}
+
+/// Empty for an entry of no glibc-hwcaps directory, none for an unknown one.
+std::optional<std::string_view> LdCache::hwcaps_name(std::uint64_t hwcap) const
+{
+    if (!format::is_hwcaps_extension(hwcap))
+        return std::string_view();
+    const auto index = static_cast<std::uint32_t>(hwcap);
+    if (index >= hwcaps_.size / 4)
+        return std::nullopt;
+    const auto name = string_at(
+        load<std::uint32_t>(bytes_, hwcaps_.offset + std::size_t{index} * 4), max_name_length);
+    return name && name->empty() ? std::nullopt : name;
+}
+
+} // namespace gpucontainer::elf

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+#include "host/driver_root.hpp"
+
+#include "base/file.hpp"
+#include "base/in_root.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+
+#include <array>
+#include <cerrno>
+#include <fcntl.h>
+#include <fnmatch.h>
+
+namespace gpucontainer::host {
+namespace {
+
+constexpr std::size_t largest_configuration = 256U << 10U;
+constexpr int deepest_include = 8;
+constexpr std::size_t most_directories = 256;
+
+/// ld.so.conf and its includes, read the way ldconfig reads them.
+class LoaderConfiguration {
+public:
+    LoaderConfiguration(const DriverRoot& root, std::vector<std::string>& directories)
+        : root_(root), directories_(directories)
+    {
+    }
+
+    void read(const std::string& path, int depth = 0)
+    {
+        const auto file = root_.open_file(path);
+        if (!file || depth > deepest_include)
+            return;
+        const auto content = base::read_all(file->fd.get(), largest_configuration);
+        if (!content)
+            return;
+        for (std::string_view line : base::split(*content, '\n'))
+            read_line(base::trim(line.substr(0, line.find('#'))), path, depth);
+    }
+
+private:
+    void read_line(std::string_view line, const std::string& path, int depth)
+    {
+        constexpr std::string_view include = "include";
+        if (line.starts_with(include) && line.size() > include.size()
+            && (line[include.size()] == ' ' || line[include.size()] == '\t'))
+            read_included(std::string(base::trim(line.substr(include.size()))), path, depth);
+        else if (line.starts_with('/') && directories_.size() < most_directories)
+            directories_.emplace_back(line);
+    }
+
+    void read_included(std::string pattern, const std::string& path, int depth)
+    {
+        if (!pattern.starts_with('/'))
+            pattern = std::string(base::directory_of(path)) + "/" + pattern;
+        const std::string directory(base::directory_of(pattern));
+        const std::string name(base::name_of(pattern));
+        for (const std::string& candidate : root_.list(directory))
+            if (::fnmatch(name.c_str(), candidate.c_str(), FNM_PERIOD) == 0)
+                read(directory + "/" + candidate, depth + 1);
+    }
+
+    const DriverRoot& root_;
+    std::vector<std::string>& directories_;
+};
+
+} // namespace
+
+DriverRoot::DriverRoot(base::UniqueFd fd, std::string prefix)
+    : fd_(std::move(fd)), prefix_(std::move(prefix))
+{
+}
+
+Result<DriverRoot> DriverRoot::open(const std::string& path)
+{
+    base::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd)
+        return Error::from_errno(errno, "driver root " + path, Errc::driver)
+            .with_object(path)
+            .with_hint("name the directory that holds the driver's /usr and /etc");
+    GPUCTR_TRY(std::string prefix, base::path_of(fd.get()), "driver root {}", path);
+    if (prefix == "/")
+        prefix.clear();
+
+    DriverRoot root(std::move(fd), std::move(prefix));
+    if (const auto file = root.open_file("/etc/ld.so.cache"))
+        if (auto bytes = base::read_all(file->fd.get(), elf::max_cache_size))
+            if (auto cache = elf::LdCache::parse(*std::move(bytes)))
+                root.cache_ = *std::move(cache);
+    return root;
+}
+
+Result<DriverRoot::File> DriverRoot::open_file(const std::string& path) const
+{
+    File file;
+    GPUCTR_TRY(file.fd, base::open_below(fd_.get(), path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    if (::fstat(file.fd.get(), &file.status) != 0)
+        return Error::from_errno(errno, path).with_object(path);
+    if (!S_ISREG(file.status.st_mode))
+        return Error(Errc::driver, path + ": not a regular file").with_object(path);
+    GPUCTR_TRY(file.real_path, base::path_of(file.fd.get()));
+    if (!base::is_below(file.real_path, prefix_))
+        return Error(Errc::driver, path + ": lies outside the driver root").with_object(path);
+    file.real_path.erase(0, prefix_.size());
+    return file;
+}
+
+std::vector<std::string> DriverRoot::list(const std::string& directory) const
+{
+    const auto opened = base::open_below(fd_.get(), directory, O_RDONLY | O_DIRECTORY);
+    if (!opened)
+        return {};
+    auto names = base::list_directory(opened->get(), ".");
+    return names ? *std::move(names) : std::vector<std::string>();
+}
+
+std::vector<std::string> DriverRoot::configured_directories() const
+{
+    std::vector<std::string> directories;
+    LoaderConfiguration(*this, directories).read("/etc/ld.so.conf");
+#if defined(__x86_64__)
+    constexpr std::array multiarch = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"};
+#elif defined(__aarch64__)
+    constexpr std::array multiarch = {"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu"};
+#else
+    constexpr std::array<const char*, 0> multiarch = {};
+#endif
+    directories.insert(directories.end(), multiarch.begin(), multiarch.end());
+    for (const char* directory : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"})
+        directories.emplace_back(directory);
+    return directories;
+}
+
+} // namespace gpucontainer::host

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+#include "elf/ld_cache.hpp"
+
+#include <optional>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+namespace gpucontainer::host {
+
+/// The file system that holds a driver's user space: "/", or a driver
+/// container. Paths are absolute in it; links never lead out of it.
+class DriverRoot {
+public:
+    static Result<DriverRoot> open(const std::string& path);
+
+    /// Where it is on the host, without links; "" for "/".
+    const std::string& prefix() const noexcept { return prefix_; }
+
+    struct File {
+        base::UniqueFd fd;
+        std::string real_path; ///< In the driver root, all links followed.
+        struct stat status = {};
+    };
+
+    /// Opens a regular file for reading; a FIFO or device is refused without
+    /// waiting for it.
+    Result<File> open_file(const std::string& path) const;
+
+    /// Names in a directory, sorted; empty when it is not there.
+    std::vector<std::string> list(const std::string& directory) const;
+
+    /// The loader cache; none when it is missing or damaged.
+    const std::optional<elf::LdCache>& loader_cache() const noexcept { return cache_; }
+
+    /// Directories of ld.so.conf and what it includes, then the loader's own.
+    std::vector<std::string> configured_directories() const;
+
+private:
+    DriverRoot(base::UniqueFd fd, std::string prefix);
+
+    base::UniqueFd fd_;
+    std::string prefix_;
+    std::optional<elf::LdCache> cache_;
+};
+
+} // namespace gpucontainer::host

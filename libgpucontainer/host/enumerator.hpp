@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::host {
+
+/// What the kernel tells about one PCI function, before any vendor rule is
+/// applied to it.
+struct PciDevice {
+    std::string address;          ///< "0000:65:00.0"
+    std::uint16_t vendor_id = 0;  ///< 0x10de
+    std::uint16_t device_id = 0;  ///< 0x2335
+    std::uint32_t class_code = 0; ///< 0x030200: base class, subclass, interface
+    std::string driver;           ///< Bound kernel driver; empty if none.
+    int numa_node = -1;           ///< -1 when the firmware names none.
+};
+
+/// A GPU of any kind: VGA, 3D or other display controller.
+bool is_display_controller(const PciDevice& device);
+
+/// Where devices come from. The seam that lets everything above it be tested
+/// without hardware; production code has one implementation, over udev.
+class Enumerator {
+public:
+    virtual ~Enumerator() = default;
+
+    /// Functions bound to one kernel driver, ordered by address; empty when the
+    /// driver is not there. Costs only as much as there are such functions.
+    virtual Result<std::vector<PciDevice>> bound_to(std::string_view driver) = 0;
+
+    /// Display controllers of one vendor, ordered by address, bound or not.
+    /// Looks at every PCI function of the host.
+    virtual Result<std::vector<PciDevice>> display_controllers(std::uint16_t vendor_id) = 0;
+};
+
+std::unique_ptr<Enumerator> make_udev_enumerator();
+
+} // namespace gpucontainer::host

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/nvidia/kernel.hpp"
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <map>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace gpucontainer::vendor::nvidia {
+namespace {
+
+constexpr std::uint16_t pci_vendor = 0x10de;
+constexpr unsigned node_major = 195; // registered with the kernel for NVIDIA
+constexpr unsigned control_minor = 255;
+constexpr std::size_t most_gpus = 256;
+
+bool is_version(std::string_view text)
+{
+    return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos
+           && text.find('.') != std::string_view::npos;
+}
+
+/// The first word that is a version in "NVRM version: NVIDIA UNIX Open Kernel
+/// Module for x86_64  580.159.04  Release Build".
+std::optional<std::string> version_in(std::string_view text)
+{
+    for (std::string_view word : base::split(text.substr(0, text.find('\n')), ' '))
+        if (is_version(word))
+            return std::string(word);
+    return std::nullopt;
+}
+
+/// "Key: value" lines of an information file.
+std::map<std::string, std::string> fields(std::string_view text)
+{
+    std::map<std::string, std::string> found;
+    for (std::string_view line : base::split(text, '\n')) {
+        const auto colon = line.find(':');
+        if (colon != std::string_view::npos)
+            found.emplace(base::trim(line.substr(0, colon)), base::trim(line.substr(colon + 1)));
+    }
+    return found;
+}
+
+std::optional<Gpu> read_information(const std::string& path, const std::string& address,
+                                    std::vector<Skipped>& skipped)
+{
+    const auto text = base::read_file(path);
+    if (!text) {
+        skipped.push_back({"GPU " + address, path, text.error().message()});
+        return std::nullopt;
+    }
+    auto field = fields(*text);
+    Gpu gpu;
+    gpu.pci_address = base::to_lower(address);
+    gpu.uuid = field["GPU UUID"];
+    gpu.model = field["Model"];
+    if (const auto minor = base::to_number(field["Device Minor"]))
+        gpu.minor = static_cast<int>(*minor);
+    if (field["GPU Excluded"] == "Yes") {
+        skipped.push_back({"GPU " + address, path, "the driver was told to exclude it"});
+        return std::nullopt;
+    }
+    return gpu;
+}
+
+void number(std::vector<Gpu>& gpus)
+{
+    std::sort(gpus.begin(), gpus.end(),
+              [](const Gpu& a, const Gpu& b) { return a.pci_address < b.pci_address; });
+    for (unsigned index = 0; index < gpus.size(); ++index)
+        gpus[index].index = index;
+}
+
+struct Wanted {
+    std::string path;
+    std::optional<unsigned> major;
+    unsigned minor;
+    int gpu;
+    Capability capability;
+};
+
+void add_node(const std::string& system_root, const Wanted& wanted, std::vector<DeviceNode>& nodes,
+              std::vector<Skipped>& skipped)
+{
+    const std::string host_path = system_root + wanted.path;
+    struct stat status = {};
+    const auto skip = [&](std::string reason) {
+        skipped.push_back(
+            {std::string(base::name_of(wanted.path)), wanted.path, std::move(reason)});
+    };
+    if (!wanted.major)
+        return skip("its kernel driver is not loaded");
+    if (::fstatat(AT_FDCWD, host_path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return skip(Error::from_errno(errno, "no device node").message());
+    if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != *wanted.major
+        || minor(status.st_rdev) != wanted.minor)
+        return skip(fmt::format("not the character device {}:{}", *wanted.major, wanted.minor));
+
+    DeviceNode node;
+    node.path = wanted.path;
+    node.major = *wanted.major;
+    node.minor = wanted.minor;
+    node.mode = status.st_mode & 07777U;
+    node.gid = status.st_gid;
+    node.gpu = wanted.gpu;
+    node.capability = wanted.capability;
+    // The kernel asks the device cgroup here too, and no GPU wakes up.
+    node.accessible = ::faccessat(AT_FDCWD, host_path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+    nodes.push_back(std::move(node));
+}
+
+} // namespace
+
+Result<std::optional<std::string>> module_version(const std::string& system_root)
+{
+    const auto sysfs = base::read_file(system_root + "/sys/module/nvidia/version");
+    if (sysfs && is_version(base::trim(*sysfs)))
+        return std::optional(std::string(base::trim(*sysfs)));
+
+    const std::string path = system_root + "/proc/driver/nvidia/version";
+    const auto procfs = base::read_file(path);
+    if (!procfs && procfs.error().os_error() == ENOENT)
+        return std::optional<std::string>();
+    if (!procfs)
+        return Error::from_errno(procfs.error().os_error(), path, Errc::driver).with_object(path);
+    auto version = version_in(*procfs);
+    if (!version)
+        return Error(Errc::driver, path + ": no version in it").with_object(path);
+    return version;
+}
+
+std::optional<unsigned> character_major(const std::string& proc_devices, std::string_view name)
+{
+    for (std::string_view line : base::split(proc_devices, '\n')) {
+        if (line.starts_with("Block"))
+            break;
+        const std::string_view text = base::trim(line);
+        const auto space = text.find(' ');
+        if (space != std::string_view::npos && base::trim(text.substr(space)) == name)
+            if (const auto number = base::to_number(text.substr(0, space)))
+                return static_cast<unsigned>(*number);
+    }
+    return std::nullopt;
+}
+
+Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
+{
+    const std::string directory = system_root + "/proc/driver/nvidia/gpus";
+    auto addresses = base::list_directory(-1, directory, most_gpus);
+    if (!addresses && addresses.error().os_error() != ENOENT)
+        return std::move(addresses).error().context("find NVIDIA GPUs");
+
+    Gpus found;
+    if (addresses)
+        for (const std::string& address : *addresses)
+            if (auto gpu = read_information(directory + "/" + address + "/information", address,
+                                            found.skipped))
+                found.gpus.push_back(*std::move(gpu));
+
+    GPUCTR_TRY(const auto devices, pci.bound_to("nvidia"), "find NVIDIA GPUs");
+    for (Gpu& gpu : found.gpus) {
+        const auto same = std::find_if(devices.begin(), devices.end(), [&](const auto& device) {
+            return device.address == gpu.pci_address;
+        });
+        if (same != devices.end())
+            gpu.numa_node = same->numa_node;
+    }
+    number(found.gpus);
+    return found;
+}
+
+Result<Gpus> undriven_gpus(host::Enumerator& pci)
+{
+    GPUCTR_TRY(const auto devices, pci.display_controllers(pci_vendor), "find NVIDIA GPUs");
+    Gpus found;
+    for (const host::PciDevice& device : devices) {
+        Gpu gpu;
+        gpu.pci_address = device.address;
+        gpu.model = fmt::format("NVIDIA device {:04x}", device.device_id);
+        gpu.numa_node = device.numa_node;
+        found.gpus.push_back(std::move(gpu));
+        if (!device.driver.empty())
+            found.skipped.push_back({"GPU " + device.address, device.address,
+                                     "bound to the kernel driver " + device.driver});
+    }
+    number(found.gpus);
+    return found;
+}
+
+std::vector<DeviceNode> device_nodes(const std::string& system_root, const std::vector<Gpu>& gpus,
+                                     std::vector<Skipped>& skipped)
+{
+    const auto devices = base::read_file(system_root + "/proc/devices");
+    const auto uvm = devices ? character_major(*devices, "nvidia-uvm") : std::nullopt;
+
+    std::vector<Wanted> wanted = {
+        {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none},
+        {"/dev/nvidia-uvm", uvm, 0, -1, Capability::compute},
+        {"/dev/nvidia-uvm-tools", uvm, 1, -1, Capability::compute},
+    };
+    for (const Gpu& gpu : gpus)
+        if (gpu.minor >= 0)
+            wanted.push_back({fmt::format("/dev/nvidia{}", gpu.minor), node_major,
+                              static_cast<unsigned>(gpu.minor), static_cast<int>(gpu.index),
+                              Capability::none});
+
+    std::vector<DeviceNode> nodes;
+    for (const Wanted& node : wanted)
+        add_node(system_root, node, nodes, skipped);
+    return nodes;
+}
+
+} // namespace gpucontainer::vendor::nvidia

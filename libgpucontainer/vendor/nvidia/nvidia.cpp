@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/nvidia/nvidia.hpp"
+
+#include "base/try.hpp"
+#include "vendor/nvidia/catalogue_nvidia.hpp"
+#include "vendor/nvidia/kernel.hpp"
+#include "vendor/nvidia/user_space.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace gpucontainer::vendor::nvidia {
+namespace {
+
+void append(std::vector<Skipped>& to, std::vector<Skipped> from)
+{
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+} // namespace
+
+Result<std::optional<DriverStack>> detect(const Sources& sources)
+{
+    GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
+    GPUCTR_TRY(Gpus gpus,
+               loaded ? driven_gpus(sources.system_root, sources.pci) : undriven_gpus(sources.pci));
+    if (gpus.gpus.empty() && !loaded)
+        return std::optional<DriverStack>();
+    if (gpus.gpus.empty())
+        return Error(Errc::no_device, "the NVIDIA kernel module is loaded but drives no GPU")
+            .with_hint("look for NVRM messages in the kernel's log; a GPU bound to vfio-pci or "
+                       "excluded does not count");
+
+    DriverStack stack;
+    stack.vendor = "nvidia";
+    stack.vendor_name = "NVIDIA";
+    stack.visible_devices = "CUDA_VISIBLE_DEVICES";
+    stack.needs = {"a mounted /proc: the CUDA driver reads it"};
+    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
+    stack.gpus = std::move(gpus.gpus);
+    stack.skipped = std::move(gpus.skipped);
+
+    std::optional<std::string> version = loaded;
+    stack.version_source = loaded ? VersionSource::module : VersionSource::files;
+    if (!sources.driver_version.empty()) {
+        version = sources.driver_version;
+        stack.version_source = VersionSource::option;
+    }
+    GPUCTR_TRY(UserSpace user_space,
+               find_user_space(sources.driver_root, nvidia_catalogue(), version));
+    stack.version = std::move(user_space.version);
+    stack.library_directory = std::move(user_space.library_directory);
+    stack.files = std::move(user_space.files);
+    append(stack.skipped, std::move(user_space.skipped));
+    stack.nodes = device_nodes(sources.system_root, stack.gpus, stack.skipped);
+    return std::optional(std::move(stack));
+}
+
+} // namespace gpucontainer::vendor::nvidia

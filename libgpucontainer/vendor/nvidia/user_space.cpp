@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/nvidia/user_space.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "elf/facts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <set>
+#include <tuple>
+
+namespace gpucontainer::vendor::nvidia {
+namespace {
+
+constexpr std::string_view main_library = "libcuda.so.1";
+constexpr std::size_t most_directories = 16;
+constexpr std::array odd_places = {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
+                                   "/run/opengl-driver/lib"};
+
+/// What follows ".so." in a library's name; empty when nothing does.
+std::string_view version_suffix(std::string_view file_name)
+{
+    constexpr std::string_view mark = ".so.";
+    const auto at = file_name.find(mark);
+    return at == std::string_view::npos ? std::string_view() : file_name.substr(at + mark.size());
+}
+
+/// Driver versions count from 300 up and have a dot; "4" and "1.1.13" are
+/// versions of the library itself.
+bool is_driver_version(std::string_view text)
+{
+    const auto dot = text.find('.');
+    if (dot == std::string_view::npos
+        || text.find_first_not_of("0123456789.") != std::string_view::npos)
+        return false;
+    constexpr std::uint64_t first_series = 300;
+    return base::to_number(text.substr(0, dot)).value_or(0) >= first_series;
+}
+
+bool has_component(std::string_view path, std::string_view component)
+{
+    const auto parts = base::split(path, '/');
+    return std::find(parts.begin(), parts.end(), component) != parts.end();
+}
+
+class Search {
+public:
+    Search(const host::DriverRoot& root, Catalogue catalogue, std::optional<std::string> version)
+        : root_(root), catalogue_(catalogue), wanted_version_(std::move(version))
+    {
+    }
+
+    Result<UserSpace> run()
+    {
+        GPUCTR_CHECK(find_main_library());
+        for (const CatalogueRule& rule : catalogue_)
+            if (rule.kind == FileKind::library)
+                look_up(rule);
+        scan_directories();
+        for (const CatalogueRule& rule : catalogue_)
+            if (rule.kind == FileKind::tool)
+                find_tool(rule);
+        add_links();
+        report_missing();
+        sort();
+        return std::move(found_);
+    }
+
+private:
+    struct Candidate {
+        std::string path;
+        bool from_cache;
+    };
+
+    std::vector<Candidate> candidates(const std::string& soname) const
+    {
+        std::vector<Candidate> all;
+        if (root_.loader_cache())
+            for (const elf::CacheEntry& entry : root_.loader_cache()->lookup(soname))
+                all.push_back({std::string(entry.value), true});
+        return all;
+    }
+
+    Result<void> find_main_library()
+    {
+        const std::string soname(main_library);
+        for (const Candidate& candidate : candidates(soname))
+            if (take(candidate.path, soname))
+                return use_directory_of_main_library();
+        auto directories = root_.configured_directories();
+        directories.insert(directories.end(), odd_places.begin(), odd_places.end());
+        for (const std::string& directory : directories)
+            if (take(directory + "/" + soname, soname))
+                return use_directory_of_main_library();
+        return no_main_library();
+    }
+
+    Result<void> use_directory_of_main_library()
+    {
+        const std::string& path = found_.files.front().path;
+        found_.version = version_suffix(base::name_of(path));
+        found_.library_directory = base::directory_of(path);
+        add_directory(
+            std::string(base::directory_of(std::string_view(path).substr(root_.prefix().size()))));
+        return {};
+    }
+
+    Error no_main_library()
+    {
+        std::string others;
+        for (const Skipped& skipped : found_.skipped)
+            if (skipped.name == main_library)
+                others += fmt::format("{}{} {}", others.empty() ? "" : "; ", skipped.source,
+                                      skipped.reason);
+        const std::string wanted =
+            wanted_version_ ? fmt::format(" of version {}", *wanted_version_) : "";
+        const std::string where = root_.prefix().empty() ? "on this host" : "in " + root_.prefix();
+        Error error(Errc::driver,
+                    others.empty()
+                        ? fmt::format("no {}{} {}", main_library, wanted, where)
+                        : fmt::format("no {}{} {}: {}", main_library, wanted, where, others));
+        const bool other_version = others.find("is of version") != std::string::npos;
+        return std::move(error)
+            .with_object(std::string(main_library))
+            .with_hint(other_version
+                           ? "user space and kernel module must be of one version: reboot, or "
+                             "reload the module, after a driver update"
+                           : "install the driver's user space, or name its place with a driver "
+                             "root");
+    }
+
+    /// In cache order, the loader's own choice; what it finds adds the directory
+    /// that it lies in to those searched for further parts of the driver.
+    void look_up(const CatalogueRule& rule)
+    {
+        const std::string soname = soname_of(rule, found_.version);
+        if (has(soname))
+            return;
+        for (const Candidate& candidate : candidates(soname))
+            if (const DriverFile* file = take(candidate.path, soname)) {
+                add_directory(std::string(base::directory_of(
+                    std::string_view(file->path).substr(root_.prefix().size()))));
+                return;
+            }
+    }
+
+    void add_directory(std::string directory)
+    {
+        const auto same = std::find(directories_.begin(), directories_.end(), directory);
+        if (same == directories_.end() && directories_.size() < most_directories)
+            directories_.push_back(std::move(directory));
+    }
+
+    /// Whatever else of this driver lies beside its libraries, known or not: a
+    /// list of names alone lags behind every driver release.
+    void scan_directories()
+    {
+        for (const std::string& directory : directories_) {
+            const auto names = root_.list(directory);
+            listing_.insert(names.begin(), names.end());
+            for (const std::string& name : names)
+                if (is_part_of_driver(name))
+                    take(directory + "/" + name, "");
+        }
+    }
+
+    bool is_part_of_driver(const std::string& name) const
+    {
+        if (version_suffix(name) == found_.version)
+            return true;
+        if (name.find(".so") == std::string::npos)
+            return false;
+        const CatalogueRule* rule = find_rule(catalogue_, FileKind::library, name);
+        return rule != nullptr && rule->unversioned && !version_suffix(name).empty();
+    }
+
+    /// The file at `path` as part of the driver, or null and the reason in
+    /// `skipped`. With a soname, only a library of that soname.
+    const DriverFile* take(const std::string& path, const std::string& soname)
+    {
+        const std::string name(soname.empty() ? base::name_of(path) : soname);
+        auto opened = root_.open_file(path);
+        if (!opened) {
+            if (opened.error().os_error() != ENOENT)
+                skip(name, path, opened.error().cause());
+            return nullptr;
+        }
+        if (!seen_.insert(std::pair(opened->status.st_dev, opened->status.st_ino)).second)
+            return nullptr;
+        if (auto reason = objection(*opened, path, name); !reason.empty()) {
+            skip(name, path, std::move(reason));
+            return nullptr;
+        }
+        const auto facts = elf::read_facts(opened->fd.get());
+        if (auto reason = objection(facts, soname); !reason.empty()) {
+            skip(name, path, std::move(reason));
+            return nullptr;
+        }
+        if (has(facts->soname)) {
+            skip(name, path, "another file of the same soname was found first");
+            return nullptr;
+        }
+        add_library(*opened, facts->soname);
+        return &found_.files.back();
+    }
+
+    std::string objection(const host::DriverRoot::File& file, const std::string& path,
+                          const std::string& name) const
+    {
+        if (has_component(path, "stubs") || has_component(file.real_path, "stubs"))
+            return "is a stub to link against, not the driver";
+        if (has_component(path, "compat") || has_component(file.real_path, "compat"))
+            return "is a forward-compatibility copy of the CUDA toolkit";
+        const CatalogueRule* rule = find_rule(catalogue_, FileKind::library, name);
+        const std::string_view version = version_suffix(base::name_of(file.real_path));
+        if (!is_driver_version(version))
+            return rule != nullptr && rule->unversioned ? "" : "has no driver version in its name";
+        const auto& wanted = found_.version.empty() ? wanted_version_ : found_.version;
+        if (wanted && version != *wanted)
+            return fmt::format("is of version {}, the kernel module of version {}", version,
+                               *wanted);
+        return "";
+    }
+
+    static std::string objection(const Result<elf::Facts>& facts, const std::string& soname)
+    {
+        if (!facts)
+            return facts.error().message();
+        if (!elf::is_native(*facts))
+            return fmt::format("is for {}", elf::machine_name(facts->machine));
+        if (facts->soname.empty())
+            return "has no soname";
+        if (!soname.empty() && facts->soname != soname)
+            return fmt::format("has the soname {}", facts->soname);
+        return "";
+    }
+
+    void add_library(const host::DriverRoot::File& opened, const std::string& soname)
+    {
+        DriverFile file = describe(opened, FileKind::library);
+        file.soname = soname;
+        file.capability = Capability::compute;
+        file.reason = "part of this driver, unknown to the catalogue";
+        if (const CatalogueRule* rule = find_rule(catalogue_, FileKind::library, soname)) {
+            classify(file, *rule);
+            if (rule->entry)
+                file.entry_names.push_back(soname);
+        }
+        if (soname != file.name)
+            file.links.push_back(soname);
+        sonames_.insert(soname);
+        found_.files.push_back(std::move(file));
+    }
+
+    DriverFile describe(const host::DriverRoot::File& opened, FileKind kind) const
+    {
+        DriverFile file;
+        file.kind = kind;
+        file.path = root_.prefix() + opened.real_path;
+        file.name = base::name_of(opened.real_path);
+        file.id = FileId::of(opened.status);
+        return file;
+    }
+
+    static void classify(DriverFile& file, const CatalogueRule& rule)
+    {
+        file.capability = rule.capability;
+        file.also = rule.also;
+        file.reason = rule.reason;
+    }
+
+    /// A tool counts beside the libraries: in the `bin` next to their directory,
+    /// and for a driver spread over /usr in /usr/bin. A wrapper script elsewhere
+    /// on PATH is not the driver's.
+    void find_tool(const CatalogueRule& rule)
+    {
+        const std::string name(rule.name);
+        const std::string library_directory = directories_.front();
+        std::vector<std::string> places = {std::string(base::directory_of(library_directory))
+                                           + "/bin/" + name};
+        if (base::is_below(library_directory, "/usr/lib")
+            || base::is_below(library_directory, "/usr/lib64"))
+            places.push_back("/usr/bin/" + name);
+        for (const std::string& path : places) {
+            const auto opened = root_.open_file(path);
+            if (!opened)
+                continue;
+            const auto facts = elf::read_facts(opened->fd.get());
+            if (!facts || !elf::is_native(*facts)) {
+                skip(name, path, facts ? "is for another machine" : "is no ELF program");
+                continue;
+            }
+            DriverFile file = describe(*opened, FileKind::tool);
+            classify(file, rule);
+            file.name = name;
+            file.entry_names.push_back(name);
+            found_.files.push_back(std::move(file));
+            return;
+        }
+    }
+
+    /// The name that a linker looks for, where the driver has it: some programs
+    /// compile and link at run time.
+    void add_links()
+    {
+        for (DriverFile& file : found_.files) {
+            if (file.kind != FileKind::library)
+                continue;
+            const std::string development = file.soname.substr(0, file.soname.find(".so") + 3);
+            if (development == file.name || !listing_.contains(development))
+                continue;
+            for (const std::string& directory : directories_) {
+                const auto opened = root_.open_file(directory + "/" + development);
+                if (opened && FileId::of(opened->status) == file.id) {
+                    file.links.push_back(development);
+                    break;
+                }
+            }
+        }
+    }
+
+    void report_missing()
+    {
+        for (const CatalogueRule& rule : catalogue_) {
+            if (!rule.entry || rule.kind != FileKind::library)
+                continue;
+            const std::string soname = soname_of(rule, found_.version);
+            const auto same = [&](const Skipped& skipped) { return skipped.name == soname; };
+            if (!has(soname) && std::none_of(found_.skipped.begin(), found_.skipped.end(), same))
+                skip(soname, found_.library_directory, "not installed");
+        }
+    }
+
+    void sort()
+    {
+        std::sort(found_.files.begin(), found_.files.end(), [](const auto& a, const auto& b) {
+            return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);
+        });
+    }
+
+    bool has(const std::string& soname) const { return sonames_.contains(soname); }
+
+    void skip(std::string name, std::string source, std::string reason)
+    {
+        found_.skipped.push_back({std::move(name), root_.prefix() + source, std::move(reason)});
+    }
+
+    const host::DriverRoot& root_;
+    Catalogue catalogue_;
+    std::optional<std::string> wanted_version_;
+    UserSpace found_;
+    std::vector<std::string> directories_; ///< In the driver root; the main library's first.
+    std::set<std::string> listing_;
+    std::set<std::string> sonames_;
+    std::set<std::pair<dev_t, ino_t>> seen_;
+};
+
+} // namespace
+
+Result<UserSpace> find_user_space(const host::DriverRoot& root, Catalogue catalogue,
+                                  const std::optional<std::string>& version)
+{
+    return Search(root, catalogue, version).run();
+}
+
+} // namespace gpucontainer::vendor::nvidia

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "host/driver_root.hpp"
+#include "vendor/driver.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpucontainer::vendor::nvidia {
+
+/// The files of one driver, and what was seen and not taken.
+struct UserSpace {
+    std::string version;
+    std::string library_directory; ///< Of libcuda's real file.
+    std::vector<DriverFile> files;
+    std::vector<Skipped> skipped;
+};
+
+/// Finds libcuda of `version`, or without one of whatever version is first,
+/// and with it every library and tool of that driver.
+///
+/// A candidate counts only when its ELF class, machine and soname fit, it is no
+/// stub and no forward-compatibility copy, and the suffix of its real file name
+/// is the version. Errors: Errc::driver, naming what was found instead.
+Result<UserSpace> find_user_space(const host::DriverRoot& root, Catalogue catalogue,
+                                  const std::optional<std::string>& version);
+
+} // namespace gpucontainer::vendor::nvidia

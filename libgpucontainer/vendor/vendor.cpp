@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/vendor.hpp"
+
+#include "vendor/nvidia/nvidia.hpp"
+
+#include <array>
+
+namespace gpucontainer::vendor {
+
+std::span<const Vendor> vendors()
+{
+    static constexpr std::array all = {Vendor{"nvidia", "NVIDIA", nvidia::detect}};
+    return all;
+}
+
+} // namespace gpucontainer::vendor

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "host/driver_root.hpp"
+#include "host/enumerator.hpp"
+#include "vendor/driver.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+
+namespace gpucontainer::vendor {
+
+/// What a vendor may look at to find its GPUs and files.
+struct Sources {
+    host::Enumerator& pci;
+    const host::DriverRoot& driver_root;
+    std::string system_root;    ///< In front of /proc, /sys and /dev; "" on a real host.
+    std::string driver_version; ///< Given by the caller; empty: ask the kernel.
+};
+
+/// One vendor. A further vendor is one more of these, in a folder of its own.
+struct Vendor {
+    std::string_view name;  ///< "nvidia"
+    std::string_view title; ///< "NVIDIA"
+    /// None when the host has no GPU of this vendor.
+    Result<std::optional<DriverStack>> (*detect)(const Sources& sources);
+};
+
+std::span<const Vendor> vendors();
+
+} // namespace gpucontainer::vendor
