@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+#include "mount/calls.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#ifndef STATX_MNT_ID_UNIQUE
+#define STATX_MNT_ID_UNIQUE 0x00004000U // Linux 6.8
+#endif
+
+namespace gpucontainer::mount {
+namespace {
+
+// Linux 6.8; the C library of Debian 12 knows none of it.
+constexpr long statmount_number = 457;
+constexpr long listmount_number = 458;
+constexpr std::uint64_t statmount_mount_basic = 0x2;
+
+struct MountIdRequest {
+    std::uint32_t size = 24;
+    std::uint32_t spare = 0;
+    std::uint64_t mount_id = 0;
+    std::uint64_t parameter = 0;
+};
+
+/// The fixed part of the kernel's struct statmount up to what is asked for.
+struct MountStatus {
+    std::uint32_t size;
+    std::uint32_t options;
+    std::uint64_t mask;
+    std::uint32_t sb_dev_major;
+    std::uint32_t sb_dev_minor;
+    std::uint64_t sb_magic;
+    std::uint32_t sb_flags;
+    std::uint32_t fs_type;
+    std::uint64_t mount_id;
+    std::uint64_t parent_id;
+    std::uint32_t old_mount_id;
+    std::uint32_t old_parent_id;
+    std::uint64_t attributes;
+    std::uint64_t propagation;
+    std::array<std::uint64_t, 64> rest;
+};
+
+int close_quietly(int fd, int result) noexcept
+{
+    const int saved = errno;
+    (void)::close(fd);
+    errno = saved;
+    return result;
+}
+
+bool status_of(int fd, unsigned mask, struct statx& status) noexcept
+{
+    return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &status) == 0;
+}
+
+bool unique_id(int fd, std::uint64_t& id) noexcept
+{
+    struct statx status = {};
+    if (!status_of(fd, STATX_MNT_ID_UNIQUE, status) || (status.stx_mask & STATX_MNT_ID_UNIQUE) == 0)
+        return false;
+    id = status.stx_mnt_id;
+    return true;
+}
+
+} // namespace
+
+int clone_tree(int dir_fd, const char* path, bool recursive) noexcept
+{
+    unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
+    if (*path == '\0')
+        flags |= AT_EMPTY_PATH;
+    if (recursive)
+        flags |= AT_RECURSIVE;
+    return ::open_tree(dir_fd, path, flags);
+}
+
+int attach(int tree_fd, int target_fd) noexcept
+{
+    return ::move_mount(tree_fd, "", target_fd, "",
+                        MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+}
+
+int attach_below(int tree_fd, int base_fd, const char* path) noexcept
+{
+    return ::move_mount(tree_fd, "", base_fd, path, MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagation,
+                   bool recursive) noexcept
+{
+    mount_attr change = {};
+    change.attr_set = attributes;
+    change.propagation = propagation;
+    const unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0U);
+    return ::mount_setattr(tree_fd, "", flags, &change, sizeof change);
+}
+
+int new_tmpfs() noexcept
+{
+    const int context = ::fsopen("tmpfs", FSOPEN_CLOEXEC);
+    if (context < 0)
+        return -1;
+    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", "gpuctr", 0) != 0
+        || ::fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) != 0
+        || ::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+        return close_quietly(context, -1);
+    return close_quietly(context, ::fsmount(context, FSMOUNT_CLOEXEC, 0));
+}
+
+int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept
+{
+    const int context = ::fsopen("overlay", FSOPEN_CLOEXEC);
+    if (context < 0)
+        return -1;
+    // userxattr keeps trusted.overlay.* out of it, which a user namespace could
+    // not read and which only an image could have brought.
+    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", "gpuctr", 0) != 0
+        || ::fsconfig(context, FSCONFIG_SET_FD, "lowerdir+", nullptr, upper_fd) != 0
+        || ::fsconfig(context, FSCONFIG_SET_FD, "lowerdir+", nullptr, lower_fd) != 0
+        || ::fsconfig(context, FSCONFIG_SET_FLAG, "userxattr", nullptr, 0) != 0
+        || ::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+        return close_quietly(context, -1);
+    return close_quietly(context,
+                         ::fsmount(context, FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
+}
+
+int detach(int fd) noexcept
+{
+    std::array<char, 32> path = {};
+    (void)std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", fd);
+    return ::umount2(path.data(), MNT_DETACH);
+}
+
+std::uint64_t mount_id(int fd) noexcept
+{
+    std::uint64_t id = 0;
+    if (unique_id(fd, id))
+        return id;
+    struct statx status = {};
+    return status_of(fd, STATX_MNT_ID, status) ? status.stx_mnt_id : 0;
+}
+
+bool exists(std::uint64_t mount_id) noexcept
+{
+    MountIdRequest request;
+    request.mount_id = mount_id;
+    request.parameter = statmount_mount_basic;
+    MountStatus status = {};
+    return ::syscall(statmount_number, &request, &status, sizeof status, 0) == 0;
+}
+
+bool is_mount_root(int fd) noexcept
+{
+    struct statx status = {};
+    return status_of(fd, STATX_BASIC_STATS, status)
+           && (status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0
+           && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+bool is_overlay(int fd) noexcept
+{
+    struct statfs status = {};
+    return ::fstatfs(fd, &status) == 0 && status.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+Sharing sharing(int fd) noexcept
+{
+    MountIdRequest request;
+    request.parameter = statmount_mount_basic;
+    MountStatus status = {};
+    if (!unique_id(fd, request.mount_id)
+        || ::syscall(statmount_number, &request, &status, sizeof status, 0) != 0)
+        return Sharing::unknown;
+    return (status.propagation & MS_SHARED) != 0 ? Sharing::shared : Sharing::isolated;
+}
+
+int children(int fd) noexcept
+{
+    MountIdRequest request;
+    std::array<std::uint64_t, 2> found = {};
+    if (!unique_id(fd, request.mount_id))
+        return -1;
+    return static_cast<int>(::syscall(listmount_number, &request, found.data(), found.size(), 0));
+}
+
+} // namespace gpucontainer::mount

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+
+/// Mount system calls on descriptors, as thin as they come: each returns what
+/// the kernel returned (-1 and errno on failure), allocates nothing, takes no
+/// lock and is safe between clone and exec of a threaded process.
+namespace gpucontainer::mount {
+
+/// A copy of the mount at `path` below `dir_fd`, attached nowhere; without the
+/// mounts below it unless `recursive`. With an empty path, of `dir_fd` itself.
+int clone_tree(int dir_fd, const char* path, bool recursive) noexcept;
+
+/// Attaches `tree_fd` onto exactly what `target_fd` refers to.
+int attach(int tree_fd, int target_fd) noexcept;
+
+/// Attaches onto a path below a mount of our own making.
+int attach_below(int tree_fd, int base_fd, const char* path) noexcept;
+
+/// Sets attributes (MOUNT_ATTR_*) and, unless 0, the propagation (MS_*).
+int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagation,
+                   bool recursive) noexcept;
+
+/// A new tmpfs, attached nowhere; its directory has mode 0755.
+int new_tmpfs() noexcept;
+
+/// A read-only overlay of `upper_fd` over `lower_fd`, attached nowhere.
+int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept;
+
+/// Detaches the mount whose root `fd` refers to; needs /proc.
+int detach(int fd) noexcept;
+
+/// Identity of the mount that `fd` is on: never reused since Linux 6.8, reused
+/// in time before. 0 when the kernel does not tell.
+std::uint64_t mount_id(int fd) noexcept;
+
+/// False when no mount of that identity is in this namespace, or the kernel does
+/// not tell.
+bool exists(std::uint64_t mount_id) noexcept;
+
+/// True when `fd` is the root of a mount.
+bool is_mount_root(int fd) noexcept;
+
+bool is_overlay(int fd) noexcept;
+
+enum class Sharing : std::uint8_t { unknown, isolated, shared };
+/// Whether what is mounted below the mount of `fd` shows in other namespaces.
+Sharing sharing(int fd) noexcept;
+
+/// Number of mounts below the mount of `fd`, at most 1 is told from more; -1
+/// when the kernel does not tell.
+int children(int fd) noexcept;
+
+} // namespace gpucontainer::mount

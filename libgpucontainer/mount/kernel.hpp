@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <string_view>
+
+namespace gpucontainer::mount {
+
+/// How a tree of mounts is built; one is chosen and never mixed.
+enum class Backend : std::uint8_t {
+    detached, ///< Linux 6.15: mounts are put onto mounts that are attached nowhere.
+    staged,   ///< Linux 5.12: built in a namespace of its own and cloned out of it.
+};
+std::string_view name(Backend backend);
+
+/// The best backend of the running kernel. Asks the system calls themselves, as
+/// a container's seccomp filter may hide them on any kernel.
+Result<Backend> probe_backend();
+
+/// `wanted` when the kernel has it.
+Result<Backend> require_backend(Backend wanted);
+
+} // namespace gpucontainer::mount

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+#include "mount/kernel.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpucontainer::mount {
+
+/// A detached mount and where below the tree it goes.
+struct Branch {
+    base::UniqueFd mount;
+    std::string path; ///< Relative to the tree; exists already.
+};
+
+/// A tree of mounts that is attached nowhere.
+struct DetachedTree {
+    base::UniqueFd tree;
+    std::vector<base::UniqueFd> files; ///< Mounts of single files of it, as asked.
+};
+
+/// Puts `branches` onto `base`, a detached mount, and clones `files` out of the
+/// outcome as mounts of their own.
+///
+/// The staged backend starts one child process with a mount namespace of its
+/// own and waits for it; the child raises no SIGCHLD. Errors: permission
+/// without CAP_SYS_ADMIN.
+Result<DetachedTree> assemble(base::UniqueFd base, std::vector<Branch> branches,
+                              const std::vector<std::string>& files, Backend backend);
+
+} // namespace gpucontainer::mount

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: MIT
+#include "plan/builder.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "elf/ld_cache_writer.hpp"
+#include "plan/names.hpp"
+#include "plan/selection.hpp"
+#include "plan/typical_root.hpp"
+#include "rootfs/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+namespace gpucontainer::plan {
+namespace {
+
+using rootfs::EntryType;
+using vendor::Capability;
+using vendor::DriverFile;
+using vendor::FileKind;
+
+constexpr std::string_view usual_tree = "/usr/lib/gpuctr";
+constexpr std::string_view cache_path = "/etc/ld.so.cache";
+constexpr std::array empty_places = {"/mnt", "/media", "/srv", "/opt"};
+
+Item make_item(ItemKind kind, std::string source, std::string target, std::string reason)
+{
+    Item item;
+    item.kind = kind;
+    item.source = std::move(source);
+    item.target = std::move(target);
+    item.reason = std::move(reason);
+    return item;
+}
+
+class Builder {
+public:
+    Builder(const vendor::DriverStack& driver, const Request& request, const Target* target,
+            mount::Backend backend)
+        : driver_(driver), request_(request),
+          view_(target != nullptr ? target->view : typical_root()),
+          names_(view_, way(request, target, backend))
+    {
+        plan_.vendor = driver.vendor;
+        plan_.driver_version = driver.version;
+        plan_.version_source = driver.version_source;
+        plan_.backend = backend;
+        plan_.has_root = target != nullptr;
+        way_ = way(request, target, backend);
+        plan_.writes_root = way_ == Names::Way::write;
+    }
+
+    Result<Plan> build()
+    {
+        GPUCTR_CHECK(choose_gpus());
+        GPUCTR_TRY(capabilities_, parse_capabilities(request_.capabilities));
+        choose_files();
+        GPUCTR_TRY(layout_, rootfs::find_layout(view_));
+        choose_tree_path();
+        names_.expect(possible_names());
+        if (!files_.empty()) {
+            GPUCTR_CHECK(place_tree());
+            fill_tree();
+            GPUCTR_CHECK(add_entry_names());
+            cover_stale_copies();
+            GPUCTR_CHECK(add_loader_cache());
+        }
+        GPUCTR_CHECK(add_nodes());
+        plan_.needs = driver_.needs;
+        add_variables();
+        return std::move(plan_);
+    }
+
+private:
+    static Names::Way way(const Request& request, const Target* target, mount::Backend backend)
+    {
+        const bool overlays = backend == mount::Backend::detached;
+        const auto otherwise = overlays ? Names::Way::overlay : Names::Way::none;
+        if (request.write == Write::always || (target == nullptr && request.write != Write::never))
+            return Names::Way::write;
+        if (request.write == Write::never)
+            return otherwise;
+        const rootfs::RootFacts& facts = target->facts;
+        return facts.writable && facts.own && !facts.read_only && !facts.network ? Names::Way::write
+                                                                                 : otherwise;
+    }
+
+    void identify(std::string_view text)
+    {
+        plan_.identity += text;
+        plan_.identity += '\n';
+    }
+
+    void identify(const vendor::FileId& id)
+    {
+        identify(fmt::format("{}:{}:{}:{}", id.device, id.inode, id.size, id.mtime_ns));
+    }
+
+    Result<void> choose_gpus()
+    {
+        std::optional<std::string_view> scheduler;
+        const auto variable = request_.environment.find(driver_.visible_devices);
+        if (variable != request_.environment.end())
+            scheduler = variable->second;
+        GPUCTR_TRY(selection_, select_gpus(driver_, request_.devices, scheduler));
+        for (const unsigned gpu : selection_.gpus)
+            plan_.gpus.push_back(driver_.gpus[gpu]);
+        if (selection_.explicitly && scheduler)
+            plan_.variables.push_back({"unset", driver_.visible_devices, ""});
+        if (selection_.visible)
+            plan_.variables.push_back({"set", driver_.visible_devices, *selection_.visible});
+        return {};
+    }
+
+    void choose_files()
+    {
+        for (const DriverFile& file : driver_.files) {
+            if (capabilities_.contains(file.capability) || capabilities_.contains(file.also))
+                files_.push_back(&file);
+            else
+                skip(file.name, file.path,
+                     file.capability == Capability::none
+                         ? fmt::format("of no use in a container: {}", file.reason)
+                         : fmt::format("belongs to {}, which was not asked for",
+                                       vendor::name(file.capability)));
+        }
+    }
+
+    void choose_tree_path()
+    {
+        if (files_.empty())
+            return;
+        plan_.tree_path = usual_tree;
+        if (way_ != Names::Way::none)
+            return;
+        const auto place = std::find_if(empty_places.begin(), empty_places.end(),
+                                        [&](const char* p) { return view_.is_empty_directory(p); });
+        if (place != empty_places.end())
+            plan_.tree_path = *place;
+    }
+
+    std::vector<std::string> possible_names() const
+    {
+        std::vector<std::string> names;
+        if (!files_.empty())
+            names = {plan_.tree_path, std::string(cache_path), "/usr/local/nvidia"};
+        for (const DriverFile* file : files_)
+            for (const std::string& name : file->entry_names)
+                names.push_back(entry_path(*file, name));
+        for (const vendor::DeviceNode& node : driver_.nodes)
+            if (is_wanted(node))
+                names.push_back(node.path);
+        return names;
+    }
+
+    std::string entry_path(const DriverFile& file, const std::string& name) const
+    {
+        return (file.kind == FileKind::tool ? "/usr/bin" : layout_.library_directory) + "/" + name;
+    }
+
+    Result<void> place_tree()
+    {
+        const rootfs::Entry entry = view_.look(plan_.tree_path);
+        if (entry && entry.type != EntryType::directory)
+            return Error(Errc::rootfs, plan_.tree_path + " is in the way: not a directory")
+                .with_object(plan_.tree_path);
+        if (!entry) {
+            Item directory =
+                make_item(ItemKind::directory, "", plan_.tree_path, "where the tree is mounted");
+            constexpr std::uint32_t usual_mode = 0755;
+            directory.mode = usual_mode;
+            GPUCTR_CHECK(names_.add(std::move(directory), plan_.items));
+        }
+        Item tree = make_item(ItemKind::mount, "tmpfs", plan_.tree_path,
+                              "the driver's files, in one mount");
+        tree.options = "ro,nosuid,nodev";
+        plan_.items.push_back(std::move(tree));
+        identify(plan_.tree_path);
+        return {};
+    }
+
+    std::string library_path(const std::string& name) const
+    {
+        return plan_.tree_path + "/lib64/" + name;
+    }
+    std::string tool_path(const std::string& name) const
+    {
+        return plan_.tree_path + "/bin/" + name;
+    }
+
+    void add_to_tree(Item item)
+    {
+        item.place = Place::tree;
+        plan_.items.push_back(std::move(item));
+    }
+
+    void fill_tree()
+    {
+        add_to_tree(make_item(ItemKind::symlink, "lib64", plan_.tree_path + "/lib",
+                              "the other place that CUDA images look in"));
+        for (const DriverFile* file : files_) {
+            Item bind = make_item(ItemKind::bind, file->path,
+                                  file->kind == FileKind::tool ? tool_path(file->name)
+                                                               : library_path(file->name),
+                                  file->reason);
+            bind.options = "ro,nosuid,nodev";
+            bind.id = file->id;
+            identify(file->path);
+            identify(file->id);
+            add_to_tree(std::move(bind));
+            for (const std::string& link : file->links)
+                add_to_tree(make_item(ItemKind::symlink, file->name, library_path(link),
+                                      link == file->soname ? "the name programs are linked to"
+                                                           : "the name a linker looks for"));
+        }
+    }
+
+    /// Programs with fixed paths find the driver as well: links where nothing is,
+    /// our file over the image's own where it has one.
+    Result<void> add_entry_names()
+    {
+        for (const DriverFile* file : files_)
+            for (const std::string& name : file->entry_names) {
+                const bool tool = file->kind == FileKind::tool;
+                GPUCTR_CHECK(add_link(tool ? tool_path(name) : library_path(name),
+                                      entry_path(*file, name), "programs look for it here"));
+            }
+        return add_link(plan_.tree_path, "/usr/local/nvidia",
+                        "CUDA images name it in LD_LIBRARY_PATH");
+    }
+
+    Result<void> add_link(const std::string& source, const std::string& target, std::string reason)
+    {
+        if (view_.look(target))
+            return {}; // a link of ours, or a copy of the image's that gets covered
+        if (!names_.possible(target)) {
+            skip(std::string(base::name_of(target)), target,
+                 "the root file system is not written and the kernel has no overlay of names");
+            return {};
+        }
+        return names_.add(make_item(ItemKind::symlink, source, target, std::move(reason)),
+                          plan_.items);
+    }
+
+    void cover_stale_copies()
+    {
+        for (const DriverFile* file : files_) {
+            if (file->kind == FileKind::tool) {
+                cover(*file, "/usr/bin/" + file->name);
+                continue;
+            }
+            for (const std::string& directory : layout_.searched_directories)
+                cover(*file, directory + "/" + file->soname);
+        }
+    }
+
+    void cover(const DriverFile& file, const std::string& target)
+    {
+        const rootfs::Entry name = view_.look(target);
+        if (!name || base::is_below(view_.link_target(target), plan_.tree_path))
+            return;
+        const rootfs::Entry entry = view_.resolve(target);
+        if (entry.type != EntryType::regular) {
+            skip(std::string(base::name_of(target)), target,
+                 "the image has this name, and it leads to no file that could be covered");
+            return;
+        }
+        if (!covered_.insert(std::pair(entry.device, entry.inode)).second)
+            return;
+        Item item = make_item(ItemKind::cover, file.path, target,
+                              "the image's own copy would be found instead");
+        item.options = "ro,nosuid,nodev";
+        item.id = file.id;
+        plan_.items.push_back(std::move(item));
+    }
+
+    Result<void> add_loader_cache()
+    {
+        std::optional<elf::LdCache> old;
+        const std::string path(cache_path);
+        if (auto bytes = view_.read(path, elf::max_cache_size))
+            if (auto cache = elf::LdCache::parse(*std::move(bytes)))
+                old = *std::move(cache);
+        GPUCTR_TRY(auto merged, merge_cache(old ? &*old : nullptr), "loader cache");
+        for (const auto& dropped : merged.dropped)
+            skip(dropped.key, dropped.path,
+                 fmt::format("the image's own copy for {} would be found instead",
+                             dropped.hwcaps_name));
+
+        plan_.old_cache = view_.look(path);
+        Item item = make_item(ItemKind::ldcache, "", path, "the loader finds the tree first");
+        item.content = std::move(merged.bytes);
+        constexpr std::uint32_t usual_mode = 0644;
+        item.mode = usual_mode;
+        if (plan_.writes_root) {
+            item.place = Place::created;
+            plan_.items.push_back(std::move(item));
+            return add_loader_configuration();
+        }
+        if (plan_.old_cache.type == EntryType::regular) {
+            item.options = "ro,nosuid,nodev";
+            plan_.items.push_back(std::move(item));
+            return {};
+        }
+        if (!plan_.old_cache && names_.possible(path))
+            return names_.add(std::move(item), plan_.items);
+        skip("ld.so.cache", path, "there is no way to replace it without writing");
+        needs_library_path_ = true;
+        return {};
+    }
+
+    Result<elf::MergedCache> merge_cache(const elf::LdCache* old) const
+    {
+        std::vector<std::pair<std::string, std::string>> names;
+        for (const DriverFile* file : files_) {
+            if (file->kind != FileKind::library)
+                continue;
+            names.emplace_back(file->name, library_path(file->name));
+            for (const std::string& link : file->links)
+                names.emplace_back(link, library_path(link));
+        }
+        std::vector<elf::NewCacheEntry> entries;
+        entries.reserve(names.size());
+        for (const auto& [name, path] : names)
+            entries.push_back({name, path});
+        return elf::merge(old, entries);
+    }
+
+    /// Keeps a later ldconfig inside the container right.
+    Result<void> add_loader_configuration()
+    {
+        const std::string path = "/etc/ld.so.conf.d/00-gpuctr.conf";
+        if (view_.look(path))
+            return {};
+        Item item = make_item(ItemKind::file, "", path, "keeps a later ldconfig right");
+        item.content = plan_.tree_path + "/lib64\n";
+        constexpr std::uint32_t usual_mode = 0644;
+        item.mode = usual_mode;
+        return names_.add(std::move(item), plan_.items);
+    }
+
+    Result<void> add_nodes()
+    {
+        std::set<std::uint32_t> groups;
+        for (const vendor::DeviceNode& node : driver_.nodes) {
+            if (!is_wanted(node))
+                continue;
+            if (!node.accessible) {
+                GPUCTR_CHECK(leave_out(node));
+                continue;
+            }
+            Item item = make_item(ItemKind::device, node.path, node.path,
+                                  node.gpu < 0 ? "the driver's programs open it"
+                                               : fmt::format("GPU {}", node.gpu));
+            item.options = "ro,nosuid,noexec";
+            item.major = node.major;
+            item.minor = node.minor;
+            constexpr std::uint32_t usual_mode = 0666;
+            item.mode = usual_mode;
+            identify(fmt::format("{} {}:{}", node.path, node.major, node.minor));
+            plan_.device_rules.push_back({node.major, node.minor});
+            constexpr std::uint32_t others = 0006;
+            if ((node.mode & others) != others && node.gid != 0)
+                groups.insert(node.gid);
+            if (view_.look(node.path))
+                plan_.items.push_back(std::move(item));
+            else
+                GPUCTR_CHECK(names_.add(std::move(item), plan_.items));
+        }
+        plan_.groups.assign(groups.begin(), groups.end());
+        return {};
+    }
+
+    bool is_wanted(const vendor::DeviceNode& node) const
+    {
+        if (node.capability != Capability::none && !capabilities_.contains(node.capability))
+            return false;
+        return node.gpu < 0
+               || std::find(selection_.gpus.begin(), selection_.gpus.end(),
+                            static_cast<unsigned>(node.gpu))
+                      != selection_.gpus.end();
+    }
+
+    Result<void> leave_out(const vendor::DeviceNode& node)
+    {
+        const bool asked_for = node.gpu >= 0 && selection_.explicitly;
+        const bool needed = node.gpu < 0 && node.capability == Capability::none;
+        if (asked_for || needed)
+            return Error(Errc::permission, node.path + ": this user may not read and write it")
+                .with_object(node.path)
+                .with_hint("its permissions, its group or the device cgroup forbid it");
+        skip(std::string(base::name_of(node.path)), node.path,
+             "its permissions or the device cgroup forbid using it");
+        return {};
+    }
+
+    void add_variables()
+    {
+        if (needs_library_path_)
+            plan_.variables.push_back({"prepend", "LD_LIBRARY_PATH", plan_.tree_path + "/lib64"});
+        if (way_ == Names::Way::none && !files_.empty())
+            plan_.variables.push_back({"append", "PATH", plan_.tree_path + "/bin"});
+        for (const Variable& variable : plan_.variables) {
+            Item item = make_item(ItemKind::env, variable.value, variable.name,
+                                  "what the container's processes find in their environment");
+            item.options = variable.action;
+            plan_.items.push_back(std::move(item));
+        }
+    }
+
+    void skip(std::string name, std::string source, std::string reason)
+    {
+        plan_.skipped.push_back({std::move(name), std::move(source), std::move(reason)});
+    }
+
+    const vendor::DriverStack& driver_;
+    const Request& request_;
+    const rootfs::View& view_;
+    Names names_;
+    Names::Way way_ = Names::Way::write;
+    Plan plan_;
+    Selection selection_;
+    std::set<Capability> capabilities_;
+    std::vector<const DriverFile*> files_;
+    rootfs::Layout layout_;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> covered_;
+    bool needs_library_path_ = false;
+};
+
+} // namespace
+
+std::string_view name(ItemKind kind)
+{
+    switch (kind) {
+    case ItemKind::directory:
+        return "directory";
+    case ItemKind::mount:
+        return "mount";
+    case ItemKind::bind:
+        return "bind";
+    case ItemKind::symlink:
+        return "symlink";
+    case ItemKind::file:
+        return "file";
+    case ItemKind::cover:
+        return "cover";
+    case ItemKind::device:
+        return "device";
+    case ItemKind::ldcache:
+        return "ldcache";
+    case ItemKind::env:
+        return "env";
+    }
+    return "";
+}
+
+Result<Plan> create_plan(const vendor::DriverStack& driver, const Request& request,
+                         const Target* target, mount::Backend backend)
+{
+    return Builder(driver, request, target, backend).build();
+}
+
+} // namespace gpucontainer::plan

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "plan/plan.hpp"
+#include "rootfs/root.hpp"
+
+#include <map>
+#include <string>
+
+namespace gpucontainer::plan {
+
+/// What a caller asks for.
+struct Request {
+    std::string devices = "auto";
+    std::string capabilities = "compute,utility";
+    std::map<std::string, std::string> environment; ///< Scheduler variables.
+    Write write = Write::automatic;
+};
+
+/// The root file system that a plan is for; absent for one that only shows.
+struct Target {
+    const rootfs::View& view;
+    rootfs::RootFacts facts;
+};
+
+/// Decides everything: driver, request and root file system in, plan out. Reads
+/// the root through its view and nothing else.
+Result<Plan> create_plan(const vendor::DriverStack& driver, const Request& request,
+                         const Target* target, mount::Backend backend);
+
+} // namespace gpucontainer::plan

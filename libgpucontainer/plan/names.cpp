@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "plan/names.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace gpucontainer::plan {
+namespace {
+
+constexpr std::uint32_t usual_mode = 0755;
+
+bool contains(const std::vector<std::string>& list, const std::string& value)
+{
+    return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+} // namespace
+
+void Names::expect(const std::vector<std::string>& targets)
+{
+    if (way_ != Way::overlay)
+        return;
+    std::vector<std::string> directories;
+    for (const std::string& target : targets) {
+        const std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
+        if (!view_.look(target) && !view_.resolve(there).own_tmpfs)
+            directories.push_back(there);
+    }
+    std::sort(directories.begin(), directories.end());
+    for (const std::string& directory : directories) {
+        const bool covered =
+            std::any_of(overlays_.begin(), overlays_.end(),
+                        [&](const std::string& outer) { return base::is_below(directory, outer); });
+        if (!covered)
+            overlays_.push_back(directory);
+    }
+}
+
+Names::Start Names::start_of(const std::string& target) const
+{
+    const std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
+    if (way_ != Way::overlay || view_.resolve(there).own_tmpfs)
+        return {there, Place::created};
+    for (const std::string& overlay : overlays_)
+        if (base::is_below(there, overlay))
+            return {overlay, Place::overlay};
+    return {there, Place::overlay};
+}
+
+bool Names::possible(const std::string& target) const
+{
+    if (way_ != Way::none)
+        return true;
+    return view_.resolve(rootfs::nearest_directory(view_, base::directory_of(target))).own_tmpfs;
+}
+
+void Names::add_overlay(const std::string& directory, std::vector<Item>& items)
+{
+    if (contains(mounted_, directory))
+        return;
+    mounted_.push_back(directory);
+    Item overlay;
+    overlay.kind = ItemKind::mount;
+    overlay.source = "overlay";
+    overlay.target = directory;
+    overlay.options = "ro";
+    overlay.mode = view_.resolve(directory).mode;
+    overlay.reason = "our names over this directory, which itself is not written";
+    items.push_back(std::move(overlay));
+}
+
+void Names::add_directories(const Start& start, const std::string& to, std::vector<Item>& items)
+{
+    std::string path = start.directory == "/" ? "" : start.directory;
+    for (std::string_view component : base::split(std::string_view(to).substr(path.size()), '/')) {
+        if (component.empty())
+            continue;
+        path += "/" + std::string(component);
+        if (contains(directories_, path))
+            continue;
+        directories_.push_back(path);
+        // In an overlay, directories on the way are merged with the image's own
+        // and lend them their mode.
+        const rootfs::Entry there = view_.resolve(path);
+        Item item;
+        item.kind = ItemKind::directory;
+        item.target = path;
+        item.place = start.place;
+        item.mode = there ? there.mode : usual_mode;
+        item.reason = "directory that our names are in";
+        items.push_back(std::move(item));
+    }
+}
+
+Result<void> Names::add(Item item, std::vector<Item>& items)
+{
+    if (!possible(item.target))
+        return Error(Errc::rootfs, item.target + ": there is no way to create this name")
+            .with_object(item.target)
+            .with_hint("allow writing into the root file system, or use Linux 6.15 or later");
+    const Start start = start_of(item.target);
+    item.place = start.place;
+    if (item.place == Place::overlay)
+        add_overlay(start.directory, items);
+    add_directories(start, std::string(base::directory_of(item.target)), items);
+    if (item.kind == ItemKind::directory)
+        directories_.push_back(item.target);
+    items.push_back(std::move(item));
+    return {};
+}
+
+} // namespace gpucontainer::plan

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "plan/plan.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpucontainer::plan {
+
+/// Finds the way in which each new name comes to be in a container: in the
+/// directory itself where that may be written, in an overlay over it elsewhere.
+class Names {
+public:
+    enum class Way : std::uint8_t {
+        write,   ///< In the root file system.
+        overlay, ///< In overlays, which are mounted over directories that are there.
+        none,    ///< Not at all; only directories that are there can be used.
+    };
+
+    Names(const rootfs::View& view, Way way) : view_(view), way_(way) {}
+
+    /// Tells all names that may be added, before the first is: overlays do not
+    /// nest, so that the outermost of their directories have to be known.
+    void expect(const std::vector<std::string>& targets);
+
+    /// Adds `item`, whose target is not there, and what it needs before it.
+    /// Errors: rootfs, when there is no way to it.
+    Result<void> add(Item item, std::vector<Item>& items);
+
+    bool possible(const std::string& target) const;
+
+private:
+    /// Nearest directory that is there, and the way to names in it.
+    struct Start {
+        std::string directory;
+        Place place;
+    };
+    Start start_of(const std::string& target) const;
+    void add_overlay(const std::string& directory, std::vector<Item>& items);
+    void add_directories(const Start& start, const std::string& to, std::vector<Item>& items);
+
+    const rootfs::View& view_;
+    Way way_;
+    std::vector<std::string> overlays_;
+    std::vector<std::string> mounted_;
+    std::vector<std::string> directories_;
+};
+
+} // namespace gpucontainer::plan

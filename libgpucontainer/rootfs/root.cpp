@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+#include "rootfs/root.hpp"
+
+#include "base/file.hpp"
+#include "base/in_root.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+namespace gpucontainer::rootfs {
+namespace {
+
+constexpr unsigned wanted_facts = STATX_BASIC_STATS | STATX_MNT_ID;
+
+bool stat_fd(int fd, struct statx& facts)
+{
+    return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, wanted_facts, &facts) == 0;
+}
+
+EntryType type_of(std::uint16_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return EntryType::regular;
+    case S_IFDIR:
+        return EntryType::directory;
+    case S_IFLNK:
+        return EntryType::link;
+    case S_IFCHR:
+        return EntryType::character;
+    default:
+        return EntryType::other;
+    }
+}
+
+/// File systems whose content other hosts share. Magic numbers that linux/magic.h
+/// lacks are those that the file systems themselves publish.
+bool is_network(long type)
+{
+    constexpr std::array<long, 9> types = {NFS_SUPER_MAGIC,  SMB2_SUPER_MAGIC, CIFS_SUPER_MAGIC,
+                                           CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,  V9FS_MAGIC,
+                                           0x0bd00bd0,  // Lustre
+                                           0x47504653,  // GPFS
+                                           0x19830326}; // BeeGFS
+    return std::find(types.begin(), types.end(), type) != types.end();
+}
+
+} // namespace
+
+std::string nearest_directory(const View& view, std::string_view path)
+{
+    while (path.size() > 1) {
+        std::string candidate(path);
+        if (view.resolve(candidate).type == EntryType::directory)
+            return candidate;
+        path = base::directory_of(path);
+    }
+    return "/";
+}
+
+Root::Root(base::UniqueFd fd, RootFacts facts, std::uint64_t mount_id)
+    : fd_(std::move(fd)), facts_(facts), mount_id_(mount_id)
+{
+}
+
+Result<Root> Root::open(int fd)
+{
+    base::UniqueFd own(::openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!own && errno == ENOTDIR)
+        return Error(Errc::rootfs, "the root file system is not a directory");
+    if (!own && errno == EBADF)
+        return Error(Errc::usage, "the root file system is not an open descriptor");
+    if (!own)
+        return Error::from_errno(errno, "open the root file system", Errc::rootfs);
+    struct statx status = {};
+    struct statfs file_system = {};
+    if (!stat_fd(own.get(), status) || ::fstatfs(own.get(), &file_system) != 0)
+        return Error::from_errno(errno, "look at the root file system", Errc::rootfs);
+
+    RootFacts facts;
+    facts.device = ::makedev(status.stx_dev_major, status.stx_dev_minor);
+    facts.inode = status.stx_ino;
+    facts.read_only = (static_cast<unsigned long>(file_system.f_flags) & ST_RDONLY) != 0;
+    facts.network = is_network(file_system.f_type);
+    facts.own = status.stx_uid == ::geteuid();
+    facts.writable = ::faccessat(own.get(), ".", W_OK, AT_EACCESS) == 0;
+    return Root(std::move(own), facts, status.stx_mnt_id);
+}
+
+Entry Root::entry(const std::string& path, std::uint64_t flags) const
+{
+    const base::UniqueFd fd(base::open_in_root(fd_.get(), path.c_str(), O_PATH | flags));
+    struct statx status = {};
+    if (!fd || !stat_fd(fd.get(), status))
+        return {};
+    Entry found;
+    found.type = type_of(status.stx_mode);
+    found.device = ::makedev(status.stx_dev_major, status.stx_dev_minor);
+    found.inode = status.stx_ino;
+    found.size = status.stx_size;
+    constexpr std::int64_t second = 1'000'000'000;
+    found.mtime_ns = status.stx_mtime.tv_sec * second + status.stx_mtime.tv_nsec;
+    found.mode = status.stx_mode & 07777U;
+    struct statfs file_system = {};
+    found.own_tmpfs = found.type == EntryType::directory && status.stx_mnt_id != mount_id_
+                      && ::fstatfs(fd.get(), &file_system) == 0
+                      && file_system.f_type == TMPFS_MAGIC;
+    return found;
+}
+
+Entry Root::look(const std::string& path) const { return entry(path, O_NOFOLLOW); }
+Entry Root::resolve(const std::string& path) const { return entry(path, 0); }
+
+std::string Root::link_target(const std::string& path) const
+{
+    const base::UniqueFd fd(base::open_in_root(fd_.get(), path.c_str(), O_PATH | O_NOFOLLOW));
+    if (!fd)
+        return {};
+    std::array<char, PATH_MAX> target = {};
+    const ssize_t length = ::readlinkat(fd.get(), "", target.data(), target.size());
+    return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "";
+}
+
+Result<std::string> Root::read(const std::string& path, std::size_t limit) const
+{
+    GPUCTR_TRY(const auto fd, base::open_below(fd_.get(), path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    return base::read_all(fd.get(), limit);
+}
+
+bool Root::is_empty_directory(const std::string& path) const
+{
+    const base::UniqueFd fd(
+        base::open_in_root(fd_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+    if (!fd)
+        return false;
+    const auto names = base::list_directory(fd.get(), ".", 0);
+    return names.has_value();
+}
+
+} // namespace gpucontainer::rootfs

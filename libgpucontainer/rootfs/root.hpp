@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/unique_fd.hpp"
+#include "rootfs/view.hpp"
+
+namespace gpucontainer::rootfs {
+
+/// Whether and how a root file system may be written, and which one it is.
+struct RootFacts {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    bool read_only = false;
+    bool network = false;  ///< NFS, Lustre ...: other hosts see what is written.
+    bool writable = false; ///< The caller has write permission.
+    bool own = false;      ///< Its directory belongs to the caller.
+};
+
+/// A container's root, hostile as it may be: every path is resolved in it.
+class Root final : public View {
+public:
+    /// `fd` is borrowed; any descriptor of a directory will do.
+    static Result<Root> open(int fd);
+
+    Entry look(const std::string& path) const override;
+    Entry resolve(const std::string& path) const override;
+    std::string link_target(const std::string& path) const override;
+    Result<std::string> read(const std::string& path, std::size_t limit) const override;
+    bool is_empty_directory(const std::string& path) const override;
+
+    const RootFacts& facts() const noexcept { return facts_; }
+    int fd() const noexcept { return fd_.get(); }
+
+private:
+    Root(base::UniqueFd fd, RootFacts facts, std::uint64_t mount_id);
+    Entry entry(const std::string& path, std::uint64_t flags) const;
+
+    base::UniqueFd fd_;
+    RootFacts facts_;
+    std::uint64_t mount_id_;
+};
+
+} // namespace gpucontainer::rootfs

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::rootfs {
+
+enum class EntryType : std::uint8_t { none, regular, directory, link, character, other };
+
+/// One name in a root file system, as it is without being opened.
+struct Entry {
+    EntryType type = EntryType::none;
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    std::uint64_t size = 0;
+    std::int64_t mtime_ns = 0;
+    std::uint32_t mode = 0; ///< Permission bits.
+    /// On a tmpfs that is mounted in the root, such as a container's /dev: names
+    /// created there are not created in the root file system itself.
+    bool own_tmpfs = false;
+
+    explicit operator bool() const noexcept { return type != EntryType::none; }
+    bool same_file(const Entry& other) const noexcept
+    {
+        return type != EntryType::none && device == other.device && inode == other.inode;
+    }
+};
+
+/// What planning may ask about a container's root. Paths are absolute in it, and
+/// no link leads out of it. What cannot be looked at is reported as not there.
+class View {
+public:
+    virtual ~View() = default;
+
+    /// The name itself; a symbolic link as its last component is not followed.
+    virtual Entry look(const std::string& path) const = 0;
+    /// What the name leads to.
+    virtual Entry resolve(const std::string& path) const = 0;
+    /// Target of a symbolic link, empty when it is none.
+    virtual std::string link_target(const std::string& path) const = 0;
+    /// Content of a regular file of at most `limit` bytes.
+    virtual Result<std::string> read(const std::string& path, std::size_t limit) const = 0;
+    /// True for a directory without entries.
+    virtual bool is_empty_directory(const std::string& path) const = 0;
+};
+
+/// Nearest directory at or above `path` that is there.
+std::string nearest_directory(const View& view, std::string_view path);
+
+} // namespace gpucontainer::rootfs
