@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GPUCONTAINER_GPUCONTAINER_H
+#define GPUCONTAINER_GPUCONTAINER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define GPUCTR_API __attribute__((visibility("default")))
+#else
+#define GPUCTR_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * @file
+ * GPUs of the host in a container's root file system: stable C interface.
+ *
+ *     host  = gpuctr_host_open()       what this host has         reads only
+ *     plan  = gpuctr_plan_create()     what a container needs     reads only
+ *     gpuctr_plan_apply()              make it so, with undo      in one call
+ *
+ * or, for a runtime that sets its container up in a child process:
+ *
+ *     prepared = gpuctr_plan_prepare()  in the parent, in the host's view
+ *     gpuctr_prepared_attach()          in the child, after unshare or setns
+ *
+ * Rules that hold for every function here:
+ *
+ * - It returns GPUCTR_OK or a negative gpuctr_status, unless it is a getter.
+ * - Output parameters are named ret_* and are written only on success.
+ * - ret_error may be NULL. When it is not, it is written on failure only, and
+ *   the caller frees it with gpuctr_error_free(). Out of memory leaves NULL in
+ *   it, which every gpuctr_error_* function accepts.
+ * - *_free() accepts NULL.
+ * - Strings returned through const char* belong to the object they came from,
+ *   live as long as it does and are never NULL; what does not apply is "".
+ * - *_at() returns NULL when the index is out of range.
+ * - Descriptors given by the caller are borrowed. Descriptors that the library
+ *   opens are close-on-exec.
+ * - Host and plan never change and may be read from several threads at once. A
+ *   prepared object belongs to one thread at a time. Different objects may be
+ *   used from different threads at the same time.
+ * - The library is a guest in its caller's process: it changes no capability,
+ *   no credential, no namespace, no signal handler, no environment variable,
+ *   no working directory, no umask and no limit, starts no thread, reads no
+ *   environment variable, and writes nothing to standard output or error.
+ *   gpuctr_plan_prepare() alone may start one short-lived child process, where
+ *   it says so.
+ */
+
+/** Outcome of a call. Values never change; negated they are exit codes. */
+typedef int32_t gpuctr_status;
+enum {
+    GPUCTR_OK = 0,
+    GPUCTR_E_INTERNAL = -1,    /**< A bug in the library, or out of memory. */
+    GPUCTR_E_USAGE = -2,       /**< The caller broke a documented precondition. */
+    GPUCTR_E_NO_DEVICE = -3,   /**< No such GPU, or its kernel driver is not loaded. */
+    GPUCTR_E_DRIVER = -4,      /**< The driver's user space is missing or does not fit. */
+    GPUCTR_E_ROOTFS = -5,      /**< The root file system cannot be used. */
+    GPUCTR_E_PERMISSION = -6,  /**< A capability, namespace or permission is missing. */
+    GPUCTR_E_REQUIREMENT = -7, /**< A stated requirement is not met. */
+    GPUCTR_E_APPLY = -8        /**< The commit failed; everything was rolled back. */
+};
+
+typedef struct gpuctr_error gpuctr_error;
+typedef struct gpuctr_host gpuctr_host;
+typedef struct gpuctr_driver gpuctr_driver;
+typedef struct gpuctr_gpu gpuctr_gpu;
+typedef struct gpuctr_file gpuctr_file;
+typedef struct gpuctr_node gpuctr_node;
+typedef struct gpuctr_skipped gpuctr_skipped;
+typedef struct gpuctr_plan gpuctr_plan;
+typedef struct gpuctr_item gpuctr_item;
+typedef struct gpuctr_variable gpuctr_variable;
+typedef struct gpuctr_prepared gpuctr_prepared;
+
+/** Version of the library that is loaded, such as "0.1.0". @since 0.1 */
+GPUCTR_API const char* gpuctr_version(void);
+
+/** Free a string that the library handed over through a char**. @since 0.1 */
+GPUCTR_API void gpuctr_string_free(char* string);
+
+/* -- Errors -------------------------------------------------------------- */
+
+/** Class of the failure; GPUCTR_E_INTERNAL for NULL. @since 0.1 */
+GPUCTR_API gpuctr_status gpuctr_error_status(const gpuctr_error* error);
+
+/** The whole message in one line, outermost step first. @since 0.1 */
+GPUCTR_API const char* gpuctr_error_message(const gpuctr_error* error);
+
+/** The outermost step that failed, such as "prepare libcuda.so.1". @since 0.1 */
+GPUCTR_API const char* gpuctr_error_step(const gpuctr_error* error);
+
+/** What the failing operation worked on: a path, a GPU. @since 0.1 */
+GPUCTR_API const char* gpuctr_error_object(const gpuctr_error* error);
+
+/** The innermost reason, without the steps around it. @since 0.1 */
+GPUCTR_API const char* gpuctr_error_cause(const gpuctr_error* error);
+
+/** What can be done about it. @since 0.1 */
+GPUCTR_API const char* gpuctr_error_hint(const gpuctr_error* error);
+
+/** errno behind the failure, or 0. @since 0.1 */
+GPUCTR_API int gpuctr_error_os_error(const gpuctr_error* error);
+
+/** @since 0.1 */
+GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
+
+/* -- Host ---------------------------------------------------------------- */
+
+#define GPUCTR_VENDOR_NVIDIA (UINT32_C(1) << 0)
+
+/**
+ * What to look for. Start from GPUCTR_HOST_OPTIONS_INIT.
+ *
+ * As in every options struct here, fields are only ever appended. A library
+ * that is older than the caller accepts fields that it does not know as long as
+ * they are zero, and answers GPUCTR_E_USAGE when they are not.
+ */
+typedef struct gpuctr_host_options {
+    size_t struct_size;         /**< sizeof(gpuctr_host_options) in the caller. */
+    uint32_t vendors;           /**< GPUCTR_VENDOR_* that must be there; 0: any that is. */
+    uint32_t reserved;          /**< Must be zero. */
+    const char* driver_root;    /**< Where the driver's files are; NULL: "/". Links in it
+                                     never lead out of it. */
+    const char* driver_version; /**< Taken as the kernel module's version; NULL: ask the
+                                     kernel. */
+} gpuctr_host_options;
+
+/* clang-format off */
+#define GPUCTR_HOST_OPTIONS_INIT { sizeof(gpuctr_host_options), 0, 0, NULL, NULL }
+/* clang-format on */
+
+/**
+ * Record the GPUs of this host and the files of their drivers.
+ *
+ * Reads sysfs through libudev, procfs and the driver root. Executes nothing,
+ * loads nothing, opens no device node, and so wakes no GPU.
+ *
+ * @param options    NULL for the defaults
+ * @param ret_host   freed by the caller with gpuctr_host_free()
+ * @return GPUCTR_E_NO_DEVICE when a vendor asked for has no GPU here,
+ *         GPUCTR_E_DRIVER when its user space is missing, incomplete or of
+ *         another version than the kernel module, GPUCTR_E_PERMISSION,
+ *         GPUCTR_E_USAGE
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_host_open(const gpuctr_host_options* options,
+                                          gpuctr_host** ret_host, gpuctr_error** ret_error);
+
+/** Plans made from the host stay valid. @since 0.1 */
+GPUCTR_API void gpuctr_host_free(gpuctr_host* host);
+
+/**
+ * The record as one JSON document, schema "gpucontainer/list/1".
+ *
+ * @param ret_json  freed by the caller with gpuctr_string_free()
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_host_to_json(const gpuctr_host* host, char** ret_json,
+                                             gpuctr_error** ret_error);
+
+/** Drivers with at least one GPU, one a vendor. @since 0.1 */
+GPUCTR_API size_t gpuctr_host_driver_count(const gpuctr_host* host);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_driver* gpuctr_host_driver_at(const gpuctr_host* host, size_t index);
+
+/** One GPUCTR_VENDOR_* bit. @since 0.1 */
+GPUCTR_API uint32_t gpuctr_driver_vendor(const gpuctr_driver* driver);
+/** "nvidia". @since 0.1 */
+GPUCTR_API const char* gpuctr_driver_vendor_name(const gpuctr_driver* driver);
+/** Version that the files have, such as "580.159.04". @since 0.1 */
+GPUCTR_API const char* gpuctr_driver_version(const gpuctr_driver* driver);
+/**
+ * How the version is known: "module" from the loaded kernel module, "option"
+ * from the caller, "files" inferred from the user space because no module is
+ * loaded; such a driver can be listed and planned with, not applied.
+ * @since 0.1
+ */
+GPUCTR_API const char* gpuctr_driver_version_source(const gpuctr_driver* driver);
+/** The driver root that was searched. @since 0.1 */
+GPUCTR_API const char* gpuctr_driver_root(const gpuctr_driver* driver);
+
+/** GPUs in the vendor's own order; the index that a user types. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_gpu_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_gpu* gpuctr_driver_gpu_at(const gpuctr_driver* driver, size_t index);
+/** Libraries and tools, sorted by kind and name. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_file_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_file* gpuctr_driver_file_at(const gpuctr_driver* driver, size_t index);
+/** Device nodes, control nodes first. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_node_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_node* gpuctr_driver_node_at(const gpuctr_driver* driver, size_t index);
+/** What was looked at and not taken, with the reason. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_skipped_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_skipped* gpuctr_driver_skipped_at(const gpuctr_driver* driver,
+                                                          size_t index);
+
+/** Position in the vendor's order, from 0. @since 0.1 */
+GPUCTR_API uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu);
+/** "GPU-..."; "" while the kernel driver is not loaded. @since 0.1 */
+GPUCTR_API const char* gpuctr_gpu_uuid(const gpuctr_gpu* gpu);
+/** PCI address, "0000:3b:00.0". @since 0.1 */
+GPUCTR_API const char* gpuctr_gpu_pci_address(const gpuctr_gpu* gpu);
+/** Product name, "NVIDIA H200". @since 0.1 */
+GPUCTR_API const char* gpuctr_gpu_model(const gpuctr_gpu* gpu);
+/** Number of its device node, which may differ from the index; -1: none. @since 0.1 */
+GPUCTR_API int32_t gpuctr_gpu_minor(const gpuctr_gpu* gpu);
+/** NUMA node that it is attached to; -1: the firmware names none. @since 0.1 */
+GPUCTR_API int32_t gpuctr_gpu_numa_node(const gpuctr_gpu* gpu);
+
+/** "library" or "tool". @since 0.1 */
+GPUCTR_API const char* gpuctr_file_kind(const gpuctr_file* file);
+/** Name of the real file, "libcuda.so.580.159.04". @since 0.1 */
+GPUCTR_API const char* gpuctr_file_name(const gpuctr_file* file);
+/** DT_SONAME of a library. @since 0.1 */
+GPUCTR_API const char* gpuctr_file_soname(const gpuctr_file* file);
+/** Path of the real file on this host. @since 0.1 */
+GPUCTR_API const char* gpuctr_file_path(const gpuctr_file* file);
+/** Capability it belongs to: "compute", "utility", "graphics" ... @since 0.1 */
+GPUCTR_API const char* gpuctr_file_capability(const gpuctr_file* file);
+
+/** "/dev/nvidia0". @since 0.1 */
+GPUCTR_API const char* gpuctr_node_path(const gpuctr_node* node);
+/** @since 0.1 */
+GPUCTR_API uint32_t gpuctr_node_major(const gpuctr_node* node);
+/** @since 0.1 */
+GPUCTR_API uint32_t gpuctr_node_minor(const gpuctr_node* node);
+/** Index of the GPU that the node is for; -1: all of the vendor's. @since 0.1 */
+GPUCTR_API int32_t gpuctr_node_gpu(const gpuctr_node* node);
+/** 1 when the caller may read and write it: permissions and device cgroup. @since 0.1 */
+GPUCTR_API int gpuctr_node_accessible(const gpuctr_node* node);
+
+/** Name that was wanted or seen. @since 0.1 */
+GPUCTR_API const char* gpuctr_skipped_name(const gpuctr_skipped* skipped);
+/** The path looked at. @since 0.1 */
+GPUCTR_API const char* gpuctr_skipped_source(const gpuctr_skipped* skipped);
+/** Why it was left out. @since 0.1 */
+GPUCTR_API const char* gpuctr_skipped_reason(const gpuctr_skipped* skipped);
+
+/* -- Plan ---------------------------------------------------------------- */
+
+/** May names be created in the root file system itself? */
+#define GPUCTR_WRITE_AUTO UINT32_C(0)   /**< Where it is local and the caller's own. */
+#define GPUCTR_WRITE_NEVER UINT32_C(1)  /**< Names appear through mounts alone. */
+#define GPUCTR_WRITE_ALWAYS UINT32_C(2) /**< Yes; an error where it is not possible. */
+
+/** How mounts are made; for tests. A forced backend that the kernel lacks is an error. */
+#define GPUCTR_BACKEND_AUTO UINT32_C(0)
+#define GPUCTR_BACKEND_DETACHED UINT32_C(1) /**< Linux 6.15: the tree is built detached. */
+#define GPUCTR_BACKEND_STAGED                                                                      \
+    UINT32_C(2) /**< Linux 5.12: built in a private namespace                                      \
+                     by a short-lived child, then cloned. */
+
+/** What a container asks for. Start from GPUCTR_REQUEST_INIT. */
+typedef struct gpuctr_request {
+    size_t struct_size; /**< sizeof(gpuctr_request) in the caller. */
+    /**
+     * Comma-separated: "auto" (the GPUs that permissions, the device cgroup and
+     * the scheduler's variables in `environment` grant), "all", "none", an
+     * index, a UUID or an unambiguous prefix of it of eight characters or more
+     * ("GPU-" not counted), a PCI address. NULL: "auto".
+     */
+    const char* devices;
+    /** Comma-separated: "compute", "utility", "all". NULL: "compute,utility". */
+    const char* driver_capabilities;
+    /**
+     * NULL-terminated NAME=VALUE list in which "auto" looks for the scheduler's
+     * variables (CUDA_VISIBLE_DEVICES), usually `environ`. NULL: none.
+     */
+    const char* const* environment;
+    uint32_t write;   /**< GPUCTR_WRITE_* */
+    uint32_t backend; /**< GPUCTR_BACKEND_* */
+} gpuctr_request;
+
+/* clang-format off */
+#define GPUCTR_REQUEST_INIT { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0 }
+/* clang-format on */
+
+/**
+ * Decide everything that will change in a container root.
+ *
+ * Changes nothing. Reads the root file system through rootfs_fd, treating all
+ * of it as hostile: its links are followed inside it only, and nothing of it is
+ * executed.
+ *
+ * @param host       where GPUs and files come from; may be freed afterwards
+ * @param request    NULL for the defaults
+ * @param rootfs_fd  descriptor of the root directory (O_PATH is enough), or -1
+ *                   for a plan that shows what is needed but cannot be prepared
+ * @param ret_plan   freed by the caller with gpuctr_plan_free()
+ * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability,
+ *         GPUCTR_E_NO_DEVICE when nothing is left of "auto",
+ *         GPUCTR_E_ROOTFS when the root file system cannot take the driver,
+ *         GPUCTR_E_PERMISSION
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* request,
+                                            int rootfs_fd, gpuctr_plan** ret_plan,
+                                            gpuctr_error** ret_error);
+
+/** @since 0.1 */
+GPUCTR_API void gpuctr_plan_free(gpuctr_plan* plan);
+
+/**
+ * The plan as one JSON document, schema "gpucontainer/plan/1".
+ *
+ * @param ret_json  freed by the caller with gpuctr_string_free()
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_to_json(const gpuctr_plan* plan, char** ret_json,
+                                             gpuctr_error** ret_error);
+
+/** What is put into the container, in the order of doing it. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_item_count(const gpuctr_plan* plan);
+/** Belongs to the plan. @since 0.1 */
+GPUCTR_API const gpuctr_item* gpuctr_plan_item_at(const gpuctr_plan* plan, size_t index);
+
+/**
+ * "bind" a host file in the tree, "cover" an image's own file, "device",
+ * "symlink", "directory", "file", "ldcache", "mount" the tree or an overlay of
+ * names. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_item_kind(const gpuctr_item* item);
+/** Path on the host, or the target of a symbolic link. @since 0.1 */
+GPUCTR_API const char* gpuctr_item_source(const gpuctr_item* item);
+/** Path in the container. @since 0.1 */
+GPUCTR_API const char* gpuctr_item_target(const gpuctr_item* item);
+/** Mount options, comma-separated. @since 0.1 */
+GPUCTR_API const char* gpuctr_item_options(const gpuctr_item* item);
+/** Why it is there. @since 0.1 */
+GPUCTR_API const char* gpuctr_item_reason(const gpuctr_item* item);
+
+/** Changes to the environment of a process in the container. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_variable_count(const gpuctr_plan* plan);
+/** Belongs to the plan. @since 0.1 */
+GPUCTR_API const gpuctr_variable* gpuctr_plan_variable_at(const gpuctr_plan* plan, size_t index);
+/**
+ * "set", "unset", or "prepend" and "append" to a list that is separated by
+ * colons. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_variable_action(const gpuctr_variable* variable);
+/** @since 0.1 */
+GPUCTR_API const char* gpuctr_variable_name(const gpuctr_variable* variable);
+/** @since 0.1 */
+GPUCTR_API const char* gpuctr_variable_value(const gpuctr_variable* variable);
+
+/** A rule for the device cgroup of the container. */
+typedef struct gpuctr_device_rule {
+    char type;      /**< 'c' */
+    char access[4]; /**< "rw", as in OCI's linux.resources.devices; terminated. */
+    uint32_t major; /**< Major number. */
+    uint32_t minor; /**< Minor number. */
+} gpuctr_device_rule;
+
+/** Devices that the container's device cgroup has to allow. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_device_rule_count(const gpuctr_plan* plan);
+/** Belongs to the plan. @since 0.1 */
+GPUCTR_API const gpuctr_device_rule* gpuctr_plan_device_rule_at(const gpuctr_plan* plan,
+                                                                size_t index);
+
+/** Additional groups without which the nodes cannot be opened. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_group_count(const gpuctr_plan* plan);
+/** Numeric group of the host; UINT32_MAX out of range. @since 0.1 */
+GPUCTR_API uint32_t gpuctr_plan_group_at(const gpuctr_plan* plan, size_t index);
+
+/** What else the container must have, such as "a mounted /proc". @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_need_count(const gpuctr_plan* plan);
+/** Belongs to the plan; NULL out of range. @since 0.1 */
+GPUCTR_API const char* gpuctr_plan_need_at(const gpuctr_plan* plan, size_t index);
+
+/** What was considered and left out. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_skipped_count(const gpuctr_plan* plan);
+/** Belongs to the plan. @since 0.1 */
+GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan, size_t index);
+
+/* -- Apply and undo ------------------------------------------------------- */
+
+/** Where apply and undo keep their journal. Start from GPUCTR_APPLY_OPTIONS_INIT. */
+typedef struct gpuctr_apply_options {
+    size_t struct_size;    /**< sizeof(gpuctr_apply_options) in the caller. */
+    const char* state_dir; /**< Journal directory, created when missing, outside the root
+                                file system; NULL: "/var/lib/gpucontainer". */
+} gpuctr_apply_options;
+
+/* clang-format off */
+#define GPUCTR_APPLY_OPTIONS_INIT { sizeof(gpuctr_apply_options), NULL }
+/* clang-format on */
+
+#define GPUCTR_APPLIED UINT32_C(0)   /**< The plan was made true. */
+#define GPUCTR_UNCHANGED UINT32_C(1) /**< It was true already; nothing was touched. */
+#define GPUCTR_REPLACED UINT32_C(2)  /**< An older set-up was undone first. */
+
+/**
+ * Make a plan true below a container root in the caller's mount namespace:
+ * prepare and attach in one, with a journal for gpuctr_rootfs_undo().
+ *
+ * All or nothing: on failure nothing of the plan is left. A directory that is
+ * not a mount point, or sits on a shared mount, is bound privately on itself
+ * first, so that nothing shows outside it; open it by its path again to see the
+ * mounts.
+ *
+ * @param plan         made for this root file system
+ * @param rootfs_fd    descriptor of the root directory
+ * @param options      NULL for the defaults
+ * @param ret_outcome  may be NULL; GPUCTR_APPLIED, GPUCTR_UNCHANGED or
+ *                     GPUCTR_REPLACED
+ * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
+ *         owns the mount namespace, GPUCTR_E_ROOTFS when a target is not what
+ *         was planned, GPUCTR_E_NO_DEVICE when no kernel driver is loaded,
+ *         GPUCTR_E_APPLY
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
+                                           const gpuctr_apply_options* options,
+                                           uint32_t* ret_outcome, gpuctr_error** ret_error);
+
+/**
+ * Take away what gpuctr_plan_apply() did in a root file system, and only that.
+ *
+ * Mounts, files and links that are not ours, or are no longer as we left them,
+ * stay. What a reboot or somebody else took away already is no error.
+ *
+ * @param rootfs_fd  descriptor of the root directory
+ * @param options    NULL for the defaults
+ * @param ret_found  may be NULL; 1 when there was something to undo, else 0
+ * @return GPUCTR_E_PERMISSION, GPUCTR_E_APPLY when something of ours could not
+ *         be removed; the journal then keeps it for the next attempt
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* options,
+                                            int* ret_found, gpuctr_error** ret_error);
+
+/* -- Prepare and attach ---------------------------------------------------- */
+
+/** How to prepare. Start from GPUCTR_PREPARE_OPTIONS_INIT. */
+typedef struct gpuctr_prepare_options {
+    size_t struct_size; /**< sizeof(gpuctr_prepare_options) in the caller. */
+    uint32_t flags;     /**< Must be zero. */
+    uint32_t reserved;  /**< Must be zero. */
+} gpuctr_prepare_options;
+
+/* clang-format off */
+#define GPUCTR_PREPARE_OPTIONS_INIT { sizeof(gpuctr_prepare_options), 0, 0 }
+/* clang-format on */
+
+/**
+ * Turn a plan into detached mounts, in the caller's view of the host.
+ *
+ * Nothing changes anywhere; freeing the object is the rollback. From Linux 5.12
+ * to 6.14 (GPUCTR_BACKEND_STAGED) one short-lived child process is started and
+ * waited for; it does not raise SIGCHLD.
+ *
+ * @param plan          made with a rootfs_fd
+ * @param options       NULL for the defaults
+ * @param ret_prepared  freed by the caller with gpuctr_prepared_free()
+ * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
+ *         owns the mount namespace, GPUCTR_E_DRIVER when a file is no longer
+ *         the one that was planned, GPUCTR_E_NO_DEVICE when no kernel driver is
+ *         loaded
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
+                                             const gpuctr_prepare_options* options,
+                                             gpuctr_prepared** ret_prepared,
+                                             gpuctr_error** ret_error);
+
+/** Closes its descriptors; what was attached stays. @since 0.1 */
+GPUCTR_API void gpuctr_prepared_free(gpuctr_prepared* prepared);
+
+/** Descriptors to pass on with SCM_RIGHTS, in this order. @since 0.1 */
+GPUCTR_API size_t gpuctr_prepared_fd_count(const gpuctr_prepared* prepared);
+/** Stays the object's own; -1 out of range. @since 0.1 */
+GPUCTR_API int gpuctr_prepared_fd_at(const gpuctr_prepared* prepared, size_t index);
+/** Bytes to pass on along with the descriptors; valid in the same boot. @since 0.1 */
+GPUCTR_API const void* gpuctr_prepared_data(const gpuctr_prepared* prepared);
+/** Number of bytes at gpuctr_prepared_data(). @since 0.1 */
+GPUCTR_API size_t gpuctr_prepared_size(const gpuctr_prepared* prepared);
+
+/**
+ * The receiving side of gpuctr_prepared_data() and gpuctr_prepared_fd_at().
+ *
+ * Allocates nothing: the object lives in the buffer, which has to outlive it.
+ * Safe between clone and exec of a threaded process.
+ *
+ * @param buffer    the bytes, aligned for uint64_t; taken over until
+ *                  gpuctr_prepared_free()
+ * @param fds       the descriptors in the same order; taken over on success
+ * @return the object, or NULL when the bytes are not those of a prepared plan
+ *         of this version of the library
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_prepared* gpuctr_prepared_adopt(void* buffer, size_t size, const int* fds,
+                                                  size_t fd_count);
+
+/** Why attaching failed; filled without allocating. */
+typedef struct gpuctr_attach_error {
+    gpuctr_status status; /**< The value that was returned. */
+    int32_t os_error;     /**< errno behind it, or 0. */
+    char step[64];        /**< What failed, such as "attach mount". */
+    char object[192];     /**< On what: a path in the container, shortened at its front. */
+} gpuctr_attach_error;
+
+/**
+ * Put a prepared plan into a container root of the caller's mount namespace:
+ * after unshare or setns, before pivot_root.
+ *
+ * System calls only: no memory is allocated, no lock taken, no path of the host
+ * opened, so that it is safe between clone and exec of a threaded parent. All or
+ * nothing.
+ *
+ * @param prepared   not attached yet
+ * @param rootfs_fd  descriptor of the root directory, opened in this mount
+ *                   namespace; the mount that it is on must not be shared
+ * @param ret_error  may be NULL; written on failure only
+ * @return GPUCTR_E_PERMISSION, GPUCTR_E_ROOTFS when the root file system is not
+ *         as planned or its mount is shared, GPUCTR_E_APPLY, GPUCTR_E_USAGE
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_prepared_attach(gpuctr_prepared* prepared, int rootfs_fd,
+                                                gpuctr_attach_error* ret_error);
+
+/**
+ * The inverse of gpuctr_prepared_attach() in the same process: as free of
+ * allocation, and needs a mounted /proc to unmount by descriptor. Calling it
+ * again, or without an attach, does nothing.
+ *
+ * @param rootfs_fd  the descriptor that the plan was attached with
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_prepared_undo(gpuctr_prepared* prepared, int rootfs_fd,
+                                              gpuctr_attach_error* ret_error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GPUCONTAINER_GPUCONTAINER_H */

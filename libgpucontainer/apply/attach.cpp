@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "apply/attach.hpp"
+
+#include "apply/name_steps.hpp"
+#include "base/in_root.hpp"
+#include "base/unique_fd.hpp"
+#include "mount/calls.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+using base::UniqueFd;
+
+bool fail(Failure& failure, Errc code, const char* step, const char* object) noexcept
+{
+    failure.os_error = errno;
+    failure.code = errno == EPERM || errno == EACCES ? Errc::permission : code;
+    failure.step = step;
+    failure.object = object;
+    return false;
+}
+
+UniqueFd open_target(const Program& program, const Operation& operation, int rootfs_fd) noexcept
+{
+    const std::uint64_t follow = (operation.flags & follow_target) != 0 ? 0 : O_NOFOLLOW;
+    return UniqueFd(base::open_in_root(rootfs_fd, program.text(operation.path), O_PATH | follow));
+}
+
+/// Mount attributes and statfs flags of the same meaning have the same values.
+static_assert(MOUNT_ATTR_RDONLY == ST_RDONLY && MOUNT_ATTR_NOSUID == ST_NOSUID
+              && MOUNT_ATTR_NODEV == 4 && MOUNT_ATTR_NOEXEC == 8);
+
+std::uint64_t flags_of(int fd) noexcept
+{
+    struct statfs status = {};
+    return ::fstatfs(fd, &status) == 0 ? static_cast<std::uint64_t>(status.f_flags) : 0;
+}
+
+/// The names in the operation's directory over what is at the path.
+UniqueFd make_overlay(const Program& program, const Operation& operation, int target) noexcept
+{
+    constexpr std::uint64_t inherited = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+    const int names = program.fds()[static_cast<std::size_t>(operation.fd)];
+    return UniqueFd(mount::new_overlay(names, target, flags_of(target) & inherited));
+}
+
+bool attach_mount(const Program& program, Operation& operation, int rootfs_fd,
+                  Failure& failure) noexcept
+{
+    const char* const path = program.text(operation.path);
+    const UniqueFd target = open_target(program, operation, rootfs_fd);
+    if (!target)
+        return fail(failure, Errc::rootfs, "open", path);
+
+    UniqueFd overlay;
+    int tree = program.fds()[static_cast<std::size_t>(operation.fd)];
+    if (operation.step == Step::overlay) {
+        overlay = make_overlay(program, operation, target.get());
+        if (!overlay)
+            return fail(failure, Errc::apply, "overlay names over", path);
+        tree = overlay.get();
+    }
+    // Trees are unbindable until here, so that the kernel itself refuses to
+    // attach one where it would show in other namespaces.
+    if (mount::attach(tree, target.get()) != 0) {
+        const bool refused = errno == EINVAL || errno == ENOTDIR || errno == ENOENT;
+        return fail(failure, refused ? Errc::rootfs : Errc::apply, "attach mount at", path);
+    }
+    operation.mount_id = mount::mount_id(tree);
+    operation.done = 1; // from here on there is something to take back
+    if (mount::set_attributes(tree, 0, MS_PRIVATE, true) != 0)
+        return fail(failure, Errc::apply, "make private the mount at", path);
+    if ((flags_of(tree) & operation.attributes) != operation.attributes) {
+        errno = EIO;
+        return fail(failure, Errc::apply, "verify the flags of the mount at", path);
+    }
+    return true;
+}
+
+bool detach_mount(const Program& program, const Operation& operation, int rootfs_fd,
+                  Failure& failure) noexcept
+{
+    const char* const path = program.text(operation.path);
+    const UniqueFd target = open_target(program, operation, rootfs_fd);
+    const bool ours = target && mount::is_mount_root(target.get())
+                      && mount::mount_id(target.get()) == operation.mount_id;
+    if (ours && mount::detach(target.get()) == 0)
+        return true;
+    if (ours)
+        return fail(failure, Errc::apply, "unmount", path);
+    if (!mount::exists(operation.mount_id))
+        return true;
+    errno = EBUSY;
+    return fail(failure, Errc::apply, "reach, under another mount or elsewhere, our mount at",
+                path);
+}
+
+bool is_mount(const Operation& operation) noexcept
+{
+    return operation.step == Step::mount || operation.step == Step::overlay;
+}
+
+bool perform(const Program& program, Operation& operation, int rootfs_fd, Failure& failure) noexcept
+{
+    if (is_mount(operation))
+        return attach_mount(program, operation, rootfs_fd, failure);
+    if (!make_name(program, operation, rootfs_fd, failure))
+        return false;
+    operation.done = 1;
+    return true;
+}
+
+} // namespace
+
+bool attach(const Program& program, int rootfs_fd, Failure& failure) noexcept
+{
+    for (Operation& operation : program.operations()) {
+        if (perform(program, operation, rootfs_fd, failure))
+            continue;
+        Failure ignored;
+        (void)undo(program, rootfs_fd, ignored);
+        return false;
+    }
+    program.header().attached = 1;
+    return true;
+}
+
+bool undo(const Program& program, int rootfs_fd, Failure& failure) noexcept
+{
+    bool complete = true;
+    const auto operations = program.operations();
+    for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
+        if (operation->done == 0)
+            continue;
+        Failure found;
+        const bool undone = is_mount(*operation)
+                                ? detach_mount(program, *operation, rootfs_fd, found)
+                                : remove_name(program, *operation, rootfs_fd, found);
+        if (undone)
+            operation->done = 0;
+        else if (complete)
+            failure = found;
+        complete = complete && undone;
+    }
+    program.header().attached = 0;
+    return complete;
+}
+
+bool is_intact(const Program& program, int rootfs_fd) noexcept
+{
+    for (const Operation& operation : program.operations()) {
+        if (operation.done == 0)
+            return false;
+        if (!is_mount(operation)) {
+            // A device now lies over the file that was made for it.
+            if (is_name_intact(program, operation, rootfs_fd))
+                continue;
+            const UniqueFd target = open_target(program, operation, rootfs_fd);
+            if (!target || !mount::is_mount_root(target.get()))
+                return false;
+            continue;
+        }
+        const UniqueFd target = open_target(program, operation, rootfs_fd);
+        if (!target || !mount::is_mount_root(target.get())
+            || mount::mount_id(target.get()) != operation.mount_id)
+            return false;
+    }
+    return true;
+}
+
+Error to_error(const Failure& failure)
+{
+    const std::string what = std::string(failure.step) + " " + failure.object;
+    Error error = failure.os_error != 0 ? Error::from_errno(failure.os_error, what, failure.code)
+                                        : Error(failure.code, what);
+    std::string hint;
+    if (failure.os_error == EINVAL && failure.code == Errc::rootfs)
+        hint = "the mount that the root file system is on must not be shared";
+    if (failure.os_error == ESTALE)
+        hint = "it changed while this was going on; try again";
+    return std::move(error)
+        .with_code(failure.code)
+        .with_object(failure.object)
+        .with_hint(std::move(hint));
+}
+
+} // namespace gpucontainer::apply

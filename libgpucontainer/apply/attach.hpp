@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "apply/program.hpp"
+#include "base/result.hpp"
+
+namespace gpucontainer::apply {
+
+/// Why a step failed, without allocating: texts are constants or the program's.
+struct Failure {
+    Errc code = Errc::internal;
+    int os_error = 0;
+    const char* step = "";
+    const char* object = "";
+};
+
+/// Carries every operation out below `rootfs_fd`, or none. System calls only:
+/// safe between clone and exec of a threaded process.
+bool attach(const Program& program, int rootfs_fd, Failure& failure) noexcept;
+
+/// Takes back what attach() did, newest first. What is no longer as attach()
+/// left it stays; what is gone already is no failure. On failure goes on with
+/// the rest and reports the first.
+bool undo(const Program& program, int rootfs_fd, Failure& failure) noexcept;
+
+/// True when everything that attach() did is still there.
+bool is_intact(const Program& program, int rootfs_fd) noexcept;
+
+/// Under which name the replaced file is kept beside its successor.
+inline constexpr const char* kept_prefix = ".gpuctr-kept-";
+
+Error to_error(const Failure& failure);
+
+} // namespace gpucontainer::apply

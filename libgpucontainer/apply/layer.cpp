@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "apply/layer.hpp"
+
+#include "mount/calls.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+Error failed(const std::string& path)
+{
+    return Error::from_errno(errno, "create " + path + " in the tree", Errc::apply);
+}
+
+} // namespace
+
+Result<Layer> Layer::create()
+{
+    base::UniqueFd fd(mount::new_tmpfs());
+    if (!fd)
+        return Error::from_errno(errno, "create a tmpfs", Errc::apply)
+            .with_hint("CAP_SYS_ADMIN is needed in the user namespace that owns the mount "
+                       "namespace");
+    return Layer(std::move(fd));
+}
+
+Result<void> Layer::directory(const std::string& path, std::uint32_t mode)
+{
+    // The mode at creation is subject to the caller's umask.
+    if (::mkdirat(fd_.get(), path.c_str(), mode) != 0
+        || ::fchmodat(fd_.get(), path.c_str(), mode, 0) != 0)
+        return failed(path);
+    return {};
+}
+
+Result<void> Layer::file(const std::string& path, std::string_view content, std::uint32_t mode)
+{
+    const base::UniqueFd file(
+        ::openat(fd_.get(), path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+    if (!file || ::fchmod(file.get(), mode) != 0)
+        return failed(path);
+    while (!content.empty()) {
+        const ssize_t written = ::write(file.get(), content.data(), content.size());
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return failed(path);
+        content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+Result<void> Layer::link(const std::string& path, const std::string& target)
+{
+    if (::symlinkat(target.c_str(), fd_.get(), path.c_str()) != 0)
+        return failed(path);
+    return {};
+}
+
+Result<base::UniqueFd> Layer::open_directory(const std::string& path) const
+{
+    base::UniqueFd fd(::openat(fd_.get(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd)
+        return failed(path);
+    return fd;
+}
+
+} // namespace gpucontainer::apply

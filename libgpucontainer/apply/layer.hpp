@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace gpucontainer::apply {
+
+/// A tmpfs of our own that is attached nowhere, and names in it. Nobody else can
+/// reach it, so that paths in it are safe.
+class Layer {
+public:
+    static Result<Layer> create();
+
+    Result<void> directory(const std::string& path, std::uint32_t mode);
+    Result<void> file(const std::string& path, std::string_view content, std::uint32_t mode);
+    Result<void> link(const std::string& path, const std::string& target);
+    /// O_PATH descriptor of a directory in it.
+    Result<base::UniqueFd> open_directory(const std::string& path) const;
+
+    int fd() const noexcept { return fd_.get(); }
+    base::UniqueFd take() && { return std::move(fd_); }
+
+private:
+    explicit Layer(base::UniqueFd fd) noexcept : fd_(std::move(fd)) {}
+
+    base::UniqueFd fd_;
+};
+
+} // namespace gpucontainer::apply

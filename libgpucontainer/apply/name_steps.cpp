@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+#include "apply/name_steps.hpp"
+
+#include "base/in_root.hpp"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+using base::UniqueFd;
+
+constexpr std::int64_t second = 1'000'000'000;
+
+FileMark mark_of(const struct stat& status) noexcept
+{
+    return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+            status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
+}
+
+/// What a name is at the moment; a mark without inode when it is not there.
+FileMark mark_at(int directory, const char* name) noexcept
+{
+    struct stat status = {};
+    if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return {};
+    return mark_of(status);
+}
+
+bool same_file(const FileMark& left, const FileMark& right) noexcept
+{
+    return left.inode == right.inode && (left.inode == 0 || left.device == right.device);
+}
+
+/// The directory that an operation works in, and the name in it.
+class Parent {
+public:
+    Parent(const Program& program, const Operation& operation, int rootfs_fd) noexcept
+    {
+        const char* const path = program.text(operation.path);
+        const char* const slash = std::strrchr(path, '/');
+        name_ = slash + 1;
+        const auto length = static_cast<std::size_t>(slash - path);
+        if (length >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return;
+        }
+        std::array<char, PATH_MAX> directory = {};
+        std::memcpy(directory.data(), length == 0 ? "/" : path, length == 0 ? 1 : length);
+        fd_.reset(base::open_in_root(rootfs_fd, directory.data(), O_PATH | O_DIRECTORY));
+    }
+
+    explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+    int fd() const noexcept { return fd_.get(); }
+    const char* name() const noexcept { return name_; }
+
+    std::int64_t mtime() const noexcept { return mark_at(fd(), ".").mtime_ns; }
+
+    void set_mtime(std::int64_t time) const noexcept
+    {
+        const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT},
+                                               timespec{time / second, time % second}};
+        (void)::utimensat(fd(), ".", times.data(), 0);
+    }
+
+    /// Kernel file systems whose names stand for something else than files.
+    bool is_special() const noexcept
+    {
+        struct statfs status = {};
+        if (::fstatfs(fd(), &status) != 0)
+            return true;
+        return status.f_type == PROC_SUPER_MAGIC || status.f_type == SYSFS_MAGIC
+               || status.f_type == CGROUP_SUPER_MAGIC || status.f_type == CGROUP2_SUPER_MAGIC;
+    }
+
+private:
+    UniqueFd fd_;
+    const char* name_ = "";
+};
+
+bool fail(Failure& failure, const char* step, const char* object, Errc otherwise) noexcept
+{
+    failure.os_error = errno;
+    failure.code =
+        errno == EPERM || errno == EACCES || errno == EROFS ? Errc::permission : otherwise;
+    failure.step = step;
+    failure.object = object;
+    return false;
+}
+
+bool write_all(int fd, const char* bytes, std::size_t size) noexcept
+{
+    while (size > 0) {
+        const ssize_t written = ::write(fd, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        bytes += written;
+        size -= static_cast<std::size_t>(written);
+    }
+    return true;
+}
+
+/// A new file of this name; removed again when it cannot be completed.
+bool create_file(const Program& program, const Operation& operation, int directory,
+                 const char* name) noexcept
+{
+    const UniqueFd file(base::open_in_root(
+        directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, operation.mode));
+    if (!file)
+        return false;
+    // The mode at creation is subject to the caller's umask.
+    if (write_all(file.get(), program.text(operation.data), operation.data_size)
+        && ::fchmod(file.get(), operation.mode) == 0)
+        return true;
+    const int saved = errno;
+    (void)::unlinkat(directory, name, 0);
+    errno = saved;
+    return false;
+}
+
+bool create_directory(const Operation& operation, int directory, const char* name) noexcept
+{
+    if (::mkdirat(directory, name, operation.mode) != 0)
+        return false;
+    const UniqueFd made(base::open_in_root(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+    if (made && ::fchmod(made.get(), operation.mode) == 0)
+        return true;
+    const int saved = errno;
+    (void)::unlinkat(directory, name, AT_REMOVEDIR);
+    errno = saved;
+    return false;
+}
+
+bool kept_name(const char* name, std::array<char, NAME_MAX + 1>& kept) noexcept
+{
+    const int length = std::snprintf(kept.data(), kept.size(), "%s%s", kept_prefix, name);
+    return length > 0 && static_cast<std::size_t>(length) < kept.size();
+}
+
+bool as_expected(const FileMark& found, const FileMark& expected) noexcept
+{
+    if (!same_file(found, expected))
+        return false;
+    return expected.inode == 0
+           || (found.size == expected.size && found.mtime_ns == expected.mtime_ns);
+}
+
+/// Builds the successor under the kept name and exchanges the two, so that at
+/// no moment the name is missing or half-written.
+bool replace_file(const Program& program, const Operation& operation, const Parent& parent) noexcept
+{
+    std::array<char, NAME_MAX + 1> kept = {};
+    if (!kept_name(parent.name(), kept)) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    if (!as_expected(mark_at(parent.fd(), parent.name()), operation.expected)) {
+        errno = ESTALE;
+        return false;
+    }
+    if (!create_file(program, operation, parent.fd(), kept.data()))
+        return false;
+    const unsigned flags = operation.expected.inode != 0 ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+    if (::renameat2(parent.fd(), kept.data(), parent.fd(), parent.name(), flags) == 0)
+        return true;
+    const int saved = errno;
+    (void)::unlinkat(parent.fd(), kept.data(), 0);
+    errno = saved;
+    return false;
+}
+
+bool perform(const Program& program, const Operation& operation, const Parent& parent) noexcept
+{
+    switch (operation.step) {
+    case Step::make_directory:
+        return create_directory(operation, parent.fd(), parent.name());
+    case Step::make_file:
+        return create_file(program, operation, parent.fd(), parent.name());
+    case Step::make_link:
+        return ::symlinkat(program.text(operation.data), parent.fd(), parent.name()) == 0;
+    case Step::replace_file:
+        return replace_file(program, operation, parent);
+    case Step::mount:
+    case Step::overlay:
+        break;
+    }
+    errno = EINVAL;
+    return false;
+}
+
+const char* describe(Step step) noexcept
+{
+    switch (step) {
+    case Step::make_directory:
+        return "create directory";
+    case Step::make_file:
+        return "create file";
+    case Step::make_link:
+        return "create link";
+    default:
+        return "replace file";
+    }
+}
+
+/// Still what was made: the same file, and of the size that it was given.
+bool is_ours(const Operation& operation, const FileMark& now) noexcept
+{
+    if (operation.made.inode == 0 || !same_file(now, operation.made))
+        return false;
+    return operation.step == Step::make_directory || now.size == operation.made.size;
+}
+
+bool put_back(const Operation& operation, const Parent& parent) noexcept
+{
+    std::array<char, NAME_MAX + 1> kept = {};
+    (void)kept_name(parent.name(), kept);
+    const bool ours = same_file(mark_at(parent.fd(), parent.name()), operation.made);
+    if (operation.expected.inode == 0)
+        return !ours || ::unlinkat(parent.fd(), parent.name(), 0) == 0;
+    // Somebody wrote a file of his own meanwhile: then the old one is history.
+    if (ours && same_file(mark_at(parent.fd(), kept.data()), operation.expected)
+        && ::renameat2(parent.fd(), kept.data(), parent.fd(), parent.name(), RENAME_EXCHANGE) != 0)
+        return false;
+    return ::unlinkat(parent.fd(), kept.data(), 0) == 0 || errno == ENOENT;
+}
+
+bool take_away(const Operation& operation, const Parent& parent) noexcept
+{
+    if (operation.step == Step::replace_file)
+        return put_back(operation, parent);
+    if (!is_ours(operation, mark_at(parent.fd(), parent.name())))
+        return true;
+    const bool directory = operation.step == Step::make_directory;
+    if (::unlinkat(parent.fd(), parent.name(), directory ? AT_REMOVEDIR : 0) == 0)
+        return true;
+    // Something of somebody else's lies in it by now.
+    return errno == ENOENT || (directory && (errno == ENOTEMPTY || errno == EEXIST));
+}
+
+} // namespace
+
+bool make_name(const Program& program, Operation& operation, int rootfs_fd,
+               Failure& failure) noexcept
+{
+    const char* const path = program.text(operation.path);
+    const Parent parent(program, operation, rootfs_fd);
+    if (!parent)
+        return fail(failure, "open the directory of", path, Errc::rootfs);
+    if (parent.is_special()) {
+        errno = ELOOP;
+        return fail(failure, "create names in a kernel file system at", path, Errc::rootfs);
+    }
+    operation.parent_before = parent.mtime();
+    if (!perform(program, operation, parent))
+        return fail(failure, describe(operation.step), path, Errc::rootfs);
+    operation.made = mark_at(parent.fd(), parent.name());
+    operation.parent_after = parent.mtime();
+    return true;
+}
+
+bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
+                 Failure& failure) noexcept
+{
+    const char* const path = program.text(operation.path);
+    const Parent parent(program, operation, rootfs_fd);
+    if (!parent && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        return true; // the whole directory is gone
+    if (!parent)
+        return fail(failure, "open the directory of", path, Errc::apply);
+    const bool untouched = parent.mtime() == operation.parent_after;
+    if (!take_away(operation, parent))
+        return fail(failure, "remove", path, Errc::apply);
+    if (untouched && parent.mtime() != operation.parent_before)
+        parent.set_mtime(operation.parent_before);
+    return true;
+}
+
+bool is_name_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept
+{
+    const Parent parent(program, operation, rootfs_fd);
+    return parent && is_ours(operation, mark_at(parent.fd(), parent.name()));
+}
+
+} // namespace gpucontainer::apply

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "apply/attach.hpp"
+
+/// Steps that make names in a container, and their inverses. No allocation.
+namespace gpucontainer::apply {
+
+/// Makes the name of one operation and notes what was made.
+bool make_name(const Program& program, Operation& operation, int rootfs_fd,
+               Failure& failure) noexcept;
+
+/// Removes it again where it is still ours, and gives the directory its mtime
+/// back where nobody else changed it since.
+bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
+                 Failure& failure) noexcept;
+
+bool is_name_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept;
+
+} // namespace gpucontainer::apply

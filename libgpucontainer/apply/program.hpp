@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/unique_fd.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What is to be done in a container, as one flat block of memory: it can be
+/// handed to another process as it is and carried out without allocating.
+namespace gpucontainer::apply {
+
+enum class Step : std::uint32_t {
+    make_directory,
+    make_file,    ///< With the content in `data`.
+    make_link,    ///< To the target in `data`.
+    replace_file, ///< By one with the content in `data`; the old one is kept.
+    mount,        ///< Descriptor `fd` onto the path.
+    overlay,      ///< The names in directory `fd` over the directory at the path.
+};
+inline constexpr std::uint32_t last_step = static_cast<std::uint32_t>(Step::overlay);
+
+/// The path may lead through a symbolic link to what is mounted over.
+inline constexpr std::uint32_t follow_target = 1U << 0U;
+
+/// Which file a name was, before or after.
+struct FileMark {
+    std::uint64_t device;
+    std::uint64_t inode; ///< 0: nothing was there.
+    std::uint64_t size;
+    std::int64_t mtime_ns;
+};
+
+/// One step, and what is remembered of it to take it back.
+struct Operation {
+    Step step;
+    std::uint32_t flags;
+    std::uint32_t path; ///< Offset of a terminated path in the container.
+    std::uint32_t data; ///< Offset of `data_size` bytes, terminated for a link.
+    std::uint32_t data_size;
+    std::uint32_t mode; ///< Permission bits of what is made.
+    std::int32_t fd;    ///< Index into the descriptors, or -1.
+    std::uint32_t done;
+    std::uint64_t attributes;   ///< MOUNT_ATTR_* that the mount must have.
+    FileMark expected;          ///< What replace_file has to find.
+    FileMark made;              ///< What now is at the path.
+    std::int64_t parent_before; ///< mtime of the directory, in ns, before and
+    std::int64_t parent_after;  ///< after this step.
+    std::uint64_t mount_id;
+};
+
+/// Header, operations, descriptors and strings follow each other.
+struct ProgramHeader {
+    std::uint64_t magic;
+    std::uint32_t version;
+    std::uint32_t size;
+    std::uint32_t operation_count;
+    std::uint32_t fd_count;
+    std::uint32_t attached;
+    std::uint32_t owned; ///< Memory and descriptors go with the object.
+};
+
+/// A view of such a block; copying it copies no memory.
+class Program {
+public:
+    explicit Program(void* block) noexcept : block_(static_cast<std::byte*>(block)) {}
+
+    /// Checks a block from elsewhere: every offset, count and string in it.
+    static bool is_valid(const void* block, std::size_t size) noexcept;
+
+    ProgramHeader& header() const noexcept { return *reinterpret_cast<ProgramHeader*>(block_); }
+    std::span<Operation> operations() const noexcept;
+    std::span<std::int32_t> fds() const noexcept;
+    const char* text(std::uint32_t offset) const noexcept
+    {
+        return reinterpret_cast<const char*>(block_) + offset;
+    }
+    void* block() const noexcept { return block_; }
+
+private:
+    std::byte* block_;
+};
+
+/// Puts a block together.
+class ProgramBuilder {
+public:
+    /// Returns the operation, valid until the next one is added.
+    Operation& add(Step step, std::string_view path, std::string_view data = {});
+
+    /// Takes the descriptor over; returns its index.
+    std::int32_t keep(base::UniqueFd fd);
+    /// Descriptor of an index that keep() returned.
+    int fd(std::int32_t index) const { return fds_[static_cast<std::size_t>(index)].get(); }
+
+    /// A block from new[]; its descriptors are those that were kept.
+    std::unique_ptr<std::uint64_t[]> build() &&;
+
+private:
+    std::uint32_t append(std::string_view text);
+
+    std::vector<Operation> operations_;
+    std::vector<base::UniqueFd> fds_;
+    std::string strings_;
+};
+
+/// Closes the descriptors and, when the block is its own, frees it.
+void release(void* block) noexcept;
+
+} // namespace gpucontainer::apply

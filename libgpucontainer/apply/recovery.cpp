@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "apply/recovery.hpp"
+
+#include "apply/attach.hpp"
+#include "base/in_root.hpp"
+#include "base/text.hpp"
+#include "elf/ld_cache_writer.hpp"
+#include "mount/calls.hpp"
+#include "rootfs/root.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <optional>
+#include <unistd.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+using rootfs::Entry;
+using rootfs::EntryType;
+
+FileMark mark_of(const Entry& entry)
+{
+    return {entry.device, entry.inode, entry.size, entry.mtime_ns};
+}
+
+std::optional<elf::LdCache> read_cache(const rootfs::Root& root, const std::string& path)
+{
+    auto bytes = root.read(path, elf::max_cache_size);
+    if (!bytes)
+        return std::nullopt;
+    auto cache = elf::LdCache::parse(*std::move(bytes));
+    return cache ? std::optional(*std::move(cache)) : std::nullopt;
+}
+
+bool names_tree(const elf::LdCache& cache, const std::string& tree_path)
+{
+    const auto entries = cache.entries();
+    return std::any_of(entries.begin(), entries.end(), [&](const elf::CacheEntry& entry) {
+        return base::is_below(entry.value, tree_path);
+    });
+}
+
+std::string kept_path(const std::string& path)
+{
+    return std::string(base::directory_of(path)) + "/" + kept_prefix
+           + std::string(base::name_of(path));
+}
+
+class Leftovers {
+public:
+    Leftovers(const rootfs::Root& root, const Program& program, const std::string& tree_path)
+        : root_(root), program_(program), tree_path_(tree_path)
+    {
+    }
+
+    void adopt(Operation& operation) const
+    {
+        const std::string path = program_.text(operation.path);
+        const std::string_view data(program_.text(operation.data), operation.data_size);
+        const Entry entry = root_.look(path);
+        switch (operation.step) {
+        case Step::make_directory:
+            claim(operation, entry, root_.is_empty_directory(path));
+            break;
+        case Step::make_link:
+            claim(operation, entry,
+                  entry.type == EntryType::link && root_.link_target(path) == data);
+            break;
+        case Step::make_file:
+            claim(operation, entry, entry.type == EntryType::regular && has_content(path, data));
+            break;
+        case Step::replace_file:
+            adopt_replaced(operation, path);
+            break;
+        case Step::mount:
+        case Step::overlay:
+            adopt_mount(operation, path);
+            break;
+        }
+    }
+
+private:
+    static void claim(Operation& operation, const Entry& entry, bool ours)
+    {
+        if (!ours)
+            return;
+        operation.made = mark_of(entry);
+        operation.done = 1;
+    }
+
+    bool has_content(const std::string& path, std::string_view content) const
+    {
+        const auto found = root_.read(path, content.size());
+        return found && *found == content;
+    }
+
+    void adopt_replaced(Operation& operation, const std::string& path) const
+    {
+        const Entry now = root_.look(path);
+        const auto cache = read_cache(root_, path);
+        if (cache && names_tree(*cache, tree_path_)) {
+            claim(operation, now, true);
+            return;
+        }
+        // Cut off before the exchange: the successor lies there unused.
+        const auto unused = read_cache(root_, kept_path(path));
+        if (!unused || !names_tree(*unused, tree_path_))
+            return;
+        const base::UniqueFd directory(base::open_in_root(
+            root_.fd(), std::string(base::directory_of(path)).c_str(), O_PATH | O_DIRECTORY));
+        if (directory)
+            (void)::unlinkat(directory.get(), std::string(base::name_of(kept_path(path))).c_str(),
+                             0);
+    }
+
+    /// The root of a mount of ours is a file that the journal names by device
+    /// and inode; an overlay is known by lying where one was planned.
+    void adopt_mount(Operation& operation, const std::string& path) const
+    {
+        const std::uint64_t follow = (operation.flags & follow_target) != 0 ? 0 : O_NOFOLLOW;
+        const base::UniqueFd target(base::open_in_root(root_.fd(), path.c_str(), O_PATH | follow));
+        if (!target || !mount::is_mount_root(target.get()))
+            return;
+        const Entry entry = follow != 0 ? root_.look(path) : root_.resolve(path);
+        if (operation.step == Step::mount
+            && (entry.device != operation.made.device || entry.inode != operation.made.inode))
+            return;
+        if (operation.step == Step::overlay && !mount::is_overlay(target.get()))
+            return;
+        operation.mount_id = mount::mount_id(target.get());
+        operation.done = 1;
+    }
+
+    const rootfs::Root& root_;
+    const Program& program_;
+    const std::string& tree_path_;
+};
+
+} // namespace
+
+void adopt_leftovers(const Program& program, int rootfs_fd, const std::string& tree_path)
+{
+    const auto root = rootfs::Root::open(rootfs_fd);
+    if (!root)
+        return;
+    const Leftovers leftovers(*root, program, tree_path);
+    for (Operation& operation : program.operations())
+        if (operation.done == 0)
+            leftovers.adopt(operation);
+}
+
+void clean_loader_cache(int rootfs_fd, const std::string& tree_path)
+{
+    const std::string path = "/etc/ld.so.cache";
+    const auto root = rootfs::Root::open(rootfs_fd);
+    if (!root)
+        return;
+    const auto cache = read_cache(*root, path);
+    if (!cache || !names_tree(*cache, tree_path))
+        return;
+    const auto cleaned = elf::without(*cache, tree_path);
+    if (!cleaned)
+        return;
+
+    ProgramBuilder builder;
+    Operation& operation = builder.add(Step::replace_file, path, *cleaned);
+    const Entry now = root->look(path);
+    operation.expected = mark_of(now);
+    operation.mode = now.mode;
+    const auto block = std::move(builder).build();
+    Failure ignored;
+    if (!attach(Program(block.get()), rootfs_fd, ignored))
+        return;
+    const base::UniqueFd etc(base::open_in_root(rootfs_fd, "/etc", O_PATH | O_DIRECTORY));
+    if (etc)
+        (void)::unlinkat(etc.get(), std::string(base::name_of(kept_path(path))).c_str(), 0);
+}
+
+} // namespace gpucontainer::apply

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <gpucontainer/gpucontainer.h>
+
+#include "base/result.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace gpucontainer::capi {
+
+gpuctr_status publish(Error error, gpuctr_error** ret_error) noexcept;
+gpuctr_status publish_current_exception(gpuctr_error** ret_error) noexcept;
+
+/// Runs the body of a C function. No exception gets past this point.
+template <typename Body>
+gpuctr_status boundary(gpuctr_error** ret_error, Body&& body) noexcept
+try {
+    Result<void> result = std::forward<Body>(body)();
+    return result ? GPUCTR_OK : publish(std::move(result).error(), ret_error);
+} catch (...) {
+    return publish_current_exception(ret_error);
+}
+
+/// A string for the caller to free; null when out of memory.
+char* to_c_string(const std::string& text);
+
+/// Copies caller options of any age: a shorter, older struct leaves the newer
+/// fields zero; a longer, newer one must be zero in the part unknown here.
+template <typename Options>
+Result<Options> read_options(const Options* given)
+{
+    static_assert(std::is_trivially_copyable_v<Options>);
+    constexpr std::size_t largest_plausible = 4096;
+
+    Options options = {};
+    options.struct_size = sizeof options;
+    if (given == nullptr)
+        return options;
+
+    const std::size_t size = given->struct_size;
+    if (size < sizeof given->struct_size || size > largest_plausible)
+        return Error(Errc::usage, "options: struct_size is not set");
+    const std::size_t known = std::min(size, sizeof options);
+    const auto* bytes = reinterpret_cast<const std::byte*>(given);
+    if (std::any_of(bytes + known, bytes + size, [](std::byte b) { return b != std::byte{0}; }))
+        return Error(Errc::usage, "options: a field is set that this library does not know");
+    std::memcpy(&options, given, known);
+    return options;
+}
+
+} // namespace gpucontainer::capi

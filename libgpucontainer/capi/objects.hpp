@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <gpucontainer/gpucontainer.h>
+
+#include "plan/builder.hpp"
+#include "vendor/driver.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+// What the opaque C handles are made of. Handles of elements are the elements
+// themselves under another name; a prepared plan is its program's block.
+struct gpuctr_error {
+    gpucontainer::Error error;
+    std::string message; // keeps the const char* given to the caller alive
+};
+struct gpuctr_host {
+    std::shared_ptr<const std::vector<gpucontainer::vendor::DriverStack>> drivers;
+};
+struct gpuctr_plan {
+    gpucontainer::plan::Plan plan;
+    gpucontainer::plan::Request request;
+    std::shared_ptr<const std::vector<gpucontainer::vendor::DriverStack>> drivers;
+    std::vector<gpuctr_device_rule> device_rules;
+};
+struct gpuctr_driver : gpucontainer::vendor::DriverStack {};
+struct gpuctr_gpu : gpucontainer::vendor::Gpu {};
+struct gpuctr_file : gpucontainer::vendor::DriverFile {};
+struct gpuctr_node : gpucontainer::vendor::DeviceNode {};
+struct gpuctr_skipped : gpucontainer::vendor::Skipped {};
+struct gpuctr_item : gpucontainer::plan::Item {};
+struct gpuctr_variable : gpucontainer::plan::Variable {};
+
+namespace gpucontainer::capi {
+
+/// The element at `index` as its C handle, null when out of range.
+template <typename Handle, typename Element>
+const Handle* element_at(const std::vector<Element>& elements, std::size_t index) noexcept
+{
+    static_assert(sizeof(Handle) == sizeof(Element));
+    return index < elements.size() ? static_cast<const Handle*>(&elements[index]) : nullptr;
+}
+
+} // namespace gpucontainer::capi

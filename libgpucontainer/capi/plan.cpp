@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+#include "apply/apply.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "capi/boundary.hpp"
+#include "capi/objects.hpp"
+#include "export/json.hpp"
+#include "rootfs/root.hpp"
+
+#include <optional>
+
+using namespace gpucontainer;
+
+namespace {
+
+using Drivers = std::shared_ptr<const std::vector<vendor::DriverStack>>;
+
+constexpr const char* default_state_directory = "/var/lib/gpucontainer";
+
+Result<plan::Request> read_request(const gpuctr_request& given)
+{
+    if (given.write > GPUCTR_WRITE_ALWAYS || given.backend > GPUCTR_BACKEND_STAGED)
+        return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range");
+    plan::Request request;
+    if (given.devices != nullptr)
+        request.devices = given.devices;
+    if (given.driver_capabilities != nullptr)
+        request.capabilities = given.driver_capabilities;
+    request.write = static_cast<plan::Write>(given.write);
+    for (const char* const* variable = given.environment;
+         variable != nullptr && *variable != nullptr; ++variable) {
+        const std::string_view text = *variable;
+        const auto equals = text.find('=');
+        if (equals != std::string_view::npos)
+            request.environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+    return request;
+}
+
+Result<mount::Backend> choose_backend(std::uint32_t backend)
+{
+    if (backend == GPUCTR_BACKEND_DETACHED)
+        return mount::require_backend(mount::Backend::detached);
+    if (backend == GPUCTR_BACKEND_STAGED)
+        return mount::require_backend(mount::Backend::staged);
+    return mount::probe_backend();
+}
+
+Result<plan::Plan> make_plan(const Drivers& drivers, const plan::Request& request, int rootfs_fd,
+                             mount::Backend backend)
+{
+    if (drivers->empty())
+        return Error(Errc::no_device, "no GPU on this host");
+    const vendor::DriverStack& driver = drivers->front();
+    if (rootfs_fd < 0)
+        return plan::create_plan(driver, request, nullptr, backend);
+    GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
+    const plan::Target target = {root, root.facts()};
+    return plan::create_plan(driver, request, &target, backend);
+}
+
+std::vector<gpuctr_device_rule> device_rules(const plan::Plan& plan)
+{
+    std::vector<gpuctr_device_rule> rules;
+    for (const plan::DeviceRule& rule : plan.device_rules)
+        rules.push_back({'c', "rw", rule.major, rule.minor});
+    return rules;
+}
+
+std::string state_directory(const gpuctr_apply_options& options)
+{
+    return options.state_dir != nullptr ? options.state_dir : default_state_directory;
+}
+
+} // namespace
+
+gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* request,
+                                 int rootfs_fd, gpuctr_plan** ret_plan, gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (host == nullptr || ret_plan == nullptr)
+            return Error(Errc::usage, "gpuctr_plan_create: host or ret_plan is missing");
+        GPUCTR_TRY(const auto given, capi::read_options(request));
+        GPUCTR_TRY(plan::Request chosen, read_request(given));
+        GPUCTR_TRY(const mount::Backend backend, choose_backend(given.backend));
+        GPUCTR_TRY(plan::Plan plan, make_plan(host->drivers, chosen, rootfs_fd, backend));
+        auto rules = device_rules(plan);
+        *ret_plan =
+            new gpuctr_plan{std::move(plan), std::move(chosen), host->drivers, std::move(rules)};
+        return {};
+    });
+}
+
+void gpuctr_plan_free(gpuctr_plan* plan) { delete plan; }
+
+gpuctr_status gpuctr_plan_to_json(const gpuctr_plan* plan, char** ret_json,
+                                  gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (plan == nullptr || ret_json == nullptr)
+            return Error(Errc::usage, "gpuctr_plan_to_json: plan or ret_json is missing");
+        *ret_json = capi::to_c_string(export_::plan_to_json(plan->plan));
+        return {};
+    });
+}
+
+gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
+                                const gpuctr_apply_options* options, uint32_t* ret_outcome,
+                                gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (plan == nullptr || rootfs_fd < 0)
+            return Error(Errc::usage, "gpuctr_plan_apply: plan or rootfs_fd is missing");
+        GPUCTR_TRY(const auto chosen, capi::read_options(options));
+        const auto replan = [&](bool shared) {
+            plan::Request request = plan->request;
+            if (shared)
+                request.write = plan::Write::never;
+            return make_plan(plan->drivers, request, rootfs_fd, plan->plan.backend);
+        };
+        GPUCTR_TRY(const auto outcome,
+                   apply::apply(plan->plan, replan, rootfs_fd, state_directory(chosen)));
+        if (ret_outcome != nullptr)
+            *ret_outcome = static_cast<std::uint32_t>(outcome);
+        return {};
+    });
+}
+
+gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* options, int* ret_found,
+                                 gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (rootfs_fd < 0)
+            return Error(Errc::usage, "gpuctr_rootfs_undo: rootfs_fd is missing");
+        GPUCTR_TRY(const auto chosen, capi::read_options(options));
+        GPUCTR_TRY(const bool found, apply::undo(rootfs_fd, state_directory(chosen)));
+        if (ret_found != nullptr)
+            *ret_found = found ? 1 : 0;
+        return {};
+    });
+}
+
+size_t gpuctr_plan_item_count(const gpuctr_plan* plan) { return plan->plan.items.size(); }
+const gpuctr_item* gpuctr_plan_item_at(const gpuctr_plan* plan, size_t index)
+{
+    return capi::element_at<gpuctr_item>(plan->plan.items, index);
+}
+const char* gpuctr_item_kind(const gpuctr_item* item) { return plan::name(item->kind).data(); }
+const char* gpuctr_item_source(const gpuctr_item* item) { return item->source.c_str(); }
+const char* gpuctr_item_target(const gpuctr_item* item) { return item->target.c_str(); }
+const char* gpuctr_item_options(const gpuctr_item* item) { return item->options.c_str(); }
+const char* gpuctr_item_reason(const gpuctr_item* item) { return item->reason.c_str(); }
+
+size_t gpuctr_plan_variable_count(const gpuctr_plan* plan) { return plan->plan.variables.size(); }
+const gpuctr_variable* gpuctr_plan_variable_at(const gpuctr_plan* plan, size_t index)
+{
+    return capi::element_at<gpuctr_variable>(plan->plan.variables, index);
+}
+const char* gpuctr_variable_action(const gpuctr_variable* variable)
+{
+    return variable->action.c_str();
+}
+const char* gpuctr_variable_name(const gpuctr_variable* variable) { return variable->name.c_str(); }
+const char* gpuctr_variable_value(const gpuctr_variable* variable)
+{
+    return variable->value.c_str();
+}
+
+size_t gpuctr_plan_device_rule_count(const gpuctr_plan* plan) { return plan->device_rules.size(); }
+const gpuctr_device_rule* gpuctr_plan_device_rule_at(const gpuctr_plan* plan, size_t index)
+{
+    return index < plan->device_rules.size() ? &plan->device_rules[index] : nullptr;
+}
+
+size_t gpuctr_plan_group_count(const gpuctr_plan* plan) { return plan->plan.groups.size(); }
+uint32_t gpuctr_plan_group_at(const gpuctr_plan* plan, size_t index)
+{
+    return index < plan->plan.groups.size() ? plan->plan.groups[index] : UINT32_MAX;
+}
+
+size_t gpuctr_plan_need_count(const gpuctr_plan* plan) { return plan->plan.needs.size(); }
+const char* gpuctr_plan_need_at(const gpuctr_plan* plan, size_t index)
+{
+    return index < plan->plan.needs.size() ? plan->plan.needs[index].c_str() : nullptr;
+}
+
+size_t gpuctr_plan_skipped_count(const gpuctr_plan* plan) { return plan->plan.skipped.size(); }
+const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan, size_t index)
+{
+    return capi::element_at<gpuctr_skipped>(plan->plan.skipped, index);
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+#include "apply/attach.hpp"
+#include "apply/prepare.hpp"
+#include "apply/program.hpp"
+#include "base/try.hpp"
+#include "capi/boundary.hpp"
+#include "capi/objects.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace gpucontainer;
+
+namespace {
+
+apply::Program program_of(const gpuctr_prepared* prepared)
+{
+    // The handle is the block; what attach notes in it is not part of its value.
+    return apply::Program(const_cast<gpuctr_prepared*>(prepared)); // NOLINT
+}
+
+/// Keeps the end of a text that is too long, which tells more of a path.
+template <std::size_t Size>
+void copy_text(char (&to)[Size], const char* from) noexcept // NOLINT(modernize-avoid-c-arrays)
+{
+    const std::size_t length = std::strlen(from);
+    const char* const start = length < Size ? from : from + (length - (Size - 1));
+    std::memcpy(to, start, std::strlen(start) + 1);
+}
+
+gpuctr_status report(const apply::Failure& failure, gpuctr_attach_error* ret_error) noexcept
+{
+    const auto status = -static_cast<gpuctr_status>(failure.code);
+    if (ret_error != nullptr) {
+        ret_error->status = status;
+        ret_error->os_error = failure.os_error;
+        copy_text(ret_error->step, failure.step);
+        copy_text(ret_error->object, failure.object);
+    }
+    return status;
+}
+
+gpuctr_status misused(const char* step, gpuctr_attach_error* ret_error) noexcept
+{
+    apply::Failure failure;
+    failure.code = Errc::usage;
+    failure.step = step;
+    return report(failure, ret_error);
+}
+
+} // namespace
+
+gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_options* options,
+                                  gpuctr_prepared** ret_prepared, gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (plan == nullptr || ret_prepared == nullptr)
+            return Error(Errc::usage, "gpuctr_plan_prepare: plan or ret_prepared is missing");
+        GPUCTR_TRY(const auto chosen, capi::read_options(options));
+        if (chosen.flags != 0 || chosen.reserved != 0)
+            return Error(Errc::usage, "gpuctr_plan_prepare: an unknown flag is set");
+        GPUCTR_TRY(auto block, apply::prepare(plan->plan));
+        *ret_prepared = reinterpret_cast<gpuctr_prepared*>(block.release());
+        return {};
+    });
+}
+
+void gpuctr_prepared_free(gpuctr_prepared* prepared) { apply::release(prepared); }
+
+size_t gpuctr_prepared_fd_count(const gpuctr_prepared* prepared)
+{
+    return program_of(prepared).fds().size();
+}
+
+int gpuctr_prepared_fd_at(const gpuctr_prepared* prepared, size_t index)
+{
+    const auto fds = program_of(prepared).fds();
+    return index < fds.size() ? fds[index] : -1;
+}
+
+const void* gpuctr_prepared_data(const gpuctr_prepared* prepared) { return prepared; }
+
+size_t gpuctr_prepared_size(const gpuctr_prepared* prepared)
+{
+    return program_of(prepared).header().size;
+}
+
+gpuctr_prepared* gpuctr_prepared_adopt(void* buffer, size_t size, const int* fds, size_t fd_count)
+{
+    if (!apply::Program::is_valid(buffer, size))
+        return nullptr;
+    const apply::Program program(buffer);
+    if (fd_count != program.fds().size() || (fd_count > 0 && fds == nullptr))
+        return nullptr;
+    std::copy_n(fds, fd_count, program.fds().begin());
+    program.header().owned = 0;
+    return static_cast<gpuctr_prepared*>(buffer);
+}
+
+gpuctr_status gpuctr_prepared_attach(gpuctr_prepared* prepared, int rootfs_fd,
+                                     gpuctr_attach_error* ret_error)
+{
+    if (prepared == nullptr || rootfs_fd < 0)
+        return misused("attach without a prepared plan or a root", ret_error);
+    const apply::Program program(prepared);
+    if (program.header().attached != 0)
+        return misused("attach a second time", ret_error);
+    apply::Failure failure;
+    return apply::attach(program, rootfs_fd, failure) ? GPUCTR_OK : report(failure, ret_error);
+}
+
+gpuctr_status gpuctr_prepared_undo(gpuctr_prepared* prepared, int rootfs_fd,
+                                   gpuctr_attach_error* ret_error)
+{
+    if (prepared == nullptr || rootfs_fd < 0)
+        return misused("undo without a prepared plan or a root", ret_error);
+    apply::Failure failure;
+    return apply::undo(apply::Program(prepared), rootfs_fd, failure) ? GPUCTR_OK
+                                                                     : report(failure, ret_error);
+}

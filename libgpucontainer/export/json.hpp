@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/plan.hpp"
+#include "vendor/driver.hpp"
+
+#include <span>
+#include <string>
+
+namespace gpucontainer::export_ {
+
+/// Schema "gpucontainer/list/1": what this host has.
+std::string host_to_json(std::span<const vendor::DriverStack> drivers);
+
+/// Schema "gpucontainer/plan/1": what a container is given, and why.
+std::string plan_to_json(const plan::Plan& plan);
+
+} // namespace gpucontainer::export_
