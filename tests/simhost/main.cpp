@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+#include "base/try.hpp"
+#include "recording.hpp"
+#include "stand_up.hpp"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fmt/format.h>
+#include <getopt.h>
+#include <string_view>
+#include <unistd.h>
+
+namespace gpucontainer::simhost {
+namespace {
+
+constexpr int exit_own_failure = 125;
+constexpr int exit_not_executable = 126;
+constexpr int exit_not_found = 127;
+
+constexpr std::string_view usage =
+    R"(usage: gpuctr-simhost [OPTION]... HOST_DIR -- COMMAND [ARGUMENT]...
+
+Runs COMMAND on the recorded host HOST_DIR, in namespaces of its own.
+
+  --map-root          be root in a user namespace
+  --no-devices        leave the recorded device nodes out of /dev
+  --nodes DIR         take device nodes from DIR where it has them
+  --sysfs METHOD      auto, carriers or plain
+  -q                  do not say what was left out
+  --help              print this text
+
+Exit status: that of COMMAND; 127 when it is not found, 126 when it cannot be
+executed, 125 when the host cannot be stood up.
+)";
+
+struct CommandLine {
+    StandUpOptions options;
+    std::string host;
+    char** command = nullptr;
+    bool quiet = false;
+    bool help = false;
+};
+
+Result<SysfsMethod> to_method(std::string_view text)
+{
+    if (text == "auto")
+        return SysfsMethod::automatic;
+    if (text == "carriers" || text == "carrier")
+        return SysfsMethod::carriers;
+    if (text == "plain")
+        return SysfsMethod::plain;
+    return Error(Errc::usage, fmt::format("--sysfs is none of auto, carriers, plain: '{}'", text));
+}
+
+Result<std::string> real_path(const char* path)
+{
+    std::string real(PATH_MAX, '\0');
+    if (::realpath(path, real.data()) == nullptr)
+        return Error::from_errno(errno, path);
+    real.resize(real.find('\0'));
+    return real;
+}
+
+Result<void> take_option(int option, CommandLine& line)
+{
+    switch (option) {
+    case 'd':
+        line.options.devices = false;
+        return {};
+    case 'h':
+        line.help = true;
+        return {};
+    case 'q':
+        line.quiet = true;
+        return {};
+    case 'r':
+        line.options.map_root = true;
+        return {};
+    case 'n': {
+        GPUCTR_TRY(line.options.nodes_directory, real_path(::optarg), "--nodes");
+        return {};
+    }
+    case 's': {
+        GPUCTR_TRY(line.options.sysfs, to_method(::optarg));
+        return {};
+    }
+    default:
+        return Error(Errc::usage, "unknown or incomplete option; see --help");
+    }
+}
+
+Result<CommandLine> parse(int argc, char** argv)
+{
+    constexpr std::array options = {
+        option{"help", no_argument, nullptr, 'h'},
+        option{"map-root", no_argument, nullptr, 'r'},
+        option{"no-devices", no_argument, nullptr, 'd'},
+        option{"nodes", required_argument, nullptr, 'n'},
+        option{"sysfs", required_argument, nullptr, 's'},
+        option{nullptr, 0, nullptr, 0},
+    };
+    CommandLine line;
+    ::opterr = 0;
+    // '+': the first word that is no option ends them
+    for (int found = 0; (found = ::getopt_long(argc, argv, "+q", options.data(), nullptr)) != -1;)
+        GPUCTR_CHECK(take_option(found, line));
+    if (line.help)
+        return line;
+    int next = ::optind;
+    if (next >= argc)
+        return Error(Errc::usage, "no HOST_DIR; see --help");
+    GPUCTR_TRY(line.host, real_path(argv[next++]));
+    if (next < argc && std::string_view(argv[next]) == "--")
+        ++next;
+    if (next >= argc)
+        return Error(Errc::usage, "no COMMAND; see --help");
+    line.command = argv + next;
+    return line;
+}
+
+Result<void> enter_host(const CommandLine& line)
+{
+    std::string directory(PATH_MAX, '\0');
+    if (::getcwd(directory.data(), directory.size()) == nullptr)
+        directory = "/";
+    GPUCTR_TRY(const auto host, read_recording(line.host));
+    GPUCTR_TRY(const auto result, stand_up(host, line.options));
+    if (!line.quiet)
+        for (const std::string& what : result.left_out)
+            fmt::print(stderr, "gpuctr-simhost: left out: {}\n", what);
+    if (result.needs_environment)
+        ::setenv("SYSTEMD_DEVICE_VERIFY_SYSFS", "0", 1);
+    if (::chdir(directory.c_str()) != 0) // from below what is mounted over by now
+        return Error::from_errno(errno, fmt::format("return to {}", directory.c_str()));
+    return {};
+}
+
+int run(int argc, char** argv)
+{
+    const auto line = parse(argc, argv);
+    if (line && line->help) {
+        fmt::print("{}", usage);
+        return 0;
+    }
+    const auto entered = line ? enter_host(*line) : Result<void>();
+    if (!line || !entered) {
+        fmt::print(stderr, "gpuctr-simhost: {}\n",
+                   line ? entered.error().message() : line.error().message());
+        return exit_own_failure;
+    }
+    ::execvp(line->command[0], line->command);
+    const Error error = Error::from_errno(errno, line->command[0]);
+    fmt::print(stderr, "gpuctr-simhost: {}\n", error.message());
+    return error.os_error() == ENOENT ? exit_not_found : exit_not_executable;
+}
+
+} // namespace
+} // namespace gpucontainer::simhost
+
+int main(int argc, char** argv)
+try {
+    return gpucontainer::simhost::run(argc, argv);
+} catch (const std::exception& exception) {
+    (void)std::fputs("gpuctr-simhost: ", stderr);
+    (void)std::fputs(exception.what(), stderr);
+    (void)std::fputs("\n", stderr);
+    return gpucontainer::simhost::exit_own_failure;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <string>
+
+namespace gpucontainer::simhost {
+
+/// Gives the process a mount namespace of its own in which nothing propagates
+/// to or from the machine, and a user namespace where that takes one. There it
+/// is who it was, or root with `map_root`.
+Result<void> enter_private_namespace(bool map_root);
+
+/// True unless this is the machine's own first user namespace.
+bool in_user_namespace();
+
+/// Mounts an empty tmpfs, mode 0755, on a directory.
+Result<void> mount_tmpfs(const std::string& target);
+
+/// Lays the directory `upper` over the machine's directory `target`, read-only.
+/// What is mounted below `target` stays there, unless `upper` has it too.
+Result<void> mount_overlay(const std::string& upper, const std::string& target);
+
+enum class BindKind { single, recursive };
+
+/// A detached copy of the mount at `path`, a last link not followed.
+Result<base::UniqueFd> clone_mount(int dir_fd, const std::string& path,
+                                   BindKind kind = BindKind::single);
+
+/// Puts a detached mount onto `target`, a last link not followed.
+Result<void> attach_mount(int mount, int dir_fd, const std::string& target);
+
+/// Both in one step, for `target` as an absolute path.
+Result<void> bind(int dir_fd, const std::string& path, const std::string& target,
+                  BindKind kind = BindKind::single);
+
+Result<void> make_read_only(int mount);
+
+/// Takes a mount out of the namespace; what still uses it keeps it.
+Result<void> detach_mount(const std::string& target);
+
+} // namespace gpucontainer::simhost

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "parts.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "mounts.hpp"
+
+#include <fcntl.h>
+
+namespace gpucontainer::simhost {
+namespace {
+
+constexpr std::string_view driver_directory = "/proc/driver";
+
+Result<void> mount_drivers(const std::string& source)
+{
+    const std::string target(driver_directory);
+    GPUCTR_TRY(const auto mount, clone_mount(AT_FDCWD, source));
+    GPUCTR_CHECK(make_read_only(mount.get()), "{}", target);
+    return attach_mount(mount.get(), AT_FDCWD, target);
+}
+
+} // namespace
+
+Result<void> stand_up_proc(Stage& stage)
+{
+    GPUCTR_TRY(Tree tree, make_tree(stage, "proc"));
+    constexpr std::size_t mount_point = sizeof("/proc") - 1;
+    GPUCTR_CHECK(tree.directory("driver")); // empty too it hides the machine's
+    for (const TextFile& file : stage.host.proc)
+        GPUCTR_CHECK(tree.file(file.path.substr(mount_point), file.content, 0444));
+
+    const std::string source = stage.path + "/proc";
+    if (auto mounted = mount_drivers(source + "/driver"); !mounted)
+        stage.leave_out(driver_directory, mounted.error());
+    for (const TextFile& file : stage.host.proc) {
+        if (base::is_below(file.path, driver_directory))
+            continue;
+        auto bound = bind(AT_FDCWD, source + file.path.substr(mount_point), file.path);
+        if (!bound)
+            stage.leave_out(file.path, bound.error());
+    }
+    return {};
+}
+
+} // namespace gpucontainer::simhost
