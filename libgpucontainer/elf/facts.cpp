@@ -14,8 +14,8 @@ constexpr std::size_t max_soname_length = NAME_MAX;
 constexpr std::size_t max_name_length = PATH_MAX - 1;
 constexpr std::size_t max_runpath_length = 32'768;
 constexpr std::size_t max_needed = 1024;
-constexpr std::size_t max_version_bytes = 65'536;
-constexpr std::size_t max_versions = 2048;
+constexpr std::size_t max_version_bytes = 16'384;
+constexpr std::size_t max_versions = 1024;
 
 #if defined(__x86_64__)
 constexpr std::uint16_t own_machine = EM_X86_64;

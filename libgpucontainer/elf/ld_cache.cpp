@@ -97,7 +97,7 @@ int compare_names(std::string_view left, std::string_view right) noexcept
         const char a = left[l];
         const char b = char_at(right, r);
         if (is_digit(a) != is_digit(b))
-            return is_digit(a) ? 1 : -1;
+            return static_cast<int>(is_digit(a)) - static_cast<int>(is_digit(b));
         if (is_digit(a)) {
             const std::int32_t left_number = take_number(left, l);
             const std::int32_t right_number = take_number(right, r);
