@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "command.hpp"
+#include "request_options.hpp"
+#include "run.hpp"
+
+#include <fmt/format.h>
+#include <gpucontainer/gpucontainer.hpp>
+#include <memory>
+
+namespace gpuctr_setup {
+namespace {
+
+struct Options {
+    RequestOptions request;
+    RunOptions run;
+    std::string rootfs;
+    std::string state;
+};
+
+int apply(const Options& options, Verbosity verbosity, const Streams& streams)
+{
+    const gpucontainer::Host host = options.request.host.open();
+    const RootDirectory root(options.rootfs);
+    const gpucontainer::Plan plan(host, options.request.request(), root.fd());
+    const auto outcome = plan.apply(root.fd(), state_directory(options.state));
+    if (verbosity == Verbosity::verbose)
+        fmt::print(streams.err, "gpuctr-setup: {}: {}\n", options.rootfs,
+                   outcome == gpucontainer::Outcome::applied     ? "set up"
+                   : outcome == gpucontainer::Outcome::unchanged ? "set up already"
+                                                                 : "an older set-up was replaced");
+    return ExitCode::done;
+}
+
+void check_usage(const Options& options, bool with_command)
+{
+    if (!options.request.host.nvidia)
+        throw CLI::ValidationError("name a vendor: --nv");
+    if (!with_command && options.run.is_set())
+        throw CLI::ValidationError("--chdir, --setenv and --bind go with -- CMD");
+    if (with_command && !options.state.empty())
+        throw CLI::ValidationError("--state-dir: with -- CMD there is nothing to undo");
+    if (with_command && options.request.write == GPUCTR_WRITE_ALWAYS)
+        throw CLI::ValidationError("--write always: with -- CMD nothing is ever written");
+}
+
+} // namespace
+
+/// `gpuctr-setup apply`, the default command: set the GPUs up in a root file
+/// system, or in private namespaces to run a command in.
+void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosity,
+                       const std::vector<std::string>& command_line)
+{
+    auto options = std::make_shared<Options>();
+
+    CLI::App& command =
+        *app.add_subcommand("apply", "set the GPUs up in a root file system (the default)");
+    options->request.add_to(command);
+    command.add_option("--rootfs", options->rootfs, "root file system of the container")
+        ->type_name("DIR")
+        ->required();
+    add_state_option(command, options->state);
+    command.add_option("--chdir", options->run.directory, "working directory of CMD")
+        ->type_name("DIR");
+    command.add_option("--setenv", options->run.variables, "variable for CMD; repeatable")
+        ->type_name("NAME=VALUE");
+    command.add_option("--bind", options->run.binds, "further directory or file; repeatable")
+        ->type_name("SRC[:DST[:ro]]");
+    command.footer("-- CMD ...  run CMD there in private namespaces; nothing is written into DIR");
+
+    command.callback([options, &chosen, &verbosity, &command_line] {
+        check_usage(*options, !command_line.empty());
+        chosen = [options, &verbosity, &command_line](const Streams& streams) {
+            if (command_line.empty())
+                return apply(*options, verbosity, streams);
+            return run(options->request, options->rootfs, options->run, command_line);
+        };
+    });
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "command.hpp"
+#include "request_options.hpp"
+#include "table.hpp"
+
+#include <fmt/format.h>
+#include <gpucontainer/gpucontainer.hpp>
+#include <memory>
+
+namespace gpuctr_setup {
+namespace {
+
+using gpucontainer::Driver;
+
+std::string number(std::optional<unsigned> value)
+{
+    return value ? std::to_string(*value) : "-";
+}
+
+void print_gpus(const Driver& driver, std::FILE* out)
+{
+    Table table({"GPU", "UUID", "PCI ADDRESS", "NODE", "NUMA", "MODEL"});
+    for (const auto gpu : driver.gpus())
+        table.add({std::to_string(gpu.index()), gpu.uuid().empty() ? "-" : printable(gpu.uuid()),
+                   printable(gpu.pci_address()), number(gpu.minor_number()),
+                   number(gpu.numa_node()), printable(gpu.model())});
+    table.print(out);
+}
+
+void print_nodes(const Driver& driver, std::FILE* out)
+{
+    Table table({"DEVICE NODE", "NUMBER", "GPU", "USABLE"});
+    for (const auto node : driver.nodes())
+        table.add({std::string(node.path()),
+                   fmt::format("{}:{}", node.major_number(), node.minor_number()),
+                   number(node.gpu()), node.accessible() ? "yes" : "no"});
+    table.print(out);
+}
+
+void print_files(const Driver& driver, std::FILE* out)
+{
+    Table table({"FILE", "CAPABILITY", "PATH"});
+    for (const auto file : driver.files())
+        table.add({printable(file.soname().empty() ? file.name() : file.soname()),
+                   std::string(file.capability()), printable(file.path())});
+    table.print(out);
+}
+
+void print_skipped(const Driver& driver, std::FILE* out)
+{
+    Table table({"LEFT OUT", "PATH", "REASON"});
+    for (const auto skipped : driver.skipped())
+        table.add({printable(skipped.name()), printable(skipped.source()),
+                   printable(skipped.reason())});
+    if (table.empty())
+        return;
+    fmt::print(out, "\n");
+    table.print(out);
+}
+
+void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
+{
+    const std::string_view source = driver.version_source();
+    fmt::print(out, "{} driver {}{}\n\n", driver.vendor(), driver.version(),
+               source == "files"    ? " (of its files; no kernel module is loaded)"
+               : source == "option" ? " (as given)"
+                                    : "");
+    print_gpus(driver, out);
+    fmt::print(out, "\n");
+    print_nodes(driver, out);
+    fmt::print(out, "\n");
+    print_files(driver, out);
+    if (verbosity == Verbosity::verbose)
+        print_skipped(driver, out);
+}
+
+} // namespace
+
+/// `gpuctr-setup list`: the GPUs and drivers of this host.
+void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
+{
+    struct Options {
+        HostOptions host;
+        Format format = Format::text;
+    };
+    auto options = std::make_shared<Options>();
+
+    CLI::App& command = *app.add_subcommand("list", "the GPUs, driver, files and nodes of this host");
+    options->host.add_to(command);
+    command.add_option("--format", options->format)
+        ->transform(CLI::Transformer(format_names()))
+        ->type_name("text|json");
+
+    command.callback([options, &chosen, &verbosity] {
+        chosen = [options, &verbosity](const Streams& streams) -> int {
+            const gpucontainer::Host host = options->host.open();
+            if (options->format == Format::json)
+                fmt::print(streams.out, "{}", host.to_json());
+            else
+                for (const auto driver : host.drivers())
+                    print_driver(driver, verbosity, streams.out);
+            if (host.drivers().empty() && verbosity != Verbosity::quiet)
+                fmt::print(streams.err, "gpuctr-setup: no GPU on this host\n");
+            return ExitCode::done;
+        };
+    });
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+#include "command.hpp"
+#include "request_options.hpp"
+#include "table.hpp"
+
+#include <fmt/format.h>
+#include <gpucontainer/gpucontainer.hpp>
+#include <memory>
+
+namespace gpuctr_setup {
+namespace {
+
+using gpucontainer::Plan;
+
+void print_items(const Plan& plan, Verbosity verbosity, std::FILE* out)
+{
+    const bool reasons = verbosity == Verbosity::verbose;
+    Table table(reasons ? std::vector<std::string>{"KIND", "TARGET", "SOURCE", "OPTIONS", "REASON"}
+                        : std::vector<std::string>{"KIND", "TARGET", "SOURCE", "OPTIONS"});
+    for (const auto item : plan.items()) {
+        std::vector<std::string> row = {std::string(item.kind()), printable(item.target()),
+                                        printable(item.source()), std::string(item.options())};
+        if (reasons)
+            row.push_back(printable(item.reason()));
+        table.add(std::move(row));
+    }
+    table.print(out);
+}
+
+void print_skipped(const Plan& plan, std::FILE* out)
+{
+    Table table({"LEFT OUT", "PATH", "REASON"});
+    for (const auto skipped : plan.skipped())
+        table.add({printable(skipped.name()), printable(skipped.source()),
+                   printable(skipped.reason())});
+    if (table.empty())
+        return;
+    fmt::print(out, "\n");
+    table.print(out);
+}
+
+void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
+{
+    print_items(plan, verbosity, out);
+    for (const std::string_view need : plan.needs())
+        fmt::print(out, "\nneeds {}\n", need);
+    if (verbosity == Verbosity::verbose)
+        print_skipped(plan, out);
+}
+
+} // namespace
+
+/// `gpuctr-setup plan`: print what apply would do, without touching anything.
+void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
+{
+    struct Options {
+        RequestOptions request;
+        std::string rootfs;
+        Format format = Format::text;
+    };
+    auto options = std::make_shared<Options>();
+
+    CLI::App& command = *app.add_subcommand("plan", "what apply would do, and why");
+    options->request.add_to(command);
+    command.add_option("--rootfs", options->rootfs, "root file system of the container")
+        ->type_name("DIR");
+    command.add_option("--format", options->format)
+        ->transform(CLI::Transformer(format_names()))
+        ->type_name("text|json");
+
+    command.callback([options, &chosen, &verbosity] {
+        chosen = [options, &verbosity](const Streams& streams) -> int {
+            const gpucontainer::Host host = options->request.host.open();
+            std::optional<RootDirectory> root;
+            if (!options->rootfs.empty())
+                root.emplace(options->rootfs);
+            const Plan plan(host, options->request.request(), root ? root->fd() : -1);
+            if (options->format == Format::json)
+                fmt::print(streams.out, "{}", plan.to_json());
+            else
+                print_plan(plan, verbosity, streams.out);
+            return ExitCode::done;
+        };
+    });
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "command.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <fmt/format.h>
+#include <gpucontainer/gpucontainer.hpp>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace gpuctr_setup {
+namespace {
+
+/// The words before "--" and those behind it.
+struct Words {
+    std::vector<std::string> own;
+    std::vector<std::string> command;
+    bool has_command = false;
+};
+
+Words split(int argc, char** argv)
+{
+    Words words;
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (words.has_command)
+            words.command.push_back(word);
+        else if (word == "--")
+            words.has_command = true;
+        else
+            words.own.push_back(word);
+    }
+    return words;
+}
+
+/// "apply" may be left out: it is put in front of the options that belong to it.
+void add_default_command(std::vector<std::string>& words)
+{
+    constexpr std::array global = {"-v", "--verbose", "-q", "--quiet"};
+    constexpr std::array own = {"apply", "plan",   "list",      "undo",
+                                "-h",    "--help", "--version", "version"};
+    const auto is_any = [](const auto& list, const std::string& word) {
+        return std::find(list.begin(), list.end(), word) != list.end();
+    };
+    const auto first = std::find_if(words.begin(), words.end(),
+                                    [&](const std::string& w) { return !is_any(global, w); });
+    if (first != words.end() && !is_any(own, *first))
+        words.insert(first, "apply");
+}
+
+int report(const gpucontainer::Error& error, bool with_command, const Streams& streams)
+{
+    const int code = -error.status();
+    const bool set_up = with_command && code != ExitCode::usage_error;
+    fmt::print(streams.err, "gpuctr-setup: {}{}\n", error.what(),
+               set_up ? fmt::format(" (error {})", code) : "");
+    if (!error.hint().empty())
+        fmt::print(streams.err, "hint: {}\n", error.hint());
+    return set_up ? static_cast<int>(ExitCode::set_up_failed) : code;
+}
+
+int report_usage(const std::string& problem, const Streams& streams)
+{
+    fmt::print(streams.err, "gpuctr-setup: {}\nhint: gpuctr-setup --help\n", problem);
+    return ExitCode::usage_error;
+}
+
+int run(Words& words, const Streams& streams)
+{
+    Command chosen;
+    Verbosity verbosity = Verbosity::normal;
+    CLI::App app("Set the GPUs of this host up in a container's root file system.",
+                 "gpuctr-setup");
+    app.set_version_flag("--version", "gpuctr-setup " + std::string(gpucontainer::version()));
+    app.fallthrough();
+    app.require_subcommand(1);
+    app.add_flag_callback(
+        "-v,--verbose", [&] { verbosity = Verbosity::verbose; }, "also say why");
+    app.add_flag_callback(
+        "-q,--quiet", [&] { verbosity = Verbosity::quiet; }, "only say errors");
+    add_apply_command(app, chosen, verbosity, words.command);
+    add_plan_command(app, chosen, verbosity);
+    add_list_command(app, chosen, verbosity);
+    add_undo_command(app, chosen, verbosity);
+    app.add_subcommand("version", "the version of the library")->callback([&] {
+        chosen = [](const Streams& out) -> int {
+            fmt::print(out.out, "gpuctr-setup {}\n", gpucontainer::version());
+            return ExitCode::done;
+        };
+    });
+
+    add_default_command(words.own);
+    std::reverse(words.own.begin(), words.own.end()); // the order that CLI11 takes
+    try {
+        app.parse(words.own);
+    } catch (const CLI::CallForHelp& call) {
+        return app.exit(call);
+    } catch (const CLI::CallForVersion& call) {
+        return app.exit(call);
+    } catch (const CLI::ParseError& error) {
+        return report_usage(error.what(), streams);
+    }
+    if (words.has_command && !app.got_subcommand("apply"))
+        return report_usage("-- CMD goes with apply only", streams);
+    if (words.has_command && words.command.empty())
+        return report_usage("no command behind --", streams);
+    try {
+        return chosen(streams);
+    } catch (const gpucontainer::Error& error) {
+        return report(error, words.has_command, streams);
+    }
+}
+
+} // namespace
+} // namespace gpuctr_setup
+
+int main(int argc, char** argv)
+try {
+    auto words = gpuctr_setup::split(argc, argv);
+    const int code = gpuctr_setup::run(words, {stdout, stderr});
+    // A full disk or a closed pipe must not pass for success.
+    if (std::fflush(stdout) != 0 && code == 0)
+        return gpuctr_setup::internal_error;
+    return code;
+} catch (const std::exception& exception) {
+    (void)std::fprintf(stderr, "gpuctr-setup: internal error: %s\n", exception.what());
+    return gpuctr_setup::internal_error;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "request_options.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace gpuctr_setup {
+namespace {
+
+const std::map<std::string, std::uint32_t>& write_names()
+{
+    static const std::map<std::string, std::uint32_t> names = {
+        {"auto", GPUCTR_WRITE_AUTO}, {"never", GPUCTR_WRITE_NEVER}, {"always", GPUCTR_WRITE_ALWAYS}};
+    return names;
+}
+
+const std::map<std::string, std::uint32_t>& backend_names()
+{
+    static const std::map<std::string, std::uint32_t> names = {
+        {"auto", GPUCTR_BACKEND_AUTO},
+        {"detached", GPUCTR_BACKEND_DETACHED},
+        {"staged", GPUCTR_BACKEND_STAGED}};
+    return names;
+}
+
+/// An empty variable counts as unset, as the XDG base directory rules want it.
+std::string variable(const char* name)
+{
+    const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): one thread
+    return value != nullptr ? value : "";
+}
+
+} // namespace
+
+void HostOptions::add_to(CLI::App& command)
+{
+    command.add_flag("--nv", nvidia, "NVIDIA GPUs");
+    command.add_option("--driver-root", driver_root, "where the driver's files are")
+        ->type_name("DIR");
+    command
+        .add_option("--driver-version", driver_version,
+                    "take this as the version of the kernel module")
+        ->type_name("VERSION");
+}
+
+gpucontainer::Host HostOptions::open() const
+{
+    gpucontainer::HostOptions options;
+    options.vendors = nvidia ? GPUCTR_VENDOR_NVIDIA : 0;
+    options.driver_root = driver_root;
+    options.driver_version = driver_version;
+    return gpucontainer::Host(options);
+}
+
+void RequestOptions::add_to(CLI::App& command)
+{
+    host.add_to(command);
+    command
+        .add_option("--device", devices,
+                    "auto, all, none, or GPUs by index, UUID or PCI address")
+        ->type_name("LIST")
+        ->delimiter(',');
+    command.add_option("--driver-capabilities", capabilities, "compute, utility, all")
+        ->type_name("LIST")
+        ->capture_default_str();
+    command.add_option("--write", write, "may the root file system itself be written")
+        ->transform(CLI::Transformer(write_names()))
+        ->type_name("auto|never|always");
+    command.add_option("--backend", backend, "how mounts are made, for tests")
+        ->transform(CLI::Transformer(backend_names()))
+        ->type_name("auto|detached|staged");
+}
+
+gpucontainer::Request RequestOptions::request() const
+{
+    gpucontainer::Request request;
+    if (!devices.empty()) {
+        request.devices.clear();
+        for (const std::string& device : devices)
+            request.devices += (request.devices.empty() ? "" : ",") + device;
+    }
+    request.driver_capabilities = capabilities;
+    request.environment = environ;
+    request.write = write;
+    request.backend = backend;
+    return request;
+}
+
+std::string state_directory(const std::string& option)
+{
+    if (!option.empty() || ::geteuid() == 0)
+        return option;
+    if (const std::string state = variable("XDG_STATE_HOME"); state.starts_with('/'))
+        return state + "/gpucontainer";
+    if (const std::string home = variable("HOME"); home.starts_with('/'))
+        return home + "/.local/state/gpucontainer";
+    return option;
+}
+
+void add_state_option(CLI::App& command, std::string& option)
+{
+    command.add_option("--state-dir", option, "where the journal for undo is kept")
+        ->type_name("DIR");
+}
+
+RootDirectory::RootDirectory(const std::string& path)
+    : fd_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
+{
+    if (fd_ >= 0)
+        return;
+    const int error = errno;
+    const gpuctr_status status = error == EACCES ? GPUCTR_E_PERMISSION : GPUCTR_E_ROOTFS;
+    throw gpucontainer::Error(
+        status, "root file system " + path + ": " + ::strerrordesc_np(error),
+        "name the directory that holds the container's /usr and /etc with --rootfs", error);
+}
+
+RootDirectory::~RootDirectory() { (void)::close(fd_); }
+
+} // namespace gpuctr_setup

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <gpucontainer/gpucontainer.hpp>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gpuctr_setup {
+
+/// Where the driver comes from: shared by all commands that look at the host.
+struct HostOptions {
+    bool nvidia = false;
+    std::string driver_root = "/";
+    std::string driver_version;
+
+    void add_to(CLI::App& command);
+    gpucontainer::Host open() const;
+};
+
+/// What a container asks for: shared by apply and plan.
+struct RequestOptions {
+    HostOptions host;
+    std::vector<std::string> devices;
+    std::string capabilities = "compute,utility";
+    std::uint32_t write = GPUCTR_WRITE_AUTO;
+    std::uint32_t backend = GPUCTR_BACKEND_AUTO;
+
+    void add_to(CLI::App& command);
+    gpucontainer::Request request() const;
+};
+
+/// Directory for the journal: the option, or what fits the user.
+std::string state_directory(const std::string& option);
+void add_state_option(CLI::App& command, std::string& option);
+
+/// An open root directory, closed at the end of its scope.
+class RootDirectory {
+public:
+    /// Throws gpucontainer::Error: rootfs, permission.
+    explicit RootDirectory(const std::string& path);
+    RootDirectory(const RootDirectory&) = delete;
+    RootDirectory& operator=(const RootDirectory&) = delete;
+    ~RootDirectory();
+
+    int fd() const noexcept { return fd_; }
+
+private:
+    int fd_;
+};
+
+} // namespace gpuctr_setup

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "run.hpp"
+
+#include "command.hpp"
+#include "container.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+#include <gpucontainer/gpucontainer.hpp>
+#include <map>
+#include <unistd.h>
+
+namespace gpuctr_setup {
+namespace {
+
+using gpucontainer::Plan;
+
+std::map<std::string, std::string> current_environment()
+{
+    std::map<std::string, std::string> variables;
+    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+        const std::string text = *variable;
+        const auto equals = text.find('=');
+        if (equals != std::string::npos)
+            variables[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    return variables;
+}
+
+void change(std::map<std::string, std::string>& variables, const gpucontainer::Variable& change)
+{
+    const std::string name(change.name());
+    const std::string value(change.value());
+    if (change.action() == "unset") {
+        variables.erase(name);
+        return;
+    }
+    std::string& current = variables[name];
+    if (change.action() == "set" || current.empty())
+        current = value;
+    else
+        current = change.action() == "prepend" ? value + ":" + current : current + ":" + value;
+}
+
+std::map<std::string, std::string> environment_for(const Plan& plan,
+                                                   const std::vector<std::string>& given)
+{
+    auto variables = current_environment();
+    for (const auto variable : plan.variables())
+        change(variables, variable);
+    for (const std::string& text : given) {
+        const auto equals = text.find('=');
+        if (equals == std::string::npos || equals == 0)
+            throw gpucontainer::Error(GPUCTR_E_USAGE, "--setenv " + text + ": not NAME=VALUE", "",
+                                      0);
+        variables[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+    return variables;
+}
+
+/// Becomes the command; PATH of the new environment counts.
+int execute(const std::vector<std::string>& command_line,
+            const std::map<std::string, std::string>& variables)
+{
+    std::vector<std::string> assignments;
+    for (const auto& [name, value] : variables)
+        assignments.push_back(fmt::format("{}={}", name, value));
+    std::vector<char*> environment;
+    for (std::string& assignment : assignments)
+        environment.push_back(assignment.data());
+    environment.push_back(nullptr);
+
+    std::vector<std::string> words = command_line;
+    std::vector<char*> arguments;
+    for (std::string& word : words)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+
+    environ = environment.data();
+    (void)::execvp(arguments[0], arguments.data());
+    const int error = errno;
+    environ = nullptr; // what it points to ends here
+    fmt::print(stderr, "gpuctr-setup: {}: {}\n", command_line.front(), ::strerrordesc_np(error));
+    return error == ENOENT || error == ENOTDIR ? ExitCode::not_found : ExitCode::not_executable;
+}
+
+} // namespace
+
+int run(const RequestOptions& request, const std::string& rootfs, const RunOptions& options,
+        const std::vector<std::string>& command_line)
+{
+    const gpucontainer::Host host = request.host.open();
+    {
+        const RootDirectory check(rootfs); // before there are namespaces
+    }
+    enter_private_namespaces();
+    const Container container(rootfs);
+    container.mount_kernel_file_systems();
+    container.mount_devices();
+    for (const std::string& bind : options.binds)
+        container.bind(bind);
+
+    gpucontainer::Request wanted = request.request();
+    wanted.write = GPUCTR_WRITE_NEVER;
+    const Plan plan(host, wanted, container.fd());
+    plan.prepare().attach(container.fd());
+    const auto variables = environment_for(plan, options.variables);
+    container.enter(options.directory);
+    return execute(command_line, variables);
+}
+
+} // namespace gpuctr_setup

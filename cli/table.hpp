@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuctr_setup {
+
+/// Rows in aligned columns under a heading.
+class Table {
+public:
+    explicit Table(std::vector<std::string> heading) { rows_.push_back(std::move(heading)); }
+    void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+    bool empty() const noexcept { return rows_.size() == 1; }
+    void print(std::FILE* out) const;
+
+private:
+    std::vector<std::vector<std::string>> rows_;
+};
+
+/// Text from outside as it may go to a terminal: control characters escaped.
+std::string printable(std::string_view text);
+
+} // namespace gpuctr_setup

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// C++20 over the C interface: values, owners, ranges, and one exception type.
+/// Header-only, so that no C++ type crosses the library's border. What it does,
+/// needs and promises stands in gpucontainer.h; here is how it looks in C++.
+
+#include <gpucontainer/gpucontainer.h>
+
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpucontainer {
+
+/// Thrown by everything here that can fail. Messages are those of the C library.
+class Error : public std::runtime_error {
+public:
+    Error(gpuctr_status status, const std::string& message, std::string hint, int os_error)
+        : std::runtime_error(message), status_(status), hint_(std::move(hint)), os_error_(os_error)
+    {
+    }
+
+    /// GPUCTR_E_*; negated it is the exit code of the command.
+    gpuctr_status status() const noexcept { return status_; }
+    /// What can be done about it; may be empty.
+    const std::string& hint() const noexcept { return hint_; }
+    int os_error() const noexcept { return os_error_; }
+
+private:
+    gpuctr_status status_;
+    std::string hint_;
+    int os_error_;
+};
+
+namespace detail {
+
+template <auto Free>
+struct Release {
+    template <typename T>
+    void operator()(T* object) const noexcept
+    {
+        Free(object);
+    }
+};
+
+template <typename T, auto Free>
+using Handle = std::unique_ptr<T, Release<Free>>;
+
+inline void check(gpuctr_status status, gpuctr_error* error)
+{
+    if (status == GPUCTR_OK)
+        return;
+    const Handle<gpuctr_error, gpuctr_error_free> owner(error);
+    throw Error(status, gpuctr_error_message(error), gpuctr_error_hint(error),
+                gpuctr_error_os_error(error));
+}
+
+inline std::string take_string(char* text)
+{
+    const Handle<char, gpuctr_string_free> owner(text);
+    return text;
+}
+
+/// The elements that a pair of C functions counts and hands out, as a range.
+template <typename Element, auto Count, auto At, typename Object>
+class List {
+public:
+    class Iterator {
+    public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = Element;
+        using difference_type = std::ptrdiff_t;
+        using pointer = void;
+        using reference = Element;
+
+        Iterator() = default;
+        Iterator(const Object* object, std::size_t index) : object_(object), index_(index) {}
+        Element operator*() const { return Element(At(object_, index_)); }
+        Iterator& operator++()
+        {
+            ++index_;
+            return *this;
+        }
+        Iterator operator++(int)
+        {
+            Iterator before = *this;
+            ++index_;
+            return before;
+        }
+        bool operator==(const Iterator&) const = default;
+
+    private:
+        const Object* object_ = nullptr;
+        std::size_t index_ = 0;
+    };
+
+    explicit List(const Object* object) noexcept : object_(object) {}
+    std::size_t size() const noexcept { return Count(object_); }
+    bool empty() const noexcept { return size() == 0; }
+    /// `index` must be below size().
+    Element operator[](std::size_t index) const { return Element(At(object_, index)); }
+    Iterator begin() const { return {object_, 0}; }
+    Iterator end() const { return {object_, size()}; }
+
+private:
+    const Object* object_;
+};
+
+} // namespace detail
+
+/// One GPU; a view into its Host.
+class Gpu {
+public:
+    explicit Gpu(const gpuctr_gpu* gpu) noexcept : gpu_(gpu) {}
+    std::uint32_t index() const noexcept { return gpuctr_gpu_index(gpu_); }
+    std::string_view uuid() const noexcept { return gpuctr_gpu_uuid(gpu_); }
+    std::string_view pci_address() const noexcept { return gpuctr_gpu_pci_address(gpu_); }
+    std::string_view model() const noexcept { return gpuctr_gpu_model(gpu_); }
+    std::optional<unsigned> minor_number() const noexcept
+    {
+        return positive(gpuctr_gpu_minor(gpu_));
+    }
+    std::optional<unsigned> numa_node() const noexcept
+    {
+        return positive(gpuctr_gpu_numa_node(gpu_));
+    }
+
+private:
+    static std::optional<unsigned> positive(std::int32_t number) noexcept
+    {
+        return number < 0 ? std::nullopt : std::optional(static_cast<unsigned>(number));
+    }
+    const gpuctr_gpu* gpu_;
+};
+
+/// A library or tool of a driver; a view into its Host.
+class File {
+public:
+    explicit File(const gpuctr_file* file) noexcept : file_(file) {}
+    std::string_view kind() const noexcept { return gpuctr_file_kind(file_); }
+    std::string_view name() const noexcept { return gpuctr_file_name(file_); }
+    std::string_view soname() const noexcept { return gpuctr_file_soname(file_); }
+    std::string_view path() const noexcept { return gpuctr_file_path(file_); }
+    std::string_view capability() const noexcept { return gpuctr_file_capability(file_); }
+
+private:
+    const gpuctr_file* file_;
+};
+
+/// A device node; a view into its Host.
+class Node {
+public:
+    explicit Node(const gpuctr_node* node) noexcept : node_(node) {}
+    std::string_view path() const noexcept { return gpuctr_node_path(node_); }
+    std::uint32_t major_number() const noexcept { return gpuctr_node_major(node_); }
+    std::uint32_t minor_number() const noexcept { return gpuctr_node_minor(node_); }
+    /// Index of its GPU; none for a node that serves all.
+    std::optional<unsigned> gpu() const noexcept
+    {
+        const std::int32_t gpu = gpuctr_node_gpu(node_);
+        return gpu < 0 ? std::nullopt : std::optional(static_cast<unsigned>(gpu));
+    }
+    bool accessible() const noexcept { return gpuctr_node_accessible(node_) != 0; }
+
+private:
+    const gpuctr_node* node_;
+};
+
+/// Something that was left out; a view into its Host or Plan.
+class Skipped {
+public:
+    explicit Skipped(const gpuctr_skipped* skipped) noexcept : skipped_(skipped) {}
+    std::string_view name() const noexcept { return gpuctr_skipped_name(skipped_); }
+    std::string_view source() const noexcept { return gpuctr_skipped_source(skipped_); }
+    std::string_view reason() const noexcept { return gpuctr_skipped_reason(skipped_); }
+
+private:
+    const gpuctr_skipped* skipped_;
+};
+
+/// The driver of one vendor; a view into its Host.
+class Driver {
+public:
+    explicit Driver(const gpuctr_driver* driver) noexcept : driver_(driver) {}
+    std::string_view vendor() const noexcept { return gpuctr_driver_vendor_name(driver_); }
+    std::string_view version() const noexcept { return gpuctr_driver_version(driver_); }
+    /// "module", "option" or "files".
+    std::string_view version_source() const noexcept
+    {
+        return gpuctr_driver_version_source(driver_);
+    }
+    std::string_view root() const noexcept { return gpuctr_driver_root(driver_); }
+    auto gpus() const noexcept
+    {
+        return detail::List<Gpu, gpuctr_driver_gpu_count, gpuctr_driver_gpu_at, gpuctr_driver>(
+            driver_);
+    }
+    auto files() const noexcept
+    {
+        return detail::List<File, gpuctr_driver_file_count, gpuctr_driver_file_at, gpuctr_driver>(
+            driver_);
+    }
+    auto nodes() const noexcept
+    {
+        return detail::List<Node, gpuctr_driver_node_count, gpuctr_driver_node_at, gpuctr_driver>(
+            driver_);
+    }
+    auto skipped() const noexcept
+    {
+        return detail::List<Skipped, gpuctr_driver_skipped_count, gpuctr_driver_skipped_at,
+                            gpuctr_driver>(driver_);
+    }
+
+private:
+    const gpuctr_driver* driver_;
+};
+
+/// What to look for on a host.
+struct HostOptions {
+    std::uint32_t vendors = 0;      ///< GPUCTR_VENDOR_* that must be there.
+    std::string driver_root = "/";  ///< Where the driver's files are.
+    std::string driver_version;     ///< Empty: ask the kernel.
+};
+
+/// The GPUs of this host and their drivers. Immutable.
+class Host {
+public:
+    /// Throws Error: no_device, driver, permission, usage.
+    explicit Host(const HostOptions& options = {})
+    {
+        gpuctr_host_options native = GPUCTR_HOST_OPTIONS_INIT;
+        native.vendors = options.vendors;
+        native.driver_root = options.driver_root.c_str();
+        if (!options.driver_version.empty())
+            native.driver_version = options.driver_version.c_str();
+        gpuctr_host* host = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_host_open(&native, &host, &error), error);
+        handle_.reset(host);
+    }
+
+    auto drivers() const noexcept
+    {
+        return detail::List<Driver, gpuctr_host_driver_count, gpuctr_host_driver_at, gpuctr_host>(
+            handle_.get());
+    }
+
+    /// Schema "gpucontainer/list/1".
+    std::string to_json() const
+    {
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_host_to_json(handle_.get(), &text, &error), error);
+        return detail::take_string(text);
+    }
+
+    const gpuctr_host* get() const noexcept { return handle_.get(); }
+
+private:
+    detail::Handle<gpuctr_host, gpuctr_host_free> handle_;
+};
+
+/// What a container asks for; see gpuctr_request for the words.
+struct Request {
+    std::string devices = "auto";
+    std::string driver_capabilities = "compute,utility";
+    const char* const* environment = nullptr; ///< Where "auto" finds the scheduler's variables.
+    std::uint32_t write = GPUCTR_WRITE_AUTO;
+    std::uint32_t backend = GPUCTR_BACKEND_AUTO;
+};
+
+/// One thing that a plan puts into the container; a view into it.
+class Item {
+public:
+    explicit Item(const gpuctr_item* item) noexcept : item_(item) {}
+    std::string_view kind() const noexcept { return gpuctr_item_kind(item_); }
+    std::string_view source() const noexcept { return gpuctr_item_source(item_); }
+    std::string_view target() const noexcept { return gpuctr_item_target(item_); }
+    std::string_view options() const noexcept { return gpuctr_item_options(item_); }
+    std::string_view reason() const noexcept { return gpuctr_item_reason(item_); }
+
+private:
+    const gpuctr_item* item_;
+};
+
+/// A change to the environment of the container; a view into its Plan.
+class Variable {
+public:
+    explicit Variable(const gpuctr_variable* variable) noexcept : variable_(variable) {}
+    /// "set", "unset", "prepend" or "append".
+    std::string_view action() const noexcept { return gpuctr_variable_action(variable_); }
+    std::string_view name() const noexcept { return gpuctr_variable_name(variable_); }
+    std::string_view value() const noexcept { return gpuctr_variable_value(variable_); }
+
+private:
+    const gpuctr_variable* variable_;
+};
+
+/// What became of an apply.
+enum class Outcome : std::uint32_t {
+    applied = GPUCTR_APPLIED,
+    unchanged = GPUCTR_UNCHANGED,
+    replaced = GPUCTR_REPLACED,
+};
+
+/// A plan as detached mounts; whoever drops it without attaching changed nothing.
+class Prepared {
+public:
+    explicit Prepared(gpuctr_prepared* handle) noexcept : handle_(handle) {}
+
+    /// Throws Error. Between clone and exec use gpuctr_prepared_attach(), which
+    /// allocates nothing.
+    void attach(int rootfs_fd) { check(gpuctr_prepared_attach(get(), rootfs_fd, &error_)); }
+    void undo(int rootfs_fd) { check(gpuctr_prepared_undo(get(), rootfs_fd, &error_)); }
+
+    gpuctr_prepared* get() const noexcept { return handle_.get(); }
+
+private:
+    void check(gpuctr_status status) const
+    {
+        if (status != GPUCTR_OK)
+            throw Error(status, std::string(error_.step) + " " + error_.object, "",
+                        error_.os_error);
+    }
+
+    detail::Handle<gpuctr_prepared, gpuctr_prepared_free> handle_;
+    gpuctr_attach_error error_ = {};
+};
+
+/// Everything that will change in a container root, decided before anything is
+/// touched. Immutable; may be read from several threads.
+class Plan {
+public:
+    /// `rootfs_fd` is borrowed; -1 makes a plan that only shows. Throws Error:
+    /// usage, no_device, rootfs, permission.
+    Plan(const Host& host, const Request& request, int rootfs_fd)
+    {
+        gpuctr_request native = GPUCTR_REQUEST_INIT;
+        native.devices = request.devices.c_str();
+        native.driver_capabilities = request.driver_capabilities.c_str();
+        native.environment = request.environment;
+        native.write = request.write;
+        native.backend = request.backend;
+        gpuctr_plan* plan = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);
+        handle_.reset(plan);
+    }
+
+    auto items() const noexcept
+    {
+        return detail::List<Item, gpuctr_plan_item_count, gpuctr_plan_item_at, gpuctr_plan>(
+            handle_.get());
+    }
+    auto variables() const noexcept
+    {
+        return detail::List<Variable, gpuctr_plan_variable_count, gpuctr_plan_variable_at,
+                            gpuctr_plan>(handle_.get());
+    }
+    auto needs() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_plan_need_count, gpuctr_plan_need_at,
+                            gpuctr_plan>(handle_.get());
+    }
+    auto skipped() const noexcept
+    {
+        return detail::List<Skipped, gpuctr_plan_skipped_count, gpuctr_plan_skipped_at,
+                            gpuctr_plan>(handle_.get());
+    }
+    std::vector<gpuctr_device_rule> device_rules() const
+    {
+        std::vector<gpuctr_device_rule> rules;
+        for (std::size_t i = 0; i < gpuctr_plan_device_rule_count(handle_.get()); ++i)
+            rules.push_back(*gpuctr_plan_device_rule_at(handle_.get(), i));
+        return rules;
+    }
+    std::vector<std::uint32_t> groups() const
+    {
+        std::vector<std::uint32_t> groups;
+        for (std::size_t i = 0; i < gpuctr_plan_group_count(handle_.get()); ++i)
+            groups.push_back(gpuctr_plan_group_at(handle_.get(), i));
+        return groups;
+    }
+
+    /// Schema "gpucontainer/plan/1".
+    std::string to_json() const
+    {
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_to_json(handle_.get(), &text, &error), error);
+        return detail::take_string(text);
+    }
+
+    /// Makes the plan true below `rootfs_fd`, wholly or not at all; see
+    /// gpuctr_plan_apply(). Throws Error: permission, rootfs, no_device, apply.
+    Outcome apply(int rootfs_fd, const std::string& state_dir = {}) const
+    {
+        gpuctr_apply_options native = GPUCTR_APPLY_OPTIONS_INIT;
+        if (!state_dir.empty())
+            native.state_dir = state_dir.c_str();
+        std::uint32_t outcome = GPUCTR_APPLIED;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_apply(handle_.get(), rootfs_fd, &native, &outcome, &error),
+                      error);
+        return static_cast<Outcome>(outcome);
+    }
+
+    /// Throws Error: permission, driver, no_device, usage, apply.
+    Prepared prepare() const
+    {
+        gpuctr_prepared* prepared = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_prepare(handle_.get(), nullptr, &prepared, &error), error);
+        return Prepared(prepared);
+    }
+
+private:
+    detail::Handle<gpuctr_plan, gpuctr_plan_free> handle_;
+};
+
+/// Takes away what Plan::apply() did; false when there was nothing. Throws
+/// Error: permission, apply.
+inline bool undo(int rootfs_fd, const std::string& state_dir = {})
+{
+    gpuctr_apply_options native = GPUCTR_APPLY_OPTIONS_INIT;
+    if (!state_dir.empty())
+        native.state_dir = state_dir.c_str();
+    int found = 0;
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_rootfs_undo(rootfs_fd, &native, &found, &error), error);
+    return found != 0;
+}
+
+/// Version of the library that is loaded.
+inline std::string_view version() noexcept { return gpuctr_version(); }
+
+} // namespace gpucontainer
