@@ -12,10 +12,7 @@ namespace {
 
 using gpucontainer::Driver;
 
-std::string number(std::optional<unsigned> value)
-{
-    return value ? std::to_string(*value) : "-";
-}
+std::string number(std::optional<unsigned> value) { return value ? std::to_string(*value) : "-"; }
 
 void print_gpus(const Driver& driver, std::FILE* out)
 {
@@ -50,8 +47,8 @@ void print_skipped(const Driver& driver, std::FILE* out)
 {
     Table table({"LEFT OUT", "PATH", "REASON"});
     for (const auto skipped : driver.skipped())
-        table.add({printable(skipped.name()), printable(skipped.source()),
-                   printable(skipped.reason())});
+        table.add(
+            {printable(skipped.name()), printable(skipped.source()), printable(skipped.reason())});
     if (table.empty())
         return;
     fmt::print(out, "\n");
@@ -85,7 +82,8 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
     };
     auto options = std::make_shared<Options>();
 
-    CLI::App& command = *app.add_subcommand("list", "the GPUs, driver, files and nodes of this host");
+    CLI::App& command =
+        *app.add_subcommand("list", "the GPUs, driver, files and nodes of this host");
     options->host.add_to(command);
     command.add_option("--format", options->format)
         ->transform(CLI::Transformer(format_names()))

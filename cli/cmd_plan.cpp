@@ -31,8 +31,8 @@ void print_skipped(const Plan& plan, std::FILE* out)
 {
     Table table({"LEFT OUT", "PATH", "REASON"});
     for (const auto skipped : plan.skipped())
-        table.add({printable(skipped.name()), printable(skipped.source()),
-                   printable(skipped.reason())});
+        table.add(
+            {printable(skipped.name()), printable(skipped.source()), printable(skipped.reason())});
     if (table.empty())
         return;
     fmt::print(out, "\n");

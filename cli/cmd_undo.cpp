@@ -28,8 +28,7 @@ void add_undo_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
             const RootDirectory root(options->rootfs);
             const bool found = gpucontainer::undo(root.fd(), state_directory(options->state));
             if (!found && verbosity != Verbosity::quiet)
-                fmt::print(streams.err, "gpuctr-setup: nothing is set up in {}\n",
-                           options->rootfs);
+                fmt::print(streams.err, "gpuctr-setup: nothing is set up in {}\n", options->rootfs);
             return ExitCode::done;
         };
     });

@@ -23,7 +23,8 @@ using gpucontainer::Error;
 constexpr mode_t directory_mode = 0755;
 constexpr mode_t file_mode = 0644;
 
-[[noreturn]] void fail(const std::string& what, gpuctr_status otherwise, const std::string& hint = {})
+[[noreturn]] void fail(const std::string& what, gpuctr_status otherwise,
+                       const std::string& hint = {})
 {
     const int error = errno;
     const bool denied = error == EPERM || error == EACCES;
@@ -138,8 +139,8 @@ Fd Container::open(const std::string& path, int flags) const
     open_how how = {};
     how.flags = static_cast<std::uint64_t>(flags) | O_PATH | O_CLOEXEC;
     how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    return Fd(static_cast<int>(
-        ::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof how)));
+    return Fd(
+        static_cast<int>(::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof how)));
 }
 
 void Container::attach(const Fd& tree, const std::string& target) const
@@ -174,8 +175,8 @@ void Container::mount_devices() const
     for (const char* name : {"pts", "shm"})
         share_device(devices, name, true);
     constexpr std::array links = {
-        std::pair{"/proc/self/fd", "fd"},         std::pair{"/proc/self/fd/0", "stdin"},
-        std::pair{"/proc/self/fd/1", "stdout"},   std::pair{"/proc/self/fd/2", "stderr"},
+        std::pair{"/proc/self/fd", "fd"},       std::pair{"/proc/self/fd/0", "stdin"},
+        std::pair{"/proc/self/fd/1", "stdout"}, std::pair{"/proc/self/fd/2", "stderr"},
         std::pair{"pts/ptmx", "ptmx"},
     };
     for (const auto& [target, name] : links)
@@ -187,8 +188,7 @@ void Container::bind(const std::string& specification) const
 {
     const auto colon = specification.find(':');
     const std::string source = specification.substr(0, colon);
-    std::string target =
-        colon == std::string::npos ? source : specification.substr(colon + 1);
+    std::string target = colon == std::string::npos ? source : specification.substr(colon + 1);
     bool read_only = false;
     if (const auto option = target.rfind(':'); option != std::string::npos) {
         read_only = target.substr(option) == ":ro";

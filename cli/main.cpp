@@ -71,8 +71,7 @@ int run(Words& words, const Streams& streams)
 {
     Command chosen;
     Verbosity verbosity = Verbosity::normal;
-    CLI::App app("Set the GPUs of this host up in a container's root file system.",
-                 "gpuctr-setup");
+    CLI::App app("Set the GPUs of this host up in a container's root file system.", "gpuctr-setup");
     app.set_version_flag("--version", "gpuctr-setup " + std::string(gpucontainer::version()));
     app.fallthrough();
     app.require_subcommand(1);

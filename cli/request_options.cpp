@@ -12,8 +12,9 @@ namespace {
 
 const std::map<std::string, std::uint32_t>& write_names()
 {
-    static const std::map<std::string, std::uint32_t> names = {
-        {"auto", GPUCTR_WRITE_AUTO}, {"never", GPUCTR_WRITE_NEVER}, {"always", GPUCTR_WRITE_ALWAYS}};
+    static const std::map<std::string, std::uint32_t> names = {{"auto", GPUCTR_WRITE_AUTO},
+                                                               {"never", GPUCTR_WRITE_NEVER},
+                                                               {"always", GPUCTR_WRITE_ALWAYS}};
     return names;
 }
 
@@ -59,8 +60,7 @@ void RequestOptions::add_to(CLI::App& command)
 {
     host.add_to(command);
     command
-        .add_option("--device", devices,
-                    "auto, all, none, or GPUs by index, UUID or PCI address")
+        .add_option("--device", devices, "auto, all, none, or GPUs by index, UUID or PCI address")
         ->type_name("LIST")
         ->delimiter(',');
     command.add_option("--driver-capabilities", capabilities, "compute, utility, all")

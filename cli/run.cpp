@@ -98,13 +98,14 @@ int run(const RequestOptions& request, const std::string& rootfs, const RunOptio
     const Container container(rootfs);
     container.mount_kernel_file_systems();
     container.mount_devices();
-    for (const std::string& bind : options.binds)
-        container.bind(bind);
 
     gpucontainer::Request wanted = request.request();
     wanted.write = GPUCTR_WRITE_NEVER;
     const Plan plan(host, wanted, container.fd());
     plan.prepare().attach(container.fd());
+    // Afterwards: an overlay of ours would hide what is mounted below it.
+    for (const std::string& bind : options.binds)
+        container.bind(bind);
     const auto variables = environment_for(plan, options.variables);
     container.enter(options.directory);
     return execute(command_line, variables);

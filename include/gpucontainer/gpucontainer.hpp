@@ -54,7 +54,8 @@ struct Release {
 template <typename T, auto Free>
 using Handle = std::unique_ptr<T, Release<Free>>;
 
-inline void check(gpuctr_status status, gpuctr_error* error)
+/// By reference: the call that fills `error` may be evaluated after its address.
+inline void check(gpuctr_status status, gpuctr_error* const& error)
 {
     if (status == GPUCTR_OK)
         return;
@@ -225,9 +226,9 @@ private:
 
 /// What to look for on a host.
 struct HostOptions {
-    std::uint32_t vendors = 0;      ///< GPUCTR_VENDOR_* that must be there.
-    std::string driver_root = "/";  ///< Where the driver's files are.
-    std::string driver_version;     ///< Empty: ask the kernel.
+    std::uint32_t vendors = 0;     ///< GPUCTR_VENDOR_* that must be there.
+    std::string driver_root = "/"; ///< Where the driver's files are.
+    std::string driver_version;    ///< Empty: ask the kernel.
 };
 
 /// The GPUs of this host and their drivers. Immutable.

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
+#include "privilege/capabilities.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -81,6 +82,7 @@ void unbind(int rootfs_fd)
 /// All but the bind of the root on itself.
 Result<void> undo_one(const Journal& journal, int rootfs_fd, const JournalStore& store)
 {
+    GPUCTR_CHECK(privilege::require_mounting());
     const Program program(journal.program.get());
     if (!journal.committed)
         adopt_leftovers(program, rootfs_fd, journal.tree_path);
@@ -186,6 +188,7 @@ Result<void> commit(const plan::Plan& plan, int rootfs_fd, const RootKey& key,
 Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, int rootfs_fd,
                       const std::string& state_directory)
 {
+    GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_TRY(const RootKey key, RootKey::of(rootfs_fd));
     GPUCTR_TRY(const JournalStore store, JournalStore::open(state_directory));
     GPUCTR_TRY(const auto journals, store.find(key));

@@ -7,6 +7,7 @@
 #include "base/try.hpp"
 #include "mount/calls.hpp"
 #include "mount/staging.hpp"
+#include "privilege/capabilities.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -118,6 +119,8 @@ public:
             GPUCTR_CHECK(build_tree());
         for (const Item& item : plan_.items)
             GPUCTR_CHECK(add(item), "prepare {}", item.target);
+        if (names_)
+            GPUCTR_CHECK(finish_overlays());
         return std::move(builder_).build();
     }
 
@@ -125,6 +128,7 @@ private:
     struct Overlay {
         std::string target;
         std::string name; ///< Of the directory in the layer.
+        std::int32_t fd;
     };
 
     /// Path below the tree, or "" for what is not in it.
@@ -162,9 +166,9 @@ private:
                                                    files, plan_.backend));
         GPUCTR_CHECK(guard(assembled.tree, file_attributes));
         tree_ = std::move(assembled.tree);
-        if (!assembled.files.empty()) {
-            GPUCTR_CHECK(guard(assembled.files.front(), file_attributes));
-            cache_ = std::move(assembled.files.front());
+        if (!assembled.parts.empty()) {
+            GPUCTR_CHECK(guard(assembled.parts.front(), file_attributes));
+            cache_ = std::move(assembled.parts.front());
         }
         return {};
     }
@@ -257,10 +261,38 @@ private:
         }
         const std::string name = std::to_string(overlays_.size());
         GPUCTR_CHECK(names_->directory(name, item.mode));
-        GPUCTR_TRY(UniqueFd fd, names_->open_directory(name));
-        const std::int32_t index = builder_.keep(std::move(fd));
-        builder_.add(Step::overlay, item.target).fd = index;
-        overlays_.push_back({item.target, name});
+        const std::int32_t fd = builder_.keep(UniqueFd());
+        Operation& operation = builder_.add(Step::overlay, item.target);
+        operation.fd = fd;
+        if (plan_.backend == mount::Backend::staged)
+            operation.flags = attach_names;
+        overlays_.push_back({item.target, name, fd});
+        return {};
+    }
+
+    /// Gives each overlay its names once all are there: a directory of the layer,
+    /// or where those have to be mounted, a mount of it.
+    Result<void> finish_overlays()
+    {
+        if (plan_.backend == mount::Backend::detached) {
+            for (const Overlay& overlay : overlays_) {
+                GPUCTR_TRY(UniqueFd directory, names_->open_directory(overlay.name));
+                builder_.set(overlay.fd, std::move(directory));
+            }
+            // A mount that is attached nowhere lives as long as this descriptor;
+            // those of the directories in it do not keep it.
+            builder_.keep(std::move(*names_).take());
+            return {};
+        }
+        std::vector<std::string> names;
+        for (const Overlay& overlay : overlays_)
+            names.push_back(overlay.name);
+        GPUCTR_TRY(auto assembled,
+                   mount::assemble(std::move(*names_).take(), {}, names, plan_.backend));
+        for (std::size_t i = 0; i < overlays_.size(); ++i) {
+            GPUCTR_CHECK(guard(assembled.parts[i], 0));
+            builder_.set(overlays_[i].fd, std::move(assembled.parts[i]));
+        }
         return {};
     }
 
@@ -311,6 +343,7 @@ Result<std::unique_ptr<std::uint64_t[]>> prepare(const plan::Plan& plan)
             .with_object(plan.vendor)
             .with_hint("load it (modprobe nvidia), or give the driver version to set up its "
                        "files all the same");
+    GPUCTR_CHECK(privilege::require_mounting());
     return Preparation(plan).run();
 }
 

@@ -26,6 +26,8 @@ inline constexpr std::uint32_t last_step = static_cast<std::uint32_t>(Step::over
 
 /// The path may lead through a symbolic link to what is mounted over.
 inline constexpr std::uint32_t follow_target = 1U << 0U;
+/// The names of an overlay have to be attached somewhere while it is made.
+inline constexpr std::uint32_t attach_names = 1U << 1U;
 
 /// Which file a name was, before or after.
 struct FileMark {
@@ -93,8 +95,11 @@ public:
 
     /// Takes the descriptor over; returns its index.
     std::int32_t keep(base::UniqueFd fd);
-    /// Descriptor of an index that keep() returned.
-    int fd(std::int32_t index) const { return fds_[static_cast<std::size_t>(index)].get(); }
+    /// Sets one that was kept empty.
+    void set(std::int32_t index, base::UniqueFd fd)
+    {
+        fds_[static_cast<std::size_t>(index)] = std::move(fd);
+    }
 
     /// A block from new[]; its descriptors are those that were kept.
     std::unique_ptr<std::uint64_t[]> build() &&;

@@ -19,7 +19,7 @@ namespace {
 
 using base::UniqueFd;
 
-constexpr std::size_t most_files = 8;
+constexpr std::size_t most_parts = 32;
 
 Error denied(int os_error, const std::string& what)
 {
@@ -31,15 +31,15 @@ Error denied(int os_error, const std::string& what)
 }
 
 Result<DetachedTree> assemble_detached(UniqueFd base, const std::vector<Branch>& branches,
-                                       const std::vector<std::string>& files)
+                                       const std::vector<std::string>& parts)
 {
     for (const Branch& branch : branches)
         if (attach_below(branch.mount.get(), base.get(), branch.path.c_str()) != 0)
             return denied(errno, "put " + branch.path + " into the tree");
     DetachedTree assembled;
-    for (const std::string& path : files) {
-        assembled.files.emplace_back(clone_tree(base.get(), path.c_str(), false));
-        if (!assembled.files.back())
+    for (const std::string& path : parts) {
+        assembled.parts.emplace_back(clone_tree(base.get(), path.c_str(), false));
+        if (!assembled.parts.back())
             return denied(errno, "clone " + path + " of the tree");
     }
     assembled.tree = std::move(base);
@@ -56,14 +56,14 @@ constexpr int stage_clone = -2;
 
 union ControlBuffer {
     cmsghdr header;
-    std::array<char, CMSG_SPACE(sizeof(int) * (most_files + 1))> bytes;
+    std::array<char, CMSG_SPACE(sizeof(int) * (most_parts + 1))> bytes;
 };
 
 /// Runs in the child: system calls only, as the parent may have threads.
 class Stage {
 public:
-    Stage(int base, const std::vector<Branch>& branches, const std::vector<std::string>& files)
-        : base_(base), branches_(branches), files_(files)
+    Stage(int base, const std::vector<Branch>& branches, const std::vector<std::string>& parts)
+        : base_(base), branches_(branches), parts_(parts)
     {
     }
 
@@ -93,7 +93,7 @@ private:
         }
         report.stage = stage_clone;
         made_[count_++] = clone_tree(base_, "", true);
-        for (const std::string& path : files_)
+        for (const std::string& path : parts_)
             if (made_[count_ - 1] >= 0)
                 made_[count_++] = clone_tree(base_, path.c_str(), false);
         return made_[count_ - 1] >= 0;
@@ -120,8 +120,8 @@ private:
 
     int base_;
     const std::vector<Branch>& branches_;
-    const std::vector<std::string>& files_;
-    std::array<int, most_files + 1> made_ = {};
+    const std::vector<std::string>& parts_;
+    std::array<int, most_parts + 1> made_ = {};
     std::size_t count_ = 0;
 };
 
@@ -155,16 +155,16 @@ Result<DetachedTree> receive(int socket, const std::vector<Branch>& branches)
     if (header == nullptr || header->cmsg_type != SCM_RIGHTS)
         return Error(Errc::apply, "the process that stages mounts sent no tree");
     const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    std::array<int, most_files + 1> fds = {};
+    std::array<int, most_parts + 1> fds = {};
     std::memcpy(fds.data(), CMSG_DATA(header), count * sizeof(int));
     assembled.tree.reset(fds[0]);
     for (std::size_t i = 1; i < count; ++i)
-        assembled.files.emplace_back(fds[i]);
+        assembled.parts.emplace_back(fds[i]);
     return assembled;
 }
 
 Result<DetachedTree> assemble_staged(const UniqueFd& base, const std::vector<Branch>& branches,
-                                     const std::vector<std::string>& files)
+                                     const std::vector<std::string>& parts)
 {
     std::array<int, 2> sockets = {};
     if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0)
@@ -172,7 +172,7 @@ Result<DetachedTree> assemble_staged(const UniqueFd& base, const std::vector<Bra
     const UniqueFd ours(sockets[0]);
     UniqueFd theirs(sockets[1]);
 
-    Stage stage(base.get(), branches, files);
+    Stage stage(base.get(), branches, parts);
     // Without a signal to the parent, and without the handlers that fork() runs.
     const long child = ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
     if (child < 0)
@@ -191,13 +191,13 @@ Result<DetachedTree> assemble_staged(const UniqueFd& base, const std::vector<Bra
 } // namespace
 
 Result<DetachedTree> assemble(UniqueFd base, std::vector<Branch> branches,
-                              const std::vector<std::string>& files, Backend backend)
+                              const std::vector<std::string>& parts, Backend backend)
 {
-    if (files.size() > most_files)
-        return Error(Errc::internal, "more files to clone than there is room for");
+    if (parts.size() > most_parts)
+        return Error(Errc::internal, "more parts to clone than there is room for");
     if (backend == Backend::detached)
-        return assemble_detached(std::move(base), branches, files);
-    return assemble_staged(base, branches, files);
+        return assemble_detached(std::move(base), branches, parts);
+    return assemble_staged(base, branches, parts);
 }
 
 } // namespace gpucontainer::mount

@@ -19,16 +19,16 @@ struct Branch {
 /// A tree of mounts that is attached nowhere.
 struct DetachedTree {
     base::UniqueFd tree;
-    std::vector<base::UniqueFd> files; ///< Mounts of single files of it, as asked.
+    std::vector<base::UniqueFd> parts; ///< Mounts of single names of it, as asked.
 };
 
-/// Puts `branches` onto `base`, a detached mount, and clones `files` out of the
+/// Puts `branches` onto `base`, a detached mount, and clones `parts` out of the
 /// outcome as mounts of their own.
 ///
 /// The staged backend starts one child process with a mount namespace of its
 /// own and waits for it; the child raises no SIGCHLD. Errors: permission
 /// without CAP_SYS_ADMIN.
 Result<DetachedTree> assemble(base::UniqueFd base, std::vector<Branch> branches,
-                              const std::vector<std::string>& files, Backend backend);
+                              const std::vector<std::string>& parts, Backend backend);
 
 } // namespace gpucontainer::mount

@@ -10,7 +10,6 @@
 #include "rootfs/layout.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace gpucontainer::plan {
@@ -23,7 +22,6 @@ using vendor::FileKind;
 
 constexpr std::string_view usual_tree = "/usr/lib/gpuctr";
 constexpr std::string_view cache_path = "/etc/ld.so.cache";
-constexpr std::array empty_places = {"/mnt", "/media", "/srv", "/opt"};
 
 Item make_item(ItemKind kind, std::string source, std::string target, std::string reason)
 {
@@ -40,15 +38,14 @@ public:
     Builder(const vendor::DriverStack& driver, const Request& request, const Target* target,
             mount::Backend backend)
         : driver_(driver), request_(request),
-          view_(target != nullptr ? target->view : typical_root()),
-          names_(view_, way(request, target, backend))
+          view_(target != nullptr ? target->view : typical_root()), way_(way(request, target)),
+          names_(view_, way_)
     {
         plan_.vendor = driver.vendor;
         plan_.driver_version = driver.version;
         plan_.version_source = driver.version_source;
         plan_.backend = backend;
         plan_.has_root = target != nullptr;
-        way_ = way(request, target, backend);
         plan_.writes_root = way_ == Names::Way::write;
     }
 
@@ -58,12 +55,13 @@ public:
         GPUCTR_TRY(capabilities_, parse_capabilities(request_.capabilities));
         choose_files();
         GPUCTR_TRY(layout_, rootfs::find_layout(view_));
-        choose_tree_path();
+        if (!files_.empty())
+            plan_.tree_path = usual_tree;
         names_.expect(possible_names());
         if (!files_.empty()) {
             GPUCTR_CHECK(place_tree());
             fill_tree();
-            GPUCTR_CHECK(add_entry_names());
+            add_entry_names();
             cover_stale_copies();
             GPUCTR_CHECK(add_loader_cache());
         }
@@ -74,17 +72,16 @@ public:
     }
 
 private:
-    static Names::Way way(const Request& request, const Target* target, mount::Backend backend)
+    static Names::Way way(const Request& request, const Target* target)
     {
-        const bool overlays = backend == mount::Backend::detached;
-        const auto otherwise = overlays ? Names::Way::overlay : Names::Way::none;
         if (request.write == Write::always || (target == nullptr && request.write != Write::never))
             return Names::Way::write;
         if (request.write == Write::never)
-            return otherwise;
+            return Names::Way::overlay;
         const rootfs::RootFacts& facts = target->facts;
-        return facts.writable && facts.own && !facts.read_only && !facts.network ? Names::Way::write
-                                                                                 : otherwise;
+        return facts.writable && facts.own && !facts.read_only && !facts.network
+                   ? Names::Way::write
+                   : Names::Way::overlay;
     }
 
     void identify(std::string_view text)
@@ -128,19 +125,6 @@ private:
         }
     }
 
-    void choose_tree_path()
-    {
-        if (files_.empty())
-            return;
-        plan_.tree_path = usual_tree;
-        if (way_ != Names::Way::none)
-            return;
-        const auto place = std::find_if(empty_places.begin(), empty_places.end(),
-                                        [&](const char* p) { return view_.is_empty_directory(p); });
-        if (place != empty_places.end())
-            plan_.tree_path = *place;
-    }
-
     std::vector<std::string> possible_names() const
     {
         std::vector<std::string> names;
@@ -171,7 +155,7 @@ private:
                 make_item(ItemKind::directory, "", plan_.tree_path, "where the tree is mounted");
             constexpr std::uint32_t usual_mode = 0755;
             directory.mode = usual_mode;
-            GPUCTR_CHECK(names_.add(std::move(directory), plan_.items));
+            names_.add(std::move(directory), plan_.items);
         }
         Item tree = make_item(ItemKind::mount, "tmpfs", plan_.tree_path,
                               "the driver's files, in one mount");
@@ -219,29 +203,21 @@ private:
 
     /// Programs with fixed paths find the driver as well: links where nothing is,
     /// our file over the image's own where it has one.
-    Result<void> add_entry_names()
+    void add_entry_names()
     {
         for (const DriverFile* file : files_)
-            for (const std::string& name : file->entry_names) {
-                const bool tool = file->kind == FileKind::tool;
-                GPUCTR_CHECK(add_link(tool ? tool_path(name) : library_path(name),
-                                      entry_path(*file, name), "programs look for it here"));
-            }
-        return add_link(plan_.tree_path, "/usr/local/nvidia",
-                        "CUDA images name it in LD_LIBRARY_PATH");
+            for (const std::string& name : file->entry_names)
+                add_link(file->kind == FileKind::tool ? tool_path(name) : library_path(name),
+                         entry_path(*file, name), "programs look for it here");
+        add_link(plan_.tree_path, "/usr/local/nvidia", "CUDA images name it in LD_LIBRARY_PATH");
     }
 
-    Result<void> add_link(const std::string& source, const std::string& target, std::string reason)
+    void add_link(const std::string& source, const std::string& target, std::string reason)
     {
-        if (view_.look(target))
-            return {}; // a link of ours, or a copy of the image's that gets covered
-        if (!names_.possible(target)) {
-            skip(std::string(base::name_of(target)), target,
-                 "the root file system is not written and the kernel has no overlay of names");
-            return {};
-        }
-        return names_.add(make_item(ItemKind::symlink, source, target, std::move(reason)),
-                          plan_.items);
+        // What is there is a link of ours, or a copy of the image's that gets covered.
+        if (!view_.look(target))
+            names_.add(make_item(ItemKind::symlink, source, target, std::move(reason)),
+                       plan_.items);
     }
 
     void cover_stale_copies()
@@ -297,17 +273,19 @@ private:
         if (plan_.writes_root) {
             item.place = Place::created;
             plan_.items.push_back(std::move(item));
-            return add_loader_configuration();
-        }
-        if (plan_.old_cache.type == EntryType::regular) {
-            item.options = "ro,nosuid,nodev";
-            plan_.items.push_back(std::move(item));
+            add_loader_configuration();
             return {};
         }
-        if (!plan_.old_cache && names_.possible(path))
-            return names_.add(std::move(item), plan_.items);
-        skip("ld.so.cache", path, "there is no way to replace it without writing");
-        needs_library_path_ = true;
+        if (!plan_.old_cache) {
+            names_.add(std::move(item), plan_.items);
+            return {};
+        }
+        if (plan_.old_cache.type != EntryType::regular)
+            return Error(Errc::rootfs, path + " is in the way: not a regular file")
+                .with_object(path)
+                .with_hint("remove it from the image, or allow writing with --write always");
+        item.options = "ro,nosuid,nodev";
+        plan_.items.push_back(std::move(item));
         return {};
     }
 
@@ -329,16 +307,16 @@ private:
     }
 
     /// Keeps a later ldconfig inside the container right.
-    Result<void> add_loader_configuration()
+    void add_loader_configuration()
     {
         const std::string path = "/etc/ld.so.conf.d/00-gpuctr.conf";
         if (view_.look(path))
-            return {};
+            return;
         Item item = make_item(ItemKind::file, "", path, "keeps a later ldconfig right");
         item.content = plan_.tree_path + "/lib64\n";
         constexpr std::uint32_t usual_mode = 0644;
         item.mode = usual_mode;
-        return names_.add(std::move(item), plan_.items);
+        names_.add(std::move(item), plan_.items);
     }
 
     Result<void> add_nodes()
@@ -367,7 +345,7 @@ private:
             if (view_.look(node.path))
                 plan_.items.push_back(std::move(item));
             else
-                GPUCTR_CHECK(names_.add(std::move(item), plan_.items));
+                names_.add(std::move(item), plan_.items);
         }
         plan_.groups.assign(groups.begin(), groups.end());
         return {};
@@ -398,10 +376,6 @@ private:
 
     void add_variables()
     {
-        if (needs_library_path_)
-            plan_.variables.push_back({"prepend", "LD_LIBRARY_PATH", plan_.tree_path + "/lib64"});
-        if (way_ == Names::Way::none && !files_.empty())
-            plan_.variables.push_back({"append", "PATH", plan_.tree_path + "/bin"});
         for (const Variable& variable : plan_.variables) {
             Item item = make_item(ItemKind::env, variable.value, variable.name,
                                   "what the container's processes find in their environment");
@@ -418,15 +392,14 @@ private:
     const vendor::DriverStack& driver_;
     const Request& request_;
     const rootfs::View& view_;
+    Names::Way way_;
     Names names_;
-    Names::Way way_ = Names::Way::write;
     Plan plan_;
     Selection selection_;
     std::set<Capability> capabilities_;
     std::vector<const DriverFile*> files_;
     rootfs::Layout layout_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> covered_;
-    bool needs_library_path_ = false;
 };
 
 } // namespace

@@ -48,13 +48,6 @@ Names::Start Names::start_of(const std::string& target) const
     return {there, Place::overlay};
 }
 
-bool Names::possible(const std::string& target) const
-{
-    if (way_ != Way::none)
-        return true;
-    return view_.resolve(rootfs::nearest_directory(view_, base::directory_of(target))).own_tmpfs;
-}
-
 void Names::add_overlay(const std::string& directory, std::vector<Item>& items)
 {
     if (contains(mounted_, directory))
@@ -93,12 +86,8 @@ void Names::add_directories(const Start& start, const std::string& to, std::vect
     }
 }
 
-Result<void> Names::add(Item item, std::vector<Item>& items)
+void Names::add(Item item, std::vector<Item>& items)
 {
-    if (!possible(item.target))
-        return Error(Errc::rootfs, item.target + ": there is no way to create this name")
-            .with_object(item.target)
-            .with_hint("allow writing into the root file system, or use Linux 6.15 or later");
     const Start start = start_of(item.target);
     item.place = start.place;
     if (item.place == Place::overlay)
@@ -107,7 +96,6 @@ Result<void> Names::add(Item item, std::vector<Item>& items)
     if (item.kind == ItemKind::directory)
         directories_.push_back(item.target);
     items.push_back(std::move(item));
-    return {};
 }
 
 } // namespace gpucontainer::plan

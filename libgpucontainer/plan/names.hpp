@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/result.hpp"
 #include "plan/plan.hpp"
 
 #include <string>
@@ -16,7 +15,6 @@ public:
     enum class Way : std::uint8_t {
         write,   ///< In the root file system.
         overlay, ///< In overlays, which are mounted over directories that are there.
-        none,    ///< Not at all; only directories that are there can be used.
     };
 
     Names(const rootfs::View& view, Way way) : view_(view), way_(way) {}
@@ -26,10 +24,7 @@ public:
     void expect(const std::vector<std::string>& targets);
 
     /// Adds `item`, whose target is not there, and what it needs before it.
-    /// Errors: rootfs, when there is no way to it.
-    Result<void> add(Item item, std::vector<Item>& items);
-
-    bool possible(const std::string& target) const;
+    void add(Item item, std::vector<Item>& items);
 
 private:
     /// Nearest directory that is there, and the way to names in it.
