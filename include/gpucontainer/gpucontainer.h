@@ -514,7 +514,8 @@ typedef struct gpuctr_attach_error {
  *
  * System calls only: no memory is allocated, no lock taken, no path of the host
  * opened, so that it is safe between clone and exec of a threaded parent. All or
- * nothing.
+ * nothing. Where names appear through overlays (GPUCTR_WRITE_NEVER), /proc has to
+ * be mounted: layers are named by their descriptors there.
  *
  * @param prepared   not attached yet
  * @param rootfs_fd  descriptor of the root directory, opened in this mount

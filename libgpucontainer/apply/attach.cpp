@@ -43,36 +43,25 @@ std::uint64_t flags_of(int fd) noexcept
     return ::fstatfs(fd, &status) == 0 ? static_cast<std::uint64_t>(status.f_flags) : 0;
 }
 
-/// An overlay of mounts that are attached: the names lie over the target for as
-/// long as it takes to make it.
-int overlay_of_attached(int names, int target, std::uint64_t attributes) noexcept
-{
-    if (mount::attach(names, target) != 0)
-        return -1;
-    // Unbindable until now, and nothing unbindable can be a layer.
-    int overlay = -1;
-    if (mount::set_attributes(names, 0, MS_PRIVATE, false) == 0)
-        overlay = mount::new_overlay_of_attached(names, target, attributes);
-    const int saved = errno;
-    const bool detached = mount::detach(names) == 0;
-    if (detached || overlay < 0)
-        errno = saved;
-    if (!detached && overlay >= 0)
-        UniqueFd(overlay).reset();
-    return detached ? overlay : -1;
-}
-
-/// The names in the operation's directory over what is at the path.
+/// The names in the operation's mount over what is at the path. They lie over
+/// the target themselves for as long as it takes to make the overlay.
 UniqueFd make_overlay(const Program& program, const Operation& operation, int target) noexcept
 {
     constexpr std::uint64_t inherited = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-    const int names = program.fds()[static_cast<std::size_t>(operation.fd)];
     const std::uint64_t attributes = (flags_of(target) & inherited) | MOUNT_ATTR_RDONLY;
-    UniqueFd overlay((operation.flags & attach_names) != 0
-                         ? overlay_of_attached(names, target, attributes)
-                         : mount::new_overlay(names, target, attributes));
+    const int names = program.fds()[static_cast<std::size_t>(operation.fd)];
+    if (mount::attach(names, target) != 0)
+        return UniqueFd();
+    // Unbindable until now, and nothing unbindable can be a layer.
+    UniqueFd overlay;
+    if (mount::set_attributes(names, 0, MS_PRIVATE, false) == 0)
+        overlay.reset(mount::new_overlay(names, target, attributes));
     if (overlay && mount::set_attributes(overlay.get(), 0, MS_UNBINDABLE, false) != 0)
         overlay.reset();
+    const int saved = errno;
+    if (mount::detach(names) != 0)
+        return UniqueFd();
+    errno = saved;
     return overlay;
 }
 
@@ -89,7 +78,8 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd,
     if (operation.step == Step::overlay) {
         overlay = make_overlay(program, operation, target.get());
         if (!overlay)
-            return fail(failure, Errc::apply, "overlay names over", path);
+            return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, "overlay names over",
+                        path);
         tree = overlay.get();
     }
     // Trees are unbindable until here, so that the kernel itself refuses to

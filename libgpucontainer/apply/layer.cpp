@@ -61,12 +61,4 @@ Result<void> Layer::link(const std::string& path, const std::string& target)
     return {};
 }
 
-Result<base::UniqueFd> Layer::open_directory(const std::string& path) const
-{
-    base::UniqueFd fd(::openat(fd_.get(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!fd)
-        return failed(path);
-    return fd;
-}
-
 } // namespace gpucontainer::apply

@@ -19,10 +19,7 @@ public:
     Result<void> directory(const std::string& path, std::uint32_t mode);
     Result<void> file(const std::string& path, std::string_view content, std::uint32_t mode);
     Result<void> link(const std::string& path, const std::string& target);
-    /// O_PATH descriptor of a directory in it.
-    Result<base::UniqueFd> open_directory(const std::string& path) const;
 
-    int fd() const noexcept { return fd_.get(); }
     base::UniqueFd take() && { return std::move(fd_); }
 
 private:

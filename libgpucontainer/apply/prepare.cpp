@@ -34,7 +34,6 @@ constexpr std::uint64_t file_attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID 
 // anybody from using the device.
 constexpr std::uint64_t device_attributes =
     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
-constexpr const char* cache_in_tree = "ld.so.cache";
 constexpr std::uint32_t usual_mode = 0755;
 constexpr std::uint32_t placeholder_mode = 0444;
 
@@ -157,28 +156,29 @@ private:
             GPUCTR_TRY(UniqueFd clone, clone_file(item), "prepare {}", item.target);
             branches.push_back({std::move(clone), path});
         }
-        std::vector<std::string> files;
-        if (const Item* cache = covered_cache()) {
-            GPUCTR_CHECK(layer.file(cache_in_tree, cache->content, cache->mode));
-            files.emplace_back(cache_in_tree);
+        std::vector<const Item*> generated;
+        std::vector<std::string> names;
+        for (const Item& item : plan_.items) {
+            if (!is_generated_cover(item))
+                continue;
+            names.emplace_back(base::name_of(item.target));
+            generated.push_back(&item);
+            GPUCTR_CHECK(layer.file(names.back(), item.content, item.mode));
         }
         GPUCTR_TRY(auto assembled, mount::assemble(std::move(layer).take(), std::move(branches),
-                                                   files, plan_.backend));
+                                                   names, plan_.backend));
         GPUCTR_CHECK(guard(assembled.tree, file_attributes));
         tree_ = std::move(assembled.tree);
-        if (!assembled.parts.empty()) {
-            GPUCTR_CHECK(guard(assembled.parts.front(), file_attributes));
-            cache_ = std::move(assembled.parts.front());
-        }
+        for (std::size_t i = 0; i < generated.size(); ++i)
+            generated_[generated[i]] = std::move(assembled.parts[i]);
         return {};
     }
 
-    const Item* covered_cache() const
+    /// Content of ours over a file that is there; it lies in the tree as well,
+    /// as what is mounted has to be a file somewhere.
+    static bool is_generated_cover(const Item& item)
     {
-        for (const Item& item : plan_.items)
-            if (item.kind == ItemKind::ldcache && item.place == Place::there)
-                return &item;
-        return nullptr;
+        return item.place == Place::there && !item.content.empty();
     }
 
     Result<void> add(const Item& item)
@@ -215,6 +215,13 @@ private:
         }
     }
 
+    Result<UniqueFd> cover_of(const Item& item)
+    {
+        if (is_generated_cover(item))
+            return std::move(generated_.at(&item));
+        return clone_file(item);
+    }
+
     Result<void> add_mount(const Item& item)
     {
         UniqueFd mount;
@@ -224,8 +231,11 @@ private:
         case ItemKind::mount:
             mount = std::move(tree_);
             break;
-        case ItemKind::cover: {
-            GPUCTR_TRY(mount, clone_file(item));
+        case ItemKind::cover:
+        case ItemKind::ldcache: {
+            if (item.place != Place::there)
+                return {};
+            GPUCTR_TRY(mount, cover_of(item));
             flags = follow_target;
             break;
         }
@@ -234,12 +244,6 @@ private:
             attributes = device_attributes;
             break;
         }
-        case ItemKind::ldcache:
-            if (item.place != Place::there)
-                return {};
-            mount = std::move(cache_);
-            flags = follow_target;
-            break;
         default:
             return {};
         }
@@ -262,28 +266,14 @@ private:
         const std::string name = std::to_string(overlays_.size());
         GPUCTR_CHECK(names_->directory(name, item.mode));
         const std::int32_t fd = builder_.keep(UniqueFd());
-        Operation& operation = builder_.add(Step::overlay, item.target);
-        operation.fd = fd;
-        if (plan_.backend == mount::Backend::staged)
-            operation.flags = attach_names;
+        builder_.add(Step::overlay, item.target).fd = fd;
         overlays_.push_back({item.target, name, fd});
         return {};
     }
 
-    /// Gives each overlay its names once all are there: a directory of the layer,
-    /// or where those have to be mounted, a mount of it.
+    /// Gives each overlay the mount of its names once all of them are there.
     Result<void> finish_overlays()
     {
-        if (plan_.backend == mount::Backend::detached) {
-            for (const Overlay& overlay : overlays_) {
-                GPUCTR_TRY(UniqueFd directory, names_->open_directory(overlay.name));
-                builder_.set(overlay.fd, std::move(directory));
-            }
-            // A mount that is attached nowhere lives as long as this descriptor;
-            // those of the directories in it do not keep it.
-            builder_.keep(std::move(*names_).take());
-            return {};
-        }
         std::vector<std::string> names;
         for (const Overlay& overlay : overlays_)
             names.push_back(overlay.name);
@@ -326,7 +316,7 @@ private:
     const plan::Plan& plan_;
     ProgramBuilder builder_;
     UniqueFd tree_;
-    UniqueFd cache_;
+    std::map<const Item*, UniqueFd> generated_;
     std::optional<Layer> names_;
     std::vector<Overlay> overlays_;
 };

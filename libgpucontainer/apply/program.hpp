@@ -20,14 +20,12 @@ enum class Step : std::uint32_t {
     make_link,    ///< To the target in `data`.
     replace_file, ///< By one with the content in `data`; the old one is kept.
     mount,        ///< Descriptor `fd` onto the path.
-    overlay,      ///< The names in directory `fd` over the directory at the path.
+    overlay,      ///< The names in mount `fd` over the directory at the path.
 };
 inline constexpr std::uint32_t last_step = static_cast<std::uint32_t>(Step::overlay);
 
 /// The path may lead through a symbolic link to what is mounted over.
 inline constexpr std::uint32_t follow_target = 1U << 0U;
-/// The names of an overlay have to be attached somewhere while it is made.
-inline constexpr std::uint32_t attach_names = 1U << 1U;
 
 /// Which file a name was, before or after.
 struct FileMark {

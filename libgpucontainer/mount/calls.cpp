@@ -58,27 +58,6 @@ int close_quietly(int fd, int result) noexcept
     return result;
 }
 
-int new_overlay_context() noexcept
-{
-    const int context = ::fsopen("overlay", FSOPEN_CLOEXEC);
-    if (context < 0)
-        return -1;
-    // userxattr keeps trusted.overlay.* out of it, which a user namespace could
-    // not read and which only an image could have brought.
-    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", "gpuctr", 0) != 0
-        || ::fsconfig(context, FSCONFIG_SET_FLAG, "userxattr", nullptr, 0) != 0)
-        return close_quietly(context, -1);
-    return context;
-}
-
-int finish_overlay(int context, std::uint64_t attributes) noexcept
-{
-    if (::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
-        return close_quietly(context, -1);
-    return close_quietly(context,
-                         ::fsmount(context, FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
-}
-
 bool status_of(int fd, unsigned mask, struct statx& status) noexcept
 {
     return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &status) == 0;
@@ -140,26 +119,21 @@ int new_tmpfs() noexcept
 
 int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept
 {
-    const int context = new_overlay_context();
-    if (context < 0)
-        return -1;
-    if (::fsconfig(context, FSCONFIG_SET_FD, "lowerdir+", nullptr, upper_fd) != 0
-        || ::fsconfig(context, FSCONFIG_SET_FD, "lowerdir+", nullptr, lower_fd) != 0)
-        return close_quietly(context, -1);
-    return finish_overlay(context, attributes);
-}
-
-int new_overlay_of_attached(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept
-{
-    const int context = new_overlay_context();
+    const int context = ::fsopen("overlay", FSOPEN_CLOEXEC);
     if (context < 0)
         return -1;
     std::array<char, 64> layers = {};
     (void)std::snprintf(layers.data(), layers.size(), "/proc/self/fd/%d:/proc/self/fd/%d", upper_fd,
                         lower_fd);
-    if (::fsconfig(context, FSCONFIG_SET_STRING, "lowerdir", layers.data(), 0) != 0)
+    // userxattr keeps trusted.overlay.* out of it, which a user namespace could
+    // not read and which only an image could have brought.
+    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", "gpuctr", 0) != 0
+        || ::fsconfig(context, FSCONFIG_SET_STRING, "lowerdir", layers.data(), 0) != 0
+        || ::fsconfig(context, FSCONFIG_SET_FLAG, "userxattr", nullptr, 0) != 0
+        || ::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
         return close_quietly(context, -1);
-    return finish_overlay(context, attributes);
+    return close_quietly(context,
+                         ::fsmount(context, FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
 }
 
 int detach(int fd) noexcept

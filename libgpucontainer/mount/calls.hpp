@@ -25,12 +25,10 @@ int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagat
 /// A new tmpfs, attached nowhere; its directory has mode 0755.
 int new_tmpfs() noexcept;
 
-/// A read-only overlay of `upper_fd` over `lower_fd`, attached nowhere. Both may
-/// be on mounts that are attached nowhere; Linux 6.15.
+/// A read-only overlay of `upper_fd` over `lower_fd`, itself attached nowhere.
+/// Both are on attached mounts: before Linux 6.15 no others can be layers, and
+/// later only those of the caller's own user namespace. Needs /proc.
 int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept;
-
-/// The same where both are on attached mounts; Linux 5.11, needs /proc.
-int new_overlay_of_attached(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept;
 
 /// Detaches the mount whose root `fd` refers to; needs /proc.
 int detach(int fd) noexcept;
