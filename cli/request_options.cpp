@@ -91,7 +91,9 @@ gpucontainer::Request RequestOptions::request() const
 
 std::string state_directory(const std::string& option)
 {
-    if (!option.empty() || ::geteuid() == 0)
+    // Root of a user namespace may not write the host's, as a rule.
+    const bool root = ::geteuid() == 0 && ::access("/var/lib", W_OK) == 0;
+    if (!option.empty() || root)
         return option;
     if (const std::string state = variable("XDG_STATE_HOME"); state.starts_with('/'))
         return state + "/gpucontainer";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "apply/apply.hpp"
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
@@ -46,6 +47,19 @@ Result<mount::Backend> choose_backend(std::uint32_t backend)
     return mount::probe_backend();
 }
 
+/// Only in the initial user namespace can anybody make a device node.
+bool nodes_can_be_made()
+{
+    const auto map = base::read_file("/proc/self/uid_map");
+    if (!map)
+        return true;
+    std::vector<std::string_view> words;
+    for (std::string_view word : base::split(base::trim(*map), ' '))
+        if (!word.empty())
+            words.push_back(word);
+    return words == std::vector<std::string_view>{"0", "0", "4294967295"};
+}
+
 Result<plan::Plan> make_plan(const Drivers& drivers, const plan::Request& request, int rootfs_fd,
                              mount::Backend backend)
 {
@@ -55,7 +69,7 @@ Result<plan::Plan> make_plan(const Drivers& drivers, const plan::Request& reques
     if (rootfs_fd < 0)
         return plan::create_plan(driver, request, nullptr, backend);
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
-    const plan::Target target = {root, root.facts()};
+    const plan::Target target = {root, root.facts(), nodes_can_be_made()};
     return plan::create_plan(driver, request, &target, backend);
 }
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t largest_configuration = 256U << 10U;
 constexpr int deepest_include = 8;
+constexpr std::size_t most_files = 1000; // includes of includes multiply
 constexpr std::size_t most_directories = 256;
 
 /// ld.so.conf and its includes, read the way ldconfig reads them.
@@ -28,8 +29,10 @@ public:
 
     void read(const std::string& path, int depth = 0)
     {
+        if (depth > deepest_include || ++files_ > most_files)
+            return;
         const auto file = root_.open_file(path);
-        if (!file || depth > deepest_include)
+        if (!file)
             return;
         const auto content = base::read_all(file->fd.get(), largest_configuration);
         if (!content)
@@ -44,15 +47,23 @@ private:
         constexpr std::string_view include = "include";
         if (line.starts_with(include) && line.size() > include.size()
             && (line[include.size()] == ' ' || line[include.size()] == '\t'))
-            read_included(std::string(base::trim(line.substr(include.size()))), path, depth);
+            read_included(line.substr(include.size()), path, depth);
         else if (line.starts_with('/') && directories_.size() < most_directories)
             directories_.emplace_back(line);
     }
 
-    void read_included(std::string pattern, const std::string& path, int depth)
+    void read_included(std::string_view patterns, const std::string& path, int depth)
     {
-        if (!pattern.starts_with('/'))
-            pattern = std::string(base::directory_of(path)) + "/" + pattern;
+        const std::string here = std::string(base::directory_of(path)) + "/";
+        for (std::string_view words : base::split(patterns, '\t'))
+            for (std::string_view pattern : base::split(words, ' '))
+                if (!pattern.empty())
+                    read_matching((pattern.starts_with('/') ? "" : here) + std::string(pattern),
+                                  depth);
+    }
+
+    void read_matching(const std::string& pattern, int depth)
+    {
         const std::string directory(base::directory_of(pattern));
         const std::string name(base::name_of(pattern));
         for (const std::string& candidate : root_.list(directory))
@@ -62,6 +73,7 @@ private:
 
     const DriverRoot& root_;
     std::vector<std::string>& directories_;
+    std::size_t files_ = 0;
 };
 
 } // namespace

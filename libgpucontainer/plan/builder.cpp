@@ -37,13 +37,14 @@ class Builder {
 public:
     Builder(const vendor::DriverStack& driver, const Request& request, const Target* target,
             mount::Backend backend)
-        : driver_(driver), request_(request),
+        : driver_(driver), request_(request), target_(target),
           view_(target != nullptr ? target->view : typical_root()), way_(way(request, target)),
           names_(view_, way_)
     {
         plan_.vendor = driver.vendor;
         plan_.driver_version = driver.version;
         plan_.version_source = driver.version_source;
+        plan_.needs = driver.needs;
         plan_.backend = backend;
         plan_.has_root = target != nullptr;
         plan_.writes_root = way_ == Names::Way::write;
@@ -66,7 +67,7 @@ public:
             GPUCTR_CHECK(add_loader_cache());
         }
         GPUCTR_CHECK(add_nodes());
-        plan_.needs = driver_.needs;
+        add_masks();
         add_variables();
         return std::move(plan_);
     }
@@ -104,10 +105,10 @@ private:
         GPUCTR_TRY(selection_, select_gpus(driver_, request_.devices, scheduler));
         for (const unsigned gpu : selection_.gpus)
             plan_.gpus.push_back(driver_.gpus[gpu]);
-        if (selection_.explicitly && scheduler)
-            plan_.variables.push_back({"unset", driver_.visible_devices, ""});
         if (selection_.visible)
             plan_.variables.push_back({"set", driver_.visible_devices, *selection_.visible});
+        else if (scheduler)
+            plan_.variables.push_back({"unset", driver_.visible_devices, ""});
         return {};
     }
 
@@ -243,6 +244,8 @@ private:
                  "the image has this name, and it leads to no file that could be covered");
             return;
         }
+        if (entry.device == file.id.device && entry.inode == file.id.inode)
+            return; // ours, in the tree or under a cover of an earlier set-up
         if (!covered_.insert(std::pair(entry.device, entry.inode)).second)
             return;
         Item item = make_item(ItemKind::cover, file.path, target,
@@ -256,7 +259,10 @@ private:
     {
         std::optional<elf::LdCache> old;
         const std::string path(cache_path);
-        if (auto bytes = view_.read(path, elf::max_cache_size))
+        auto bytes = view_.read(path, elf::max_cache_size);
+        if (!bytes && view_.resolve(path).type == EntryType::regular)
+            return std::move(bytes).error().context("loader cache");
+        if (bytes)
             if (auto cache = elf::LdCache::parse(*std::move(bytes)))
                 old = *std::move(cache);
         GPUCTR_TRY(auto merged, merge_cache(old ? &*old : nullptr), "loader cache");
@@ -321,6 +327,9 @@ private:
 
     Result<void> add_nodes()
     {
+        for (const vendor::DeviceNode& node : driver_.missing_nodes)
+            if (is_wanted(node) && !selection_.gpus.empty())
+                return missing(node);
         std::set<std::uint32_t> groups;
         for (const vendor::DeviceNode& node : driver_.nodes) {
             if (!is_wanted(node))
@@ -351,6 +360,26 @@ private:
         return {};
     }
 
+    void add_masks()
+    {
+        if (target_ == nullptr || !target_->may_make_nodes || files_.empty())
+            return;
+        for (const vendor::Mask& mask : driver_.masks) {
+            if (view_.resolve(mask.path).type != EntryType::regular) {
+                plan_.needs.push_back("another " + mask.path
+                                      + " or a device cgroup, if root runs in it: the driver "
+                                        "makes nodes of other GPUs otherwise");
+                continue;
+            }
+            Item item = make_item(ItemKind::cover, "", mask.path, mask.reason);
+            item.content = mask.content;
+            item.options = "ro,nosuid,nodev";
+            constexpr std::uint32_t usual_mode = 0444;
+            item.mode = usual_mode;
+            plan_.items.push_back(std::move(item));
+        }
+    }
+
     bool is_wanted(const vendor::DeviceNode& node) const
     {
         if (node.capability != Capability::none && !capabilities_.contains(node.capability))
@@ -359,6 +388,15 @@ private:
                || std::find(selection_.gpus.begin(), selection_.gpus.end(),
                             static_cast<unsigned>(node.gpu))
                       != selection_.gpus.end();
+    }
+
+    static Error missing(const vendor::DeviceNode& node)
+    {
+        return Error(Errc::no_device,
+                     node.path + ": the device node is missing or another device")
+            .with_object(node.path)
+            .with_hint("the driver's own tools make it when root runs them on the host; "
+                       "`gpuctr-setup list` shows what is there instead");
     }
 
     Result<void> leave_out(const vendor::DeviceNode& node)
@@ -391,6 +429,7 @@ private:
 
     const vendor::DriverStack& driver_;
     const Request& request_;
+    const Target* target_;
     const rootfs::View& view_;
     Names::Way way_;
     Names names_;

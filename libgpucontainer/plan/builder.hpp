@@ -22,6 +22,9 @@ struct Request {
 struct Target {
     const rootfs::View& view;
     rootfs::RootFacts facts;
+    /// Processes of the container might make device nodes; none can in a user
+    /// namespace.
+    bool may_make_nodes = true;
 };
 
 /// Decides everything: driver, request and root file system in, plan out. Reads

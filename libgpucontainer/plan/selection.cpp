@@ -12,6 +12,9 @@ namespace {
 
 using vendor::Gpu;
 
+/// Eight digits may begin a UUID, but no host has that many GPUs.
+constexpr std::size_t longest_index = 4;
+
 /// Domain, bus, device and function of an address in its short, four-digit or
 /// eight-digit domain form.
 std::optional<std::array<std::uint64_t, 4>> pci_parts(std::string_view text)
@@ -50,9 +53,11 @@ bool uuid_matches(const Gpu& gpu, std::string_view wanted)
 
 std::string known_gpus(const vendor::DriverStack& driver)
 {
-    if (driver.gpus.size() == 1)
-        return fmt::format("there is one GPU: 0, {}, {}", driver.gpus[0].uuid,
-                           driver.gpus[0].pci_address);
+    if (driver.gpus.size() == 1) {
+        const Gpu& gpu = driver.gpus.front();
+        return fmt::format("there is one GPU: 0, {}{}{}", gpu.uuid, gpu.uuid.empty() ? "" : ", ",
+                           gpu.pci_address);
+    }
     return fmt::format("there are {} GPUs: 0 to {}; `gpuctr-setup list` shows UUIDs and PCI "
                        "addresses",
                        driver.gpus.size(), driver.gpus.size() - 1);
@@ -67,8 +72,6 @@ Error unknown(const vendor::DriverStack& driver, std::string_view word, std::str
 
 Result<unsigned> find_gpu(const vendor::DriverStack& driver, std::string_view word)
 {
-    // Eight digits may begin a UUID, but no host has that many GPUs.
-    constexpr std::size_t longest_index = 4;
     if (const auto index = base::to_number(word); index && word.size() <= longest_index) {
         if (*index < driver.gpus.size())
             return static_cast<unsigned>(*index);
@@ -93,25 +96,35 @@ bool is_accessible(const vendor::DriverStack& driver, unsigned gpu)
     });
 }
 
-/// The scheduler's list, as far as it names GPUs: the vendor's own runtime ends
-/// the list at the first word that it does not know.
+/// As the vendor's own runtime reads a word of the scheduler's list: an index
+/// counts among the GPUs that the process may use, and others do not exist.
+std::optional<unsigned> find_granted(const vendor::DriverStack& driver, std::string_view word,
+                                     const std::vector<unsigned>& granted)
+{
+    if (const auto index = base::to_number(word); index && word.size() <= longest_index)
+        return *index < granted.size() ? std::optional(granted[*index]) : std::nullopt;
+    const auto gpu = find_gpu(driver, word);
+    if (!gpu || std::find(granted.begin(), granted.end(), *gpu) == granted.end())
+        return std::nullopt;
+    return *gpu;
+}
+
+/// The scheduler's list, up to the first word that the vendor's own runtime
+/// would not know.
 Selection narrow_to_scheduler(const vendor::DriverStack& driver, std::string_view value,
-                              Selection granted)
+                              const Selection& granted)
 {
     Selection narrowed;
-    std::string uuids;
+    std::vector<std::string_view> uuids;
     for (std::string_view part : base::split(value, ',')) {
-        const auto gpu = find_gpu(driver, base::trim(part));
+        const auto gpu = find_granted(driver, base::trim(part), granted.gpus);
         if (!gpu)
             break;
-        const bool is_granted =
-            std::find(granted.gpus.begin(), granted.gpus.end(), *gpu) != granted.gpus.end();
-        if (!is_granted)
-            continue;
         narrowed.gpus.push_back(*gpu);
-        uuids += (uuids.empty() ? "" : ",") + driver.gpus[*gpu].uuid;
+        uuids.push_back(driver.gpus[*gpu].uuid);
     }
-    narrowed.visible = std::move(uuids);
+    if (std::find(uuids.begin(), uuids.end(), "") == uuids.end())
+        narrowed.visible = fmt::format("{}", fmt::join(uuids, ","));
     return narrowed;
 }
 
@@ -122,9 +135,9 @@ Result<Selection> select_automatically(const vendor::DriverStack& driver,
     for (const Gpu& gpu : driver.gpus)
         if (is_accessible(driver, gpu.index))
             selection.gpus.push_back(gpu.index);
-    // Without the module there are no nodes, and a plan only shows.
-    if (selection.gpus.empty() && driver.version_source != vendor::VersionSource::module)
-        for (const Gpu& gpu : driver.gpus)
+    // Where nothing drives them there are no nodes, and a plan only shows.
+    for (const Gpu& gpu : driver.gpus)
+        if (gpu.minor < 0 && driver.version_source != vendor::VersionSource::module)
             selection.gpus.push_back(gpu.index);
     if (selection.gpus.empty())
         return Error(Errc::permission, fmt::format("none of the {} {} GPUs may be used",
@@ -132,7 +145,7 @@ Result<Selection> select_automatically(const vendor::DriverStack& driver,
             .with_hint("the device nodes are missing, or their permissions or the device cgroup "
                        "forbid it; `gpuctr-setup list` shows which");
     if (scheduler) {
-        selection = narrow_to_scheduler(driver, *scheduler, std::move(selection));
+        selection = narrow_to_scheduler(driver, *scheduler, selection);
         if (selection.gpus.empty())
             return Error(Errc::no_device, fmt::format("{}={} grants no GPU of this host",
                                                       driver.visible_devices, *scheduler))
@@ -147,7 +160,7 @@ Result<Selection> select_gpus(const vendor::DriverStack& driver, std::string_vie
                               std::optional<std::string_view> scheduler)
 {
     const std::string_view whole = base::trim(list);
-    if (whole == "auto") {
+    if (base::to_lower(whole) == "auto") {
         GPUCTR_TRY(Selection selection, select_automatically(driver, scheduler));
         std::sort(selection.gpus.begin(), selection.gpus.end());
         const auto repeated = std::unique(selection.gpus.begin(), selection.gpus.end());
@@ -171,7 +184,7 @@ Result<Selection> select_gpus(const vendor::DriverStack& driver, std::string_vie
             continue;
         }
         if (word.empty())
-            return unknown(driver, whole, "an empty name in the list");
+            return unknown(driver, fmt::format("list '{}'", whole), "an empty name in it");
         GPUCTR_TRY(const unsigned gpu, find_gpu(driver, word));
         chosen.insert(gpu);
     }

@@ -16,7 +16,8 @@ namespace gpucontainer::plan {
 struct Selection {
     std::vector<unsigned> gpus; ///< Indexes, ascending, each once.
     bool explicitly = false;    ///< Named by the caller, not left to "auto".
-    /// UUIDs in the order in which the scheduler's variable named them.
+    /// UUIDs in the order in which the scheduler's variable named them; none where
+    /// a GPU has no UUID, and the variable would not fit in the container.
     std::optional<std::string> visible;
 };
 

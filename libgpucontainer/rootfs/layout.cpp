@@ -43,10 +43,17 @@ Result<Layout> find_layout(const View& view)
         if (entry.type != EntryType::directory || again)
             continue;
         seen.push_back(entry);
-        if (layout.library_directory.empty())
-            layout.library_directory = directory;
         layout.searched_directories.push_back(directory);
     }
+
+    // The loader's default directory is that of its C library; others may be
+    // there as well, made by somebody who thought of another distribution.
+    const auto& searched = layout.searched_directories;
+    const auto home = std::find_if(searched.begin(), searched.end(), [&](const std::string& d) {
+        return view.resolve(d + "/libc.so.6").type == EntryType::regular;
+    });
+    if (!searched.empty())
+        layout.library_directory = home != searched.end() ? *home : searched.front();
     return layout;
 }
 

@@ -134,8 +134,21 @@ std::string Root::link_target(const std::string& path) const
 
 Result<std::string> Root::read(const std::string& path, std::size_t limit) const
 {
-    GPUCTR_TRY(const auto fd, base::open_below(fd_.get(), path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-    return base::read_all(fd.get(), limit);
+    // Opening a device can have effects, so it must be a file before it is opened.
+    GPUCTR_TRY(const auto found, base::open_below(fd_.get(), path, O_PATH));
+    struct stat status = {};
+    if (::fstat(found.get(), &status) != 0)
+        return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
+    if (!S_ISREG(status.st_mode))
+        return Error(Errc::rootfs, path + ": not a regular file").with_object(path);
+    const std::string same = "/proc/self/fd/" + std::to_string(found.get());
+    const base::UniqueFd fd(::open(same.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd)
+        return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
+    auto content = base::read_all(fd.get(), limit);
+    if (!content)
+        return std::move(content).error().with_code(Errc::rootfs).context(path);
+    return content;
 }
 
 bool Root::is_empty_directory(const std::string& path) const

@@ -58,6 +58,13 @@ struct DeviceNode {
     bool accessible = false;                  ///< By permissions and device cgroup, unopened.
 };
 
+/// A file of the kernel that a container has to see with other content.
+struct Mask {
+    std::string path;
+    std::string content;
+    std::string reason;
+};
+
 /// Something that was looked at and not taken.
 struct Skipped {
     std::string name;
@@ -81,6 +88,11 @@ struct DriverStack {
     std::vector<Gpu> gpus;
     std::vector<DriverFile> files;
     std::vector<DeviceNode> nodes;
+    /// Those without which no GPU, or the one they are for, can be used, and
+    /// which are not there; why stands in `skipped`.
+    std::vector<DeviceNode> missing_nodes;
+    /// For containers whose processes may make device nodes.
+    std::vector<Mask> masks;
     std::vector<Skipped> skipped;
 };
 

@@ -59,9 +59,11 @@ std::optional<Gpu> read_information(const std::string& path, const std::string& 
     auto field = fields(*text);
     Gpu gpu;
     gpu.pci_address = base::to_lower(address);
-    gpu.uuid = field["GPU UUID"];
+    // The driver writes "GPU-????????-..." for a GPU that nothing has used yet.
+    if (const std::string& uuid = field["GPU UUID"]; uuid.find('?') == std::string::npos)
+        gpu.uuid = uuid;
     gpu.model = field["Model"];
-    if (const auto minor = base::to_number(field["Device Minor"]))
+    if (const auto minor = base::to_number(field["Device Minor"]); minor && *minor < control_minor)
         gpu.minor = static_cast<int>(*minor);
     if (field["GPU Excluded"] == "Yes") {
         skipped.push_back({"GPU " + address, path, "the driver was told to exclude it"});
@@ -84,16 +86,25 @@ struct Wanted {
     unsigned minor;
     int gpu;
     Capability capability;
+    bool needed; ///< Without it no GPU, or the one it is for, can be used.
 };
 
-void add_node(const std::string& system_root, const Wanted& wanted, std::vector<DeviceNode>& nodes,
+void add_node(const std::string& system_root, const Wanted& wanted, Nodes& found,
               std::vector<Skipped>& skipped)
 {
     const std::string host_path = system_root + wanted.path;
     struct stat status = {};
+    DeviceNode node;
+    node.path = wanted.path;
+    node.major = wanted.major.value_or(0);
+    node.minor = wanted.minor;
+    node.gpu = wanted.gpu;
+    node.capability = wanted.capability;
     const auto skip = [&](std::string reason) {
         skipped.push_back(
             {std::string(base::name_of(wanted.path)), wanted.path, std::move(reason)});
+        if (wanted.needed)
+            found.missing.push_back(std::move(node));
     };
     if (!wanted.major)
         return skip("its kernel driver is not loaded");
@@ -103,17 +114,11 @@ void add_node(const std::string& system_root, const Wanted& wanted, std::vector<
         || minor(status.st_rdev) != wanted.minor)
         return skip(fmt::format("not the character device {}:{}", *wanted.major, wanted.minor));
 
-    DeviceNode node;
-    node.path = wanted.path;
-    node.major = *wanted.major;
-    node.minor = wanted.minor;
     node.mode = status.st_mode & 07777U;
     node.gid = status.st_gid;
-    node.gpu = wanted.gpu;
-    node.capability = wanted.capability;
     // The kernel asks the device cgroup here too, and no GPU wakes up.
     node.accessible = ::faccessat(AT_FDCWD, host_path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
-    nodes.push_back(std::move(node));
+    found.nodes.push_back(std::move(node));
 }
 
 } // namespace
@@ -194,27 +199,44 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
     return found;
 }
 
-std::vector<DeviceNode> device_nodes(const std::string& system_root, const std::vector<Gpu>& gpus,
-                                     std::vector<Skipped>& skipped)
+Nodes device_nodes(const std::string& system_root, const std::vector<Gpu>& gpus,
+                   std::vector<Skipped>& skipped)
 {
     const auto devices = base::read_file(system_root + "/proc/devices");
     const auto uvm = devices ? character_major(*devices, "nvidia-uvm") : std::nullopt;
+    const bool driven =
+        std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.minor >= 0; });
 
     std::vector<Wanted> wanted = {
-        {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none},
-        {"/dev/nvidia-uvm", uvm, 0, -1, Capability::compute},
-        {"/dev/nvidia-uvm-tools", uvm, 1, -1, Capability::compute},
+        {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none, driven},
+        {"/dev/nvidia-uvm", uvm, 0, -1, Capability::compute, false},
+        {"/dev/nvidia-uvm-tools", uvm, 1, -1, Capability::compute, false},
     };
     for (const Gpu& gpu : gpus)
         if (gpu.minor >= 0)
             wanted.push_back({fmt::format("/dev/nvidia{}", gpu.minor), node_major,
                               static_cast<unsigned>(gpu.minor), static_cast<int>(gpu.index),
-                              Capability::none});
+                              Capability::none, true});
 
-    std::vector<DeviceNode> nodes;
+    Nodes found;
     for (const Wanted& node : wanted)
-        add_node(system_root, node, nodes, skipped);
-    return nodes;
+        add_node(system_root, node, found, skipped);
+    return found;
+}
+
+std::vector<Mask> masks(const std::string& system_root)
+{
+    const std::string path = "/proc/driver/nvidia/params";
+    constexpr std::string_view on = "ModifyDeviceFiles: 1";
+    constexpr std::string_view off = "ModifyDeviceFiles: 0";
+    auto parameters = base::read_file(system_root + path);
+    if (!parameters)
+        return {};
+    const auto at = parameters->find(on);
+    if (at == std::string::npos)
+        return {};
+    parameters->replace(at, on.size(), off);
+    return {{path, *std::move(parameters), "keeps the driver from making nodes of other GPUs"}};
 }
 
 } // namespace gpucontainer::vendor::nvidia

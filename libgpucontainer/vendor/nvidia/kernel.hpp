@@ -28,9 +28,19 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci);
 /// GPUs on the bus when no module drives them: no UUID, no node.
 Result<Gpus> undriven_gpus(host::Enumerator& pci);
 
+struct Nodes {
+    std::vector<DeviceNode> nodes;
+    std::vector<DeviceNode> missing; ///< The control node and those of GPUs.
+};
+
 /// Control nodes, unified memory, and one node a GPU; what is missing or is
 /// not the device of that name goes to `skipped`.
-std::vector<DeviceNode> device_nodes(const std::string& system_root, const std::vector<Gpu>& gpus,
-                                     std::vector<Skipped>& skipped);
+Nodes device_nodes(const std::string& system_root, const std::vector<Gpu>& gpus,
+                   std::vector<Skipped>& skipped);
+
+/// The module's parameters as a container should see them: with "1" there, the
+/// driver's libraries make the nodes of every GPU by themselves when they run
+/// with the privilege to, whichever GPUs the container was given.
+std::vector<Mask> masks(const std::string& system_root);
 
 } // namespace gpucontainer::vendor::nvidia

@@ -46,13 +46,21 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
         version = sources.driver_version;
         stack.version_source = VersionSource::option;
     }
-    GPUCTR_TRY(UserSpace user_space,
-               find_user_space(sources.driver_root, nvidia_catalogue(), version));
+    auto found = find_user_space(sources.driver_root, nvidia_catalogue(), version);
+    if (!found && !version)
+        return std::move(found)
+            .error()
+            .with_code(Errc::no_device)
+            .context("the NVIDIA kernel module is not loaded");
+    GPUCTR_TRY(UserSpace user_space, std::move(found));
     stack.version = std::move(user_space.version);
     stack.library_directory = std::move(user_space.library_directory);
     stack.files = std::move(user_space.files);
     append(stack.skipped, std::move(user_space.skipped));
-    stack.nodes = device_nodes(sources.system_root, stack.gpus, stack.skipped);
+    Nodes nodes = device_nodes(sources.system_root, stack.gpus, stack.skipped);
+    stack.nodes = std::move(nodes.nodes);
+    stack.missing_nodes = std::move(nodes.missing);
+    stack.masks = masks(sources.system_root);
     return std::optional(std::move(stack));
 }
 

@@ -92,8 +92,13 @@ private:
         auto directories = root_.configured_directories();
         directories.insert(directories.end(), odd_places.begin(), odd_places.end());
         for (const std::string& directory : directories)
-            if (take(directory + "/" + soname, soname))
-                return use_directory_of_main_library();
+            if (take(directory + "/" + soname, soname)) {
+                GPUCTR_CHECK(use_directory_of_main_library());
+                // A link led there, perhaps: other parts lie beside the link, and
+                // no loader cache tells which.
+                add_directory(directory);
+                return {};
+            }
         return no_main_library();
     }
 
@@ -187,9 +192,16 @@ private:
                 skip(name, path, opened.error().cause());
             return nullptr;
         }
-        if (!seen_.insert(std::pair(opened->status.st_dev, opened->status.st_ino)).second)
+        const std::pair file_id(opened->status.st_dev, opened->status.st_ino);
+        if (seen_.contains(file_id))
             return nullptr;
-        if (auto reason = objection(*opened, path, name); !reason.empty()) {
+        // Such a path says nothing against the same file by another path.
+        if (auto reason = objection(path, opened->real_path); !reason.empty()) {
+            skip(name, path, std::move(reason));
+            return nullptr;
+        }
+        seen_.insert(file_id);
+        if (auto reason = objection(*opened, name); !reason.empty()) {
             skip(name, path, std::move(reason));
             return nullptr;
         }
@@ -198,21 +210,25 @@ private:
             skip(name, path, std::move(reason));
             return nullptr;
         }
-        if (has(facts->soname)) {
-            skip(name, path, "another file of the same soname was found first");
+        if (has(facts->soname) || has(std::string(base::name_of(opened->real_path)))) {
+            skip(name, path, "another file of the same name was found first");
             return nullptr;
         }
         add_library(*opened, facts->soname);
         return &found_.files.back();
     }
 
-    std::string objection(const host::DriverRoot::File& file, const std::string& path,
-                          const std::string& name) const
+    static std::string objection(const std::string& path, const std::string& real_path)
     {
-        if (has_component(path, "stubs") || has_component(file.real_path, "stubs"))
+        if (has_component(path, "stubs") || has_component(real_path, "stubs"))
             return "is a stub to link against, not the driver";
-        if (has_component(path, "compat") || has_component(file.real_path, "compat"))
+        if (has_component(path, "compat") || has_component(real_path, "compat"))
             return "is a forward-compatibility copy of the CUDA toolkit";
+        return "";
+    }
+
+    std::string objection(const host::DriverRoot::File& file, const std::string& name) const
+    {
         const CatalogueRule* rule = find_rule(catalogue_, FileKind::library, name);
         const std::string_view version = version_suffix(base::name_of(file.real_path));
         if (!is_driver_version(version))
@@ -250,7 +266,7 @@ private:
         }
         if (soname != file.name)
             file.links.push_back(soname);
-        sonames_.insert(soname);
+        names_.insert({soname, file.name});
         found_.files.push_back(std::move(file));
     }
 
@@ -278,11 +294,13 @@ private:
     {
         const std::string name(rule.name);
         const std::string library_directory = directories_.front();
+        const std::string usual = "/usr/bin/" + name;
         std::vector<std::string> places = {std::string(base::directory_of(library_directory))
                                            + "/bin/" + name};
-        if (base::is_below(library_directory, "/usr/lib")
-            || base::is_below(library_directory, "/usr/lib64"))
-            places.push_back("/usr/bin/" + name);
+        const bool spread_over_usr = base::is_below(library_directory, "/usr/lib")
+                                     || base::is_below(library_directory, "/usr/lib64");
+        if (spread_over_usr && places.front() != usual)
+            places.push_back(usual);
         for (const std::string& path : places) {
             const auto opened = root_.open_file(path);
             if (!opened)
@@ -309,12 +327,13 @@ private:
             if (file.kind != FileKind::library)
                 continue;
             const std::string development = file.soname.substr(0, file.soname.find(".so") + 3);
-            if (development == file.name || !listing_.contains(development))
+            if (has(development) || !listing_.contains(development))
                 continue;
             for (const std::string& directory : directories_) {
                 const auto opened = root_.open_file(directory + "/" + development);
                 if (opened && FileId::of(opened->status) == file.id) {
                     file.links.push_back(development);
+                    names_.insert(development);
                     break;
                 }
             }
@@ -329,7 +348,7 @@ private:
             const std::string soname = soname_of(rule, found_.version);
             const auto same = [&](const Skipped& skipped) { return skipped.name == soname; };
             if (!has(soname) && std::none_of(found_.skipped.begin(), found_.skipped.end(), same))
-                skip(soname, found_.library_directory, "not installed");
+                skip(soname, directories_.front(), "not installed");
         }
     }
 
@@ -340,7 +359,7 @@ private:
         });
     }
 
-    bool has(const std::string& soname) const { return sonames_.contains(soname); }
+    bool has(const std::string& name) const { return names_.contains(name); }
 
     void skip(std::string name, std::string source, std::string reason)
     {
@@ -353,7 +372,7 @@ private:
     UserSpace found_;
     std::vector<std::string> directories_; ///< In the driver root; the main library's first.
     std::set<std::string> listing_;
-    std::set<std::string> sonames_;
+    std::set<std::string> names_; ///< Sonames and names of the files that were taken.
     std::set<std::pair<dev_t, ino_t>> seen_;
 };
 
