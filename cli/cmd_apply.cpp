@@ -31,16 +31,23 @@ int apply(const Options& options, Verbosity verbosity, const Streams& streams)
     return ExitCode::done;
 }
 
+gpucontainer::Error usage(const std::string& problem)
+{
+    return {GPUCTR_E_USAGE, problem, "gpuctr-setup --help", 0};
+}
+
 void check_usage(const Options& options, bool with_command)
 {
     if (!options.request.host.nvidia)
-        throw CLI::ValidationError("name a vendor: --nv");
+        throw usage("name a vendor: --nv");
+    if (options.rootfs.empty())
+        throw usage("--rootfs is required");
     if (!with_command && options.run.is_set())
-        throw CLI::ValidationError("--chdir, --setenv and --bind go with -- CMD");
+        throw usage("--chdir, --setenv and --bind go with -- CMD");
     if (with_command && !options.state.empty())
-        throw CLI::ValidationError("--state-dir: with -- CMD there is nothing to undo");
+        throw usage("--state-dir: with -- CMD there is nothing to undo");
     if (with_command && options.request.write == GPUCTR_WRITE_ALWAYS)
-        throw CLI::ValidationError("--write always: with -- CMD nothing is ever written");
+        throw usage("--write always: with -- CMD nothing is ever written");
 }
 
 } // namespace
@@ -56,8 +63,7 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
         *app.add_subcommand("apply", "set the GPUs up in a root file system (the default)");
     options->request.add_to(command);
     command.add_option("--rootfs", options->rootfs, "root file system of the container")
-        ->type_name("DIR")
-        ->required();
+        ->type_name("DIR");
     add_state_option(command, options->state);
     command.add_option("--chdir", options->run.directory, "working directory of CMD")
         ->type_name("DIR");
@@ -68,8 +74,8 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
     command.footer("-- CMD ...  run CMD there in private namespaces; nothing is written into DIR");
 
     command.callback([options, &chosen, &verbosity, &command_line] {
-        check_usage(*options, !command_line.empty());
         chosen = [options, &verbosity, &command_line](const Streams& streams) {
+            check_usage(*options, !command_line.empty());
             if (command_line.empty())
                 return apply(*options, verbosity, streams);
             return run(options->request, options->rootfs, options->run, command_line);

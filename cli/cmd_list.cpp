@@ -86,7 +86,7 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
         *app.add_subcommand("list", "the GPUs, driver, files and nodes of this host");
     options->host.add_to(command);
     command.add_option("--format", options->format)
-        ->transform(CLI::Transformer(format_names()))
+        ->transform(CLI::CheckedTransformer(format_names()))
         ->type_name("text|json");
 
     command.callback([options, &chosen, &verbosity] {

@@ -65,7 +65,7 @@ void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
     command.add_option("--rootfs", options->rootfs, "root file system of the container")
         ->type_name("DIR");
     command.add_option("--format", options->format)
-        ->transform(CLI::Transformer(format_names()))
+        ->transform(CLI::CheckedTransformer(format_names()))
         ->type_name("text|json");
 
     command.callback([options, &chosen, &verbosity] {

@@ -61,16 +61,15 @@ void RequestOptions::add_to(CLI::App& command)
     host.add_to(command);
     command
         .add_option("--device", devices, "auto, all, none, or GPUs by index, UUID or PCI address")
-        ->type_name("LIST")
-        ->delimiter(',');
+        ->type_name("LIST");
     command.add_option("--driver-capabilities", capabilities, "compute, utility, all")
         ->type_name("LIST")
         ->capture_default_str();
     command.add_option("--write", write, "may the root file system itself be written")
-        ->transform(CLI::Transformer(write_names()))
+        ->transform(CLI::CheckedTransformer(write_names()))
         ->type_name("auto|never|always");
     command.add_option("--backend", backend, "how mounts are made, for tests")
-        ->transform(CLI::Transformer(backend_names()))
+        ->transform(CLI::CheckedTransformer(backend_names()))
         ->type_name("auto|detached|staged");
 }
 

@@ -18,6 +18,7 @@ void Table::print(std::FILE* out) const
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i)
             line += i + 1 < row.size() ? fmt::format("{:<{}}  ", row[i], widths[i]) : row[i];
+        line.erase(line.find_last_not_of(' ') + 1); // an empty last column
         fmt::print(out, "{}\n", line);
     }
 }

@@ -15,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -328,8 +329,10 @@ private:
     void check(gpuctr_status status) const
     {
         if (status != GPUCTR_OK)
-            throw Error(status, std::string(error_.step) + " " + error_.object, "",
-                        error_.os_error);
+            throw Error(status,
+                        std::string(error_.step) + " " + error_.object + ": "
+                            + std::generic_category().message(error_.os_error),
+                        "", error_.os_error);
     }
 
     detail::Handle<gpuctr_prepared, gpuctr_prepared_free> handle_;

@@ -6,6 +6,7 @@
 #include "apply/prepare.hpp"
 #include "apply/recovery.hpp"
 #include "base/file.hpp"
+#include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
@@ -72,35 +73,51 @@ bool is_bound_by(const Journal& journal, int rootfs_fd)
     return journal.bound_on_itself && mount::mount_id(rootfs_fd) == journal.mount_id;
 }
 
-/// Unmounts a root's bind on itself unless somebody mounted more below it.
-void unbind(int rootfs_fd)
+/// Unmounts a root's bind on itself unless somebody mounted more below it than
+/// it brought along.
+void unbind(int rootfs_fd, int mounts_below)
 {
-    if (mount::children(rootfs_fd) <= 0)
+    if (mount::children(rootfs_fd) <= mounts_below)
         (void)mount::detach(rootfs_fd);
 }
 
-/// All but the bind of the root on itself.
-Result<void> undo_one(const Journal& journal, int rootfs_fd, const JournalStore& store)
+enum class Bind : std::uint8_t { undo, keep };
+
+/// Keeps what could not be undone for the next attempt.
+Result<void> write_rest(const Journal& journal, const JournalStore& store, const Program& program)
+{
+    Journal rest;
+    rest.key = journal.key;
+    rest.mount_id = journal.mount_id;
+    rest.bound_on_itself = journal.bound_on_itself;
+    rest.mounts_below = journal.mounts_below;
+    rest.committed = true;
+    rest.writes_root = journal.writes_root;
+    rest.identity = "partly undone";
+    rest.tree_path = journal.tree_path;
+    return store.write(rest, program);
+}
+
+Result<void> undo_one(const Journal& journal, int rootfs_fd, const JournalStore& store, Bind bind)
 {
     GPUCTR_CHECK(privilege::require_mounting());
     const Program program(journal.program.get());
-    if (!journal.committed)
-        adopt_leftovers(program, rootfs_fd, journal.tree_path);
     Failure failure;
-    if (!apply::undo(program, rootfs_fd, failure)) {
-        Journal rest;
-        rest.key = journal.key;
-        rest.mount_id = journal.mount_id;
-        rest.bound_on_itself = journal.bound_on_itself;
-        rest.committed = true;
-        rest.writes_root = journal.writes_root;
-        rest.identity = "partly undone";
-        rest.tree_path = journal.tree_path;
-        GPUCTR_CHECK(store.write(rest, program));
+    bool complete = true;
+    if (!journal.committed) {
+        // Names show only once nothing lies over them any more.
+        adopt_mounts(program, rootfs_fd);
+        complete = apply::undo(program, rootfs_fd, failure);
+        adopt_names(program, rootfs_fd, journal.tree_path);
+    }
+    if (!apply::undo(program, rootfs_fd, failure) || !complete) {
+        GPUCTR_CHECK(write_rest(journal, store, program));
         return to_error(failure);
     }
     if (journal.writes_root)
-        clean_loader_cache(rootfs_fd, journal.tree_path);
+        clean_loader_cache(program, rootfs_fd, journal.tree_path);
+    if (bind == Bind::undo && is_bound_by(journal, rootfs_fd))
+        unbind(rootfs_fd, journal.mounts_below);
     return store.remove(journal);
 }
 
@@ -146,9 +163,28 @@ struct Place {
     }
 };
 
+/// After the steps were taken back: the rest, or a journal of what could not be.
+Error roll_back(Error error, const Journal& journal, const Place& place, const JournalStore& store,
+                const Program& program)
+{
+    const auto operations = program.operations();
+    const bool complete =
+        std::all_of(operations.begin(), operations.end(),
+                    [](const Operation& operation) { return operation.done == 0; });
+    if (complete) {
+        place.leave();
+        (void)store.remove(journal);
+        return error;
+    }
+    (void)write_rest(journal, store, program);
+    return std::move(error)
+        .with_code(Errc::apply)
+        .with_hint("not everything could be taken back; `gpuctr-setup undo` tries again");
+}
+
 /// `bound`: the root is bound on itself already, by an older set-up.
 Result<void> commit(const plan::Plan& plan, int rootfs_fd, const RootKey& key,
-                    const JournalStore& store, bool bound)
+                    const JournalStore& store, bool bound, int mounts_below)
 {
     GPUCTR_TRY(auto block, prepare(plan));
     const Prepared prepared(std::move(block));
@@ -161,6 +197,9 @@ Result<void> commit(const plan::Plan& plan, int rootfs_fd, const RootKey& key,
     journal.writes_root = plan.writes_root;
     journal.identity = plan.identity;
     journal.tree_path = plan.tree_path;
+    journal.mounts_below = mounts_below;
+    if (place.bind)
+        journal.mounts_below = std::max(0, mount::children(rootfs_fd));
     GPUCTR_CHECK(store.write(journal, prepared.program()));
 
     if (auto entered = place.enter(rootfs_fd); !entered) {
@@ -168,17 +207,12 @@ Result<void> commit(const plan::Plan& plan, int rootfs_fd, const RootKey& key,
         return entered;
     }
     Failure failure;
-    if (!attach(prepared.program(), place.fd, failure)) {
-        place.leave();
-        (void)store.remove(journal);
-        return to_error(failure);
-    }
+    if (!attach(prepared.program(), place.fd, failure))
+        return roll_back(to_error(failure), journal, place, store, prepared.program());
     journal.committed = true;
     if (auto written = store.write(journal, prepared.program()); !written) {
         (void)apply::undo(prepared.program(), place.fd, failure);
-        place.leave();
-        (void)store.remove(journal);
-        return written;
+        return roll_back(std::move(written).error(), journal, place, store, prepared.program());
     }
     return {};
 }
@@ -190,12 +224,18 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, int rootfs_f
 {
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_TRY(const RootKey key, RootKey::of(rootfs_fd));
+    GPUCTR_TRY(const std::string root_path, base::path_of(rootfs_fd));
+    if (root_path != "/" && base::is_below(state_directory, root_path))
+        return Error(Errc::usage, "journal directory " + state_directory
+                                      + ": inside the root file system, where it is not safe")
+            .with_object(state_directory);
     GPUCTR_TRY(const JournalStore store, JournalStore::open(state_directory));
     GPUCTR_TRY(const auto journals, store.find(key));
 
     bool replaced = false;
     bool shared = false;
     bool bound = false;
+    int mounts_below = 0;
     for (const Journal& journal : journals) {
         if (whose(journal, key, rootfs_fd) == Whose::anothers) {
             shared = true;
@@ -206,8 +246,11 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, int rootfs_f
         if (here && journal.identity == plan.identity
             && is_intact(Program(journal.program.get()), rootfs_fd))
             return Outcome::unchanged;
-        GPUCTR_CHECK(undo_one(journal, rootfs_fd, store), "undo the older set-up");
-        bound = bound || is_bound_by(journal, rootfs_fd);
+        GPUCTR_CHECK(undo_one(journal, rootfs_fd, store, Bind::keep), "undo the older set-up");
+        if (is_bound_by(journal, rootfs_fd)) {
+            bound = true;
+            mounts_below = journal.mounts_below;
+        }
         replaced = true;
     }
 
@@ -215,15 +258,15 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, int rootfs_f
     // written into it: neither would know which are its own.
     if (replaced || (shared && plan.writes_root)) {
         auto anew = replan(shared);
-        auto done = anew ? commit(*anew, rootfs_fd, key, store, bound)
+        auto done = anew ? commit(*anew, rootfs_fd, key, store, bound, mounts_below)
                          : Result<void>(std::move(anew).error());
         if (!done && bound)
-            unbind(rootfs_fd);
+            unbind(rootfs_fd, mounts_below);
         if (!done)
             return std::move(done).error();
         return replaced ? Outcome::replaced : Outcome::applied;
     }
-    GPUCTR_CHECK(commit(plan, rootfs_fd, key, store, false));
+    GPUCTR_CHECK(commit(plan, rootfs_fd, key, store, false, 0));
     return Outcome::applied;
 }
 
@@ -233,16 +276,12 @@ Result<bool> undo(int rootfs_fd, const std::string& state_directory)
     GPUCTR_TRY(const JournalStore store, JournalStore::open(state_directory));
     GPUCTR_TRY(const auto journals, store.find(key));
     bool found = false;
-    bool bound = false;
     for (const Journal& journal : journals) {
         if (whose(journal, key, rootfs_fd) == Whose::anothers)
             continue;
-        GPUCTR_CHECK(undo_one(journal, rootfs_fd, store), "undo");
-        bound = bound || is_bound_by(journal, rootfs_fd);
+        GPUCTR_CHECK(undo_one(journal, rootfs_fd, store, Bind::undo), "undo");
         found = true;
     }
-    if (bound)
-        unbind(rootfs_fd);
     return found;
 }
 

@@ -122,6 +122,25 @@ bool is_mount(const Operation& operation) noexcept
     return operation.step == Step::mount || operation.step == Step::overlay;
 }
 
+bool in_same_directory(const char* left, const char* right) noexcept
+{
+    const auto length = std::strrchr(left, '/') - left;
+    return std::strrchr(right, '/') - right == length
+           && std::strncmp(left, right, static_cast<std::size_t>(length)) == 0;
+}
+
+/// A later name in the same directory that could not be taken away yet has to
+/// give the directory the time back that it had before this one too.
+void hand_on_time(const Program& program, const Operation& undone) noexcept
+{
+    if (is_mount(undone))
+        return;
+    for (Operation& later : program.operations())
+        if (later.done != 0 && !is_mount(later) && later.parent_before == undone.parent_after
+            && in_same_directory(program.text(later.path), program.text(undone.path)))
+            later.parent_before = undone.parent_before;
+}
+
 bool perform(const Program& program, Operation& operation, int rootfs_fd, Failure& failure) noexcept
 {
     if (is_mount(operation))
@@ -158,9 +177,10 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure) noexcept
         const bool undone = is_mount(*operation)
                                 ? detach_mount(program, *operation, rootfs_fd, found)
                                 : remove_name(program, *operation, rootfs_fd, found);
-        if (undone)
+        if (undone) {
             operation->done = 0;
-        else if (complete)
+            hand_on_time(program, *operation);
+        } else if (complete)
             failure = found;
         complete = complete && undone;
     }

@@ -86,6 +86,7 @@ std::string dump(const Journal& journal, const Program& program)
                            {"mount_namespace", journal.key.mount_namespace},
                            {"mount_id", journal.mount_id},
                            {"bound_on_itself", journal.bound_on_itself},
+                           {"mounts_below", journal.mounts_below},
                            {"committed", journal.committed},
                            {"writes_root", journal.writes_root},
                            {"identity", journal.identity},
@@ -106,6 +107,7 @@ try {
                    document.at("boot_id")};
     journal.mount_id = document.at("mount_id");
     journal.bound_on_itself = document.at("bound_on_itself");
+    journal.mounts_below = document.at("mounts_below");
     journal.committed = document.at("committed");
     journal.writes_root = document.at("writes_root");
     journal.identity = document.at("identity");
@@ -175,7 +177,12 @@ Result<std::vector<Journal>> JournalStore::find(const RootKey& key) const
     GPUCTR_TRY(const auto names, base::list_directory(directory_.get(), "."), "journal directory");
     std::vector<Journal> found;
     for (const std::string& name : names) {
-        if (!name.starts_with(prefix) || !name.ends_with(".json"))
+        if (!name.starts_with(prefix))
+            continue;
+        // Of a process that was cut off writing it: nobody else holds the lock.
+        if (name.ends_with(".new"))
+            (void)::unlinkat(directory_.get(), name.c_str(), 0);
+        if (!name.ends_with(".json"))
             continue;
         GPUCTR_TRY(const std::string text, base::read_file(directory_.get(), name, largest_journal),
                    "journal");
@@ -204,13 +211,20 @@ Result<void> JournalStore::write(Journal& journal, const Program& program) const
         if (written < 0 && errno == EINTR)
             continue;
         if (written < 0)
-            return Error::from_errno(errno, "journal " + temporary, Errc::apply);
+            return discard(temporary);
         rest.remove_prefix(static_cast<std::size_t>(written));
     }
     if (::renameat(directory_.get(), temporary.c_str(), directory_.get(), journal.file.c_str())
         != 0)
-        return Error::from_errno(errno, "journal " + journal.file, Errc::apply);
+        return discard(temporary);
     return {};
+}
+
+Error JournalStore::discard(const std::string& temporary) const
+{
+    Error error = Error::from_errno(errno, "journal " + temporary, Errc::apply);
+    (void)::unlinkat(directory_.get(), temporary.c_str(), 0);
+    return error;
 }
 
 Result<void> JournalStore::remove(const Journal& journal) const

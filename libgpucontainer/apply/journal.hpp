@@ -30,6 +30,7 @@ struct Journal {
     RootKey key;
     std::uint64_t mount_id = 0;   ///< Of the mount that the root is seen on.
     bool bound_on_itself = false; ///< That mount is ours.
+    int mounts_below = 0;         ///< How many the bind brought along.
     bool committed = false;       ///< Else apply was cut off somewhere.
     bool writes_root = false;
     std::string identity;
@@ -54,6 +55,8 @@ private:
         : directory_(std::move(directory)), lock_(std::move(lock))
     {
     }
+
+    Error discard(const std::string& temporary) const;
 
     base::UniqueFd directory_;
     base::UniqueFd lock_;

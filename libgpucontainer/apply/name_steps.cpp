@@ -235,8 +235,22 @@ bool put_back(const Operation& operation, const Parent& parent) noexcept
     return ::unlinkat(parent.fd(), kept.data(), 0) == 0 || errno == ENOENT;
 }
 
+/// Something is mounted over the name, and hides whose it is.
+bool is_covered(const Parent& parent) noexcept
+{
+    struct statx status = {};
+    return ::statx(parent.fd(), parent.name(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_INO,
+                   &status)
+               == 0
+           && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
 bool take_away(const Operation& operation, const Parent& parent) noexcept
 {
+    if (is_covered(parent)) {
+        errno = EBUSY;
+        return false;
+    }
     if (operation.step == Step::replace_file)
         return put_back(operation, parent);
     if (!is_ours(operation, mark_at(parent.fd(), parent.name())))
@@ -262,8 +276,14 @@ bool make_name(const Program& program, Operation& operation, int rootfs_fd,
         return fail(failure, "create names in a kernel file system at", path, Errc::rootfs);
     }
     operation.parent_before = parent.mtime();
-    if (!perform(program, operation, parent))
+    if (!perform(program, operation, parent)) {
+        const int saved = errno;
+        // What was begun and removed again has touched the directory.
+        if (parent.mtime() != operation.parent_before)
+            parent.set_mtime(operation.parent_before);
+        errno = saved;
         return fail(failure, describe(operation.step), path, Errc::rootfs);
+    }
     operation.made = mark_at(parent.fd(), parent.name());
     operation.parent_after = parent.mtime();
     return true;
@@ -278,11 +298,14 @@ bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
         return true; // the whole directory is gone
     if (!parent)
         return fail(failure, "open the directory of", path, Errc::apply);
-    const bool untouched = parent.mtime() == operation.parent_after;
+    const std::int64_t found = parent.mtime();
     if (!take_away(operation, parent))
         return fail(failure, "remove", path, Errc::apply);
-    if (untouched && parent.mtime() != operation.parent_before)
-        parent.set_mtime(operation.parent_before);
+    // Taking a name of ours away leaves the time as it was before the name, or,
+    // where others changed the directory since, as they left it.
+    const std::int64_t wanted = found == operation.parent_after ? operation.parent_before : found;
+    if (parent.mtime() != wanted)
+        parent.set_mtime(wanted);
     return true;
 }
 

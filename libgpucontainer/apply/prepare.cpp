@@ -128,6 +128,7 @@ private:
         std::string target;
         std::string name; ///< Of the directory in the layer.
         std::int32_t fd;
+        std::size_t operation;
     };
 
     /// Path below the tree, or "" for what is not in it.
@@ -260,14 +261,21 @@ private:
 
     Result<void> add_overlay(const Item& item)
     {
+        // Only a lookup that failed for a moment leads here: what lies over the
+        // root directory would not be reached through its descriptor.
+        if (item.target == "/")
+            return Error(Errc::rootfs, "the root file system changed while it was looked at")
+                .with_hint("try again");
         if (!names_) {
             GPUCTR_TRY(names_, Layer::create());
         }
         const std::string name = std::to_string(overlays_.size());
         GPUCTR_CHECK(names_->directory(name, item.mode));
         const std::int32_t fd = builder_.keep(UniqueFd());
-        builder_.add(Step::overlay, item.target).fd = fd;
-        overlays_.push_back({item.target, name, fd});
+        Operation& operation = builder_.add(Step::overlay, item.target);
+        operation.fd = fd;
+        operation.flags = follow_target;
+        overlays_.push_back({item.target, name, fd, builder_.operation_count() - 1});
         return {};
     }
 
@@ -281,6 +289,7 @@ private:
                    mount::assemble(std::move(*names_).take(), {}, names, plan_.backend));
         for (std::size_t i = 0; i < overlays_.size(); ++i) {
             GPUCTR_CHECK(guard(assembled.parts[i], 0));
+            builder_.operation(overlays_[i].operation).made = root_mark(assembled.parts[i].get());
             builder_.set(overlays_[i].fd, std::move(assembled.parts[i]));
         }
         return {};

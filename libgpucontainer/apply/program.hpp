@@ -93,6 +93,9 @@ public:
 
     /// Takes the descriptor over; returns its index.
     std::int32_t keep(base::UniqueFd fd);
+    Operation& operation(std::size_t index) { return operations_[index]; }
+    std::size_t operation_count() const noexcept { return operations_.size(); }
+
     /// Sets one that was kept empty.
     void set(std::int32_t index, base::UniqueFd fd)
     {

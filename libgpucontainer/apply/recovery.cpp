@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <optional>
+#include <set>
 #include <unistd.h>
 
 namespace gpucontainer::apply {
@@ -47,14 +48,45 @@ std::string kept_path(const std::string& path)
            + std::string(base::name_of(path));
 }
 
+bool is_mount(const Operation& operation)
+{
+    return operation.step == Step::mount || operation.step == Step::overlay;
+}
+
 class Leftovers {
 public:
-    Leftovers(const rootfs::Root& root, const Program& program, const std::string& tree_path)
-        : root_(root), program_(program), tree_path_(tree_path)
+    Leftovers(const rootfs::Root& root, const Program& program, std::string tree_path)
+        : root_(root), program_(program), tree_path_(std::move(tree_path))
     {
     }
 
-    void adopt(Operation& operation) const
+    void adopt_mount(Operation& operation) const
+    {
+        const std::string path = program_.text(operation.path);
+        const std::uint64_t follow = (operation.flags & follow_target) != 0 ? 0 : O_NOFOLLOW;
+        while (true) {
+            const base::UniqueFd target(
+                base::open_in_root(root_.fd(), path.c_str(), O_PATH | follow));
+            if (!target || !mount::is_mount_root(target.get()))
+                return;
+            // The root of a mount of ours is a file that the journal names; an
+            // overlay is known by lying where one was planned.
+            const Entry entry = follow != 0 ? root_.look(path) : root_.resolve(path);
+            const bool named =
+                entry.device == operation.made.device && entry.inode == operation.made.inode;
+            const bool overlay = operation.step == Step::overlay && mount::is_overlay(target.get());
+            if (!named && !overlay)
+                return;
+            operation.mount_id = mount::mount_id(target.get());
+            operation.done = 1;
+            // The names of an overlay that was not made yet, or lie below it still.
+            if (operation.step != Step::overlay || overlay || mount::detach(target.get()) != 0)
+                return;
+            operation.done = 0;
+        }
+    }
+
+    void adopt_name(Operation& operation) const
     {
         const std::string path = program_.text(operation.path);
         const std::string_view data(program_.text(operation.data), operation.data_size);
@@ -68,14 +100,13 @@ public:
                   entry.type == EntryType::link && root_.link_target(path) == data);
             break;
         case Step::make_file:
-            claim(operation, entry, entry.type == EntryType::regular && has_content(path, data));
+            claim(operation, entry, entry.type == EntryType::regular && begins(path, data));
             break;
         case Step::replace_file:
             adopt_replaced(operation, path);
             break;
         case Step::mount:
         case Step::overlay:
-            adopt_mount(operation, path);
             break;
         }
     }
@@ -89,10 +120,11 @@ private:
         operation.done = 1;
     }
 
-    bool has_content(const std::string& path, std::string_view content) const
+    /// The file holds what it was to hold, or as much as was written of it.
+    bool begins(const std::string& path, std::string_view content) const
     {
         const auto found = root_.read(path, content.size());
-        return found && *found == content;
+        return found && content.starts_with(*found);
     }
 
     void adopt_replaced(Operation& operation, const std::string& path) const
@@ -104,9 +136,6 @@ private:
             return;
         }
         // Cut off before the exchange: the successor lies there unused.
-        const auto unused = read_cache(root_, kept_path(path));
-        if (!unused || !names_tree(*unused, tree_path_))
-            return;
         const base::UniqueFd directory(base::open_in_root(
             root_.fd(), std::string(base::directory_of(path)).c_str(), O_PATH | O_DIRECTORY));
         if (directory)
@@ -114,43 +143,36 @@ private:
                              0);
     }
 
-    /// The root of a mount of ours is a file that the journal names by device
-    /// and inode; an overlay is known by lying where one was planned.
-    void adopt_mount(Operation& operation, const std::string& path) const
-    {
-        const std::uint64_t follow = (operation.flags & follow_target) != 0 ? 0 : O_NOFOLLOW;
-        const base::UniqueFd target(base::open_in_root(root_.fd(), path.c_str(), O_PATH | follow));
-        if (!target || !mount::is_mount_root(target.get()))
-            return;
-        const Entry entry = follow != 0 ? root_.look(path) : root_.resolve(path);
-        if (operation.step == Step::mount
-            && (entry.device != operation.made.device || entry.inode != operation.made.inode))
-            return;
-        if (operation.step == Step::overlay && !mount::is_overlay(target.get()))
-            return;
-        operation.mount_id = mount::mount_id(target.get());
-        operation.done = 1;
-    }
-
     const rootfs::Root& root_;
     const Program& program_;
-    const std::string& tree_path_;
+    std::string tree_path_;
 };
 
 } // namespace
 
-void adopt_leftovers(const Program& program, int rootfs_fd, const std::string& tree_path)
+void adopt_mounts(const Program& program, int rootfs_fd)
+{
+    const auto root = rootfs::Root::open(rootfs_fd);
+    if (!root)
+        return;
+    const Leftovers leftovers(*root, program, "");
+    for (Operation& operation : program.operations())
+        if (is_mount(operation) && operation.done == 0)
+            leftovers.adopt_mount(operation);
+}
+
+void adopt_names(const Program& program, int rootfs_fd, const std::string& tree_path)
 {
     const auto root = rootfs::Root::open(rootfs_fd);
     if (!root)
         return;
     const Leftovers leftovers(*root, program, tree_path);
     for (Operation& operation : program.operations())
-        if (operation.done == 0)
-            leftovers.adopt(operation);
+        if (!is_mount(operation) && operation.done == 0)
+            leftovers.adopt_name(operation);
 }
 
-void clean_loader_cache(int rootfs_fd, const std::string& tree_path)
+void clean_loader_cache(const Program& program, int rootfs_fd, const std::string& tree_path)
 {
     const std::string path = "/etc/ld.so.cache";
     const auto root = rootfs::Root::open(rootfs_fd);
@@ -159,7 +181,17 @@ void clean_loader_cache(int rootfs_fd, const std::string& tree_path)
     const auto cache = read_cache(*root, path);
     if (!cache || !names_tree(*cache, tree_path))
         return;
-    const auto cleaned = elf::without(*cache, tree_path);
+    // ldconfig also found our links in directories of the image's own; by now
+    // they are gone, under whichever path it wrote down.
+    std::set<std::string> links;
+    for (const Operation& operation : program.operations())
+        if (operation.step == Step::make_link)
+            links.emplace(base::name_of(program.text(operation.path)));
+    const auto cleaned = elf::without(*cache, [&](const elf::CacheEntry& entry) {
+        return base::is_below(entry.value, tree_path)
+               || (links.contains(std::string(base::name_of(entry.value)))
+                   && !root->resolve(std::string(entry.value)));
+    });
     if (!cleaned)
         return;
 

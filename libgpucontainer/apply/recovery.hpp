@@ -7,12 +7,14 @@
 
 namespace gpucontainer::apply {
 
-/// For a journal of an apply that was cut off: marks those of its operations as
+/// For a journal of an apply that was cut off: mark those of its operations as
 /// done whose outcome is there and can be told to be ours, so that undo takes
-/// them back.
-void adopt_leftovers(const Program& program, int rootfs_fd, const std::string& tree_path);
+/// them back. Names are looked for once the mounts that hide them are gone.
+void adopt_mounts(const Program& program, int rootfs_fd);
+void adopt_names(const Program& program, int rootfs_fd, const std::string& tree_path);
 
-/// Takes our entries out of a loader cache that somebody else wrote meanwhile.
-void clean_loader_cache(int rootfs_fd, const std::string& tree_path);
+/// Takes our entries out of a loader cache that somebody else wrote meanwhile:
+/// what lies in the tree, and what our links led to it.
+void clean_loader_cache(const Program& program, int rootfs_fd, const std::string& tree_path);
 
 } // namespace gpucontainer::apply

@@ -282,10 +282,17 @@ Result<MergedCache> merge(const LdCache* old, const std::vector<NewCacheEntry>& 
 
 Result<std::string> without(const LdCache& cache, std::string_view directory)
 {
+    return without(cache,
+                   [&](const CacheEntry& entry) { return base::is_below(entry.value, directory); });
+}
+
+Result<std::string> without(const LdCache& cache,
+                            const std::function<bool(const CacheEntry&)>& is_unwanted)
+{
     const std::vector<CacheEntry> entries = sorted_entries(cache);
     CacheBuilder builder(&cache, entries.size());
     for (const CacheEntry& entry : entries) {
-        if (!base::is_below(entry.value, directory))
+        if (!is_unwanted(entry))
             builder.add_old(entry);
     }
     return std::move(builder).write();

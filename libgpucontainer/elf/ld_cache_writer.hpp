@@ -5,6 +5,7 @@
 #include "elf/ld_cache.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,5 +40,9 @@ Result<MergedCache> merge(const LdCache* old, const std::vector<NewCacheEntry>& 
 /// The content of `cache` less every entry whose path lies below `directory`,
 /// compared by component.
 Result<std::string> without(const LdCache& cache, std::string_view directory);
+
+/// Less every entry for which the function answers true.
+Result<std::string> without(const LdCache& cache,
+                            const std::function<bool(const CacheEntry&)>& is_unwanted);
 
 } // namespace gpucontainer::elf

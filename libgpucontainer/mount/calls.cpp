@@ -189,10 +189,19 @@ Sharing sharing(int fd) noexcept
 int children(int fd) noexcept
 {
     MountIdRequest request;
-    std::array<std::uint64_t, 2> found = {};
+    std::array<std::uint64_t, 256> found = {};
     if (!unique_id(fd, request.mount_id))
         return -1;
-    return static_cast<int>(::syscall(listmount_number, &request, found.data(), found.size(), 0));
+    int count = 0;
+    while (true) {
+        const long got = ::syscall(listmount_number, &request, found.data(), found.size(), 0);
+        if (got < 0)
+            return -1;
+        count += static_cast<int>(got);
+        if (static_cast<std::size_t>(got) < found.size())
+            return count;
+        request.parameter = found.back(); // go on behind this one
+    }
 }
 
 } // namespace gpucontainer::mount

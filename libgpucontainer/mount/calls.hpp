@@ -50,8 +50,7 @@ enum class Sharing : std::uint8_t { unknown, isolated, shared };
 /// Whether what is mounted below the mount of `fd` shows in other namespaces.
 Sharing sharing(int fd) noexcept;
 
-/// Number of mounts below the mount of `fd`, at most 1 is told from more; -1
-/// when the kernel does not tell.
+/// Number of mounts below the mount of `fd`; -1 when the kernel does not tell.
 int children(int fd) noexcept;
 
 } // namespace gpucontainer::mount
