@@ -10,6 +10,7 @@
 #include "rootfs/layout.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace gpucontainer::plan {
@@ -58,7 +59,8 @@ public:
         GPUCTR_TRY(layout_, rootfs::find_layout(view_));
         if (!files_.empty())
             plan_.tree_path = usual_tree;
-        names_.expect(possible_names());
+        GPUCTR_CHECK(read_loader_cache());
+        GPUCTR_CHECK(names_.expect(missing_names()));
         if (!files_.empty()) {
             GPUCTR_CHECK(place_tree());
             fill_tree();
@@ -126,7 +128,23 @@ private:
         }
     }
 
-    std::vector<std::string> possible_names() const
+    /// Not there, or there as the work of another set-up, which may take it away:
+    /// an overlay then has a name of its own.
+    bool is_missing(const std::string& target) const
+    {
+        const rootfs::Entry entry = view_.look(target);
+        if (!entry)
+            return true;
+        if (way_ == Names::Way::write)
+            return false;
+        const bool tree = target == plan_.tree_path && entry.type == EntryType::directory;
+        const bool link = base::is_below(view_.link_target(target), plan_.tree_path);
+        const bool placeholder = base::is_below(target, "/dev") && entry.type == EntryType::regular
+                                 && entry.size == 0 && !view_.resolve("/dev").own_tmpfs;
+        return tree || link || placeholder || (target == cache_path && cache_is_ours_);
+    }
+
+    std::vector<std::string> missing_names() const
     {
         std::vector<std::string> names;
         if (!files_.empty())
@@ -135,8 +153,9 @@ private:
             for (const std::string& name : file->entry_names)
                 names.push_back(entry_path(*file, name));
         for (const vendor::DeviceNode& node : driver_.nodes)
-            if (is_wanted(node))
+            if (is_wanted(node) && node.accessible)
                 names.push_back(node.path);
+        std::erase_if(names, [&](const std::string& name) { return !is_missing(name); });
         return names;
     }
 
@@ -151,7 +170,7 @@ private:
         if (entry && entry.type != EntryType::directory)
             return Error(Errc::rootfs, plan_.tree_path + " is in the way: not a directory")
                 .with_object(plan_.tree_path);
-        if (!entry) {
+        if (is_missing(plan_.tree_path)) {
             Item directory =
                 make_item(ItemKind::directory, "", plan_.tree_path, "where the tree is mounted");
             constexpr std::uint32_t usual_mode = 0755;
@@ -216,7 +235,7 @@ private:
     void add_link(const std::string& source, const std::string& target, std::string reason)
     {
         // What is there is a link of ours, or a copy of the image's that gets covered.
-        if (!view_.look(target))
+        if (is_missing(target))
             names_.add(make_item(ItemKind::symlink, source, target, std::move(reason)),
                        plan_.items);
     }
@@ -255,17 +274,27 @@ private:
         plan_.items.push_back(std::move(item));
     }
 
-    Result<void> add_loader_cache()
+    Result<void> read_loader_cache()
     {
-        std::optional<elf::LdCache> old;
+        if (files_.empty())
+            return {};
         const std::string path(cache_path);
         auto bytes = view_.read(path, elf::max_cache_size);
         if (!bytes && view_.resolve(path).type == EntryType::regular)
             return std::move(bytes).error().context("loader cache");
         if (bytes)
             if (auto cache = elf::LdCache::parse(*std::move(bytes)))
-                old = *std::move(cache);
-        GPUCTR_TRY(auto merged, merge_cache(old ? &*old : nullptr), "loader cache");
+                old_cache_ = *std::move(cache);
+        if (old_cache_)
+            for (const elf::CacheEntry& entry : old_cache_->lookup(files_.front()->soname))
+                cache_is_ours_ = cache_is_ours_ || base::is_below(entry.value, plan_.tree_path);
+        return {};
+    }
+
+    Result<void> add_loader_cache()
+    {
+        const std::string path(cache_path);
+        GPUCTR_TRY(auto merged, merge_cache(old_cache_ ? &*old_cache_ : nullptr), "loader cache");
         for (const auto& dropped : merged.dropped)
             skip(dropped.key, dropped.path,
                  fmt::format("the image's own copy for {} would be found instead",
@@ -282,7 +311,7 @@ private:
             add_loader_configuration();
             return {};
         }
-        if (!plan_.old_cache) {
+        if (is_missing(path)) {
             names_.add(std::move(item), plan_.items);
             return {};
         }
@@ -351,10 +380,10 @@ private:
             constexpr std::uint32_t others = 0006;
             if ((node.mode & others) != others && node.gid != 0)
                 groups.insert(node.gid);
-            if (view_.look(node.path))
-                plan_.items.push_back(std::move(item));
-            else
+            if (is_missing(node.path))
                 names_.add(std::move(item), plan_.items);
+            else
+                plan_.items.push_back(std::move(item));
         }
         plan_.groups.assign(groups.begin(), groups.end());
         return {};
@@ -392,8 +421,7 @@ private:
 
     static Error missing(const vendor::DeviceNode& node)
     {
-        return Error(Errc::no_device,
-                     node.path + ": the device node is missing or another device")
+        return Error(Errc::no_device, node.path + ": the device node is missing or another device")
             .with_object(node.path)
             .with_hint("the driver's own tools make it when root runs them on the host; "
                        "`gpuctr-setup list` shows what is there instead");
@@ -438,6 +466,8 @@ private:
     std::set<Capability> capabilities_;
     std::vector<const DriverFile*> files_;
     rootfs::Layout layout_;
+    std::optional<elf::LdCache> old_cache_;
+    bool cache_is_ours_ = false; ///< It names the tree already.
     std::set<std::pair<std::uint64_t, std::uint64_t>> covered_;
 };
 

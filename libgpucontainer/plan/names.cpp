@@ -17,15 +17,22 @@ bool contains(const std::vector<std::string>& list, const std::string& value)
 
 } // namespace
 
-void Names::expect(const std::vector<std::string>& targets)
+Result<void> Names::expect(const std::vector<std::string>& targets)
 {
     if (way_ != Way::overlay)
-        return;
+        return {};
     std::vector<std::string> directories;
     for (const std::string& target : targets) {
-        const std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
-        if (!view_.look(target) && !view_.resolve(there).own_tmpfs)
-            directories.push_back(there);
+        std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
+        if (view_.resolve(there).own_tmpfs)
+            continue;
+        // What lies over the root directory is not reached through it.
+        if (there == "/")
+            return Error(Errc::rootfs, target + ": nothing above it is there but the root")
+                .with_object(target)
+                .with_hint("create " + std::string(base::directory_of(target))
+                           + " in the image, or let it be written with --write always");
+        directories.push_back(std::move(there));
     }
     std::sort(directories.begin(), directories.end());
     for (const std::string& directory : directories) {
@@ -35,6 +42,7 @@ void Names::expect(const std::vector<std::string>& targets)
         if (!covered)
             overlays_.push_back(directory);
     }
+    return {};
 }
 
 Names::Start Names::start_of(const std::string& target) const

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/result.hpp"
 #include "plan/plan.hpp"
 
 #include <string>
@@ -19,9 +20,10 @@ public:
 
     Names(const rootfs::View& view, Way way) : view_(view), way_(way) {}
 
-    /// Tells all names that may be added, before the first is: overlays do not
-    /// nest, so that the outermost of their directories have to be known.
-    void expect(const std::vector<std::string>& targets);
+    /// Tells all names that will be added, before the first is: overlays do not
+    /// nest, so that the outermost of their directories have to be known. Errors:
+    /// rootfs, where the only directory to lay one over is the root itself.
+    Result<void> expect(const std::vector<std::string>& targets);
 
     /// Adds `item`, whose target is not there, and what it needs before it.
     void add(Item item, std::vector<Item>& items);
