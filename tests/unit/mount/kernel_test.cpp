@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "mount/kernel.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <fcntl.h>
+#include <functional>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+namespace gpucontainer::mount {
+namespace {
+
+constexpr unsigned open_tree_attr = 467;
+
+/// As a container's seccomp filter does it: these calls fail with `error`.
+bool forbid(const std::vector<unsigned>& calls, int error)
+{
+    std::vector<sock_filter> filter = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
+    for (const unsigned call : calls) {
+        filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+        filter.push_back(
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)));
+    }
+    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+    const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
+    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+           && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/// What `body` says in a process that may not make these calls.
+std::string without(const std::vector<unsigned>& calls, int error,
+                    const std::function<std::string()>& body)
+{
+    std::array<int, 2> ends = {};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+        return "no pipe";
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const std::string said = forbid(calls, error) ? body() : "no seccomp filter";
+        const bool written = ::write(ends[1], said.data(), said.size()) >= 0;
+        ::_exit(written ? 0 : 1);
+    }
+    (void)::close(ends[1]);
+    std::array<char, 512> said = {};
+    const ssize_t length = ::read(ends[0], said.data(), said.size());
+    (void)::close(ends[0]);
+    ::waitpid(child, nullptr, 0);
+    return {said.data(), static_cast<std::size_t>(length > 0 ? length : 0)};
+}
+
+std::string probed()
+{
+    const auto backend = probe_backend();
+    return backend ? std::string(name(*backend))
+                   : std::to_string(static_cast<int>(backend.error().code())) + " "
+                         + backend.error().message();
+}
+
+TEST(Backend, HasAName)
+{
+    EXPECT_EQ(name(Backend::detached), "detached");
+    EXPECT_EQ(name(Backend::staged), "staged");
+}
+
+TEST(Backend, IsStagedWhereDetachedMountsCannotBeMountedOnto)
+{
+    EXPECT_EQ(without({open_tree_attr}, ENOSYS, probed), "staged");
+    EXPECT_EQ(without({open_tree_attr}, EPERM, probed), "staged");
+}
+
+TEST(Backend, NeedsTheCallsOfTheMountInterface)
+{
+    EXPECT_EQ(without({SYS_mount_setattr}, ENOSYS, probed),
+              "7 mount_setattr: Function not implemented");
+    EXPECT_EQ(without({SYS_mount_setattr}, EPERM, probed),
+              "7 mount_setattr: Operation not permitted");
+}
+
+TEST(Backend, IsRefusedWhereTheKernelLacksIt)
+{
+    const auto required = [](Backend wanted) {
+        return [wanted] {
+            const auto backend = require_backend(wanted);
+            return backend ? std::string(name(*backend)) : backend.error().message();
+        };
+    };
+
+    EXPECT_EQ(without({open_tree_attr}, ENOSYS, required(Backend::detached)),
+              "the detached backend needs Linux 6.15");
+    EXPECT_EQ(without({open_tree_attr}, ENOSYS, required(Backend::staged)), "staged");
+    EXPECT_EQ(without({SYS_mount_setattr}, EPERM, required(Backend::staged)),
+              "mount_setattr: Operation not permitted");
+}
+
+} // namespace
+} // namespace gpucontainer::mount

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+#include "unit/plan/plan_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gpucontainer::plan {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using vendor::Capability;
+
+TEST_F(PlanTest, SaysEverythingInTheOrderOfDoingIt)
+{
+    EXPECT_THAT(
+        items(),
+        ElementsAre("directory created:  -> /usr/lib/gpuctr",
+                    "mount there: tmpfs -> /usr/lib/gpuctr ro,nosuid,nodev",
+                    "symlink tree: lib64 -> /usr/lib/gpuctr/lib",
+                    "bind tree: /drv/lib/libcuda.so.580.1 -> /usr/lib/gpuctr/lib64/"
+                    "libcuda.so.580.1 ro,nosuid,nodev",
+                    "symlink tree: libcuda.so.580.1 -> /usr/lib/gpuctr/lib64/libcuda.so.1",
+                    "symlink tree: libcuda.so.580.1 -> /usr/lib/gpuctr/lib64/libcuda.so",
+                    "bind tree: /drv/lib/libnvidia-ml.so.580.1 -> /usr/lib/gpuctr/lib64/"
+                    "libnvidia-ml.so.580.1 ro,nosuid,nodev",
+                    "symlink tree: libnvidia-ml.so.580.1 -> /usr/lib/gpuctr/lib64/"
+                    "libnvidia-ml.so.1",
+                    "bind tree: /drv/bin/nvidia-smi -> /usr/lib/gpuctr/bin/nvidia-smi "
+                    "ro,nosuid,nodev",
+                    "symlink created: /usr/lib/gpuctr/lib64/libcuda.so.1 -> " + libraries_
+                        + "/libcuda.so.1",
+                    "symlink created: /usr/lib/gpuctr/bin/nvidia-smi -> /usr/bin/nvidia-smi",
+                    "symlink created: /usr/lib/gpuctr -> /usr/local/nvidia",
+                    "ldcache created:  -> /etc/ld.so.cache",
+                    "file created:  -> /etc/ld.so.conf.d/00-gpuctr.conf",
+                    "device created: /dev/nvidiactl -> /dev/nvidiactl ro,nosuid,noexec",
+                    "device created: /dev/nvidia-uvm -> /dev/nvidia-uvm ro,nosuid,noexec",
+                    "device created: /dev/nvidia0 -> /dev/nvidia0 ro,nosuid,noexec",
+                    "device created: /dev/nvidia1 -> /dev/nvidia1 ro,nosuid,noexec"));
+}
+
+TEST_F(PlanTest, CarriesWhatTheDriverIs)
+{
+    driver_.version_source = vendor::VersionSource::option;
+
+    const Plan plan = made();
+
+    EXPECT_EQ(plan.vendor, "nvidia");
+    EXPECT_EQ(plan.driver_version, "580.1");
+    EXPECT_EQ(plan.version_source, vendor::VersionSource::option);
+    EXPECT_EQ(plan.tree_path, tree);
+    EXPECT_TRUE(plan.has_root);
+    EXPECT_EQ(plan.gpus.size(), 2U);
+    EXPECT_THAT(plan.needs, ElementsAre("a mounted /proc"));
+    EXPECT_THAT(plan.variables, IsEmpty());
+    EXPECT_EQ(item(ItemKind::bind).id, driver_.files.front().id);
+    EXPECT_EQ(item(ItemKind::bind).reason, "library of a test");
+    EXPECT_EQ(item(ItemKind::file).content, "/usr/lib/gpuctr/lib64\n");
+}
+
+TEST_F(PlanTest, LeavesOutWhatWasNotAskedFor)
+{
+    driver_.files.push_back(test::make_library("libnvidia-gtk3.so.1", Capability::none, 20));
+    request_.capabilities = "utility";
+
+    EXPECT_THAT(skipped("libGLX_nvidia.so.580.1"),
+                ElementsAre("/drv/lib/libGLX_nvidia.so.580.1: belongs to graphics, which was not "
+                            "asked for"));
+    EXPECT_THAT(skipped("libcuda.so.580.1"),
+                ElementsAre("/drv/lib/libcuda.so.580.1: belongs to compute, which was not asked "
+                            "for"));
+    EXPECT_THAT(skipped("libnvidia-gtk3.so.580.1"),
+                ElementsAre("/drv/lib/libnvidia-gtk3.so.580.1: of no use in a container: library "
+                            "of a test"));
+    EXPECT_THAT(items({ItemKind::device}),
+                Not(Contains("device created: /dev/nvidia-uvm -> /dev/nvidia-uvm "
+                             "ro,nosuid,noexec")));
+}
+
+TEST_F(PlanTest, TakesAFileForItsSecondCapability)
+{
+    driver_.files[2].also = Capability::utility;
+    request_.capabilities = "utility";
+
+    EXPECT_THAT(skipped("libGLX_nvidia.so.580.1"), IsEmpty());
+}
+
+TEST_F(PlanTest, HandsOnErrorsOfTheRequest)
+{
+    request_.devices = "7";
+    EXPECT_EQ(problem(), "2 device 7: no such GPU");
+    request_ = {};
+    request_.capabilities = "magic";
+    EXPECT_EQ(problem(), "2 unknown driver capability 'magic'");
+}
+
+TEST_F(PlanTest, NeedsARootWithTheMachinesLoader)
+{
+    root_ = {};
+    root_.directory("/usr/lib");
+
+    EXPECT_EQ(problem(), "5 no " + rootfs::native_machine().loader + " in the root file system");
+}
+
+TEST_F(PlanTest, WithoutARootWritesIntoATypicalOne)
+{
+    const auto plan = create_plan(driver_, request_, nullptr, mount::Backend::staged);
+
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_FALSE(plan->has_root);
+    EXPECT_TRUE(plan->writes_root);
+    EXPECT_EQ(plan->backend, mount::Backend::staged);
+    std::vector<std::string> in_typical;
+    for (const Item& item : plan->items)
+        in_typical.push_back(text(item));
+    EXPECT_EQ(in_typical, items());
+}
+
+TEST_F(PlanTest, HandsOutTheNodesOfTheChosenGpuOnly)
+{
+    request_.devices = "1";
+
+    const Plan plan = made();
+
+    EXPECT_THAT(items({ItemKind::device}),
+                ElementsAre("device created: /dev/nvidiactl -> /dev/nvidiactl ro,nosuid,noexec",
+                            "device created: /dev/nvidia-uvm -> /dev/nvidia-uvm ro,nosuid,noexec",
+                            "device created: /dev/nvidia1 -> /dev/nvidia1 ro,nosuid,noexec"));
+    ASSERT_EQ(plan.device_rules.size(), 3U);
+    EXPECT_EQ(plan.device_rules.back().major, 195U);
+    EXPECT_EQ(plan.device_rules.back().minor, 1U);
+    ASSERT_EQ(plan.gpus.size(), 1U);
+    EXPECT_EQ(plan.gpus.front().index, 1U);
+}
+
+TEST_F(PlanTest, NamesTheGroupsThatItsNodesNeed)
+{
+    driver_.nodes[0].gid = 27;
+    driver_.nodes[1].mode = 0660;
+    driver_.nodes[1].gid = 44;
+    driver_.nodes[2].mode = 0664;
+    driver_.nodes[2].gid = 44;
+    driver_.nodes[3].mode = 0660;
+    driver_.nodes[3].gid = 0;
+
+    EXPECT_THAT(made().groups, ElementsAre(44U));
+}
+
+TEST_F(PlanTest, LeavesAForbiddenGpuOutUnlessItWasAskedFor)
+{
+    driver_.nodes[2].accessible = false;
+
+    EXPECT_THAT(items({ItemKind::device}), Not(Contains(::testing::HasSubstr("/dev/nvidia0"))));
+    request_.devices = "all";
+    EXPECT_EQ(problem(), "6 /dev/nvidia0: this user may not read and write it");
+}
+
+TEST_F(PlanTest, NeedsTheControlNode)
+{
+    driver_.nodes[0].accessible = false;
+
+    EXPECT_EQ(problem(), "6 /dev/nvidiactl: this user may not read and write it");
+}
+
+TEST_F(PlanTest, SaysThatAnOptionalNodeIsForbidden)
+{
+    driver_.nodes[1].accessible = false;
+
+    EXPECT_THAT(skipped("nvidia-uvm"),
+                ElementsAre("/dev/nvidia-uvm: its permissions or the device cgroup forbid using "
+                            "it"));
+}
+
+TEST_F(PlanTest, RefusesAChosenGpuWhoseNodeIsMissing)
+{
+    driver_.missing_nodes = {driver_.nodes[3]};
+    driver_.nodes.pop_back();
+
+    EXPECT_EQ(problem(), "no error");
+    request_.devices = "0";
+    EXPECT_EQ(problem(), "no error");
+    request_.devices = "0,1";
+    EXPECT_EQ(problem(), "3 /dev/nvidia1: the device node is missing or another device");
+}
+
+TEST_F(PlanTest, RefusesToDoWithoutTheControlNode)
+{
+    driver_.missing_nodes = {driver_.nodes[0]};
+    driver_.nodes.erase(driver_.nodes.begin());
+
+    EXPECT_EQ(problem(), "3 /dev/nvidiactl: the device node is missing or another device");
+}
+
+TEST_F(PlanTest, MasksWhatMakesNodesWhereTheyCanBeMade)
+{
+    driver_.masks = {{"/proc/driver/params", "content", "reason"}};
+    root_.file("/proc/driver/params");
+
+    const Item mask = item(ItemKind::cover);
+
+    EXPECT_EQ(text(mask), "cover there:  -> /proc/driver/params ro,nosuid,nodev");
+    EXPECT_EQ(mask.content, "content");
+    EXPECT_EQ(mask.mode, 0444U);
+    may_make_nodes_ = false;
+    EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
+}
+
+TEST_F(PlanTest, AsksForAMaskWhereItCannotBeMounted)
+{
+    driver_.masks = {{"/proc/driver/params", "content", "reason"}};
+
+    EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
+    EXPECT_THAT(made().needs,
+                ElementsAre("a mounted /proc",
+                            "another /proc/driver/params or a device cgroup, if root runs in it: "
+                            "the driver makes nodes of other GPUs otherwise"));
+}
+
+TEST_F(PlanTest, TranslatesTheSchedulersVariable)
+{
+    request_.environment = {{"CUDA_VISIBLE_DEVICES", "1"}, {"OTHER", "0"}};
+
+    EXPECT_THAT(texts(made().variables),
+                ElementsAre("set CUDA_VISIBLE_DEVICES=" + driver_.gpus[1].uuid));
+    EXPECT_THAT(items({ItemKind::env}),
+                ElementsAre("env there: " + driver_.gpus[1].uuid + " -> CUDA_VISIBLE_DEVICES set"));
+}
+
+TEST_F(PlanTest, TakesTheSchedulersVariableAwayWhereItWouldNotFit)
+{
+    request_.environment = {{"CUDA_VISIBLE_DEVICES", "1"}};
+    request_.devices = "0";
+    EXPECT_THAT(texts(made().variables), ElementsAre("unset CUDA_VISIBLE_DEVICES="));
+
+    request_.devices = "auto";
+    driver_.gpus[1].uuid.clear();
+    EXPECT_THAT(texts(made().variables), ElementsAre("unset CUDA_VISIBLE_DEVICES="));
+}
+
+TEST_F(PlanTest, IsTheSameOnARootThatHasItAlready)
+{
+    const Plan before = made();
+
+    set_up();
+
+    EXPECT_EQ(made().identity, before.identity);
+    EXPECT_FALSE(before.identity.empty());
+}
+
+TEST_F(PlanTest, DiffersWithTheFilesAndTheGpus)
+{
+    const std::string usual = made().identity;
+
+    driver_.files[1].id.mtime_ns = 2;
+    EXPECT_NE(made().identity, usual);
+    driver_.files[1].id.mtime_ns = 1;
+    EXPECT_EQ(made().identity, usual);
+    driver_.files[1].path += "x";
+    EXPECT_NE(made().identity, usual);
+    driver_ = test::make_driver();
+    request_.devices = "0";
+    EXPECT_NE(made().identity, usual);
+    request_ = {};
+    request_.capabilities = "utility";
+    EXPECT_NE(made().identity, usual);
+    request_ = {};
+    driver_.nodes[1].major = 239;
+    EXPECT_NE(made().identity, usual);
+}
+
+} // namespace
+} // namespace gpucontainer::plan

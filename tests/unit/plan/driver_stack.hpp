@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "vendor/driver.hpp"
+
+#include <string>
+#include <utility>
+
+namespace gpucontainer::test {
+
+inline vendor::Gpu make_gpu(unsigned index, std::string uuid, std::string address)
+{
+    vendor::Gpu gpu;
+    gpu.index = index;
+    gpu.uuid = std::move(uuid);
+    gpu.pci_address = std::move(address);
+    gpu.minor = static_cast<int>(index);
+    return gpu;
+}
+
+inline vendor::DeviceNode make_node(std::string path, std::uint32_t major, std::uint32_t minor,
+                                    int gpu = -1,
+                                    vendor::Capability capability = vendor::Capability::none)
+{
+    vendor::DeviceNode node;
+    node.path = std::move(path);
+    node.major = major;
+    node.minor = minor;
+    node.mode = 0666;
+    node.gpu = gpu;
+    node.capability = capability;
+    node.accessible = true;
+    return node;
+}
+
+inline vendor::DriverFile make_library(const std::string& soname, vendor::Capability capability,
+                                       std::uint64_t inode)
+{
+    vendor::DriverFile file;
+    file.capability = capability;
+    file.soname = soname;
+    file.name = soname.substr(0, soname.find(".so")) + ".so.580.1";
+    file.path = "/drv/lib/" + file.name;
+    file.links = {soname};
+    file.reason = "library of a test";
+    file.id = {7, inode, 1, 1};
+    return file;
+}
+
+/// A driver of two GPUs, two libraries, a graphics one and a tool.
+inline vendor::DriverStack make_driver()
+{
+    using vendor::Capability;
+    vendor::DriverStack driver;
+    driver.vendor = "nvidia";
+    driver.vendor_name = "NVIDIA";
+    driver.version = "580.1";
+    driver.root = "/";
+    driver.visible_devices = "CUDA_VISIBLE_DEVICES";
+    driver.needs = {"a mounted /proc"};
+    driver.gpus = {make_gpu(0, "GPU-aaaaaaaa-1111-2222-3333-444444444444", "0000:3b:00.0"),
+                   make_gpu(1, "GPU-aaaaaaaa-5555-6666-7777-888888888888", "0000:af:00.0")};
+
+    driver.files = {make_library("libcuda.so.1", Capability::compute, 11),
+                    make_library("libnvidia-ml.so.1", Capability::utility, 12),
+                    make_library("libGLX_nvidia.so.0", Capability::graphics, 13)};
+    driver.files[0].entry_names = {"libcuda.so.1"};
+    driver.files[0].links.emplace_back("libcuda.so");
+    vendor::DriverFile tool;
+    tool.kind = vendor::FileKind::tool;
+    tool.capability = Capability::utility;
+    tool.name = "nvidia-smi";
+    tool.path = "/drv/bin/nvidia-smi";
+    tool.entry_names = {"nvidia-smi"};
+    tool.reason = "tool of a test";
+    tool.id = {7, 14, 1, 1};
+    driver.files.push_back(tool);
+
+    driver.nodes = {make_node("/dev/nvidiactl", 195, 255),
+                    make_node("/dev/nvidia-uvm", 238, 0, -1, Capability::compute),
+                    make_node("/dev/nvidia0", 195, 0, 0), make_node("/dev/nvidia1", 195, 1, 1)};
+    return driver;
+}
+
+} // namespace gpucontainer::test

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "unit/plan/plan_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gpucontainer::plan {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
+
+TEST_F(PlanTest, WritesOnlyWhereNobodyElseSees)
+{
+    EXPECT_TRUE(made().writes_root);
+    for (const auto change : {+[](rootfs::RootFacts& facts) { facts.own = false; },
+                              +[](rootfs::RootFacts& facts) { facts.writable = false; },
+                              +[](rootfs::RootFacts& facts) { facts.read_only = true; },
+                              +[](rootfs::RootFacts& facts) { facts.network = true; }}) {
+        const rootfs::RootFacts usual = facts_;
+        change(facts_);
+        EXPECT_FALSE(made().writes_root);
+        facts_ = usual;
+    }
+}
+
+TEST_F(PlanTest, WritesAlwaysOrNeverWhenToldSo)
+{
+    request_.write = Write::never;
+    EXPECT_FALSE(made().writes_root);
+    request_.write = Write::always;
+    facts_ = {};
+    facts_.network = true;
+    EXPECT_TRUE(made().writes_root);
+}
+
+class OverlayPlanTest : public PlanTest {
+protected:
+    OverlayPlanTest() { request_.write = Write::never; }
+
+    /// Directories that an overlay is mounted over.
+    std::vector<std::string> overlays() const
+    {
+        std::vector<std::string> all;
+        for (const Item& item : made().items)
+            if (item.kind == ItemKind::mount && item.source == "overlay")
+                all.push_back(item.target);
+        return all;
+    }
+
+    std::vector<std::string> created() const
+    {
+        std::vector<std::string> all;
+        for (const Item& item : made().items)
+            if (item.place == Place::created)
+                all.push_back(item.target);
+        return all;
+    }
+};
+
+TEST_F(OverlayPlanTest, CreatesNothingInTheRoot)
+{
+    EXPECT_THAT(created(), IsEmpty());
+    EXPECT_THAT(items({ItemKind::file}), IsEmpty());
+}
+
+TEST_F(OverlayPlanTest, MountsOverTheOutermostDirectoriesOnly)
+{
+    EXPECT_THAT(overlays(), ElementsAre("/usr/lib", "/usr/bin", "/usr/local", "/etc", "/dev"));
+}
+
+TEST_F(OverlayPlanTest, MountsEachOverlayBeforeTheFirstNameInIt)
+{
+    EXPECT_THAT(
+        items({ItemKind::mount, ItemKind::directory, ItemKind::ldcache}),
+        ElementsAre("mount there: overlay -> /usr/lib ro", "directory overlay:  -> /usr/lib/gpuctr",
+                    "mount there: tmpfs -> /usr/lib/gpuctr ro,nosuid,nodev",
+                    "directory overlay:  -> " + libraries_, "mount there: overlay -> /usr/bin ro",
+                    "mount there: overlay -> /usr/local ro", "mount there: overlay -> /etc ro",
+                    "ldcache overlay:  -> /etc/ld.so.cache", "mount there: overlay -> /dev ro"));
+}
+
+TEST_F(OverlayPlanTest, LendsItsDirectoriesTheModeOfTheImages)
+{
+    root_.at("/usr/lib").mode = 0711;
+    root_.at(libraries_).mode = 0700;
+
+    std::vector<std::string> modes;
+    for (const Item& item : made().items)
+        if (item.kind == ItemKind::directory || item.source == "overlay")
+            modes.push_back(fmt::format("{} {:o}", item.target, item.mode));
+    EXPECT_THAT(modes, ElementsAre("/usr/lib 711", "/usr/lib/gpuctr 755", libraries_ + " 700",
+                                   "/usr/bin 755", "/usr/local 755", "/etc 755", "/dev 755"));
+}
+
+TEST_F(OverlayPlanTest, CoversOnlyTheWayToTheTreeWhereAllOtherNamesAreThere)
+{
+    root_.file("/etc/ld.so.cache");
+    root_.file(libraries_ + "/libcuda.so.1");
+    root_.file("/usr/bin/nvidia-smi");
+    root_.directory("/usr/local/nvidia");
+    for (const vendor::DeviceNode& node : driver_.nodes)
+        root_.node(node.path);
+
+    EXPECT_THAT(overlays(), ElementsAre("/usr/lib"));
+    EXPECT_THAT(created(), IsEmpty());
+    EXPECT_THAT(items({ItemKind::ldcache}),
+                ElementsAre("ldcache there:  -> /etc/ld.so.cache ro,nosuid,nodev"));
+}
+
+TEST_F(OverlayPlanTest, CreatesNodesInADevThatIsATmpfs)
+{
+    root_.at("/dev").own_tmpfs = true;
+
+    EXPECT_THAT(overlays(), Not(Contains("/dev")));
+    EXPECT_THAT(created(),
+                ElementsAre("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1"));
+}
+
+TEST_F(OverlayPlanTest, TakesTheNearestDirectoryWhereOneIsMissing)
+{
+    root_ = {};
+    root_.file(rootfs::native_machine().loader);
+    for (const char* path : {"/usr/lib", "/etc", "/dev"})
+        root_.directory(path);
+
+    EXPECT_THAT(overlays(), IsSupersetOf({"/usr", "/etc", "/dev"}));
+    EXPECT_THAT(overlays(), Not(Contains("/usr/lib")));
+    EXPECT_THAT(items({ItemKind::directory}), ElementsAre("directory overlay:  -> /usr/lib",
+                                                          "directory overlay:  -> /usr/lib/gpuctr",
+                                                          "directory overlay:  -> /usr/bin",
+                                                          "directory overlay:  -> /usr/local"));
+}
+
+TEST_F(OverlayPlanTest, RefusesALoaderCacheThatIsNoFile)
+{
+    root_.link("/etc/ld.so.cache", "/elsewhere");
+
+    EXPECT_EQ(problem(), "5 /etc/ld.so.cache is in the way: not a regular file");
+}
+
+} // namespace
+} // namespace gpucontainer::plan

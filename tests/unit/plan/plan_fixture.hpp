@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/builder.hpp"
+#include "unit/plan/driver_stack.hpp"
+#include "unit/plan/fake_view.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace gpucontainer::plan {
+
+inline constexpr const char* tree = "/usr/lib/gpuctr";
+
+inline std::string_view name(Place place)
+{
+    switch (place) {
+    case Place::there:
+        return "there";
+    case Place::created:
+        return "created";
+    case Place::tree:
+        return "tree";
+    case Place::overlay:
+        return "overlay";
+    }
+    return "";
+}
+
+inline std::string text(const Item& item)
+{
+    return fmt::format("{} {}: {} -> {}{}{}", plan::name(item.kind), name(item.place), item.source,
+                       item.target, item.options.empty() ? "" : " ", item.options);
+}
+
+inline std::vector<std::string> texts(const std::vector<Variable>& variables)
+{
+    std::vector<std::string> all;
+    all.reserve(variables.size());
+    for (const Variable& variable : variables)
+        all.push_back(fmt::format("{} {}={}", variable.action, variable.name, variable.value));
+    return all;
+}
+
+/// Plans for a driver and a root file system that a test changes as it likes.
+class PlanTest : public ::testing::Test {
+protected:
+    PlanTest()
+    {
+        facts_.own = true;
+        facts_.writable = true;
+    }
+
+    Result<Plan> make() const
+    {
+        const Target target = {root_, facts_, may_make_nodes_};
+        return create_plan(driver_, request_, &target, mount::Backend::detached);
+    }
+
+    Plan made() const
+    {
+        auto plan = make();
+        EXPECT_TRUE(plan) << plan.error().message();
+        return plan ? *std::move(plan) : Plan();
+    }
+
+    /// Items of these kinds, or all of them, in their order.
+    std::vector<std::string> items(std::initializer_list<ItemKind> kinds = {}) const
+    {
+        std::vector<std::string> all;
+        for (const Item& item : made().items)
+            if (kinds.size() == 0
+                || std::find(kinds.begin(), kinds.end(), item.kind) != kinds.end())
+                all.push_back(text(item));
+        return all;
+    }
+
+    Item item(ItemKind kind) const
+    {
+        for (const Item& item : made().items)
+            if (item.kind == kind)
+                return item;
+        ADD_FAILURE() << "no " << plan::name(kind);
+        return {};
+    }
+
+    /// "TARGET: REASON" of what was left out under this name.
+    std::vector<std::string> skipped(std::string_view name) const
+    {
+        std::vector<std::string> all;
+        for (const vendor::Skipped& one : made().skipped)
+            if (one.name == name)
+                all.push_back(one.source + ": " + one.reason);
+        return all;
+    }
+
+    std::string problem() const
+    {
+        const auto plan = make();
+        return plan ? "no error"
+                    : fmt::format("{} {}", static_cast<int>(plan.error().code()),
+                                  plan.error().message());
+    }
+
+    /// What a plan leaves behind when it writes its names.
+    void set_up()
+    {
+        root_.link(libraries_ + "/libcuda.so.1", std::string(tree) + "/lib64/libcuda.so.1");
+        root_.link("/usr/bin/nvidia-smi", std::string(tree) + "/bin/nvidia-smi");
+        root_.link("/usr/local/nvidia", tree);
+        root_.link(std::string(tree) + "/lib", std::string(tree) + "/lib64");
+        root_.link("/usr/local/nvidia/lib64", std::string(tree) + "/lib64");
+        for (const vendor::DriverFile& file : driver_.files) {
+            const bool tool = file.kind == vendor::FileKind::tool;
+            const std::string path = tree + std::string(tool ? "/bin/" : "/lib64/") + file.name;
+            root_.file(path);
+            root_.at(path).device = file.id.device;
+            root_.at(path).inode = file.id.inode;
+            for (const std::string& link : file.links) {
+                root_.link(std::string(tree) + "/lib64/" + link, path);
+                root_.hard_link("/usr/local/nvidia/lib64/" + link, path);
+            }
+        }
+        root_.file("/etc/ld.so.cache");
+        root_.file("/etc/ld.so.conf.d/00-gpuctr.conf");
+        for (const vendor::DeviceNode& node : driver_.nodes)
+            root_.node(node.path);
+    }
+
+    vendor::DriverStack driver_ = test::make_driver();
+    Request request_;
+    test::FakeView root_ = test::FakeView::distribution();
+    rootfs::RootFacts facts_;
+    bool may_make_nodes_ = true;
+    const std::string libraries_ = rootfs::native_machine().library_directories.front();
+};
+
+} // namespace gpucontainer::plan

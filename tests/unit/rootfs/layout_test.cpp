@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+#include "rootfs/layout.hpp"
+
+#include "rootfs/root.hpp"
+#include "support/temp_root.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpucontainer::rootfs {
+namespace {
+
+using ::testing::ElementsAre;
+
+class LayoutTest : public ::testing::Test {
+protected:
+    Result<Layout> find() const
+    {
+        const auto root = Root::open(image_.open().get());
+        EXPECT_TRUE(root) << root.error().message();
+        return find_layout(*root);
+    }
+
+    Layout found() const
+    {
+        auto layout = find();
+        EXPECT_TRUE(layout) << layout.error().message();
+        return layout ? *std::move(layout) : Layout();
+    }
+
+    const std::string loader_ = native_machine().loader.substr(1);
+    const std::string multiarch_ = native_machine().library_directories.front();
+    test::TempRoot image_;
+};
+
+TEST_F(LayoutTest, IsDebiansWithMergedUsr)
+{
+    image_.link("lib", "usr/lib");
+    image_.link("lib64", "usr/lib64");
+    image_.file("usr/" + loader_);
+    image_.file(multiarch_.substr(1) + "/libc.so.6");
+
+    const Layout layout = found();
+
+    EXPECT_EQ(layout.loader, native_machine().loader);
+    EXPECT_EQ(layout.library_directory, multiarch_);
+    EXPECT_EQ(layout.searched_directories.front(), multiarch_);
+    EXPECT_THAT(layout.searched_directories, ::testing::Contains("/usr/lib"));
+    EXPECT_THAT(layout.searched_directories, ::testing::Not(::testing::Contains("/lib64")));
+}
+
+TEST_F(LayoutTest, IsDebiansWithoutMergedUsr)
+{
+    const std::string library_directory = multiarch_.substr(4); // without "/usr"
+    image_.file(loader_);
+    image_.file(library_directory.substr(1) + "/libc.so.6");
+    image_.directory(multiarch_.substr(1));
+
+    const Layout layout = found();
+
+    EXPECT_EQ(layout.library_directory, library_directory);
+    EXPECT_THAT(layout.searched_directories,
+                ::testing::IsSupersetOf({multiarch_, library_directory}));
+}
+
+TEST_F(LayoutTest, IsFedoras)
+{
+    image_.link("lib", "usr/lib");
+    image_.link("lib64", "usr/lib64");
+    image_.file("usr/" + loader_);
+    image_.file("usr/lib64/libc.so.6");
+    image_.directory("usr/lib");
+
+    const Layout layout = found();
+
+    EXPECT_EQ(layout.library_directory, "/usr/lib64");
+    EXPECT_THAT(layout.searched_directories, ElementsAre("/usr/lib64", "/usr/lib"));
+}
+
+TEST_F(LayoutTest, IsFedorasAlthoughSomebodyMadeDebiansDirectory)
+{
+    image_.link("lib64", "usr/lib64");
+    image_.file("usr/lib64/ld-linux-x86-64.so.2");
+    image_.file("lib/ld-linux-aarch64.so.1");
+    image_.file("usr/lib64/libc.so.6");
+    image_.directory(multiarch_.substr(1));
+
+    const Layout layout = found();
+
+    EXPECT_EQ(layout.library_directory, "/usr/lib64");
+    EXPECT_EQ(layout.searched_directories.front(), multiarch_);
+}
+
+TEST_F(LayoutTest, NamesEachDirectoryOnceThoughLinksLeadToItAgain)
+{
+    image_.link("lib", "usr/lib");
+    image_.link("lib64", "usr/lib");
+    image_.link("usr/lib64", "lib");
+    image_.file("usr/lib/" + std::string(loader_.substr(loader_.rfind('/') + 1)));
+
+    EXPECT_THAT(found().searched_directories, ElementsAre("/usr/lib64"));
+}
+
+TEST_F(LayoutTest, LooksWhereCudaImagesKeepADriver)
+{
+    image_.file(loader_);
+    image_.directory("usr/local/nvidia/lib64");
+    image_.link("usr/local/nvidia/lib", "lib64");
+
+    const Layout layout = found();
+
+    EXPECT_EQ(layout.searched_directories.back(), "/usr/local/nvidia/lib64");
+}
+
+TEST_F(LayoutTest, IsNoneForAnImageWithMusl)
+{
+    image_.file("lib/ld-musl-x86_64.so.1");
+    image_.directory("usr/lib");
+
+    const auto layout = find();
+
+    ASSERT_FALSE(layout);
+    EXPECT_EQ(layout.error().code(), Errc::rootfs);
+    EXPECT_EQ(layout.error().object(), native_machine().loader);
+    EXPECT_EQ(layout.error().message(),
+              "no " + native_machine().loader + " in the root file system");
+    EXPECT_EQ(layout.error().hint(),
+              "the driver's libraries need glibc of this machine's architecture; an image with "
+              "musl or for another architecture cannot use them");
+}
+
+TEST_F(LayoutTest, IsNoneForAnEmptyImage) { EXPECT_EQ(find().error().code(), Errc::rootfs); }
+
+TEST_F(LayoutTest, IsNoneWhenTheLoaderIsOnlyOutside)
+{
+    test::TempRoot host;
+    host.file("loader");
+    image_.link(loader_, host.at("loader").string());
+
+    EXPECT_EQ(find().error().code(), Errc::rootfs);
+}
+
+} // namespace
+} // namespace gpucontainer::rootfs

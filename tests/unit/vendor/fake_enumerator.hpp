@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "host/enumerator.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpucontainer::test {
+
+/// A PCI bus that says what a test tells it to.
+class FakeEnumerator final : public host::Enumerator {
+public:
+    Result<std::vector<host::PciDevice>> bound_to(std::string_view driver) override
+    {
+        if (problem != 0)
+            return Error::from_errno(problem, "look at the bus");
+        std::vector<host::PciDevice> found;
+        for (const host::PciDevice& device : devices)
+            if (device.driver == driver)
+                found.push_back(device);
+        return found;
+    }
+
+    Result<std::vector<host::PciDevice>> display_controllers(std::uint16_t vendor_id) override
+    {
+        ++scans;
+        std::vector<host::PciDevice> found;
+        for (const host::PciDevice& device : devices)
+            if (device.vendor_id == vendor_id && host::is_display_controller(device))
+                found.push_back(device);
+        return found;
+    }
+
+    void add(std::string address, std::string driver, int numa_node = -1)
+    {
+        constexpr std::uint16_t nvidia = 0x10de;
+        constexpr std::uint16_t h200 = 0x2335;
+        constexpr std::uint32_t three_d_controller = 0x030200;
+        devices.push_back(
+            {std::move(address), nvidia, h200, three_d_controller, std::move(driver), numa_node});
+    }
+
+    std::vector<host::PciDevice> devices;
+    int problem = 0; ///< An errno value, when the bus cannot be looked at.
+    int scans = 0;   ///< How often every function was looked at.
+};
+
+} // namespace gpucontainer::test

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/nvidia/nvidia.hpp"
+
+#include "support/temp_root.hpp"
+#include "unit/vendor/driver_tree.hpp"
+#include "unit/vendor/fake_enumerator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpucontainer::vendor::nvidia {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+class NvidiaTest : public ::testing::Test {
+protected:
+    void load_module(const std::string& version)
+    {
+        system_.file("sys/module/nvidia/version", version + "\n");
+    }
+
+    void add_driven_gpu()
+    {
+        system_.file("proc/driver/nvidia/gpus/0000:06:00.0/information",
+                     "GPU UUID: GPU-1\nDevice Minor: 0\n");
+        pci_.add("0000:06:00.0", "nvidia", 0);
+    }
+
+    void install(const std::string& version)
+    {
+        tree_.library("usr/lib64/libcuda.so." + version, "libcuda.so.1");
+        tree_.link("usr/lib64/libcuda.so.1", "libcuda.so." + version);
+    }
+
+    Result<std::optional<DriverStack>> find(const std::string& given_version = "")
+    {
+        const auto root = tree_.open_driver();
+        return detect({pci_, root, system_.at("proc").parent_path().string(), given_version});
+    }
+
+    test::TempRoot system_;
+    test::DriverTree tree_;
+    test::FakeEnumerator pci_;
+};
+
+TEST_F(NvidiaTest, IsNotThereWithoutAGpu)
+{
+    install("535.54.03");
+
+    const auto found = find();
+
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_FALSE(*found);
+}
+
+TEST_F(NvidiaTest, HasTheVersionOfTheModule)
+{
+    load_module("535.54.03");
+    add_driven_gpu();
+    install("535.54.03");
+
+    const auto found = find();
+
+    ASSERT_TRUE(found) << found.error().message();
+    ASSERT_TRUE(*found);
+    const DriverStack& driver = **found;
+    EXPECT_EQ(driver.vendor, "nvidia");
+    EXPECT_EQ(driver.version, "535.54.03");
+    EXPECT_EQ(driver.version_source, VersionSource::module);
+    EXPECT_EQ(driver.root, tree_.prefix());
+    EXPECT_EQ(driver.visible_devices, "CUDA_VISIBLE_DEVICES");
+    EXPECT_THAT(driver.gpus, SizeIs(1));
+    EXPECT_THAT(driver.files, SizeIs(1));
+    EXPECT_EQ(pci_.scans, 0) << "looked at every PCI function";
+}
+
+TEST_F(NvidiaTest, RefusesFilesOfAnotherVersionThanTheModule)
+{
+    load_module("580.159.04");
+    add_driven_gpu();
+    install("535.54.03");
+
+    const auto found = find();
+
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), Errc::driver);
+    EXPECT_THAT(found.error().message(),
+                HasSubstr("is of version 535.54.03, the kernel module of version 580.159.04"));
+}
+
+TEST_F(NvidiaTest, BelievesTheCallersVersionBeforeTheModules)
+{
+    load_module("580.159.04");
+    add_driven_gpu();
+    install("535.54.03");
+
+    const auto found = find("535.54.03");
+
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ((*found)->version, "535.54.03");
+    EXPECT_EQ((*found)->version_source, VersionSource::option);
+}
+
+TEST_F(NvidiaTest, InfersTheVersionWithoutAModule)
+{
+    pci_.add("0000:06:00.0", "");
+    install("535.54.03");
+
+    const auto found = find();
+
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ((*found)->version, "535.54.03");
+    EXPECT_EQ((*found)->version_source, VersionSource::files);
+}
+
+TEST_F(NvidiaTest, SaysThatNoModuleIsLoadedWhenThereIsNoUserSpaceEither)
+{
+    pci_.add("0000:06:00.0", "nouveau");
+
+    const auto found = find();
+
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), Errc::no_device);
+    EXPECT_EQ(found.error().message(),
+              "the NVIDIA kernel module is not loaded: no libcuda.so.1 in " + tree_.prefix());
+}
+
+TEST_F(NvidiaTest, SaysThatTheModuleDrivesNothing)
+{
+    load_module("535.54.03");
+    install("535.54.03");
+    pci_.add("0000:06:00.0", "vfio-pci");
+
+    const auto found = find();
+
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), Errc::no_device);
+    EXPECT_EQ(found.error().message(), "the NVIDIA kernel module is loaded but drives no GPU");
+    EXPECT_THAT(found.error().hint(), HasSubstr("vfio-pci"));
+}
+
+TEST_F(NvidiaTest, NamesTheNodesWithoutWhichNothingWorks)
+{
+    load_module("535.54.03");
+    add_driven_gpu();
+    install("535.54.03");
+
+    const auto found = find();
+
+    ASSERT_TRUE(found) << found.error().message();
+    std::vector<std::string> missing;
+    for (const DeviceNode& node : (*found)->missing_nodes)
+        missing.push_back(node.path);
+    EXPECT_THAT(missing, ::testing::ElementsAre("/dev/nvidiactl", "/dev/nvidia0"));
+}
+
+TEST_F(NvidiaTest, MissesNoNodesWithoutAModule)
+{
+    pci_.add("0000:06:00.0", "");
+    install("535.54.03");
+
+    const auto found = find();
+
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_THAT((*found)->missing_nodes, ::testing::IsEmpty());
+}
+
+} // namespace
+} // namespace gpucontainer::vendor::nvidia
