@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: MIT
+#include "container_root.hpp"
+
+#include <gpucontainer/gpucontainer.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <memory>
+#include <unistd.h>
+
+namespace gpucontainer {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using Error = std::unique_ptr<gpuctr_error, decltype(&gpuctr_error_free)>;
+
+/// Calls something that hands over an error.
+template <typename Call>
+Error error_of(gpuctr_status expected, Call&& call)
+{
+    gpuctr_error* error = nullptr;
+    EXPECT_EQ(call(&error), expected) << gpuctr_error_message(error);
+    return {error, &gpuctr_error_free};
+}
+
+/// The caller's struct, of a later release with one field more.
+template <typename Options>
+struct Newer {
+    Options known;
+    std::uint64_t added;
+};
+
+class OptionsTest : public testing::Test {
+protected:
+    void SetUp() override { ASSERT_EQ(gpuctr_host_open(nullptr, &host_, nullptr), GPUCTR_OK); }
+    void TearDown() override { gpuctr_host_free(host_); }
+
+    gpuctr_status plan(const gpuctr_request& request, gpuctr_error** error = nullptr) const
+    {
+        gpuctr_plan* plan = nullptr;
+        const gpuctr_status status = gpuctr_plan_create(host_, &request, -1, &plan, error);
+        EXPECT_EQ(plan != nullptr, status == GPUCTR_OK);
+        gpuctr_plan_free(plan);
+        return status;
+    }
+
+    gpuctr_host* host_ = nullptr;
+};
+
+TEST_F(OptionsTest, TakesAStructOfAnOlderCaller)
+{
+    gpuctr_request request = GPUCTR_REQUEST_INIT;
+    request.struct_size = offsetof(gpuctr_request, driver_capabilities);
+    request.devices = "0";
+    request.driver_capabilities = "not a capability";
+
+    EXPECT_EQ(plan(request), GPUCTR_OK);
+}
+
+TEST_F(OptionsTest, TakesAStructOfANewerCallerWhenTheRestIsZero)
+{
+    Newer<gpuctr_request> request = {GPUCTR_REQUEST_INIT, 0};
+    request.known.struct_size = sizeof request;
+
+    EXPECT_EQ(plan(request.known), GPUCTR_OK);
+}
+
+TEST_F(OptionsTest, RefusesAFieldThatItDoesNotKnow)
+{
+    Newer<gpuctr_request> request = {GPUCTR_REQUEST_INIT, 1};
+    request.known.struct_size = sizeof request;
+
+    const Error error =
+        error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) { return plan(request.known, e); });
+
+    EXPECT_STREQ(gpuctr_error_message(error.get()),
+                 "options: a field is set that this library does not know");
+}
+
+TEST_F(OptionsTest, RefusesAStructWithoutItsSize)
+{
+    gpuctr_request request = {};
+
+    EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
+    request.struct_size = SIZE_MAX;
+    EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
+}
+
+TEST_F(OptionsTest, RefusesValuesOutOfRange)
+{
+    gpuctr_request request = GPUCTR_REQUEST_INIT;
+    request.write = GPUCTR_WRITE_ALWAYS + 1;
+    EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
+    request = GPUCTR_REQUEST_INIT;
+    request.backend = GPUCTR_BACKEND_STAGED + 1;
+    EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
+
+    gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
+    options.vendors = UINT32_C(1) << 31;
+    gpuctr_host* host = nullptr;
+    EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
+    options = GPUCTR_HOST_OPTIONS_INIT;
+    options.reserved = 1;
+    EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
+    EXPECT_EQ(host, nullptr);
+}
+
+TEST_F(OptionsTest, RefusesMissingArguments)
+{
+    gpuctr_plan* plan = nullptr;
+    EXPECT_EQ(gpuctr_host_open(nullptr, nullptr, nullptr), GPUCTR_E_USAGE);
+    EXPECT_EQ(gpuctr_plan_create(nullptr, nullptr, -1, &plan, nullptr), GPUCTR_E_USAGE);
+    EXPECT_EQ(gpuctr_plan_create(host_, nullptr, -1, nullptr, nullptr), GPUCTR_E_USAGE);
+    EXPECT_EQ(gpuctr_plan_apply(nullptr, -1, nullptr, nullptr, nullptr), GPUCTR_E_USAGE);
+    EXPECT_EQ(gpuctr_rootfs_undo(-1, nullptr, nullptr, nullptr), GPUCTR_E_USAGE);
+    EXPECT_EQ(plan, nullptr);
+}
+
+TEST_F(OptionsTest, RefusesToPrepareAPlanWithoutARoot)
+{
+    gpuctr_plan* plan = nullptr;
+    ASSERT_EQ(gpuctr_plan_create(host_, nullptr, -1, &plan, nullptr), GPUCTR_OK);
+    gpuctr_prepared* prepared = nullptr;
+
+    const Error error = error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) {
+        return gpuctr_plan_prepare(plan, nullptr, &prepared, e);
+    });
+
+    EXPECT_STREQ(gpuctr_error_message(error.get()), "the plan was made for no root file system");
+    EXPECT_EQ(prepared, nullptr);
+    gpuctr_plan_free(plan);
+}
+
+TEST_F(OptionsTest, ErrorsSayWhatFailedOnWhatAndWhy)
+{
+    gpuctr_request request = GPUCTR_REQUEST_INIT;
+    request.devices = "0,GPU-nowhere-at-all";
+
+    const Error error =
+        error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) { return plan(request, e); });
+
+    EXPECT_EQ(gpuctr_error_status(error.get()), GPUCTR_E_USAGE);
+    EXPECT_STREQ(gpuctr_error_message(error.get()), "device GPU-nowhere-at-all: no such GPU");
+    EXPECT_STREQ(gpuctr_error_object(error.get()), "GPU-nowhere-at-all");
+    EXPECT_THAT(gpuctr_error_hint(error.get()), StartsWith("there are 8 GPUs: 0 to 7"));
+    EXPECT_EQ(gpuctr_error_os_error(error.get()), 0);
+    EXPECT_THAT(gpuctr_error_message(error.get()), HasSubstr(gpuctr_error_cause(error.get())));
+}
+
+TEST_F(OptionsTest, ErrorsOfTheSystemKeepTheirNumber)
+{
+    gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
+    options.driver_root = "/nowhere";
+    gpuctr_host* host = nullptr;
+
+    const Error error = error_of(
+        GPUCTR_E_DRIVER, [&](gpuctr_error** e) { return gpuctr_host_open(&options, &host, e); });
+
+    EXPECT_EQ(gpuctr_error_os_error(error.get()), ENOENT);
+    EXPECT_THAT(gpuctr_error_message(error.get()), HasSubstr("/nowhere"));
+    EXPECT_STREQ(gpuctr_error_object(error.get()), "/nowhere");
+}
+
+TEST_F(OptionsTest, ErrorsOfNothingCanBeAsked)
+{
+    EXPECT_EQ(gpuctr_error_status(nullptr), GPUCTR_E_INTERNAL);
+    for (auto* const getter : {gpuctr_error_message, gpuctr_error_step, gpuctr_error_object,
+                               gpuctr_error_cause, gpuctr_error_hint})
+        EXPECT_NE(getter(nullptr), nullptr);
+    EXPECT_EQ(gpuctr_error_os_error(nullptr), 0);
+    gpuctr_error_free(nullptr);
+    gpuctr_host_free(nullptr);
+    gpuctr_plan_free(nullptr);
+    gpuctr_prepared_free(nullptr);
+    gpuctr_string_free(nullptr);
+}
+
+TEST_F(OptionsTest, ListsEndWithNull)
+{
+    const gpuctr_driver* const driver = gpuctr_host_driver_at(host_, 0);
+    ASSERT_NE(driver, nullptr);
+    gpuctr_plan* plan = nullptr;
+    ASSERT_EQ(gpuctr_plan_create(host_, nullptr, -1, &plan, nullptr), GPUCTR_OK);
+
+    EXPECT_EQ(gpuctr_host_driver_at(host_, gpuctr_host_driver_count(host_)), nullptr);
+    EXPECT_EQ(gpuctr_driver_gpu_at(driver, gpuctr_driver_gpu_count(driver)), nullptr);
+    EXPECT_EQ(gpuctr_driver_file_at(driver, gpuctr_driver_file_count(driver)), nullptr);
+    EXPECT_EQ(gpuctr_driver_node_at(driver, gpuctr_driver_node_count(driver)), nullptr);
+    EXPECT_EQ(gpuctr_driver_skipped_at(driver, gpuctr_driver_skipped_count(driver)), nullptr);
+    EXPECT_EQ(gpuctr_plan_item_at(plan, gpuctr_plan_item_count(plan)), nullptr);
+    EXPECT_EQ(gpuctr_plan_variable_at(plan, gpuctr_plan_variable_count(plan)), nullptr);
+    EXPECT_EQ(gpuctr_plan_device_rule_at(plan, gpuctr_plan_device_rule_count(plan)), nullptr);
+    EXPECT_EQ(gpuctr_plan_group_at(plan, gpuctr_plan_group_count(plan)), UINT32_MAX);
+    EXPECT_EQ(gpuctr_plan_need_at(plan, gpuctr_plan_need_count(plan)), nullptr);
+    EXPECT_EQ(gpuctr_plan_skipped_at(plan, gpuctr_plan_skipped_count(plan)), nullptr);
+    gpuctr_plan_free(plan);
+}
+
+TEST_F(OptionsTest, APlanOutlivesItsHost)
+{
+    gpuctr_plan* plan = nullptr;
+    ASSERT_EQ(gpuctr_plan_create(host_, nullptr, -1, &plan, nullptr), GPUCTR_OK);
+    gpuctr_host_free(host_);
+    host_ = nullptr;
+    char* json = nullptr;
+
+    EXPECT_EQ(gpuctr_plan_to_json(plan, &json, nullptr), GPUCTR_OK);
+
+    EXPECT_THAT(json, HasSubstr("\"gpucontainer/plan/1\""));
+    gpuctr_string_free(json);
+    gpuctr_plan_free(plan);
+}
+
+} // namespace
+} // namespace gpucontainer

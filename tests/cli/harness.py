@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of gpuctr-setup share: container roots, the command, comparing."""
+
+import atexit
+import contextlib
+import itertools
+import json
+import os
+import pathlib
+import subprocess
+import unittest
+
+import mount_table
+import snapshot
+
+SETUP = os.environ["GPUCTR_SETUP"]
+SIMHOST = os.environ["GPUCTR_SIMHOST"]
+HOST_DIR = os.environ["GPUCTR_HOST_DIR"]
+MAKE_ROOTFS = os.environ["GPUCTR_MAKE_ROOTFS"]
+NEEDS_DRIVER = os.environ["GPUCTR_NEEDS_DRIVER"]
+VERSION = "580.159.04"
+TREE = "/usr/lib/gpuctr"
+STATE = pathlib.Path("/var/lib/gpucontainer")
+DIRECTORY = pathlib.Path(os.environ["GPUCTR_TEST_DIRECTORY"])
+ORDINARY_USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+
+_numbers = itertools.count()
+
+
+def call(*words, **options):
+    """Runs a command to its end with its output as text."""
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+               "text": True, "timeout": 60, "check": False} | options
+    return subprocess.run([str(word) for word in words], **options)
+
+
+def must(*words, **options):
+    """Same for a command of the test itself, which has to succeed."""
+    done = call(*words, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"{words}: {done.returncode}: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def mount_tmpfs(directory):
+    directory.mkdir(parents=True, exist_ok=True)
+    must("mount", "-t", "tmpfs", "-o", "mode=0755", "test", directory)
+
+
+def _prepare():
+    """Puts what the tests write, and the default journal directory, on tmpfs."""
+    mount_tmpfs(DIRECTORY)
+    mount_tmpfs(pathlib.Path("/var/lib"))
+    must(MAKE_ROOTFS, DIRECTORY / "template", NEEDS_DRIVER, "/usr/bin/setpriv", "/usr/bin/unshare",
+         "/usr/bin/touch", "/usr/bin/kill")
+    atexit.register(call, "umount", "-l", DIRECTORY)
+
+
+_prepare()
+
+
+def new_root(mounted=False):
+    """A container root of its own, on a mount of its own if asked for."""
+    root = DIRECTORY / f"root{next(_numbers)}"
+    root.mkdir()
+    if mounted:
+        mount_tmpfs(root)
+    must("cp", "-a", f"{DIRECTORY}/template/.", root)
+    return root
+
+
+def journals():
+    return sorted(path.name for path in STATE.glob("*.json*"))
+
+
+def setup(*words, **options):
+    return call(SETUP, *words, **options)
+
+
+class Case(unittest.TestCase):
+    """One root file system, and the promise that nothing is left of a set-up."""
+
+    maxDiff = None
+    mounted = False
+
+    def setUp(self):
+        self.root = new_root(self.mounted)
+        self.addCleanup(self.remove_root)
+
+    def remove_root(self):
+        while mounts := mount_table.below(self.root):
+            must("umount", "-l", mounts[-1].target)
+        must("rm", "-rf", "--one-file-system", self.root)
+        for journal in STATE.glob("*.json*"):
+            journal.unlink()
+
+    def run_setup(self, *words, status=0, stdout="", stderr="", **options):
+        """Runs the command; a string for each output, or None for any."""
+        done = setup(*words, **options)
+        what = f"gpuctr-setup {' '.join(map(str, words))}: {done.stderr}"
+        self.assertEqual(done.returncode, status, what)
+        if stdout is not None:
+            self.assertEqual(done.stdout, stdout, what)
+        if stderr is not None:
+            self.assertEqual(done.stderr, stderr, what)
+        return done
+
+    def plan(self, *words):
+        done = self.run_setup("plan", "--nv", "--rootfs", self.root, "--format", "json", *words,
+                              stdout=None)
+        return json.loads(done.stdout)
+
+    def apply(self, *words, **options):
+        return self.run_setup("--nv", "--rootfs", self.root, *words, **options)
+
+    def undo(self, *words, **options):
+        return self.run_setup("undo", "--rootfs", self.root, *words, **options)
+
+    def state(self):
+        return snapshot.take(self.root), mount_table.read()
+
+    def assert_state(self, before, without=(), message=""):
+        files, mounts = self.state()
+        lines = [f"{m.target}: unmounted: {m}" for m in before[1] if m not in mounts]
+        lines += [f"{m.target}: mounted: {m}" for m in mounts if m not in before[1]]
+        lines += snapshot.difference(before[0], files, without)
+        self.assertEqual(lines, [], message)
+
+    @contextlib.contextmanager
+    def nothing_changes(self, without=(), journal=True):
+        before = self.state()
+        yield
+        self.assert_state(before, without)
+        if journal:
+            self.assertEqual(journals(), [])
+
+    def inside(self, *words, **options):
+        """Runs a program of the container in it, with a /proc."""
+        return must("unshare", "--mount", "sh", "-c",
+                    'mount --bind /proc "$0/proc" && exec chroot "$0" "$@"', self.root, *words,
+                    **options)

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""gpuctr-setup killed, or failed by the kernel, at each system call it makes."""
+
+import collections
+import os
+import re
+import unittest
+
+import harness
+
+# An undo after a kill knows what was made, not the times of its directories.
+TIMES = ("mtime",)
+EXIT_CODES = {1: "internal", 3: "no device", 4: "driver", 5: "root", 6: "permission", 8: "apply"}
+
+
+class Interrupted(harness.Case):
+    """A small set-up, so that each call of a kind can be tried."""
+
+    write, backend = "auto", "detached"
+    arguments = ["--device", "0", "--driver-capabilities", "utility"]
+
+    def setUp(self):
+        super().setUp()
+        self.log = harness.DIRECTORY / "trace"
+        self.words = ["--nv", "--rootfs", self.root, "--write", self.write, "--backend",
+                      self.backend, *self.arguments]
+
+    def traced(self, calls, injection, words):
+        """Runs the command under strace; leak checking cannot be traced."""
+        options = ["-e", f"trace={calls}", *(["-e", injection] if injection else [])]
+        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+        return harness.call("strace", "-f", "-qq", "-o", self.log, *options, harness.SETUP, *words,
+                            env=environment)
+
+    def count(self, calls, words):
+        """How often each of the calls is made, in the busiest process."""
+        done = self.traced(calls, None, words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        counts = collections.Counter(re.findall(r"^(\d+) +(\w+)\(", self.log.read_text(), re.M))
+        most = collections.Counter()
+        for (_, name), number in counts.items():
+            if name in calls.split(","):
+                most[name] = max(most[name], number)
+        return most
+
+
+class Killed(Interrupted):
+    """Each call at which a set-up or an undo can be killed."""
+
+    calls = ("mkdirat,symlinkat,openat2,write,fchmod,renameat2,renameat,unlinkat,utimensat,"
+             "move_mount,mount_setattr,open_tree,fsmount,umount2,flock")
+
+    def points(self, words):
+        counts = self.count(self.calls, words)
+        # Most of these only read; those that create come last.
+        return [(name, n) for name, number in sorted(counts.items())
+                for n in range(1 if name != "openat2" else max(1, number - 60), number + 1)]
+
+    def kill(self, name, number, words):
+        done = self.traced(name, f"inject={name}:signal=KILL:when={number}", words)
+        self.assertIn(done.returncode, (-9, 137, 0, 8), done.stderr)
+
+    def check_undo(self, before, message):
+        done = self.undo(stderr=None)
+        self.assertIn(done.stderr, ("", f"gpuctr-setup: nothing is set up in {self.root}\n"),
+                      message)
+        self.assert_state(before, TIMES, message)
+        self.assertEqual(harness.journals(), [], message)
+
+    def test_undo_after_a_killed_apply(self):
+        before = self.state()
+        points = self.points(self.words)
+        self.undo()
+        failed = []
+        for name, number in points:
+            self.kill(name, number, self.words)
+            with self.subTest(call=name, number=number):
+                try:
+                    self.check_undo(before, f"{name} {number}")
+                except AssertionError:
+                    self.start_again()
+                    before = self.state()
+                    raise
+
+    def start_again(self):
+        """With a root that no failure has touched."""
+        self.remove_root()
+        self.root = harness.new_root(self.mounted)
+        self.words[2] = self.root
+
+    def test_apply_after_a_killed_apply(self):
+        before = self.state()
+        points = self.points(self.words)
+        self.undo()
+        for name, number in points[::3]:
+            self.kill(name, number, self.words)
+            with self.subTest(call=name, number=number):
+                try:
+                    self.run_setup(*self.words, stderr="")
+                    self.assertTrue(os.path.exists(f"{self.root}/dev/nvidia0"))
+                    self.check_undo(before, f"{name} {number}")
+                except AssertionError:
+                    self.start_again()
+                    before = self.state()
+                    raise
+
+    def test_undo_after_a_killed_undo(self):
+        before = self.state()
+        self.run_setup(*self.words)
+        words = ["undo", "--rootfs", self.root]
+        points = self.points(words)
+        for name, number in points:
+            words[2] = self.root
+            self.run_setup(*self.words)
+            self.kill(name, number, words)
+            with self.subTest(call=name, number=number):
+                try:
+                    self.check_undo(before, f"{name} {number}")
+                except AssertionError:
+                    self.start_again()
+                    before = self.state()
+                    raise
+
+
+class KilledStaged(Killed):
+    backend = "staged"
+
+
+class KilledNeverWriting(Killed):
+    write = "never"
+
+
+class Failed(Interrupted):
+    """Each call that the kernel may refuse: all or nothing, and one line says it."""
+
+    calls = ("open_tree,move_mount,mount_setattr,fsopen,fsmount,fsconfig,openat2,symlinkat,mkdirat,"
+             "renameat2,renameat,fchmod,fchmodat,write,unlinkat,flock,clone,socketpair,recvmsg,"
+             "sendmsg,unshare,mount,openat")
+
+    def check(self, before, done, message):
+        if done.returncode == 0:
+            self.undo(stderr=None)
+        else:
+            self.assertIn(done.returncode, EXIT_CODES, message)
+            lines = done.stderr.splitlines()
+            self.assertTrue(lines and lines[0].startswith("gpuctr-setup: "), message)
+            self.assertLessEqual(len(lines), 2, message)
+            self.assertTrue(all(line.startswith("hint: ") for line in lines[1:]), message)
+        self.assertEqual(done.stdout, "", message)
+        self.assert_state(before, (), message)
+        self.assertEqual(harness.journals(), [], message)
+
+    def test_each_call_failing_once(self):
+        before = self.state()
+        counts = self.count(self.calls, self.words)
+        loaded = self.loaded()
+        self.undo()
+        for name, number in sorted(counts.items()):
+            for n in range(1, number + 1):
+                if name == "openat" and n <= loaded:
+                    continue
+                done = self.traced(name, f"inject={name}:error=ENOMEM:when={n}", self.words)
+                message = f"{name} {n}: {done.returncode} {done.stderr}"
+                with self.subTest(call=name, number=n):
+                    try:
+                        self.check(before, done, message)
+                    except AssertionError:
+                        self.remove_root()
+                        self.root = harness.new_root(self.mounted)
+                        self.words[2] = self.root
+                        before = self.state()
+                        raise
+
+    def loaded(self):
+        """Files that the loader opens before main()."""
+        opened = re.findall(r"openat\([^,]*, \"([^\"]*)\"", self.log.read_text())
+        return next((n for n, path in enumerate(opened) if ".so" not in path), 0)
+
+
+class FailedStaged(Failed):
+    backend = "staged"
+
+
+class FailedNeverWriting(Failed):
+    write = "never"
+
+
+class FailedStagedNeverWriting(Failed):
+    write, backend = "never", "staged"
+
+
+class FailingFromThen(Failed):
+    """The same when the kernel refuses from then on: what cannot be taken back
+    is kept in the journal for the next undo."""
+
+    calls = "openat2,renameat2,mount_setattr,symlinkat,mkdirat,fchmod"
+
+    def check(self, before, done, message):
+        self.assertIn(done.returncode, {0, *EXIT_CODES}, message)
+        if done.returncode == 0 or harness.journals():
+            self.undo(stderr=None)
+        self.assert_state(before, TIMES, message)
+        self.assertEqual(harness.journals(), [], message)
+
+    def traced(self, calls, injection, words):
+        return super().traced(calls, injection and injection + "+", words)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: MIT
+"""What gpuctr-setup list and plan print, and which GPUs --device chooses."""
+
+import json
+import os
+import re
+import stat
+import unittest
+
+import harness
+from harness import TREE, VERSION
+
+KINDS = {"bind", "cover", "device", "symlink", "directory", "file", "env", "ldcache", "mount"}
+
+
+def gpus():
+    return json.loads(harness.must(harness.SETUP, "list", "--format", "json"))["drivers"][0]["gpus"]
+
+
+class Output(harness.Case):
+
+    def assert_snake_case(self, value):
+        if isinstance(value, dict):
+            for name, inner in value.items():
+                self.assertRegex(name, r"^[a-z][a-z0-9_]*$")
+                self.assert_snake_case(inner)
+        elif isinstance(value, list):
+            for inner in value:
+                self.assert_snake_case(inner)
+
+    def test_the_list_as_text(self):
+        with self.nothing_changes():
+            out = self.run_setup("list", stdout=None).stdout
+
+        self.assertIn(VERSION, out.splitlines()[0])
+        self.assertEqual(len(re.findall(r"^[0-7] +GPU-", out, re.M)), 8)
+        self.assertRegex(out, r"/dev/nvidia7 +195:7 +7 +yes")
+        self.assertRegex(out, r"libcuda\.so\.1 +compute +/usr/local/nvidia/lib64/libcuda\.so\.580")
+
+    def test_the_list_as_json(self):
+        done = self.run_setup("list", "--nv", "--format", "json", stdout=None)
+
+        document = json.loads(done.stdout)
+        self.assertEqual(document["schema"], "gpucontainer/list/1")
+        self.assert_snake_case(document)
+        self.assertEqual(len(document["drivers"][0]["gpus"]), 8)
+
+    def test_the_plan_as_text(self):
+        with self.nothing_changes():
+            out = self.run_setup("plan", "--nv", "--rootfs", self.root, stdout=None).stdout
+
+        self.assertRegex(out, r"(?m)^mount +/usr/lib/gpuctr +tmpfs +ro,nosuid,nodev$")
+        self.assertNotIn("REASON", out)
+        verbose = self.run_setup("-v", "plan", "--nv", "--rootfs", self.root, stdout=None).stdout
+        self.assertIn("REASON", verbose)
+        self.assertIn("which was not asked for", verbose)
+
+    def test_the_plan_as_json(self):
+        document = self.plan()
+
+        self.assertEqual(document["schema"], "gpucontainer/plan/1")
+        self.assert_snake_case(document)
+        for item in document["items"]:
+            self.assertLessEqual({"kind", "source", "target", "options", "reason"}, item.keys())
+            self.assertIn(item["kind"], KINDS)
+            self.assertNotEqual(item["reason"], "", item)
+        for skipped in document["skipped"]:
+            self.assertNotEqual(skipped["reason"], "", skipped)
+
+    def test_the_plan_is_the_same_on_each_run(self):
+        first = self.run_setup("plan", "--nv", "--rootfs", self.root, "--format", "json",
+                               stdout=None).stdout
+        for _ in range(5):
+            self.run_setup("plan", "--nv", "--rootfs", self.root, "--format", "json", stdout=first)
+
+    def test_the_plan_without_a_root(self):
+        document = json.loads(self.run_setup("plan", "--nv", "--format", "json",
+                                             stdout=None).stdout)
+
+        targets = [item["target"] for item in document["items"] if item["kind"] == "device"]
+        self.assertEqual(len(targets), 11)
+        self.assertIn(f"{TREE}/lib64/libcuda.so.1",
+                      [item["target"] for item in document["items"]])
+
+    def test_a_full_disk_is_no_success(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = harness.setup("list", stdout=full)
+
+        self.assertEqual(done.returncode, 1)
+        self.assertNotEqual(done.stderr, "")
+
+    def test_help_and_version(self):
+        self.assertIn("--rootfs", self.run_setup("apply", "--help", stdout=None).stdout)
+        self.assertIn("undo", self.run_setup("--help", stdout=None).stdout)
+        for word in ("--version", "version"):
+            self.assertRegex(self.run_setup(word, stdout=None).stdout,
+                             r"^gpuctr-setup \d+\.\d+\.\d+\n$")
+
+
+class Device(harness.Case):
+
+    def chosen(self, *options, **more):
+        devices = [item["target"] for item in self.plan(*options)["items"]
+                   if item["kind"] == "device" and re.search(r"nvidia\d", item["target"])]
+        before = self.state()
+        self.apply(*options, **more)
+        nodes = []
+        for name in sorted(os.listdir(self.root / "dev")):
+            status = os.stat(self.root / "dev" / name)
+            self.assertTrue(stat.S_ISCHR(status.st_mode), name)
+            if re.fullmatch(r"nvidia\d", name):
+                self.assertEqual(status.st_rdev, os.makedev(195, int(name[6:])))
+                nodes.append(int(name[6:]))
+            else:
+                self.assertIn(name, ("nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"))
+        self.assertEqual(devices, [f"/dev/nvidia{n}" for n in nodes])
+        self.undo()
+        self.assert_state(before)
+        return nodes
+
+    def test_all(self):
+        self.assertEqual(self.chosen("--device", "all"), list(range(8)))
+        self.assertEqual(self.chosen(), list(range(8)))
+        self.assertEqual(self.chosen("--device", "auto"), list(range(8)))
+
+    def test_none(self):
+        self.assertEqual(self.chosen("--device", "none"), [])
+
+    def test_indexes(self):
+        self.assertEqual(self.chosen("--device", "3"), [3])
+        self.assertEqual(self.chosen("--device", "5,1", "--device", "7"), [1, 5, 7])
+        self.assertEqual(self.chosen("--device", "2,2"), [2])
+
+    def test_uuids_and_prefixes(self):
+        gpu = gpus()[4]
+        node = gpu["minor"] if "minor" in gpu else 4
+        uuid = gpu["uuid"]
+        for word in (uuid, uuid.upper(), uuid[:12], uuid[4:12], uuid[4:]):
+            self.assertEqual(self.chosen("--device", word), [node], word)
+
+    def test_pci_addresses(self):
+        gpu = gpus()[2]
+        address = gpu["pci_address"]
+        node = gpu["minor"] if "minor" in gpu else 2
+        for word in (address, address.upper(), address[5:], f"0000{address}"):
+            self.assertEqual(self.chosen("--device", word), [node], word)
+
+    def test_the_schedulers_choice(self):
+        self.assertEqual(self.chosen_with("6,2"), [2, 6])
+        self.assertEqual(self.chosen_with(gpus()[1]["uuid"]), [1])
+
+    def chosen_with(self, value):
+        before = self.state()
+        self.apply(env=dict(os.environ, CUDA_VISIBLE_DEVICES=value))
+        nodes = sorted(int(n[6:]) for n in os.listdir(self.root / "dev")
+                       if re.fullmatch(r"nvidia\d", n))
+        self.undo()
+        self.assert_state(before)
+        return nodes
+
+    def test_unknown_and_ambiguous_ones(self):
+        there = ("hint: there are 8 GPUs: 0 to 7; `gpuctr-setup list` shows UUIDs and PCI "
+                 "addresses\n")
+        for word, line in (("8", "device 8: no such GPU"),
+                           ("-1", None),
+                           ("GPU-12345678", "device GPU-12345678: no such GPU"),
+                           (gpus()[0]["uuid"][:8], None),
+                           ("0000:99:00.0", "device 0000:99:00.0: no such GPU"),
+                           ("0,,1", None), ("all,auto", None), ("0,none,x", None),
+                           ("99999999999999999999", None)):
+            with self.subTest(word=word), self.nothing_changes():
+                done = self.apply(f"--device={word}", status=2, stderr=None)
+                self.assertTrue(done.stderr.startswith("gpuctr-setup: "), done.stderr)
+                if line:
+                    self.assertEqual(done.stderr, f"gpuctr-setup: {line}\n{there}")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""gpuctr-setup where it must refuse: exit codes, whole messages, no change."""
+
+import os
+import pathlib
+import shutil
+import unittest
+
+import harness
+from harness import SETUP
+
+USAGE = "hint: gpuctr-setup --help\n"
+
+
+class Refusal(harness.Case):
+    """Each command runs in a namespace of its own and leaves the root alone."""
+
+    host = None
+    simhost_options = ()
+
+    def refuse(self, *words, status, stderr, prefix=()):
+        before = self.state()
+        words = [*prefix, SETUP, *words]
+        if self.host:
+            words = [harness.SIMHOST, "-q", *self.simhost_options, self.host, "--", *words]
+        done = harness.call(*words)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertEqual(done.stdout, "")
+        if stderr is not None:
+            self.assertEqual(done.stderr, stderr)
+        self.assert_state(before)
+        self.assertEqual(harness.journals(), [])
+        return done.stderr
+
+
+class Usage(Refusal):
+    """Refused before the host is looked at."""
+
+    def test_nothing_at_all(self):
+        self.assertIn("gpuctr-setup: ", self.refuse(status=2, stderr=None))
+
+    def test_an_unknown_option(self):
+        self.refuse("--nv", "--rootfs", self.root, "--no-such-option", status=2,
+                    stderr="gpuctr-setup: The following argument was not expected: "
+                           f"--no-such-option\n{USAGE}")
+
+    def test_a_bad_value(self):
+        message = self.refuse("--nv", "--rootfs", self.root, "--write", "foo", status=2,
+                              stderr=None)
+        self.assertRegex(message, "^gpuctr-setup: .*--write.*foo.*")
+        for known in ("auto", "never", "always"):
+            self.assertIn(known, message)
+
+    def test_no_vendor(self):
+        self.refuse("--rootfs", self.root, status=2,
+                    stderr=f"gpuctr-setup: name a vendor: --nv\n{USAGE}")
+
+    def test_no_root(self):
+        self.refuse("--nv", status=2, stderr=f"gpuctr-setup: --rootfs is required\n{USAGE}")
+        self.refuse("undo", status=2, stderr=f"gpuctr-setup: --rootfs is required\n{USAGE}")
+
+    def test_no_command_behind_the_dashes(self):
+        self.refuse("--nv", "--rootfs", self.root, "--", status=2,
+                    stderr=f"gpuctr-setup: no command behind --\n{USAGE}")
+
+    def test_a_command_where_there_can_be_none(self):
+        for words in (("list",), ("plan", "--nv"), ("undo", "--rootfs", self.root)):
+            self.refuse(*words, "--", "true", status=2,
+                        stderr=f"gpuctr-setup: -- CMD goes with apply only\n{USAGE}")
+
+    def test_options_that_go_with_a_command_only(self):
+        self.refuse("--nv", "--rootfs", self.root, "--chdir", "/", status=2,
+                    stderr=f"gpuctr-setup: --chdir, --setenv and --bind go with -- CMD\n{USAGE}")
+
+    def test_a_stray_word(self):
+        for words in (("--nv", "--rootfs", self.root, "stray"), ("lost",), ("undo", "stray")):
+            self.refuse(*words, status=2, stderr=None)
+
+    def test_an_unknown_format(self):
+        self.refuse("list", "--format", "xml", status=2, stderr=None)
+
+
+class NoGpu(Refusal):
+    """This machine as it is; it has no GPU of NVIDIA's."""
+
+    def setUp(self):
+        super().setUp()
+        if pathlib.Path("/proc/driver/nvidia").exists():
+            self.skipTest("on a machine with the driver")
+
+    def test_apply(self):
+        message = self.refuse("--nv", "--rootfs", self.root, status=3, stderr=None)
+        self.assertTrue(message.startswith("gpuctr-setup: no NVIDIA GPU on this host\n"), message)
+
+    def test_plan(self):
+        self.refuse("plan", "--nv", status=3, stderr=None)
+
+    def test_a_command(self):
+        message = self.refuse("--nv", "--rootfs", self.root, "--", "true", status=125, stderr=None)
+        self.assertTrue(message.startswith("gpuctr-setup: no NVIDIA GPU on this host (error 3)\n"),
+                        message)
+
+    def test_list_says_so_and_succeeds(self):
+        self.refuse("list", status=0, stderr="gpuctr-setup: no GPU on this host\n")
+        self.refuse("list", "--nv", status=3, stderr=None)
+
+    def test_undo_needs_no_gpu(self):
+        self.refuse("undo", "--rootfs", self.root, status=0,
+                    stderr=f"gpuctr-setup: nothing is set up in {self.root}\n")
+
+
+class Root(Refusal):
+    """A recorded host, and a root that cannot be used."""
+
+    host = harness.HOST_DIR
+
+    def test_a_root_that_is_missing(self):
+        hint = "hint: name the directory that holds the container's /usr and /etc with --rootfs\n"
+        for words in (("--nv",), ("plan", "--nv"), ("undo",)):
+            self.refuse(*words, "--rootfs", "/nowhere", status=5, stderr="gpuctr-setup: root file "
+                        f"system /nowhere: No such file or directory\n{hint}")
+
+    def test_a_root_that_is_a_file(self):
+        self.refuse("--nv", "--rootfs", self.root / "etc/passwd", status=5, stderr=None)
+
+    def test_a_root_that_is_empty(self):
+        empty = self.root / "srv"
+
+        self.refuse("--nv", "--rootfs", empty, status=5, stderr=None)
+        self.refuse("--nv", "--rootfs", empty, "--", "true", status=125, stderr=None)
+        self.refuse("--nv", "--rootfs", empty, "--write", "never", status=5, stderr=None)
+
+    def test_an_ordinary_user_is_told_what_to_do(self):
+        self.root.chmod(0o777)
+
+        message = self.refuse("--nv", "--rootfs", self.root, status=6, stderr=None,
+                              prefix=harness.ORDINARY_USER)
+
+        self.assertIn("CAP_SYS_ADMIN", message)
+        self.assertRegex(message.splitlines()[-1], "^hint: .*(-- CMD|unshare)")
+
+    def test_a_root_that_may_not_be_entered(self):
+        self.root.chmod(0o700)
+
+        self.refuse("--nv", "--rootfs", self.root / "usr", status=6, stderr=None,
+                    prefix=harness.ORDINARY_USER)
+
+    def test_hostile_places_for_the_tree(self):
+        for make in (lambda p: p.write_text("file"), lambda p: p.symlink_to("/proc/self/root"),
+                     lambda p: os.mkfifo(p)):
+            path = self.root / "usr/lib/gpuctr"
+            make(path)
+            self.refuse("--nv", "--rootfs", self.root, status=5, stderr=None)
+            path.unlink()
+
+
+class Host(Refusal):
+    """A recorded host that lacks something."""
+
+    def setUp(self):
+        super().setUp()
+        copy = harness.DIRECTORY / "host"
+        shutil.copytree(harness.HOST_DIR, copy)
+        self.addCleanup(shutil.rmtree, copy)
+        self.host = copy
+
+    def without_the_module(self):
+        shutil.rmtree(self.host / "proc/driver")
+        shutil.rmtree(self.host / "sys/module")
+
+    def with_another_module(self):
+        for path in (self.host / "proc/driver/nvidia/version",
+                     *(self.host / "sys").rglob("version")):
+            path.write_text(path.read_text().replace(harness.VERSION, "570.1.2"))
+
+    def test_no_kernel_module(self):
+        self.without_the_module()
+
+        message = self.refuse("--nv", "--rootfs", self.root, status=3, stderr=None)
+
+        self.assertIn("kernel module is not loaded", message)
+        self.refuse("--nv", "--rootfs", self.root, "--", "true", status=125, stderr=None)
+
+    def test_user_space_of_another_version(self):
+        self.with_another_module()
+
+        message = self.refuse("--nv", "--rootfs", self.root, status=4, stderr=None)
+
+        self.assertIn("570.1.2", message)
+        self.assertIn(harness.VERSION, message)
+
+    def test_no_user_space(self):
+        table = self.host / "files.tsv"
+        table.write_text("".join(line for line in table.read_text().splitlines(True)
+                                 if "libcuda.so" not in line.split("\t")[0]
+                                 and "libcuda.so" not in line.split("\t")[1]))
+
+        self.refuse("--nv", "--rootfs", self.root, status=4, stderr=None)
+
+    def test_no_device_nodes(self):
+        self.host = harness.HOST_DIR
+        self.simhost_options = ("--no-devices",)
+
+        self.assertIn("nodes", self.refuse("--nv", "--rootfs", self.root, status=6, stderr=None))
+
+
+if __name__ == "__main__":
+    unittest.main()

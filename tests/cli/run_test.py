@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: MIT
+"""gpuctr-setup -- CMD: a command with the GPUs, in private namespaces."""
+
+import os
+import signal
+import stat
+import subprocess
+import unittest
+
+import harness
+from harness import TREE, VERSION
+
+DEVICES = {"null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "fd", "stdin",
+           "stdout", "stderr"}
+NODES = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}
+GPUS = {f"nvidia{n}" for n in range(8)}
+
+
+class Run:
+    """What holds for every caller."""
+
+    prefix = []
+    uid = gid = 0
+
+    def setUp(self):
+        super().setUp()
+        self.before = self.state()
+
+    def tearDown(self):
+        self.assert_state(self.before)
+        self.assertEqual(harness.journals(), [])
+        super().tearDown()
+
+    def run_command(self, *command, options=(), status=0, stderr="", **call_options):
+        done = harness.call(*self.prefix, harness.SETUP, "--nv", "--rootfs", self.root, *options,
+                            "--", *command, **call_options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        if stderr is not None:
+            self.assertEqual(done.stderr, stderr)
+        return done.stdout
+
+    def shell(self, script, *words, **options):
+        return self.run_command("sh", "-c", script, "sh", *words, **options)
+
+    def test_hands_on_the_exit_status(self):
+        for status in (0, 1, 42, 255):
+            self.shell(f"exit {status}", status=status)
+
+    def test_hands_on_signals(self):
+        self.shell("kill -TERM $$", status=-signal.SIGTERM)
+        done = harness.call("sh", "-c", '"$@"; echo $?', "sh", *self.prefix, harness.SETUP, "--nv",
+                            "--rootfs", self.root, "--", "sh", "-c", "kill -TERM $$")
+        self.assertEqual(done.stdout, "143\n")
+
+    def test_keeps_the_process(self):
+        process = subprocess.Popen([*self.prefix, harness.SETUP, "--nv", "--rootfs", self.root,
+                                    "--", "sh", "-c", "echo $$; read line; exit 3"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with process:
+            self.assertEqual(process.stdout.readline(), f"{process.pid}\n")
+            self.assertEqual(os.readlink(f"/proc/{process.pid}/exe").split("/")[-1], "sh")
+            process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+
+    def test_keeps_user_and_group(self):
+        self.assertEqual(self.shell("id -u; id -g"), f"{self.uid}\n{self.gid}\n")
+
+    def test_starts_in_the_root_directory(self):
+        self.assertEqual(self.shell("pwd; cd ..; pwd -P"), "/\n/\n")
+
+    def test_starts_where_it_is_told_to(self):
+        self.assertEqual(self.shell("pwd", options=["--chdir", "/usr/bin"]), "/usr/bin\n")
+
+    def test_a_working_directory_that_is_not_there_is_an_error(self):
+        self.run_command("true", options=["--chdir", "/nowhere"], status=125,
+                         stderr=f"gpuctr-setup: working directory /nowhere in {self.root}: No such "
+                                "file or directory (error 5)\n")
+
+    def test_hands_on_the_environment(self):
+        out = self.run_command("env", env={"PATH": os.environ["PATH"], "KEPT": "as it is",
+                                           "OTHER": "old"},
+                               options=["--setenv", "OTHER=new", "--setenv", "MORE=a=b",
+                                        "--setenv", "EMPTY="])
+
+        self.assertLessEqual({"KEPT=as it is", "OTHER=new", "MORE=a=b", "EMPTY="},
+                             set(out.splitlines()))
+
+    def test_keeps_the_arguments(self):
+        words = ["", "a b", "--nv", "--", "-x", "*", "line\nbreak"]
+
+        self.assertEqual(self.shell("printf '<%s>' \"$@\"", *words),
+                         "".join(f"<{word}>" for word in words))
+
+    def test_hands_on_standard_streams(self):
+        done = harness.call(*self.prefix, harness.SETUP, "--nv", "--rootfs", self.root, "--", "sh",
+                            "-c", "cat; echo problem >&2", input="text", stdin=None)
+
+        self.assertEqual((done.stdout, done.stderr), ("text", "problem\n"))
+
+    def test_shows_the_devices_and_no_others(self):
+        names = set(self.run_command("ls", "/dev").split())
+
+        self.assertEqual(names, DEVICES | NODES | GPUS)
+        self.assertEqual(self.shell("echo lost > /dev/null && head -c 4 /dev/zero | wc -c").strip(),
+                         "4")
+        self.assertEqual(self.shell("for l in fd stdin stdout stderr ptmx; do readlink /dev/$l; "
+                                    "done"),
+                         "/proc/self/fd\n/proc/self/fd/0\n/proc/self/fd/1\n/proc/self/fd/2\n"
+                         "pts/ptmx\n")
+
+    def test_shows_the_chosen_devices(self):
+        names = self.run_command("ls", "/dev", options=["--device", "2,5"]).split()
+
+        self.assertEqual(set(names) & GPUS, {"nvidia2", "nvidia5"})
+
+    def test_device_nodes_are_the_hosts(self):
+        for name in ("nvidia3", "nvidiactl", "null"):
+            found = self.run_command("stat", "-c", "%F %t:%T %a", f"/dev/{name}")
+            host = os.stat(f"/dev/{name}")
+            self.assertEqual(found, "character special file "
+                             f"{os.major(host.st_rdev):x}:{os.minor(host.st_rdev):x} "
+                             f"{stat.S_IMODE(host.st_mode):o}\n")
+
+    def test_shows_proc_and_sys(self):
+        self.assertEqual(self.shell("cat /proc/driver/nvidia/version | head -c 4; "
+                                    "ls /sys/bus/pci/drivers/nvidia | grep -c ^0000; "
+                                    "readlink /proc/self/exe"),
+                         "NVRM8\n" + self.run_command("realpath", "/usr/bin/readlink"))
+
+    def test_gives_the_driver_to_programs(self):
+        paths = self.run_command("/usr/bin/needs_driver").splitlines()
+
+        self.assertEqual(sorted(paths), [f"{TREE}/lib64/libcuda.so.{VERSION}",
+                                         f"{TREE}/lib64/libnvidia-ml.so.{VERSION}"])
+        self.run_command("nvidia-smi")
+
+    def test_gives_the_driver_to_programs_when_staged(self):
+        paths = self.run_command("/usr/bin/needs_driver", options=["--backend", "staged"])
+
+        self.assertEqual(len(paths.splitlines()), 2)
+
+    def test_leaves_inherited_descriptors_open_and_no_others(self):
+        read_end, write_end = os.pipe()
+        os.dup2(read_end, 7)
+        self.addCleanup(os.close, 7)
+        os.close(write_end)
+        os.close(read_end)
+
+        listed = self.shell("exec 9</proc/self/fd; ls /proc/$$/fd; ", pass_fds=[7])
+
+        self.assertEqual(sorted(map(int, listed.split())), [0, 1, 2, 7, 9])
+
+    def test_works_without_standard_streams(self):
+        words = " ".join([*self.prefix, harness.SETUP, "--nv", "--rootfs", str(self.root)])
+
+        done = harness.call("sh", "-c", f"{words} -- sh -c 'exit 5' <&- >&- 2>&-")
+
+        self.assertEqual(done.returncode, 5)
+
+    def test_what_is_mounted_shows_nowhere_else(self):
+        process = subprocess.Popen([*self.prefix, harness.SETUP, "--nv", "--rootfs", self.root,
+                                    "--", "sh", "-c", "echo ready; read line"],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with process:
+            process.stdout.readline()
+            self.assert_state(self.before)
+            process.stdin.close()
+
+    def test_the_hosts_root_is_out_of_reach(self):
+        mounts = self.run_command("cat", "/proc/self/mountinfo").splitlines()
+        places = [line.split()[4] for line in mounts]
+
+        self.assertEqual([p for p in places if p.startswith("/tmp")], [])
+        self.assertEqual(places.count("/"), 1)
+        self.assertEqual(self.run_command("ls", "/").split(), sorted(os.listdir(self.root)))
+
+    def test_a_bind_is_seen_and_can_be_read_only(self):
+        directory = harness.DIRECTORY / "shared"
+        directory.mkdir(exist_ok=True)
+        directory.chmod(0o777)
+        self.addCleanup(harness.call, "rm", "-rf", directory)
+        (directory / "file").write_text("content")
+
+        out = self.shell("cat /mnt/file; echo back > /mnt/written",
+                         options=["--bind", f"{directory}:/mnt"])
+        self.assertEqual(out, "content")
+        self.assertEqual((directory / "written").read_text(), "back\n")
+
+        self.shell("echo back > /mnt/again", options=["--bind", f"{directory}:/mnt:ro"], status=2,
+                   stderr=None)
+        self.assertFalse((directory / "again").exists())
+
+    def test_a_read_only_bind_covers_what_is_mounted_below_its_source(self):
+        directory = harness.DIRECTORY / "nested"
+        directory.mkdir(exist_ok=True)
+        harness.mount_tmpfs(directory / "below")
+        (directory / "below").chmod(0o777)
+        self.addCleanup(harness.call, "umount", "-l", directory / "below")
+        self.before = self.state()
+
+        self.shell("echo back > /mnt/below/file", options=["--bind", f"{directory}:/mnt:ro"],
+                   status=2, stderr=None)
+        harness.must("umount", "-l", directory / "below")
+        self.before = self.state()
+
+    def test_bad_binds_are_usage_errors(self):
+        for bind, line in (("relative", "--bind relative: paths must be absolute"),
+                           ("/usr:/mnt:rx", "--bind /usr:/mnt:rx: an unknown option")):
+            self.run_command("true", options=["--bind", bind], status=2,
+                             stderr=f"gpuctr-setup: {line}\nhint: the form is SRC[:DST[:ro]]\n")
+
+    def test_a_bind_of_what_is_not_there_is_a_usage_error(self):
+        self.run_command("true", options=["--bind", "/nowhere:/mnt"], status=2,
+                         stderr="gpuctr-setup: bind /nowhere: No such file or directory\n")
+
+    def test_a_command_that_is_not_there(self):
+        self.run_command("no-such-command", status=127,
+                         stderr="gpuctr-setup: no-such-command: No such file or directory\n")
+        self.run_command("/no/such/command", status=127,
+                         stderr="gpuctr-setup: /no/such/command: No such file or directory\n")
+
+    def test_a_command_that_cannot_be_executed(self):
+        self.run_command("/etc/passwd", status=126,
+                         stderr="gpuctr-setup: /etc/passwd: Permission denied\n")
+        self.run_command("/usr/bin", status=126,
+                         stderr="gpuctr-setup: /usr/bin: Permission denied\n")
+
+    def test_a_set_up_that_fails(self):
+        done = harness.call(*self.prefix, harness.SETUP, "--nv", "--rootfs", "/nowhere", "--",
+                            "true")
+        self.assertEqual(done.returncode, 125)
+        self.assertEqual(done.stderr.splitlines()[0],
+                         "gpuctr-setup: root file system /nowhere: No such file or directory "
+                         "(error 5)")
+
+    def test_an_unknown_device_is_a_usage_error(self):
+        self.run_command("true", options=["--device", "99"], status=2, stderr=None)
+
+    def test_the_drivers_files_cannot_be_written(self):
+        self.shell(f"echo x > {TREE}/bin/nvidia-smi", status=2, stderr=None)
+        self.shell(f"echo x > {TREE}/lib64/new", status=2, stderr=None)
+
+
+class AsRoot(Run, harness.Case):
+    pass
+
+
+class AsOrdinaryUser(Run, harness.Case):
+    prefix = harness.ORDINARY_USER
+    uid = gid = 65534
+
+    def setUp(self):
+        harness.DIRECTORY.chmod(0o755)
+        super().setUp()
+
+    def test_has_no_privileges_outside(self):
+        self.assertEqual(self.shell("cat /etc/shadow /proc/1/environ 2>/dev/null || echo refused"),
+                         "refused\n")
+
+    def test_has_no_capabilities(self):
+        effective = self.shell("grep CapEff /proc/self/status").split()[1]
+
+        self.assertEqual(int(effective, 16), 0)
+
+
+class InAUserNamespace(Run, harness.Case):
+    prefix = ["unshare", "--user", "--map-root-user", "--mount"]
+
+
+class InAUserNamespaceOfAnOrdinaryUser(Run, harness.Case):
+    prefix = [*harness.ORDINARY_USER, "unshare", "--user", "--map-root-user", "--mount"]
+
+
+if __name__ == "__main__":
+    unittest.main()

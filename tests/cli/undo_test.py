@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: MIT
+"""gpuctr-setup undo after others had a hand in the root as well, and set-ups
+that replace each other."""
+
+import os
+import re
+import subprocess
+import unittest
+
+import harness
+import mount_table
+import snapshot
+from harness import TREE
+
+CACHE = "/etc/ld.so.cache"
+
+
+class Meddled(harness.Case):
+    """A set-up in which the container changes something before it is undone."""
+
+    def setUp(self):
+        super().setUp()
+        self.before = self.state()
+        self.apply("--device", "0")
+
+    def differences(self):
+        return snapshot.difference(self.before[0], self.state()[0], without=("mtime",))
+
+    def assert_mounts_restored(self):
+        self.assertEqual(mount_table.read(), self.before[1])
+        self.assertEqual(harness.journals(), [])
+
+    def test_an_ldconfig_of_the_container_keeps_the_driver(self):
+        self.inside("ldconfig")
+
+        self.assertIn(f"{TREE}/lib64/libcuda.so.1", self.inside("ldconfig", "-p"))
+
+    def test_an_ldconfig_of_the_container_is_kept_without_us(self):
+        (self.root / "usr/local/lib/libforeign.so.1").write_bytes(
+            (self.root / "lib64/ld-linux-x86-64.so.2").resolve().read_bytes())
+        self.inside("ldconfig")
+
+        self.undo()
+
+        left = self.inside("ldconfig", "-p")
+        changed = {line.split(":")[0] for line in self.differences()}
+        self.assertEqual(changed, {CACHE, "/var/cache/ldconfig", "/var/cache/ldconfig/aux-cache",
+                                   "/var/cache", "/usr/local/lib/libforeign.so.1",
+                                   "/usr/local/lib/ld-linux-x86-64.so.2"})
+        self.assert_mounts_restored()
+        self.inside("ldconfig")
+        self.assertEqual(left, self.inside("ldconfig", "-p"))
+
+    def test_a_name_that_the_container_replaced_stays(self):
+        tool = self.root / "usr/bin/nvidia-smi"
+        tool.unlink()
+        tool.write_text("the container's own")
+
+        self.undo()
+
+        self.assertEqual(self.differences(), ["/usr/bin/nvidia-smi: left behind"])
+        self.assertEqual(tool.read_text(), "the container's own")
+        self.assert_mounts_restored()
+
+    def test_a_link_that_the_container_redirected_stays(self):
+        link = self.root / "usr/bin/nvidia-smi"
+        link.unlink()
+        link.symlink_to("/usr/lib/other_/bin/nvidia-smi")
+
+        self.undo()
+
+        self.assertEqual(self.differences(), ["/usr/bin/nvidia-smi: left behind"])
+
+    def test_names_that_the_container_removed_are_no_error(self):
+        (self.root / "usr/bin/nvidia-smi").unlink()
+        (self.root / "etc/ld.so.conf.d/00-gpuctr.conf").unlink()
+        (self.root / "usr/local/nvidia").unlink()
+
+        self.undo()
+
+        self.assertEqual(self.differences(), [])
+        self.assert_mounts_restored()
+
+    def test_a_loader_cache_that_the_container_removed_does_not_return(self):
+        (self.root / CACHE[1:]).unlink()
+
+        self.undo()
+
+        self.assertEqual(self.differences(), [f"{CACHE}: gone"])
+        self.assert_mounts_restored()
+
+    def test_a_file_in_a_directory_of_ours_keeps_that_directory(self):
+        harness.must("umount", "-l", "-R", f"{self.root}{TREE}")
+        (self.root / TREE[1:] / "note").write_text("mine")
+
+        self.undo()
+
+        left = {line.split(":")[0] for line in self.differences() if "left behind" in line}
+        self.assertEqual(left, {TREE, f"{TREE}/note"})
+        self.assert_mounts_restored()
+
+    def test_mounts_that_somebody_unmounted_are_no_error(self):
+        harness.must("umount", "-l", "-R", f"{self.root}{TREE}")
+        harness.must("umount", "-l", f"{self.root}/dev/nvidia0")
+
+        self.undo()
+
+        self.assert_state(self.before)
+
+    def test_a_root_that_somebody_unmounted_is_no_error(self):
+        harness.must("umount", "-l", "-R", self.root)
+
+        self.undo()
+
+        self.assert_state(self.before)
+        self.assertEqual(harness.journals(), [])
+
+    def test_applying_after_somebody_unmounted_it_sets_it_up_again(self):
+        harness.must("umount", "-l", "-R", self.root)
+
+        self.apply("-v", "--device", "0", stderr=f"gpuctr-setup: {self.root}: an older set-up "
+                                                 "was replaced\n")
+
+        self.assertTrue(os.path.exists(f"{self.root}{TREE}/bin/nvidia-smi"))
+        self.undo()
+        self.assert_state(self.before)
+
+    def test_a_foreign_mount_over_ours_is_reported_and_left(self):
+        harness.must("mount", "-t", "tmpfs", "foreign", f"{self.root}{TREE}")
+
+        self.undo(status=8, stderr=f"gpuctr-setup: undo: reach, under another mount or elsewhere, "
+                                   f"our mount at {TREE}: Device or resource busy\n")
+
+        self.assertEqual([m.source for m in mount_table.below(f"{self.root}{TREE}")][-1], "foreign")
+        harness.must("umount", f"{self.root}{TREE}")
+        self.undo()
+        self.assert_state(self.before)
+        self.assertEqual(harness.journals(), [])
+
+    def test_a_foreign_mount_over_ours_can_be_applied_away(self):
+        harness.must("mount", "--bind", "/dev/null", f"{self.root}/dev/nvidia0")
+
+        done = self.apply("--device", "0", status=8, stderr=None)
+
+        self.assertTrue(done.stderr.startswith("gpuctr-setup: undo the older set-up: "),
+                        done.stderr)
+        harness.must("umount", f"{self.root}/dev/nvidia0")
+        self.apply("--device", "0")
+        self.undo()
+        self.assert_state(self.before)
+
+    def test_foreign_mounts_elsewhere_stay(self):
+        harness.mount_tmpfs(self.root / "mnt")
+        (self.root / "mnt/file").write_text("theirs")
+
+        self.undo()
+
+        self.assertEqual((self.root / "mnt/file").read_text(), "theirs")
+        self.assertNotIn(TREE, "".join(m.target for m in mount_table.below(self.root)))
+        harness.must("umount", self.root / "mnt")
+
+    def test_a_damaged_journal_is_an_error_that_names_it(self):
+        [journal] = harness.STATE.glob("*.json")
+        text = journal.read_text()
+        journal.write_text(text[:len(text) // 2])
+
+        done = self.undo(status=8, stderr=None)
+
+        self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
+        self.assertTrue(done.stderr.startswith(
+            f"gpuctr-setup: journal {journal.name}: damaged: "), done.stderr)
+        journal.write_text(text)
+        self.undo()
+        self.assert_state(self.before)
+
+    def test_a_journal_of_an_earlier_boot_takes_the_names_back(self):
+        harness.must("umount", "-l", "-R", self.root)
+        [journal] = harness.STATE.glob("*.json")
+        journal.write_text(re.sub('"boot_id":"[^"]*"', '"boot_id":"earlier"', journal.read_text()))
+
+        self.undo()
+
+        self.assert_state(self.before)
+
+    def test_a_journal_of_a_dead_namespace_takes_the_names_back(self):
+        self.undo()
+        harness.must("unshare", "--mount", harness.SETUP, "--nv", "--rootfs", self.root)
+        self.assertTrue((self.root / "usr/local/nvidia").is_symlink())
+
+        self.undo()
+
+        self.assert_state(self.before)
+        self.assertEqual(harness.journals(), [])
+
+
+class Replaced(harness.Case):
+    """One set-up follows another in the same root."""
+
+    def nodes(self):
+        return sorted(name for name in os.listdir(self.root / "dev") if re.match(r"nvidia\d", name))
+
+    def replace(self, first, second):
+        before = self.state()
+        self.apply(*first)
+        self.apply("-v", *second,
+                   stderr=f"gpuctr-setup: {self.root}: an older set-up was replaced\n")
+        return before
+
+    def check(self, options):
+        before = self.replace(["--device", "0", *options], ["--device", "1", *options])
+
+        self.assertEqual(self.nodes(), ["nvidia1"])
+        self.assertEqual(len(harness.journals()), 1)
+        self.undo()
+        self.assert_state(before)
+        self.assertEqual(harness.journals(), [])
+
+    def test_another_gpu(self):
+        self.check([])
+
+    def test_another_gpu_without_writing(self):
+        self.check(["--write", "never"])
+
+    def test_another_gpu_staged(self):
+        self.check(["--backend", "staged"])
+
+    def test_fewer_capabilities(self):
+        before = self.replace([], ["--driver-capabilities", "utility"])
+
+        self.assertFalse(os.path.lexists(f"{self.root}{TREE}/lib64/libcuda.so.1"))
+        self.assertTrue(os.path.exists(f"{self.root}{TREE}/lib64/libnvidia-ml.so.1"))
+        self.assertNotIn("libcuda.so.1", self.inside("ldconfig", "-p"))
+        self.undo()
+        self.assert_state(before)
+
+    def test_from_written_to_never_written(self):
+        before = self.replace(["--device", "0"], ["--device", "1", "--write", "never"])
+
+        self.assertEqual(self.nodes(), ["nvidia1"])
+        self.undo()
+        self.assert_state(before)
+
+    def test_a_replacement_that_fails_leaves_the_root_clean_or_as_it_was(self):
+        before = self.state()
+        self.apply("--device", "0")
+        applied = self.state()
+
+        self.apply("--device", "99", status=2, stderr=None)
+
+        self.assert_state(applied)
+        self.undo()
+        self.assert_state(before)
+
+    def test_undo_and_apply_in_turns(self):
+        before = self.state()
+        for _ in range(5):
+            self.apply()
+            self.undo()
+        self.assert_state(before)
+
+    def test_another_driver_of_the_host(self):
+        new_driver = harness.DIRECTORY / "driver"
+        self.addCleanup(harness.call, "rm", "-rf", new_driver)
+        lib = new_driver / "usr/lib/x86_64-linux-gnu"
+        lib.mkdir(parents=True)
+        (new_driver / "usr/bin").mkdir()
+        (new_driver / "etc").mkdir()
+        for path in harness.pathlib.Path("/usr/local/nvidia/lib64").glob("lib*.so.*"):
+            if path.is_symlink() or harness.VERSION not in path.name:
+                continue
+            copy = lib / path.name.replace(harness.VERSION, "580.200.01")
+            copy.write_bytes(path.read_bytes().replace(harness.VERSION.encode(), b"580.200.01"))
+        harness.must("ldconfig", "-r", new_driver)
+        before = self.state()
+
+        self.apply("--driver-capabilities", "compute")
+        self.apply("-v", "--driver-capabilities", "compute", "--driver-root", new_driver,
+                   "--driver-version", "580.200.01",
+                   stderr=f"gpuctr-setup: {self.root}: an older set-up was replaced\n")
+
+        self.assertEqual(os.path.realpath(f"{self.root}{TREE}/lib64/libcuda.so.1"),
+                         f"{self.root}{TREE}/lib64/libcuda.so.580.200.01")
+        self.assertNotIn(harness.VERSION, self.inside("ldconfig", "-p"))
+        self.undo()
+        self.assert_state(before)
+
+
+class AtOnce(harness.Case):
+    """Two set-ups of one root in two mount namespaces."""
+
+    def other(self, *words):
+        """Runs the command in the other namespace."""
+        return harness.must("nsenter", f"--mount=/proc/{self.process.pid}/ns/mnt", harness.SETUP,
+                            *words)
+
+    def setUp(self):
+        super().setUp()
+        self.before = self.state()
+        self.process = subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh",
+                                         "-c", "echo ready; exec sleep 60"],
+                                        stdout=subprocess.PIPE)
+        self.addCleanup(self.process.wait)
+        self.addCleanup(self.process.kill)
+        self.addCleanup(self.process.stdout.close)
+        self.process.stdout.readline()
+
+    def test_the_second_does_not_write(self):
+        self.apply("--device", "0")
+        written = self.state()
+
+        self.other("--nv", "--rootfs", self.root, "--device", "1")
+
+        self.assert_state(written)
+        self.assertEqual(len(harness.journals()), 2)
+
+    def test_undoing_the_first_leaves_the_second(self):
+        self.apply("--device", "0")
+        self.other("--nv", "--rootfs", self.root, "--device", "1")
+
+        self.undo()
+
+        self.assert_state(self.before)
+        self.assertEqual(len(harness.journals()), 1)
+        inside = harness.must("nsenter", f"--mount=/proc/{self.process.pid}/ns/mnt", "sh", "-c",
+                              f"ls {self.root}/dev; ls {self.root}{TREE}/bin; "
+                              f"chroot {self.root} ldconfig -p")
+        self.assertIn("nvidia1\n", inside)
+        self.assertNotIn("nvidia0\n", inside)
+        self.assertIn("nvidia-smi", inside)
+        self.assertIn(f"{TREE}/lib64/libcuda.so.1", inside)
+        self.other("undo", "--rootfs", self.root)
+        self.assertEqual(harness.journals(), [])
+        self.assert_state(self.before)
+
+    def test_undoing_the_second_leaves_the_first(self):
+        self.apply("--device", "0")
+        written = self.state()
+        self.other("--nv", "--rootfs", self.root, "--device", "1")
+
+        self.other("undo", "--rootfs", self.root)
+
+        self.assert_state(written)
+        self.assertEqual(len(harness.journals()), 1)
+        self.undo()
+        self.assert_state(self.before)
+
+    def test_both_never_writing(self):
+        self.apply("--device", "0", "--write", "never")
+        self.other("--nv", "--rootfs", self.root, "--device", "1", "--write", "never")
+
+        self.other("undo", "--rootfs", self.root)
+        self.assertEqual(sorted(n for n in os.listdir(self.root / "dev")
+                                if re.match(r"nvidia\d", n)), ["nvidia0"])
+        self.undo()
+
+        self.assert_state(self.before)
+        self.assertEqual(harness.journals(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
