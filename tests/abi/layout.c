@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The structs that callers allocate keep their layout: fields are only appended,
+ * and nothing that stands here changes. */
+#include <gpucontainer/gpucontainer.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIZE(type, size) _Static_assert(sizeof(type) == (size), "size of " #type)
+#define AT(type, field, offset)                                                                    \
+    _Static_assert(offsetof(type, field) == (offset), "place of " #type "." #field)
+
+#if UINTPTR_MAX == UINT64_MAX
+
+/* since 0.1 */
+SIZE(gpuctr_host_options, 32);
+AT(gpuctr_host_options, struct_size, 0);
+AT(gpuctr_host_options, vendors, 8);
+AT(gpuctr_host_options, reserved, 12);
+AT(gpuctr_host_options, driver_root, 16);
+AT(gpuctr_host_options, driver_version, 24);
+
+SIZE(gpuctr_request, 40);
+AT(gpuctr_request, struct_size, 0);
+AT(gpuctr_request, devices, 8);
+AT(gpuctr_request, driver_capabilities, 16);
+AT(gpuctr_request, environment, 24);
+AT(gpuctr_request, write, 32);
+AT(gpuctr_request, backend, 36);
+
+SIZE(gpuctr_apply_options, 16);
+AT(gpuctr_apply_options, struct_size, 0);
+AT(gpuctr_apply_options, state_dir, 8);
+
+SIZE(gpuctr_prepare_options, 16);
+AT(gpuctr_prepare_options, struct_size, 0);
+AT(gpuctr_prepare_options, flags, 8);
+AT(gpuctr_prepare_options, reserved, 12);
+
+#endif
+
+/* The same wherever integers have the sizes of <stdint.h>; since 0.1. */
+SIZE(gpuctr_device_rule, 16);
+AT(gpuctr_device_rule, type, 0);
+AT(gpuctr_device_rule, access, 1);
+AT(gpuctr_device_rule, major, 8);
+AT(gpuctr_device_rule, minor, 12);
+
+SIZE(gpuctr_attach_error, 264);
+AT(gpuctr_attach_error, status, 0);
+AT(gpuctr_attach_error, os_error, 4);
+AT(gpuctr_attach_error, step, 8);
+AT(gpuctr_attach_error, object, 72);
+
+SIZE(gpuctr_status, 4);
+
+_Static_assert(GPUCTR_OK == 0 && GPUCTR_E_INTERNAL == -1 && GPUCTR_E_USAGE == -2
+                   && GPUCTR_E_NO_DEVICE == -3 && GPUCTR_E_DRIVER == -4 && GPUCTR_E_ROOTFS == -5
+                   && GPUCTR_E_PERMISSION == -6 && GPUCTR_E_REQUIREMENT == -7
+                   && GPUCTR_E_APPLY == -8,
+               "values of gpuctr_status");
+_Static_assert(GPUCTR_VENDOR_NVIDIA == 1, "values of vendors");
+_Static_assert(GPUCTR_WRITE_AUTO == 0 && GPUCTR_WRITE_NEVER == 1 && GPUCTR_WRITE_ALWAYS == 2,
+               "values of gpuctr_request.write");
+_Static_assert(GPUCTR_BACKEND_AUTO == 0 && GPUCTR_BACKEND_DETACHED == 1
+                   && GPUCTR_BACKEND_STAGED == 2,
+               "values of gpuctr_request.backend");
+_Static_assert(GPUCTR_APPLIED == 0 && GPUCTR_UNCHANGED == 1 && GPUCTR_REPLACED == 2,
+               "values of an outcome");

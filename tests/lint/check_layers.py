@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Keeps the arrows between the parts of the source tree pointing down.
+
+    check_layers.py ROOT
+
+Prints "FILE:LINE: what is wrong" for each violation and exits with 1 when there
+is one.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# A module includes lower ones and itself.
+LAYERS = {
+    "base": 0,
+    "elf": 1, "config": 1, "privilege": 1,
+    "host": 2, "rootfs": 2, "mount": 2,
+    "vendor": 3,
+    "plan": 4,
+    "apply": 5, "export": 5, "check": 5,
+    "capi": 6,
+}  # fmt: skip
+
+# Where a header of somebody else may be included, below libgpucontainer/.
+CONFINED = [
+    (r"libudev\.h", ["host/"]),
+    (r"elf\.h|gelf\.h|link\.h|libelf\.h|elfutils/.*", ["elf/"]),
+    (r"yaml-cpp/.*", ["config/"]),
+    (r"nlohmann/.*", ["export/", "apply/journal.cpp"]),
+    (r"sys/capability\.h|linux/capability\.h", ["privilege/"]),
+    (r"libmount(/.*)?\.h", ["mount/"]),
+    (r"CLI/.*", []),
+    (r"gtest/.*|gmock/.*", []),
+]
+
+# What the command may use besides its own files and the system.
+CLI_MAY_INCLUDE = r"gpucontainer/.*|CLI/.*|fmt/.*"
+
+INCLUDE = re.compile(r'\s*#\s*include\s*(<([^>]+)>|"([^"]+)")')
+STANDARD = re.compile(r"[a-z_0-9]+|(std[a-z]+|assert|errno|limits)\.h")
+SYSTEM = re.compile(
+    r"[a-z_0-9]+|(sys|linux|net|netinet|arpa)/[a-z_0-9]+\.h"
+    r"|(dirent|dlfcn|errno|fcntl|fnmatch|getopt|grp|limits|poll|pwd|sched|signal|spawn"
+    r"|string|termios|time|unistd|std[a-z]+)\.h"
+)
+SPDX = "SPDX-License-Identifier: MIT"
+MOST_LINES = 500
+# The C interface is one header, and most of it is documentation.
+MAY_BE_LONG = {"include/gpucontainer/gpucontainer.h"}
+SOURCES = {".c", ".h", ".cpp", ".hpp"}
+FOLDERS = ["include", "libgpucontainer", "cli", "tests", "benchmarks", "examples"]
+
+
+def includes(lines):
+    """(line number, name, whether it stands between angle brackets) of each."""
+    for number, line in enumerate(lines, 1):
+        if match := INCLUDE.match(line):
+            yield number, match[2] or match[3], match[2] is not None
+
+
+def check_module_include(path, name, system):
+    """What is wrong with an include in libgpucontainer/; None when nothing is."""
+    module = path.parts[0]
+    if not system:
+        target = name.split("/")[0]
+        if "/" not in name:
+            return f"{name}: not by its path from libgpucontainer/"
+        if target not in LAYERS:
+            return f"{target}/ is not a module"
+        if target != module and LAYERS[target] >= LAYERS[module]:
+            return f"{module}/ may not include {target}/"
+        return None
+    for pattern, places in CONFINED:
+        if re.fullmatch(pattern, name) and not path.as_posix().startswith(tuple(places)):
+            return f"<{name}> belongs to {' and '.join(places) or 'nobody here'}"
+    return None
+
+
+def check_include(path, name, system):
+    """The same for any file, `path` being relative to the root of the tree."""
+    folder = path.parts[0]
+    if folder == "libgpucontainer":
+        return check_module_include(path.relative_to(folder), name, system)
+    if folder == "include":
+        allowed = system and (STANDARD.fullmatch(name) or name.startswith("gpucontainer/"))
+        return None if allowed else f"a public header may not include {name}"
+    if folder == "cli":
+        if not system:
+            return "only its own files in quotes" if "/" in name else None
+        if re.fullmatch(CLI_MAY_INCLUDE, name) or SYSTEM.fullmatch(name):
+            return None
+        return f"cli/ may not include <{name}>"
+    return None
+
+
+def check_file(root, path):
+    """Violations in one file as (line, text)."""
+    lines = (root / path).read_text(encoding="utf-8", errors="replace").splitlines()
+    if not lines or SPDX not in lines[0]:
+        yield 1, f"the first line is not {SPDX}"
+    if len(lines) > MOST_LINES and path.as_posix() not in MAY_BE_LONG:
+        yield MOST_LINES + 1, f"{len(lines)} lines; {MOST_LINES} at most"
+    in_module = path.parts[0] == "libgpucontainer" and len(path.parts) > 2
+    if in_module and path.parts[1] not in LAYERS:
+        yield 1, f"{path.parts[1]}/ is not a module; see LAYERS in check_layers.py"
+        return
+    for number, name, system in includes(lines):
+        if problem := check_include(path, name, system):
+            yield number, problem
+
+
+def check_tree(root):
+    """All violations of a tree, as the lines to print."""
+    for folder in FOLDERS:
+        for file in sorted((root / folder).rglob("*")):
+            if file.suffix in SOURCES and file.is_file():
+                path = file.relative_to(root)
+                for number, problem in check_file(root, path):
+                    yield f"{path}:{number}: {problem}"
+
+
+def main(arguments):
+    if len(arguments) != 1:
+        raise SystemExit(__doc__)
+    root = Path(arguments[0])
+    if not (root / "libgpucontainer").is_dir():
+        raise SystemExit(f"check_layers.py: no source tree in {root}")
+    problems = list(check_tree(root))
+    for problem in problems:
+        print(problem)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

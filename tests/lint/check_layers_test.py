@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""check_layers.py finds a planted violation, and nothing in what is allowed."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import check_layers
+
+SPDX = "// SPDX-License-Identifier: MIT\n"
+
+
+class CheckLayers(unittest.TestCase):
+    def problems(self, path, text):
+        """What is found in a tree with this one file."""
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory, path)
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
+            return list(check_layers.check_tree(Path(directory)))
+
+    def include_problems(self, path, include):
+        return self.problems(path, f"{SPDX}#include {include}\n")
+
+    def test_allows_a_lower_module_and_its_own(self):
+        for include in ('"base/file.hpp"', '"host/driver_root.hpp"', "<string>", "<fmt/format.h>"):
+            self.assertEqual(self.include_problems("libgpucontainer/host/a.cpp", include), [])
+
+    def test_finds_a_higher_module(self):
+        self.assertEqual(
+            self.include_problems("libgpucontainer/base/a.cpp", '"apply/apply.hpp"'),
+            ["libgpucontainer/base/a.cpp:2: base/ may not include apply/"],
+        )
+
+    def test_finds_a_neighbour_of_the_same_height(self):
+        self.assertEqual(
+            self.include_problems("libgpucontainer/rootfs/a.hpp", '"mount/calls.hpp"'),
+            ["libgpucontainer/rootfs/a.hpp:2: rootfs/ may not include mount/"],
+        )
+
+    def test_finds_an_include_in_a_folder_of_a_module(self):
+        self.assertEqual(
+            self.include_problems("libgpucontainer/vendor/nvidia/a.cpp", '"plan/plan.hpp"'),
+            ["libgpucontainer/vendor/nvidia/a.cpp:2: vendor/ may not include plan/"],
+        )
+
+    def test_finds_an_unknown_module(self):
+        self.assertEqual(
+            self.include_problems("libgpucontainer/utils/a.cpp", "<string>"),
+            [
+                "libgpucontainer/utils/a.cpp:1: utils/ is not a module; see LAYERS in "
+                "check_layers.py"
+            ],
+        )
+
+    def test_finds_a_header_of_somebody_else_outside_its_module(self):
+        for header, place in [
+            ("libudev.h", "host/"),
+            ("gelf.h", "elf/"),
+            ("yaml-cpp/parser.h", "config/"),
+            ("sys/capability.h", "privilege/"),
+            ("libmount/libmount.h", "mount/"),
+        ]:
+            self.assertEqual(
+                self.include_problems("libgpucontainer/plan/a.cpp", f"<{header}>"),
+                [f"libgpucontainer/plan/a.cpp:2: <{header}> belongs to {place}"],
+            )
+            self.assertEqual(
+                self.include_problems(f"libgpucontainer/{place}a.cpp", f"<{header}>"), []
+            )
+
+    def test_allows_json_in_the_journal_alone(self):
+        header = "<nlohmann/json.hpp>"
+        self.assertEqual(self.include_problems("libgpucontainer/apply/journal.cpp", header), [])
+        self.assertEqual(
+            self.include_problems("libgpucontainer/apply/apply.cpp", header),
+            [
+                "libgpucontainer/apply/apply.cpp:2: <nlohmann/json.hpp> belongs to export/ and "
+                "apply/journal.cpp"
+            ],
+        )
+
+    def test_keeps_private_headers_from_the_command(self):
+        self.assertEqual(
+            self.include_problems("cli/a.cpp", '"base/file.hpp"'),
+            ["cli/a.cpp:2: only its own files in quotes"],
+        )
+        self.assertEqual(
+            self.include_problems("cli/a.cpp", "<libudev.h>"),
+            ["cli/a.cpp:2: cli/ may not include <libudev.h>"],
+        )
+        for include in ('"table.hpp"', "<gpucontainer/gpucontainer.hpp>", "<sys/mount.h>"):
+            self.assertEqual(self.include_problems("cli/a.cpp", include), [])
+
+    def test_keeps_everything_but_the_standard_from_public_headers(self):
+        self.assertEqual(
+            self.include_problems("include/gpucontainer/a.hpp", "<fmt/format.h>"),
+            ["include/gpucontainer/a.hpp:2: a public header may not include fmt/format.h"],
+        )
+        self.assertEqual(self.include_problems("include/gpucontainer/a.h", "<stdint.h>"), [])
+
+    def test_finds_a_file_without_its_licence(self):
+        self.assertEqual(
+            self.problems("tests/unit/a.cpp", "int a;\n"),
+            ["tests/unit/a.cpp:1: the first line is not SPDX-License-Identifier: MIT"],
+        )
+
+    def test_finds_a_long_file(self):
+        self.assertEqual(
+            self.problems("cli/a.cpp", SPDX + "\n" * 500),
+            ["cli/a.cpp:501: 501 lines; 500 at most"],
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
