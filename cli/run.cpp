@@ -64,15 +64,18 @@ int execute(const std::vector<std::string>& command_line,
             const std::map<std::string, std::string>& variables)
 {
     std::vector<std::string> assignments;
+    assignments.reserve(variables.size());
     for (const auto& [name, value] : variables)
         assignments.push_back(fmt::format("{}={}", name, value));
     std::vector<char*> environment;
+    environment.reserve(assignments.size() + 1);
     for (std::string& assignment : assignments)
         environment.push_back(assignment.data());
     environment.push_back(nullptr);
 
     std::vector<std::string> words = command_line;
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <limits>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ using base::UniqueFd;
 /// Owns a prepared program and its descriptors.
 class Prepared {
 public:
-    explicit Prepared(std::unique_ptr<std::uint64_t[]> block) : block_(std::move(block)) {}
+    explicit Prepared(Block block) : block_(std::move(block)) {}
     Prepared(const Prepared&) = delete;
     Prepared& operator=(const Prepared&) = delete;
     ~Prepared() { release(block_.release()); }
@@ -35,19 +36,17 @@ public:
     Program program() const { return Program(block_.get()); }
 
 private:
-    std::unique_ptr<std::uint64_t[]> block_;
+    Block block_;
 };
 
-/// Whether any process is left in a mount namespace; "yes" when in doubt.
-bool namespace_lives(std::uint64_t inode)
+/// Whether any process that may be asked is left in a mount namespace.
+bool namespace_lives(std::uint64_t id)
 {
     const auto names = base::list_directory(-1, "/proc");
     if (!names)
         return true;
     return std::any_of(names->begin(), names->end(), [&](const std::string& name) {
-        struct stat status = {};
-        return base::to_number(name) && ::stat(("/proc/" + name + "/ns/mnt").c_str(), &status) == 0
-               && status.st_ino == inode;
+        return base::to_number(name) && mount_namespace_of("/proc/" + name + "/ns/mnt") == id;
     });
 }
 
@@ -182,39 +181,95 @@ Error roll_back(Error error, const Journal& journal, const Place& place, const J
         .with_hint("not everything could be taken back; `gpuctr-setup undo` tries again");
 }
 
-/// `bound`: the root is bound on itself already, by an older set-up.
-Result<void> commit(const plan::Plan& plan, int rootfs_fd, const RootKey& key,
-                    const JournalStore& store, bool bound, int mounts_below)
-{
-    GPUCTR_TRY(auto block, prepare(plan));
-    const Prepared prepared(std::move(block));
-    GPUCTR_TRY(const Place place, Place::find(rootfs_fd));
+/// A root file system, and what is known of older set-ups in it.
+struct Site {
+    int rootfs_fd;
+    const RootKey& key;
+    const JournalStore& store;
+    bool bound = false;   ///< Bound on itself already, by an older set-up.
+    int mounts_below = 0; ///< How many that bind brought along.
+    bool shared = false;  ///< Another namespace that lives has a set-up there.
+    bool replaced = false;
+};
 
+Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place)
+{
     Journal journal;
-    journal.key = key;
+    journal.key = site.key;
     journal.mount_id = mount::mount_id(place.fd);
-    journal.bound_on_itself = bound || place.bind;
+    journal.bound_on_itself = site.bound || place.bind;
+    // Until it is known better, all that is below the bind came with it.
+    journal.mounts_below = place.bind ? std::numeric_limits<int>::max() : site.mounts_below;
     journal.writes_root = plan.writes_root;
     journal.identity = plan.identity;
     journal.tree_path = plan.tree_path;
-    journal.mounts_below = mounts_below;
-    if (place.bind)
-        journal.mounts_below = std::max(0, mount::children(rootfs_fd));
-    GPUCTR_CHECK(store.write(journal, prepared.program()));
+    return journal;
+}
 
-    if (auto entered = place.enter(rootfs_fd); !entered) {
-        (void)store.remove(journal);
+Result<void> commit(const plan::Plan& plan, const Site& site)
+{
+    GPUCTR_TRY(auto block, prepare(plan));
+    const Prepared prepared(std::move(block));
+    const Program program = prepared.program();
+    GPUCTR_TRY(const Place place, Place::find(site.rootfs_fd));
+    Journal journal = new_journal(plan, site, place);
+    GPUCTR_CHECK(site.store.write(journal, program));
+
+    if (auto entered = place.enter(site.rootfs_fd); !entered) {
+        (void)site.store.remove(journal);
         return entered;
     }
+    if (place.bind)
+        journal.mounts_below = std::max(0, mount::children(place.fd));
     Failure failure;
-    if (!attach(prepared.program(), place.fd, failure))
-        return roll_back(to_error(failure), journal, place, store, prepared.program());
+    if (!attach(program, place.fd, failure))
+        return roll_back(to_error(failure), journal, place, site.store, program);
     journal.committed = true;
-    if (auto written = store.write(journal, prepared.program()); !written) {
-        (void)apply::undo(prepared.program(), place.fd, failure);
-        return roll_back(std::move(written).error(), journal, place, store, prepared.program());
+    if (auto written = site.store.write(journal, program); !written) {
+        (void)apply::undo(program, place.fd, failure);
+        return roll_back(std::move(written).error(), journal, place, site.store, program);
     }
     return {};
+}
+
+/// True when the journal's set-up is what the plan wants, and all there.
+bool is_current(const Journal& journal, const plan::Plan& plan, const Site& site)
+{
+    return journal.committed && journal.key.boot_id == site.key.boot_id
+           && journal.key.mount_namespace == site.key.mount_namespace
+           && journal.identity == plan.identity
+           && is_intact(Program(journal.program.get()), site.rootfs_fd);
+}
+
+Result<void> clear(const Journal& journal, Site& site)
+{
+    GPUCTR_CHECK(undo_one(journal, site.rootfs_fd, site.store, Bind::keep),
+                 "undo the older set-up");
+    site.replaced = true;
+    if (is_bound_by(journal, site.rootfs_fd)) {
+        site.bound = true;
+        site.mounts_below = journal.mounts_below;
+    }
+    return {};
+}
+
+Result<void> commit_anew(const Replan& replan, const Site& site)
+{
+    auto plan = replan(site.shared);
+    auto done = plan ? commit(*plan, site) : Result<void>(std::move(plan).error());
+    if (!done && site.bound)
+        unbind(site.rootfs_fd, site.mounts_below);
+    return done;
+}
+
+Result<void> check_state_directory(const std::string& directory, int rootfs_fd)
+{
+    GPUCTR_TRY(const std::string root, base::path_of(rootfs_fd));
+    if (root == "/" || !base::is_below(directory, root))
+        return {};
+    return Error(Errc::usage, "journal directory " + directory
+                                  + ": inside the root file system, where it is not safe")
+        .with_object(directory);
 }
 
 } // namespace
@@ -223,51 +278,28 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, int rootfs_f
                       const std::string& state_directory)
 {
     GPUCTR_CHECK(privilege::require_mounting());
+    GPUCTR_CHECK(check_state_directory(state_directory, rootfs_fd));
     GPUCTR_TRY(const RootKey key, RootKey::of(rootfs_fd));
-    GPUCTR_TRY(const std::string root_path, base::path_of(rootfs_fd));
-    if (root_path != "/" && base::is_below(state_directory, root_path))
-        return Error(Errc::usage, "journal directory " + state_directory
-                                      + ": inside the root file system, where it is not safe")
-            .with_object(state_directory);
     GPUCTR_TRY(const JournalStore store, JournalStore::open(state_directory));
     GPUCTR_TRY(const auto journals, store.find(key));
 
-    bool replaced = false;
-    bool shared = false;
-    bool bound = false;
-    int mounts_below = 0;
+    Site site = {rootfs_fd, key, store};
     for (const Journal& journal : journals) {
-        if (whose(journal, key, rootfs_fd) == Whose::anothers) {
-            shared = true;
-            continue;
-        }
-        const bool here = journal.committed && journal.key.boot_id == key.boot_id
-                          && journal.key.mount_namespace == key.mount_namespace;
-        if (here && journal.identity == plan.identity
-            && is_intact(Program(journal.program.get()), rootfs_fd))
+        if (whose(journal, key, rootfs_fd) == Whose::anothers)
+            site.shared = true;
+        else if (is_current(journal, plan, site))
             return Outcome::unchanged;
-        GPUCTR_CHECK(undo_one(journal, rootfs_fd, store, Bind::keep), "undo the older set-up");
-        if (is_bound_by(journal, rootfs_fd)) {
-            bound = true;
-            mounts_below = journal.mounts_below;
-        }
-        replaced = true;
+        else
+            GPUCTR_CHECK(clear(journal, site));
     }
 
     // With another set-up alive in the same directory, names must not be
     // written into it: neither would know which are its own.
-    if (replaced || (shared && plan.writes_root)) {
-        auto anew = replan(shared);
-        auto done = anew ? commit(*anew, rootfs_fd, key, store, bound, mounts_below)
-                         : Result<void>(std::move(anew).error());
-        if (!done && bound)
-            unbind(rootfs_fd, mounts_below);
-        if (!done)
-            return std::move(done).error();
-        return replaced ? Outcome::replaced : Outcome::applied;
-    }
-    GPUCTR_CHECK(commit(plan, rootfs_fd, key, store, false, 0));
-    return Outcome::applied;
+    if (site.replaced || (site.shared && plan.writes_root))
+        GPUCTR_CHECK(commit_anew(replan, site));
+    else
+        GPUCTR_CHECK(commit(plan, site));
+    return site.replaced ? Outcome::replaced : Outcome::applied;
 }
 
 Result<bool> undo(int rootfs_fd, const std::string& state_directory)

@@ -50,18 +50,19 @@ UniqueFd make_overlay(const Program& program, const Operation& operation, int ta
     constexpr std::uint64_t inherited = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
     const std::uint64_t attributes = (flags_of(target) & inherited) | MOUNT_ATTR_RDONLY;
     const int names = program.fds()[static_cast<std::size_t>(operation.fd)];
-    if (mount::attach(names, target) != 0)
-        return UniqueFd();
-    // Unbindable until now, and nothing unbindable can be a layer.
     UniqueFd overlay;
+    if (mount::attach(names, target) != 0)
+        return overlay;
+    // Unbindable until now, and nothing unbindable can be a layer.
     if (mount::set_attributes(names, 0, MS_PRIVATE, false) == 0)
         overlay.reset(mount::new_overlay(names, target, attributes));
     if (overlay && mount::set_attributes(overlay.get(), 0, MS_UNBINDABLE, false) != 0)
         overlay.reset();
     const int saved = errno;
     if (mount::detach(names) != 0)
-        return UniqueFd();
-    errno = saved;
+        overlay.reset();
+    else
+        errno = saved;
     return overlay;
 }
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -138,17 +139,29 @@ Result<void> make_directories(const std::string& directory)
 
 } // namespace
 
+std::uint64_t mount_namespace_of(const std::string& path)
+{
+    // NS_GET_MNTNS_ID of linux/nsfs.h, which Debian 12 does not have.
+    constexpr unsigned long get_mount_namespace_id = _IOR(0xb7, 0x5, std::uint64_t);
+    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::uint64_t id = 0;
+    if (fd && ::ioctl(fd.get(), get_mount_namespace_id, &id) == 0)
+        return id;
+    struct stat status = {};
+    return fd && ::fstat(fd.get(), &status) == 0 ? status.st_ino : 0;
+}
+
 Result<RootKey> RootKey::of(int rootfs_fd)
 {
     struct stat root = {};
     if (::fstat(rootfs_fd, &root) != 0)
         return Error::from_errno(errno, "look at the root file system", Errc::rootfs);
-    struct stat mounts = {};
-    if (::stat("/proc/self/ns/mnt", &mounts) != 0)
+    const std::uint64_t mounts = mount_namespace_of("/proc/self/ns/mnt");
+    if (mounts == 0)
         return Error::from_errno(errno, "/proc/self/ns/mnt", Errc::apply)
             .with_hint("/proc must be mounted");
     GPUCTR_TRY(const std::string boot_id, base::read_file("/proc/sys/kernel/random/boot_id"));
-    return RootKey{root.st_dev, root.st_ino, mounts.st_ino, std::string(base::trim(boot_id))};
+    return RootKey{root.st_dev, root.st_ino, mounts, std::string(base::trim(boot_id))};
 }
 
 Result<JournalStore> JournalStore::open(const std::string& directory)

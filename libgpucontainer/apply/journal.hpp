@@ -24,6 +24,10 @@ struct RootKey {
     static Result<RootKey> of(int rootfs_fd);
 };
 
+/// Identity of the mount namespace that a /proc/PID/ns/mnt names; 0 when it may
+/// not be asked. Never reused since Linux 6.11, the file's inode before.
+std::uint64_t mount_namespace_of(const std::string& path);
+
 /// One set-up: what apply did to a root, to be undone by any later process.
 struct Journal {
     std::string file; ///< Its name in the store.
@@ -35,7 +39,7 @@ struct Journal {
     bool writes_root = false;
     std::string identity;
     std::string tree_path;
-    std::unique_ptr<std::uint64_t[]> program; ///< Without descriptors.
+    Block program; ///< Without descriptors.
 };
 
 /// The directory that journals are kept in, locked for as long as this lives:

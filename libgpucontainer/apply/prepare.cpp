@@ -112,7 +112,7 @@ class Preparation {
 public:
     explicit Preparation(const plan::Plan& plan) : plan_(plan) {}
 
-    Result<std::unique_ptr<std::uint64_t[]>> run()
+    Result<Block> run()
     {
         if (!plan_.tree_path.empty())
             GPUCTR_CHECK(build_tree());
@@ -166,8 +166,8 @@ private:
             generated.push_back(&item);
             GPUCTR_CHECK(layer.file(names.back(), item.content, item.mode));
         }
-        GPUCTR_TRY(auto assembled, mount::assemble(std::move(layer).take(), std::move(branches),
-                                                   names, plan_.backend));
+        GPUCTR_TRY(auto assembled,
+                   mount::assemble(std::move(layer).take(), branches, names, plan_.backend));
         GPUCTR_CHECK(guard(assembled.tree, file_attributes));
         tree_ = std::move(assembled.tree);
         for (std::size_t i = 0; i < generated.size(); ++i)
@@ -332,7 +332,7 @@ private:
 
 } // namespace
 
-Result<std::unique_ptr<std::uint64_t[]>> prepare(const plan::Plan& plan)
+Result<Block> prepare(const plan::Plan& plan)
 {
     if (!plan.has_root)
         return Error(Errc::usage, "the plan was made for no root file system");

@@ -104,11 +104,11 @@ std::uint32_t ProgramBuilder::append(std::string_view text)
     return offset;
 }
 
-std::unique_ptr<std::uint64_t[]> ProgramBuilder::build() &&
+Block ProgramBuilder::build() &&
 {
     const std::size_t strings = strings_offset(operations_.size(), fds_.size());
     const std::size_t size = strings + strings_.size();
-    auto block = std::make_unique<std::uint64_t[]>(size / sizeof(std::uint64_t) + 1);
+    Block block(new std::uint64_t[size / sizeof(std::uint64_t) + 1]());
     const Program program(block.get());
 
     ProgramHeader& header = program.header();

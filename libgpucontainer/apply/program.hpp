@@ -64,6 +64,9 @@ struct ProgramHeader {
     std::uint32_t owned; ///< Memory and descriptors go with the object.
 };
 
+/// Such a block that this process made; release() frees it.
+using Block = std::unique_ptr<std::uint64_t[]>; // NOLINT(modernize-avoid-c-arrays): of any size
+
 /// A view of such a block; copying it copies no memory.
 class Program {
 public:
@@ -103,7 +106,7 @@ public:
     }
 
     /// A block from new[]; its descriptors are those that were kept.
-    std::unique_ptr<std::uint64_t[]> build() &&;
+    Block build() &&;
 
 private:
     std::uint32_t append(std::string_view text);

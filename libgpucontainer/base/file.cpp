@@ -14,6 +14,20 @@
 
 namespace gpucontainer::base {
 
+namespace {
+
+/// pread that a signal does not cut short.
+ssize_t read_at(int fd, char* to, std::size_t size, std::size_t offset)
+{
+    ssize_t got = -1;
+    do
+        got = ::pread(fd, to, size, static_cast<off_t>(offset));
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
+} // namespace
+
 Result<std::string> read_all(int fd, std::size_t limit)
 {
     struct stat status = {};
@@ -21,27 +35,26 @@ Result<std::string> read_all(int fd, std::size_t limit)
         return Error::from_errno(errno, "read");
     if (!S_ISREG(status.st_mode))
         return Error::from_errno(S_ISDIR(status.st_mode) ? EISDIR : EINVAL, "read");
-    if (status.st_size > 0 && static_cast<std::size_t>(status.st_size) > limit)
+    const auto size = static_cast<std::size_t>(status.st_size);
+    if (size > limit)
         return Error::from_errno(EFBIG, "read");
 
-    std::string content;
-    content.resize(status.st_size > 0 ? static_cast<std::size_t>(status.st_size) : 4096);
+    // Files of procfs and sysfs report no size, or more than they hold.
+    constexpr std::size_t first_guess = 4096;
+    std::string content(size > 0 ? size : first_guess, '\0');
     std::size_t filled = 0;
     while (true) {
-        if (filled == content.size()) {
-            if (content.size() > limit)
-                return Error::from_errno(EFBIG, "read");
-            content.resize(content.size() * 2 + 1);
-        }
-        const ssize_t got = ::pread(fd, content.data() + filled, content.size() - filled,
-                                    static_cast<off_t>(filled));
-        if (got < 0 && errno == EINTR)
-            continue;
+        const ssize_t got = read_at(fd, content.data() + filled, content.size() - filled, filled);
         if (got < 0)
             return Error::from_errno(errno, "read");
-        if (got == 0)
-            break;
         filled += static_cast<std::size_t>(got);
+        if (got == 0 && filled < content.size())
+            break;
+        if (filled < content.size())
+            continue;
+        if (content.size() > limit)
+            return Error::from_errno(EFBIG, "read");
+        content.resize(content.size() * 2 + 1);
     }
     content.resize(filled);
     return content;

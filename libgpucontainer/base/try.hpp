@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#define GPUCTR_CONCAT_(a, b) a##b
-#define GPUCTR_CONCAT(a, b) GPUCTR_CONCAT_(a, b)
+#define GPUCTR_CONCAT_IMPL(a, b) a##b
+#define GPUCTR_CONCAT(a, b) GPUCTR_CONCAT_IMPL(a, b)
 
 /// Evaluates a Result; leaves the function with its error, or continues.
 /// Trailing arguments are an fmt string naming the step; they are formatted
@@ -23,9 +23,9 @@
 ///
 ///     GPUCTR_TRY(auto target, root.create_file(entry.target()));
 #define GPUCTR_TRY(declaration, expression, ...)                                                   \
-    GPUCTR_TRY_(GPUCTR_CONCAT(result_, __COUNTER__), declaration,                                  \
-                expression __VA_OPT__(, ) __VA_ARGS__)
-#define GPUCTR_TRY_(result, declaration, expression, ...)                                          \
+    GPUCTR_TRY_IMPL(GPUCTR_CONCAT(result_, __COUNTER__), declaration,                              \
+                    expression __VA_OPT__(, ) __VA_ARGS__)
+#define GPUCTR_TRY_IMPL(result, declaration, expression, ...)                                      \
     auto result = (expression);                                                                    \
     if (!result)                                                                                   \
         return std::move(result).error() __VA_OPT__(.context(fmt::format(__VA_ARGS__)));           \

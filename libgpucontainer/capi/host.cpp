@@ -83,7 +83,7 @@ gpuctr_status gpuctr_host_to_json(const gpuctr_host* host, char** ret_json,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (host == nullptr || ret_json == nullptr)
             return Error(Errc::usage, "gpuctr_host_to_json: host or ret_json is missing");
-        *ret_json = capi::to_c_string(export_::host_to_json(*host->drivers));
+        *ret_json = capi::to_c_string(exports::host_to_json(*host->drivers));
         return {};
     });
 }

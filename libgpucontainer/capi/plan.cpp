@@ -113,7 +113,7 @@ gpuctr_status gpuctr_plan_to_json(const gpuctr_plan* plan, char** ret_json,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (plan == nullptr || ret_json == nullptr)
             return Error(Errc::usage, "gpuctr_plan_to_json: plan or ret_json is missing");
-        *ret_json = capi::to_c_string(export_::plan_to_json(plan->plan));
+        *ret_json = capi::to_c_string(exports::plan_to_json(plan->plan));
         return {};
     });
 }

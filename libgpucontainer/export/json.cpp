@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace gpucontainer::export_ {
+namespace gpucontainer::exports {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -121,4 +121,4 @@ std::string plan_to_json(const plan::Plan& plan)
                  {"skipped", array_of(plan.skipped, convert)}});
 }
 
-} // namespace gpucontainer::export_
+} // namespace gpucontainer::exports

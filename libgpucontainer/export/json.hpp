@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-namespace gpucontainer::export_ {
+namespace gpucontainer::exports {
 
 /// Schema "gpucontainer/list/1": what this host has.
 std::string host_to_json(std::span<const vendor::DriverStack> drivers);
@@ -15,4 +15,4 @@ std::string host_to_json(std::span<const vendor::DriverStack> drivers);
 /// Schema "gpucontainer/plan/1": what a container is given, and why.
 std::string plan_to_json(const plan::Plan& plan);
 
-} // namespace gpucontainer::export_
+} // namespace gpucontainer::exports

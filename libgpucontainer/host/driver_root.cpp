@@ -58,8 +58,8 @@ private:
         for (std::string_view words : base::split(patterns, '\t'))
             for (std::string_view pattern : base::split(words, ' '))
                 if (!pattern.empty())
-                    read_matching((pattern.starts_with('/') ? "" : here) + std::string(pattern),
-                                  depth);
+                    read_matching(
+                        fmt::format("{}{}", pattern.starts_with('/') ? "" : here, pattern), depth);
     }
 
     void read_matching(const std::string& pattern, int depth)
@@ -68,7 +68,7 @@ private:
         const std::string name(base::name_of(pattern));
         for (const std::string& candidate : root_.list(directory))
             if (::fnmatch(name.c_str(), candidate.c_str(), FNM_PERIOD) == 0)
-                read(directory + "/" + candidate, depth + 1);
+                read(fmt::format("{}/{}", directory, candidate), depth + 1);
     }
 
     const DriverRoot& root_;

@@ -190,7 +190,7 @@ Result<DetachedTree> assemble_staged(const UniqueFd& base, const std::vector<Bra
 
 } // namespace
 
-Result<DetachedTree> assemble(UniqueFd base, std::vector<Branch> branches,
+Result<DetachedTree> assemble(UniqueFd base, const std::vector<Branch>& branches,
                               const std::vector<std::string>& parts, Backend backend)
 {
     if (parts.size() > most_parts)

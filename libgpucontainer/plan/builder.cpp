@@ -359,34 +359,39 @@ private:
         for (const vendor::DeviceNode& node : driver_.missing_nodes)
             if (is_wanted(node) && !selection_.gpus.empty())
                 return missing(node);
-        std::set<std::uint32_t> groups;
         for (const vendor::DeviceNode& node : driver_.nodes) {
             if (!is_wanted(node))
                 continue;
-            if (!node.accessible) {
-                GPUCTR_CHECK(leave_out(node));
-                continue;
-            }
-            Item item = make_item(ItemKind::device, node.path, node.path,
-                                  node.gpu < 0 ? "the driver's programs open it"
-                                               : fmt::format("GPU {}", node.gpu));
-            item.options = "ro,nosuid,noexec";
-            item.major = node.major;
-            item.minor = node.minor;
-            constexpr std::uint32_t usual_mode = 0666;
-            item.mode = usual_mode;
-            identify(fmt::format("{} {}:{}", node.path, node.major, node.minor));
-            plan_.device_rules.push_back({node.major, node.minor});
-            constexpr std::uint32_t others = 0006;
-            if ((node.mode & others) != others && node.gid != 0)
-                groups.insert(node.gid);
-            if (is_missing(node.path))
-                names_.add(std::move(item), plan_.items);
+            if (node.accessible)
+                add_node(node);
             else
-                plan_.items.push_back(std::move(item));
+                GPUCTR_CHECK(leave_out(node));
         }
-        plan_.groups.assign(groups.begin(), groups.end());
         return {};
+    }
+
+    void add_node(const vendor::DeviceNode& node)
+    {
+        Item item = make_item(ItemKind::device, node.path, node.path,
+                              node.gpu < 0 ? "the driver's programs open it"
+                                           : fmt::format("GPU {}", node.gpu));
+        item.options = "ro,nosuid,noexec";
+        item.major = node.major;
+        item.minor = node.minor;
+        constexpr std::uint32_t usual_mode = 0666;
+        item.mode = usual_mode;
+        identify(fmt::format("{} {}:{}", node.path, node.major, node.minor));
+        plan_.device_rules.push_back({node.major, node.minor});
+        if (is_missing(node.path))
+            names_.add(std::move(item), plan_.items);
+        else
+            plan_.items.push_back(std::move(item));
+
+        constexpr std::uint32_t others = 0006;
+        auto& groups = plan_.groups;
+        const bool by_group = (node.mode & others) != others && node.gid != 0;
+        if (by_group && std::find(groups.begin(), groups.end(), node.gid) == groups.end())
+            groups.push_back(node.gid);
     }
 
     void add_masks()
@@ -472,31 +477,6 @@ private:
 };
 
 } // namespace
-
-std::string_view name(ItemKind kind)
-{
-    switch (kind) {
-    case ItemKind::directory:
-        return "directory";
-    case ItemKind::mount:
-        return "mount";
-    case ItemKind::bind:
-        return "bind";
-    case ItemKind::symlink:
-        return "symlink";
-    case ItemKind::file:
-        return "file";
-    case ItemKind::cover:
-        return "cover";
-    case ItemKind::device:
-        return "device";
-    case ItemKind::ldcache:
-        return "ldcache";
-    case ItemKind::env:
-        return "env";
-    }
-    return "";
-}
 
 Result<Plan> create_plan(const vendor::DriverStack& driver, const Request& request,
                          const Target* target, mount::Backend backend)

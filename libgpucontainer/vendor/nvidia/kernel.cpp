@@ -165,8 +165,8 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
     Gpus found;
     if (addresses)
         for (const std::string& address : *addresses)
-            if (auto gpu = read_information(directory + "/" + address + "/information", address,
-                                            found.skipped))
+            if (auto gpu = read_information(fmt::format("{}/{}/information", directory, address),
+                                            address, found.skipped))
                 found.gpus.push_back(*std::move(gpu));
 
     GPUCTR_TRY(const auto devices, pci.bound_to("nvidia"), "find NVIDIA GPUs");

@@ -92,7 +92,7 @@ private:
         auto directories = root_.configured_directories();
         directories.insert(directories.end(), odd_places.begin(), odd_places.end());
         for (const std::string& directory : directories)
-            if (take(directory + "/" + soname, soname)) {
+            if (take(fmt::format("{}/{}", directory, soname), soname)) {
                 GPUCTR_CHECK(use_directory_of_main_library());
                 // A link led there, perhaps: other parts lie beside the link, and
                 // no loader cache tells which.
@@ -167,7 +167,7 @@ private:
             listing_.insert(names.begin(), names.end());
             for (const std::string& name : names)
                 if (is_part_of_driver(name))
-                    take(directory + "/" + name, "");
+                    take(fmt::format("{}/{}", directory, name), "");
         }
     }
 
@@ -330,7 +330,7 @@ private:
             if (has(development) || !listing_.contains(development))
                 continue;
             for (const std::string& directory : directories_) {
-                const auto opened = root_.open_file(directory + "/" + development);
+                const auto opened = root_.open_file(fmt::format("{}/{}", directory, development));
                 if (opened && FileId::of(opened->status) == file.id) {
                     file.links.push_back(development);
                     names_.insert(development);
@@ -361,7 +361,7 @@ private:
 
     bool has(const std::string& name) const { return names_.contains(name); }
 
-    void skip(std::string name, std::string source, std::string reason)
+    void skip(std::string name, const std::string& source, std::string reason)
     {
         found_.skipped.push_back({std::move(name), root_.prefix() + source, std::move(reason)});
     }
