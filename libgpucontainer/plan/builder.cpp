@@ -410,6 +410,7 @@ private:
             item.options = "ro,nosuid,nodev";
             constexpr std::uint32_t usual_mode = 0444;
             item.mode = usual_mode;
+            identify("mask " + mask.path);
             plan_.items.push_back(std::move(item));
         }
     }
