@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "request_options.hpp"
+#include "skipped.hpp"
 #include "table.hpp"
 
 #include <fmt/format.h>
@@ -43,18 +44,6 @@ void print_files(const Driver& driver, std::FILE* out)
     table.print(out);
 }
 
-void print_skipped(const Driver& driver, std::FILE* out)
-{
-    Table table({"LEFT OUT", "PATH", "REASON"});
-    for (const auto skipped : driver.skipped())
-        table.add(
-            {printable(skipped.name()), printable(skipped.source()), printable(skipped.reason())});
-    if (table.empty())
-        return;
-    fmt::print(out, "\n");
-    table.print(out);
-}
-
 void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
 {
     const std::string_view source = driver.version_source();
@@ -68,7 +57,7 @@ void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
     fmt::print(out, "\n");
     print_files(driver, out);
     if (verbosity == Verbosity::verbose)
-        print_skipped(driver, out);
+        print_skipped(driver.skipped(), out);
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "request_options.hpp"
+#include "skipped.hpp"
 #include "table.hpp"
 
 #include <fmt/format.h>
@@ -27,25 +28,13 @@ void print_items(const Plan& plan, Verbosity verbosity, std::FILE* out)
     table.print(out);
 }
 
-void print_skipped(const Plan& plan, std::FILE* out)
-{
-    Table table({"LEFT OUT", "PATH", "REASON"});
-    for (const auto skipped : plan.skipped())
-        table.add(
-            {printable(skipped.name()), printable(skipped.source()), printable(skipped.reason())});
-    if (table.empty())
-        return;
-    fmt::print(out, "\n");
-    table.print(out);
-}
-
 void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
 {
     print_items(plan, verbosity, out);
     for (const std::string_view need : plan.needs())
         fmt::print(out, "\nneeds {}\n", need);
     if (verbosity == Verbosity::verbose)
-        print_skipped(plan, out);
+        print_skipped(plan.skipped(), out);
 }
 
 } // namespace
