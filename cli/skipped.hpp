@@ -14,8 +14,8 @@ void print_skipped(const List& list, std::FILE* out)
 {
     Table table({"LEFT OUT", "PATH", "REASON"});
     for (const auto skipped : list)
-        table.add({printable(skipped.name()), printable(skipped.source()),
-                   printable(skipped.reason())});
+        table.add(
+            {printable(skipped.name()), printable(skipped.source()), printable(skipped.reason())});
     if (table.empty())
         return;
     fmt::print(out, "\n");
