@@ -75,8 +75,8 @@ Result<std::string> read_file(const std::string& path, std::size_t limit)
     return read_file(AT_FDCWD, path, limit);
 }
 
-Result<std::vector<std::string>> list_directory(int dir_fd, const std::string& path,
-                                                std::size_t limit)
+Result<void> visit_directory(int dir_fd, const std::string& path, std::size_t limit,
+                             const std::function<void(std::string_view)>& visit)
 {
     UniqueFd fd(::openat(dir_fd, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd)
@@ -86,19 +86,28 @@ Result<std::vector<std::string>> list_directory(int dir_fd, const std::string& p
         return Error::from_errno(errno, path).with_object(path);
     (void)fd.release(); // the stream owns it
 
-    std::vector<std::string> names;
+    std::size_t count = 0;
     errno = 0;
     while (const dirent* entry = ::readdir(directory.get())) {
         const std::string_view name = entry->d_name;
         if (name == "." || name == "..")
             continue;
-        if (names.size() == limit)
+        if (count++ == limit)
             return Error::from_errno(EFBIG, path).with_object(path);
-        names.emplace_back(name);
+        visit(name);
         errno = 0;
     }
     if (errno != 0)
         return Error::from_errno(errno, path).with_object(path);
+    return {};
+}
+
+Result<std::vector<std::string>> list_directory(int dir_fd, const std::string& path,
+                                                std::size_t limit)
+{
+    std::vector<std::string> names;
+    GPUCTR_CHECK(visit_directory(dir_fd, path, limit,
+                                 [&](std::string_view name) { names.emplace_back(name); }));
     std::sort(names.begin(), names.end());
     return names;
 }

@@ -5,7 +5,9 @@
 #include "base/unique_fd.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpucontainer::base {
@@ -19,6 +21,11 @@ Result<std::string> read_all(int fd, std::size_t limit);
 /// reads from procfs and sysfs too, whose files report no size.
 Result<std::string> read_file(int dir_fd, const std::string& path, std::size_t limit = 1U << 20U);
 Result<std::string> read_file(const std::string& path, std::size_t limit = 1U << 20U);
+
+/// Calls `visit` for each name in a directory but "." and "..", in no order. More
+/// than `limit` of them are an error.
+Result<void> visit_directory(int dir_fd, const std::string& path, std::size_t limit,
+                             const std::function<void(std::string_view)>& visit);
 
 /// Names in a directory without "." and "..", sorted; at most `limit` of them,
 /// else an error.

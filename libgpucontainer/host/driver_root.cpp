@@ -76,6 +76,18 @@ private:
     std::size_t files_ = 0;
 };
 
+constexpr int file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+
+Result<struct stat> status_of_file(const base::UniqueFd& fd, const std::string& path)
+{
+    struct stat status = {};
+    if (::fstat(fd.get(), &status) != 0)
+        return Error::from_errno(errno, path).with_object(path);
+    if (!S_ISREG(status.st_mode))
+        return Error(Errc::driver, path + ": not a regular file").with_object(path);
+    return status;
+}
+
 } // namespace
 
 DriverRoot::DriverRoot(base::UniqueFd fd, std::string prefix)
@@ -102,18 +114,53 @@ Result<DriverRoot> DriverRoot::open(const std::string& path)
     return root;
 }
 
+/// Where `fd` leads, as a path in the driver root.
+Result<std::string> DriverRoot::real_path(int fd, const std::string& path) const
+{
+    GPUCTR_TRY(std::string real, base::path_of(fd));
+    if (!base::is_below(real, prefix_))
+        return Error(Errc::driver, path + ": lies outside the driver root").with_object(path);
+    return real.erase(0, prefix_.size());
+}
+
 Result<DriverRoot::File> DriverRoot::open_file(const std::string& path) const
 {
     File file;
-    GPUCTR_TRY(file.fd, base::open_below(fd_.get(), path, O_RDONLY | O_NONBLOCK | O_NOCTTY));
-    if (::fstat(file.fd.get(), &file.status) != 0)
+    GPUCTR_TRY(file.fd, base::open_below(fd_.get(), path, file_flags));
+    GPUCTR_TRY(file.status, status_of_file(file.fd, path));
+    GPUCTR_TRY(file.real_path, real_path(file.fd.get(), path));
+    return file;
+}
+
+Result<struct stat> DriverRoot::look(const std::string& path) const
+{
+    GPUCTR_TRY(const base::UniqueFd fd, base::open_below(fd_.get(), path, O_PATH));
+    struct stat status = {};
+    if (::fstat(fd.get(), &status) != 0)
         return Error::from_errno(errno, path).with_object(path);
-    if (!S_ISREG(file.status.st_mode))
-        return Error(Errc::driver, path + ": not a regular file").with_object(path);
-    GPUCTR_TRY(file.real_path, base::path_of(file.fd.get()));
-    if (!base::is_below(file.real_path, prefix_))
-        return Error(Errc::driver, path + ": lies outside the driver root").with_object(path);
-    file.real_path.erase(0, prefix_.size());
+    return status;
+}
+
+Result<DriverRoot::Directory> DriverRoot::open_directory(const std::string& path) const
+{
+    Directory directory;
+    GPUCTR_TRY(directory.fd, base::open_below(fd_.get(), path, O_RDONLY | O_DIRECTORY));
+    GPUCTR_TRY(directory.real_path, real_path(directory.fd.get(), path));
+    return directory;
+}
+
+Result<DriverRoot::File> DriverRoot::open_in(const Directory& directory,
+                                             const std::string& name) const
+{
+    const std::string path = fmt::format("{}/{}", directory.real_path, name);
+    File file;
+    file.fd.reset(::openat(directory.fd.get(), name.c_str(), file_flags | O_NOFOLLOW | O_CLOEXEC));
+    if (!file.fd && errno == ELOOP)
+        return open_file(path);
+    if (!file.fd)
+        return Error::from_errno(errno, path).with_object(path);
+    GPUCTR_TRY(file.status, status_of_file(file.fd, path));
+    file.real_path = path;
     return file;
 }
 

@@ -31,6 +31,19 @@ public:
     /// waiting for it.
     Result<File> open_file(const std::string& path) const;
 
+    /// What a path leads to, unopened.
+    Result<struct stat> look(const std::string& path) const;
+
+    /// A directory, for a look at many names in it.
+    struct Directory {
+        base::UniqueFd fd;
+        std::string real_path; ///< In the driver root, all links followed.
+    };
+    Result<Directory> open_directory(const std::string& path) const;
+
+    /// As open_file(), for a name in a directory.
+    Result<File> open_in(const Directory& directory, const std::string& name) const;
+
     /// Names in a directory, sorted; empty when it is not there.
     std::vector<std::string> list(const std::string& directory) const;
 
@@ -42,6 +55,8 @@ public:
 
 private:
     DriverRoot(base::UniqueFd fd, std::string prefix);
+
+    Result<std::string> real_path(int fd, const std::string& path) const;
 
     base::UniqueFd fd_;
     std::string prefix_;

@@ -31,9 +31,9 @@ class Enumerator {
 public:
     virtual ~Enumerator() = default;
 
-    /// Functions bound to one kernel driver, ordered by address; empty when the
-    /// driver is not there. Costs only as much as there are such functions.
-    virtual Result<std::vector<PciDevice>> bound_to(std::string_view driver) = 0;
+    /// NUMA node that the function at an address is attached to; -1 when the
+    /// firmware names none.
+    virtual int numa_node(const std::string& address) = 0;
 
     /// Display controllers of one vendor, ordered by address, bound or not.
     /// Looks at every PCI function of the host.

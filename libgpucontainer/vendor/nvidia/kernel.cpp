@@ -169,14 +169,8 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
                                             address, found.skipped))
                 found.gpus.push_back(*std::move(gpu));
 
-    GPUCTR_TRY(const auto devices, pci.bound_to("nvidia"), "find NVIDIA GPUs");
-    for (Gpu& gpu : found.gpus) {
-        const auto same = std::find_if(devices.begin(), devices.end(), [&](const auto& device) {
-            return device.address == gpu.pci_address;
-        });
-        if (same != devices.end())
-            gpu.numa_node = same->numa_node;
-    }
+    for (Gpu& gpu : found.gpus)
+        gpu.numa_node = pci.numa_node(gpu.pci_address);
     number(found.gpus);
     return found;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/nvidia/user_space.hpp"
 
+#include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/facts.hpp"
@@ -55,6 +56,7 @@ public:
     Result<UserSpace> run()
     {
         GPUCTR_CHECK(find_main_library());
+        scan_directories();
         for (const CatalogueRule& rule : catalogue_)
             if (rule.kind == FileKind::library)
                 look_up(rule);
@@ -162,31 +164,48 @@ private:
     /// list of names alone lags behind every driver release.
     void scan_directories()
     {
-        for (const std::string& directory : directories_) {
-            const auto names = root_.list(directory);
-            listing_.insert(names.begin(), names.end());
-            for (const std::string& name : names)
-                if (is_part_of_driver(name))
-                    take(fmt::format("{}/{}", directory, name), "");
-        }
+        for (; scanned_ < directories_.size(); ++scanned_)
+            if (const auto directory = root_.open_directory(directories_[scanned_]))
+                scan(*directory);
     }
 
-    bool is_part_of_driver(const std::string& name) const
+    void scan(const host::DriverRoot::Directory& directory)
     {
-        if (version_suffix(name) == found_.version)
-            return true;
-        if (name.find(".so") == std::string::npos)
-            return false;
+        constexpr std::size_t most_names = 100'000;
+        std::vector<std::string> names;
+        (void)base::visit_directory(directory.fd.get(), ".", most_names,
+                                    [&](std::string_view name) {
+                                        if (is_part_of_driver(name))
+                                            names.emplace_back(name);
+                                        if (name.ends_with(".so"))
+                                            development_names_.emplace(name);
+                                    });
+        std::sort(names.begin(), names.end());
+        for (const std::string& name : names)
+            consider(root_.open_in(directory, name),
+                     fmt::format("{}/{}", directory.real_path, name), "");
+    }
+
+    bool is_part_of_driver(std::string_view name) const
+    {
+        const std::string_view version = version_suffix(name);
+        if (version.empty() || version == found_.version)
+            return !version.empty();
         const CatalogueRule* rule = find_rule(catalogue_, FileKind::library, name);
-        return rule != nullptr && rule->unversioned && !version_suffix(name).empty();
+        return rule != nullptr && rule->unversioned;
+    }
+
+    const DriverFile* take(const std::string& path, const std::string& soname)
+    {
+        return consider(root_.open_file(path), path, soname);
     }
 
     /// The file at `path` as part of the driver, or null and the reason in
     /// `skipped`. With a soname, only a library of that soname.
-    const DriverFile* take(const std::string& path, const std::string& soname)
+    const DriverFile* consider(const Result<host::DriverRoot::File>& opened,
+                               const std::string& path, const std::string& soname)
     {
         const std::string name(soname.empty() ? base::name_of(path) : soname);
-        auto opened = root_.open_file(path);
         if (!opened) {
             if (opened.error().os_error() != ENOENT)
                 skip(name, path, opened.error().cause());
@@ -327,11 +346,11 @@ private:
             if (file.kind != FileKind::library)
                 continue;
             const std::string development = file.soname.substr(0, file.soname.find(".so") + 3);
-            if (has(development) || !listing_.contains(development))
+            if (has(development) || !development_names_.contains(development))
                 continue;
             for (const std::string& directory : directories_) {
-                const auto opened = root_.open_file(fmt::format("{}/{}", directory, development));
-                if (opened && FileId::of(opened->status) == file.id) {
+                const auto status = root_.look(fmt::format("{}/{}", directory, development));
+                if (status && FileId::of(*status) == file.id) {
                     file.links.push_back(development);
                     names_.insert(development);
                     break;
@@ -371,7 +390,8 @@ private:
     std::optional<std::string> wanted_version_;
     UserSpace found_;
     std::vector<std::string> directories_; ///< In the driver root; the main library's first.
-    std::set<std::string> listing_;
+    std::size_t scanned_ = 0;              ///< How many of them were looked through.
+    std::set<std::string> development_names_;
     std::set<std::string> names_; ///< Sonames and names of the files that were taken.
     std::set<std::pair<dev_t, ino_t>> seen_;
 };

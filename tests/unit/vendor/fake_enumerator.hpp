@@ -13,15 +13,12 @@ namespace gpucontainer::test {
 /// A PCI bus that says what a test tells it to.
 class FakeEnumerator final : public host::Enumerator {
 public:
-    Result<std::vector<host::PciDevice>> bound_to(std::string_view driver) override
+    int numa_node(const std::string& address) override
     {
-        if (problem != 0)
-            return Error::from_errno(problem, "look at the bus");
-        std::vector<host::PciDevice> found;
         for (const host::PciDevice& device : devices)
-            if (device.driver == driver)
-                found.push_back(device);
-        return found;
+            if (device.address == address)
+                return device.numa_node;
+        return -1;
     }
 
     Result<std::vector<host::PciDevice>> display_controllers(std::uint16_t vendor_id) override
@@ -44,8 +41,7 @@ public:
     }
 
     std::vector<host::PciDevice> devices;
-    int problem = 0; ///< An errno value, when the bus cannot be looked at.
-    int scans = 0;   ///< How often every function was looked at.
+    int scans = 0; ///< How often every function was looked at.
 };
 
 } // namespace gpucontainer::test

@@ -227,16 +227,6 @@ TEST_F(DrivenGpus, ReportOneThatCannotBeRead)
 
 TEST_F(DrivenGpus, AreNoneWhenTheDriverShowsNone) { EXPECT_THAT(driven().gpus, IsEmpty()); }
 
-TEST_F(DrivenGpus, NameTheStepWhenTheBusCannotBeSeen)
-{
-    pci_.problem = EACCES;
-
-    const auto found = driven_gpus(root(), pci_);
-
-    ASSERT_FALSE(found);
-    EXPECT_EQ(found.error().message(), "find NVIDIA GPUs: look at the bus: Permission denied");
-}
-
 TEST_F(KernelTest, FindsGpusThatNothingDrives)
 {
     pci_.add("0000:3b:00.0", "", 1);

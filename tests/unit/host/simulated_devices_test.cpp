@@ -35,7 +35,7 @@ Outcome on_host(const std::string& command)
     return outcome;
 }
 
-class BoundDevicesTest : public ::testing::Test {
+class SimulatedDevicesTest : public ::testing::Test {
 protected:
     void SetUp() override
     {
@@ -47,24 +47,24 @@ protected:
     }
 };
 
-TEST_F(BoundDevicesTest, AreThoseOfTheDriverInOrder)
+TEST_F(SimulatedDevicesTest, AreThoseOfTheVendorInOrder)
 {
-    const Outcome found = on_host(GPUCTR_ENUMERATOR_PROBE " nvidia");
+    const Outcome found = on_host(GPUCTR_ENUMERATOR_PROBE " 10de");
 
     EXPECT_EQ(found.status, 0);
-    EXPECT_EQ(found.output, "0000:00:06.0 10de:2335 030200 nvidia\n"
-                            "0000:00:07.0 10de:2335 030200 nvidia\n"
-                            "0000:00:08.0 10de:2335 030200 nvidia\n"
-                            "0000:00:09.0 10de:2335 030200 nvidia\n"
-                            "0000:00:0a.0 10de:2335 030200 nvidia\n"
-                            "0000:00:0b.0 10de:2335 030200 nvidia\n"
-                            "0000:00:0c.0 10de:2335 030200 nvidia\n"
-                            "0000:00:0d.0 10de:2335 030200 nvidia\n");
+    EXPECT_EQ(found.output, "0000:00:06.0 10de:2335 030200 nvidia -1 -1\n"
+                            "0000:00:07.0 10de:2335 030200 nvidia -1 -1\n"
+                            "0000:00:08.0 10de:2335 030200 nvidia -1 -1\n"
+                            "0000:00:09.0 10de:2335 030200 nvidia -1 -1\n"
+                            "0000:00:0a.0 10de:2335 030200 nvidia -1 -1\n"
+                            "0000:00:0b.0 10de:2335 030200 nvidia -1 -1\n"
+                            "0000:00:0c.0 10de:2335 030200 nvidia -1 -1\n"
+                            "0000:00:0d.0 10de:2335 030200 nvidia -1 -1\n");
 }
 
-TEST_F(BoundDevicesTest, AreNoneOfADriverThatIsNotThere)
+TEST_F(SimulatedDevicesTest, AreNoneOfAVendorThatIsNotThere)
 {
-    const Outcome found = on_host(GPUCTR_ENUMERATOR_PROBE " nouveau");
+    const Outcome found = on_host(GPUCTR_ENUMERATOR_PROBE " 1002");
 
     EXPECT_EQ(found.status, 0);
     EXPECT_EQ(found.output, "");
