@@ -42,6 +42,7 @@ inline const std::map<std::string, Format>& format_names()
 
 void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
 void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
+void add_prepare_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
 void add_undo_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
 /// `command_line` is what stood behind "--", empty when nothing did.
 void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosity,

@@ -39,7 +39,7 @@ Words split(int argc, char** argv)
 void add_default_command(std::vector<std::string>& words)
 {
     constexpr std::array global = {"-v", "--verbose", "-q", "--quiet"};
-    constexpr std::array own = {"apply", "plan",   "list",      "undo",
+    constexpr std::array own = {"apply", "plan",   "list",      "prepare", "undo",
                                 "-h",    "--help", "--version", "version"};
     const auto is_any = [](const auto& list, const std::string& word) {
         return std::find(list.begin(), list.end(), word) != list.end();
@@ -82,6 +82,7 @@ int run(Words& words, const Streams& streams)
     add_apply_command(app, chosen, verbosity, words.command);
     add_plan_command(app, chosen, verbosity);
     add_list_command(app, chosen, verbosity);
+    add_prepare_command(app, chosen, verbosity);
     add_undo_command(app, chosen, verbosity);
     app.add_subcommand("version", "the version of the library")->callback([&] {
         chosen = [](const Streams& out) -> int {

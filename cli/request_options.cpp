@@ -56,15 +56,23 @@ gpucontainer::Host HostOptions::open() const
     return gpucontainer::Host(options);
 }
 
-void RequestOptions::add_to(CLI::App& command)
+void RequestOptions::add_staging_to(CLI::App& command)
 {
     host.add_to(command);
-    command
-        .add_option("--device", devices, "auto, all, none, or GPUs by index, UUID or PCI address")
-        ->type_name("LIST");
     command.add_option("--driver-capabilities", capabilities, "compute, utility, all")
         ->type_name("LIST")
         ->capture_default_str();
+    command.add_option("--staged-tree", staged_tree, "where `prepare` keeps the driver's tree")
+        ->type_name("DIR")
+        ->capture_default_str();
+}
+
+void RequestOptions::add_to(CLI::App& command)
+{
+    add_staging_to(command);
+    command
+        .add_option("--device", devices, "auto, all, none, or GPUs by index, UUID or PCI address")
+        ->type_name("LIST");
     command.add_option("--write", write, "may the root file system itself be written")
         ->transform(CLI::CheckedTransformer(write_names()))
         ->type_name("auto|never|always");
@@ -85,6 +93,7 @@ gpucontainer::Request RequestOptions::request() const
     request.environment = environ;
     request.write = write;
     request.backend = backend;
+    request.staged_tree = staged_tree;
     return request;
 }
 

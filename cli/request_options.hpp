@@ -27,7 +27,10 @@ struct RequestOptions {
     std::string capabilities = "compute,utility";
     std::uint32_t write = GPUCTR_WRITE_AUTO;
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
+    std::string staged_tree = "/run/gpucontainer/tree";
 
+    /// What concerns the driver's files alone.
+    void add_staging_to(CLI::App& command);
     void add_to(CLI::App& command);
     gpucontainer::Request request() const;
 };

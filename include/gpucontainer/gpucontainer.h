@@ -278,10 +278,15 @@ typedef struct gpuctr_request {
     const char* const* environment;
     uint32_t write;   /**< GPUCTR_WRITE_* */
     uint32_t backend; /**< GPUCTR_BACKEND_* */
+    /**
+     * Directory of the host at which gpuctr_plan_stage() may have left a tree to
+     * clone. One that does not hold just the plan's files is not used. NULL: none.
+     */
+    const char* staged_tree;
 } gpuctr_request;
 
 /* clang-format off */
-#define GPUCTR_REQUEST_INIT { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0 }
+#define GPUCTR_REQUEST_INIT { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL }
 /* clang-format on */
 
 /**
@@ -471,6 +476,46 @@ GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
                                              const gpuctr_prepare_options* options,
                                              gpuctr_prepared** ret_prepared,
                                              gpuctr_error** ret_error);
+
+#define GPUCTR_STAGED UINT32_C(0)          /**< The tree was mounted. */
+#define GPUCTR_STAGE_UNCHANGED UINT32_C(1) /**< It was there already. */
+#define GPUCTR_STAGE_REPLACED UINT32_C(2)  /**< One of other files was unmounted first. */
+
+/**
+ * Mount a plan's driver tree once, at a directory of the host, so that each later
+ * set-up with the same driver files clones it with one call instead of building
+ * it: at boot, or in a scheduler's prolog. Requests name the directory as
+ * `staged_tree` then. A tree that does not hold just the files of a plan, because the driver
+ * was updated or other capabilities are asked for, is not used by it.
+ *
+ * The tree is read-only. It is mounted in the caller's mount namespace and shows
+ * in others as any mount there does. Containers keep what they cloned when the
+ * tree is replaced or unmounted.
+ *
+ * @param plan         any plan with driver files; its root file system does not
+ *                     matter
+ * @param directory    absolute path; made where it is missing, with mode 0755.
+ *                     Nobody but root or the user of later set-ups may own it
+ * @param ret_outcome  may be NULL; GPUCTR_STAGED, GPUCTR_STAGE_UNCHANGED or
+ *                     GPUCTR_STAGE_REPLACED
+ * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
+ *         owns the mount namespace, GPUCTR_E_DRIVER when a file is no longer the
+ *         one that was planned, GPUCTR_E_USAGE
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
+                                           uint32_t* ret_outcome, gpuctr_error** ret_error);
+
+/**
+ * Unmount what gpuctr_plan_stage() mounted at a directory; the directory stays.
+ *
+ * @param ret_found  may be NULL; 0 when no such tree was there
+ * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
+ *         owns the mount namespace, GPUCTR_E_USAGE
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_unstage(const char* directory, int* ret_found,
+                                        gpuctr_error** ret_error);
 
 /** Closes its descriptors; what was attached stays. @since 0.1 */
 GPUCTR_API void gpuctr_prepared_free(gpuctr_prepared* prepared);

@@ -277,6 +277,7 @@ struct Request {
     const char* const* environment = nullptr; ///< Where "auto" finds the scheduler's variables.
     std::uint32_t write = GPUCTR_WRITE_AUTO;
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
+    std::string staged_tree; ///< Where Plan::stage() may have left a tree to clone; "": nowhere.
 };
 
 /// One thing that a plan puts into the container; a view into it.
@@ -311,6 +312,13 @@ enum class Outcome : std::uint32_t {
     applied = GPUCTR_APPLIED,
     unchanged = GPUCTR_UNCHANGED,
     replaced = GPUCTR_REPLACED,
+};
+
+/// What became of a staging.
+enum class Staged : std::uint32_t {
+    made = GPUCTR_STAGED,
+    unchanged = GPUCTR_STAGE_UNCHANGED,
+    replaced = GPUCTR_STAGE_REPLACED,
 };
 
 /// A plan as detached mounts; whoever drops it without attaching changed nothing.
@@ -353,6 +361,7 @@ public:
         native.environment = request.environment;
         native.write = request.write;
         native.backend = request.backend;
+        native.staged_tree = request.staged_tree.empty() ? nullptr : request.staged_tree.c_str();
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);
@@ -426,6 +435,16 @@ public:
         return Prepared(prepared);
     }
 
+    /// Mounts the plan's driver tree at a directory of the host, for later requests
+    /// that name it as `staged_tree`. Throws Error: permission, driver, usage.
+    Staged stage(const std::string& directory) const
+    {
+        std::uint32_t outcome = GPUCTR_STAGED;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_stage(handle_.get(), directory.c_str(), &outcome, &error), error);
+        return static_cast<Staged>(outcome);
+    }
+
 private:
     detail::Handle<gpuctr_plan, gpuctr_plan_free> handle_;
 };
@@ -440,6 +459,16 @@ inline bool undo(int rootfs_fd, const std::string& state_dir = {})
     int found = 0;
     gpuctr_error* error = nullptr;
     detail::check(gpuctr_rootfs_undo(rootfs_fd, &native, &found, &error), error);
+    return found != 0;
+}
+
+/// Unmounts what Plan::stage() mounted there; false when it was nothing. Throws
+/// Error: permission, usage.
+inline bool unstage(const std::string& directory)
+{
+    int found = 0;
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_unstage(directory.c_str(), &found, &error), error);
     return found != 0;
 }
 

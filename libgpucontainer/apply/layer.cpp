@@ -54,6 +54,14 @@ Result<void> Layer::file(const std::string& path, std::string_view content, std:
     return {};
 }
 
+Result<void> Layer::placeholder(const std::string& path)
+{
+    constexpr mode_t mode = S_IFREG | 0444U;
+    if (::mknodat(fd_.get(), path.c_str(), mode, 0) != 0)
+        return failed(path);
+    return {};
+}
+
 Result<void> Layer::link(const std::string& path, const std::string& target)
 {
     if (::symlinkat(target.c_str(), fd_.get(), path.c_str()) != 0)

@@ -18,6 +18,8 @@ public:
 
     Result<void> directory(const std::string& path, std::uint32_t mode);
     Result<void> file(const std::string& path, std::string_view content, std::uint32_t mode);
+    /// An empty file to mount over.
+    Result<void> placeholder(const std::string& path);
     Result<void> link(const std::string& path, const std::string& target);
 
     base::UniqueFd take() && { return std::move(fd_); }

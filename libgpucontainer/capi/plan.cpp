@@ -25,6 +25,8 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     plan::Request request;
     if (given.devices != nullptr)
         request.devices = given.devices;
+    if (given.staged_tree != nullptr)
+        request.staged_tree = given.staged_tree;
     if (given.driver_capabilities != nullptr)
         request.capabilities = given.driver_capabilities;
     request.write = static_cast<plan::Write>(given.write);

@@ -2,6 +2,7 @@
 #include "apply/attach.hpp"
 #include "apply/prepare.hpp"
 #include "apply/program.hpp"
+#include "apply/tree.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
@@ -61,6 +62,33 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
             return Error(Errc::usage, "gpuctr_plan_prepare: an unknown flag is set");
         GPUCTR_TRY(auto block, apply::prepare(plan->plan));
         *ret_prepared = reinterpret_cast<gpuctr_prepared*>(block.release());
+        return {};
+    });
+}
+
+gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
+                                uint32_t* ret_outcome, gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (plan == nullptr || directory == nullptr || *directory != '/')
+            return Error(Errc::usage,
+                         "gpuctr_plan_stage: plan or the absolute path of a directory is missing");
+        GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->plan, directory));
+        if (ret_outcome != nullptr)
+            *ret_outcome = static_cast<std::uint32_t>(outcome);
+        return {};
+    });
+}
+
+gpuctr_status gpuctr_unstage(const char* directory, int* ret_found, gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (directory == nullptr || *directory != '/')
+            return Error(Errc::usage,
+                         "gpuctr_unstage: the absolute path of a directory is missing");
+        GPUCTR_TRY(const bool found, apply::unstage_tree(directory));
+        if (ret_found != nullptr)
+            *ret_found = found ? 1 : 0;
         return {};
     });
 }

@@ -117,6 +117,17 @@ int new_tmpfs() noexcept
     return close_quietly(context, ::fsmount(context, FSMOUNT_CLOEXEC, 0));
 }
 
+int make_read_only(int fd) noexcept
+{
+    const int context = ::fspick(fd, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+    if (context < 0)
+        return -1;
+    if (::fsconfig(context, FSCONFIG_SET_FLAG, "ro", nullptr, 0) != 0)
+        return close_quietly(context, -1);
+    return close_quietly(context,
+                         ::fsconfig(context, FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0));
+}
+
 int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept
 {
     const int context = ::fsopen("overlay", FSOPEN_CLOEXEC);

@@ -22,6 +22,9 @@ int attach_below(int tree_fd, int base_fd, const char* path) noexcept;
 int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagation,
                    bool recursive) noexcept;
 
+/// Makes the file system of a mount read-only, wherever else it is mounted.
+int make_read_only(int fd) noexcept;
+
 /// A new tmpfs, attached nowhere; its directory has mode 0755.
 int new_tmpfs() noexcept;
 

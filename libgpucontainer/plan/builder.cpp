@@ -47,6 +47,7 @@ public:
         plan_.version_source = driver.version_source;
         plan_.needs = driver.needs;
         plan_.backend = backend;
+        plan_.staged_tree = request.staged_tree;
         plan_.has_root = target != nullptr;
         plan_.writes_root = way_ == Names::Way::write;
     }

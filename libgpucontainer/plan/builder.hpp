@@ -16,6 +16,7 @@ struct Request {
     std::string capabilities = "compute,utility";
     std::map<std::string, std::string> environment; ///< Scheduler variables.
     Write write = Write::automatic;
+    std::string staged_tree; ///< As in Plan.
 };
 
 /// The root file system that a plan is for; absent for one that only shows.

@@ -71,6 +71,7 @@ struct Plan {
     vendor::VersionSource version_source = vendor::VersionSource::module;
     std::vector<vendor::Gpu> gpus; ///< Those chosen, in the vendor's order.
     std::string tree_path;
+    std::string staged_tree;  ///< Where on the host one to clone may be; maybe "".
     bool writes_root = false; ///< Names are created in the root file system itself.
     bool has_root = false;    ///< Made for a root file system; else it only shows.
     mount::Backend backend = mount::Backend::detached;

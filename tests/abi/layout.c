@@ -20,13 +20,14 @@ AT(gpuctr_host_options, reserved, 12);
 AT(gpuctr_host_options, driver_root, 16);
 AT(gpuctr_host_options, driver_version, 24);
 
-SIZE(gpuctr_request, 40);
+SIZE(gpuctr_request, 48);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
 AT(gpuctr_request, environment, 24);
 AT(gpuctr_request, write, 32);
 AT(gpuctr_request, backend, 36);
+AT(gpuctr_request, staged_tree, 40);
 
 SIZE(gpuctr_apply_options, 16);
 AT(gpuctr_apply_options, struct_size, 0);

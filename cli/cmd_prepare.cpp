@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "command.hpp"
+#include "request_options.hpp"
+
+#include <fmt/format.h>
+#include <gpucontainer/gpucontainer.hpp>
+#include <memory>
+
+namespace gpuctr_setup {
+namespace {
+
+struct Options {
+    RequestOptions request;
+    bool undo = false;
+};
+
+int stage(const Options& options, Verbosity verbosity, const Streams& streams)
+{
+    if (!options.request.host.nvidia)
+        throw gpucontainer::Error(GPUCTR_E_USAGE, "name a vendor: --nv", "gpuctr-setup --help", 0);
+    const gpucontainer::Host host = options.request.host.open();
+    const gpucontainer::Plan plan(host, options.request.request(), -1);
+    const auto outcome = plan.stage(options.request.staged_tree);
+    if (verbosity == Verbosity::verbose)
+        fmt::print(streams.err, "gpuctr-setup: {}: {}\n", options.request.staged_tree,
+                   outcome == gpucontainer::Staged::made        ? "staged"
+                   : outcome == gpucontainer::Staged::unchanged ? "staged already"
+                                                                : "an older tree was replaced");
+    return ExitCode::done;
+}
+
+int unstage(const Options& options, Verbosity verbosity, const Streams& streams)
+{
+    const bool found = gpucontainer::unstage(options.request.staged_tree);
+    if (!found && verbosity != Verbosity::quiet)
+        fmt::print(streams.err, "gpuctr-setup: nothing is staged at {}\n",
+                   options.request.staged_tree);
+    return ExitCode::done;
+}
+
+} // namespace
+
+/// `gpuctr-setup prepare`: stage this node's driver tree for later set-ups.
+void add_prepare_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
+{
+    auto options = std::make_shared<Options>();
+
+    CLI::App& command = *app.add_subcommand(
+        "prepare", "stage the driver's files once, so that later set-ups are quicker");
+    options->request.add_staging_to(command);
+    command.add_flag("--undo", options->undo, "unmount what was staged");
+
+    command.callback([options, &chosen, &verbosity] {
+        chosen = [options, &verbosity](const Streams& streams) {
+            return options->undo ? unstage(*options, verbosity, streams)
+                                 : stage(*options, verbosity, streams);
+        };
+    });
+}
+
+} // namespace gpuctr_setup

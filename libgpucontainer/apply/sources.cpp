@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "apply/sources.hpp"
+
+#include "base/try.hpp"
+#include "mount/calls.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+using base::UniqueFd;
+
+Error changed(const std::string& path)
+{
+    return Error(Errc::driver, path + ": no longer the file that was planned with")
+        .with_object(path)
+        .with_hint("the driver was changed meanwhile; plan again");
+}
+
+/// The mount of a source alone. Whatever lies on the way to it, what counts is
+/// what was reached, which the caller compares with the plan.
+Result<UniqueFd> clone_source(const std::string& path, struct stat& status)
+{
+    UniqueFd clone(mount::clone_tree(AT_FDCWD, path.c_str(), false));
+    if (!clone || ::fstat(clone.get(), &status) != 0)
+        return Error::from_errno(errno, "clone the mount of " + path, Errc::driver)
+            .with_object(path);
+    return clone;
+}
+
+} // namespace
+
+Result<UniqueFd> clone_file(const plan::Item& item)
+{
+    struct stat status = {};
+    GPUCTR_TRY(UniqueFd clone, clone_source(item.source, status));
+    if (!S_ISREG(status.st_mode) || vendor::FileId::of(status) != item.id)
+        return changed(item.source);
+    return clone;
+}
+
+Result<UniqueFd> clone_device(const plan::Item& item)
+{
+    struct stat status = {};
+    GPUCTR_TRY(UniqueFd clone, clone_source(item.source, status));
+    if (!S_ISCHR(status.st_mode) || status.st_rdev != ::makedev(item.major, item.minor))
+        return changed(item.source);
+    return clone;
+}
+
+Result<void> require_driver(const plan::Plan& plan)
+{
+    if (plan.version_source != vendor::VersionSource::files)
+        return {};
+    return Error(Errc::no_device, fmt::format("the {} kernel module is not loaded", plan.vendor))
+        .with_object(plan.vendor)
+        .with_hint("load it (modprobe nvidia), or give the driver version to set up its files "
+                   "all the same");
+}
+
+Result<void> guard(const UniqueFd& tree, std::uint64_t attributes)
+{
+    if (mount::set_attributes(tree.get(), attributes, MS_UNBINDABLE, true) != 0)
+        return Error::from_errno(errno, "set the flags of a mount", Errc::apply);
+    return {};
+}
+
+} // namespace gpucontainer::apply

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+#include "plan/plan.hpp"
+
+#include <cstdint>
+#include <sys/mount.h>
+
+/// The host's files and device nodes as mounts that are attached nowhere.
+namespace gpucontainer::apply {
+
+inline constexpr std::uint64_t file_attributes =
+    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+// Read-only keeps mode, owner and times of the host's node; it does not keep
+// anybody from using the device.
+inline constexpr std::uint64_t device_attributes =
+    MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
+
+/// The item's source, which still has to be the file or device that was planned.
+Result<base::UniqueFd> clone_file(const plan::Item& item);
+Result<base::UniqueFd> clone_device(const plan::Item& item);
+
+/// An error where no kernel module is loaded and nobody said which version to take.
+Result<void> require_driver(const plan::Plan& plan);
+
+/// Sets the attributes of a mount and all below it, and keeps it from being
+/// attached where it would show in other namespaces.
+Result<void> guard(const base::UniqueFd& tree, std::uint64_t attributes);
+
+} // namespace gpucontainer::apply

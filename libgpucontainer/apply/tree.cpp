@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "apply/tree.hpp"
+
+#include "apply/layer.hpp"
+#include "apply/sources.hpp"
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "mount/calls.hpp"
+#include "mount/staging.hpp"
+#include "privilege/capabilities.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <iterator>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+using base::UniqueFd;
+using plan::Item;
+using plan::ItemKind;
+using plan::Place;
+
+constexpr std::uint32_t directory_mode = 0755;
+constexpr std::uint32_t file_mode = 0444;
+
+/// In a staged tree, says what it holds.
+constexpr const char* inventory_name = ".gpuctr-tree";
+constexpr std::size_t largest_inventory = 1U << 20U;
+
+std::string_view in_tree(const plan::Plan& plan, const Item& item)
+{
+    return std::string_view(item.target).substr(plan.tree_path.size() + 1);
+}
+
+/// Equal for plans whose trees hold the same names for the same files.
+std::string inventory(const plan::Plan& plan)
+{
+    std::string text;
+    for (const Item& item : plan.items) {
+        if (item.place != Place::tree)
+            continue;
+        const vendor::FileId& id = item.id;
+        fmt::format_to(std::back_inserter(text), "{} {} {} {}:{}:{}:{}\n", plan::name(item.kind),
+                       in_tree(plan, item), item.source, id.device, id.inode, id.size, id.mtime_ns);
+    }
+    return text;
+}
+
+Result<UniqueFd> build_tree(const plan::Plan& plan, const std::string* inventory)
+{
+    GPUCTR_TRY(Layer layer, Layer::create());
+    std::vector<mount::Branch> branches;
+    std::set<std::string, std::less<>> directories;
+    for (const Item& item : plan.items) {
+        if (item.place != Place::tree)
+            continue;
+        const std::string path(in_tree(plan, item));
+        const std::string_view directory = base::directory_of(path);
+        if (!directory.empty() && !directories.contains(directory)) {
+            directories.emplace(directory);
+            GPUCTR_CHECK(layer.directory(std::string(directory), directory_mode));
+        }
+        if (item.kind == ItemKind::symlink) {
+            GPUCTR_CHECK(layer.link(path, item.source));
+            continue;
+        }
+        GPUCTR_CHECK(layer.placeholder(path));
+        GPUCTR_TRY(UniqueFd clone, clone_file(item), "prepare {}", item.target);
+        branches.push_back({std::move(clone), path});
+    }
+    if (inventory != nullptr)
+        GPUCTR_CHECK(layer.file(inventory_name, *inventory, file_mode));
+    GPUCTR_TRY(auto assembled,
+               mount::assemble(std::move(layer).take(), branches, {}, plan.backend));
+    return std::move(assembled.tree);
+}
+
+/// A directory that may be a staged tree. Only its owner can have written in it,
+/// and who is neither root nor this user is not believed.
+UniqueFd open_staged(const std::string& path)
+{
+    UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat status = {};
+    if (!fd || ::fstat(fd.get(), &status) != 0 || !mount::is_mount_root(fd.get()))
+        return {};
+    const bool trusted = status.st_uid == 0 || status.st_uid == ::geteuid();
+    if (!trusted || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        fd.reset();
+    return fd;
+}
+
+bool holds(const UniqueFd& staged, const std::string& inventory)
+{
+    const auto found = base::read_file(staged.get(), inventory_name, largest_inventory);
+    return found && *found == inventory;
+}
+
+Result<void> create_directories(const std::string& path)
+{
+    for (auto end = path.find('/', 1);; end = path.find('/', end + 1)) {
+        const std::string part = path.substr(0, end);
+        if (::mkdir(part.c_str(), directory_mode) != 0 && errno != EEXIST)
+            return Error::from_errno(errno, "create " + part).with_object(part);
+        if (end == std::string::npos)
+            return {};
+    }
+}
+
+Result<void> mount_at(const UniqueFd& tree, const std::string& directory)
+{
+    GPUCTR_CHECK(create_directories(directory));
+    const UniqueFd target(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!target || mount::attach(tree.get(), target.get()) != 0
+        || mount::set_attributes(tree.get(), 0, MS_PRIVATE, true) != 0)
+        return Error::from_errno(errno, "mount the driver's tree at " + directory)
+            .with_object(directory);
+    return {};
+}
+
+} // namespace
+
+Result<UniqueFd> make_tree(const plan::Plan& plan)
+{
+    UniqueFd tree;
+    if (const UniqueFd staged = open_staged(plan.staged_tree); staged)
+        if (holds(staged, inventory(plan)))
+            tree.reset(mount::clone_tree(staged.get(), "", true));
+    if (!tree) {
+        GPUCTR_TRY(tree, build_tree(plan, nullptr));
+    }
+    GPUCTR_CHECK(guard(tree, file_attributes));
+    return tree;
+}
+
+Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory)
+{
+    GPUCTR_CHECK(require_driver(plan));
+    GPUCTR_CHECK(privilege::require_mounting());
+    if (plan.tree_path.empty())
+        return Error(Errc::usage, "the plan has no driver files to stage");
+    const std::string wanted = inventory(plan);
+    if (const UniqueFd present = open_staged(directory); present && holds(present, wanted))
+        return Staged::unchanged;
+
+    GPUCTR_TRY(const UniqueFd tree, build_tree(plan, &wanted));
+    // Clones share the file system, so that nobody may write in it from any.
+    if (mount::set_attributes(tree.get(), file_attributes, MS_PRIVATE, true) != 0
+        || mount::make_read_only(tree.get()) != 0)
+        return Error::from_errno(errno, "set the flags of a mount", Errc::apply);
+    GPUCTR_TRY(const bool replaced, unstage_tree(directory));
+    GPUCTR_CHECK(mount_at(tree, directory));
+    return replaced ? Staged::replaced : Staged::made;
+}
+
+Result<bool> unstage_tree(const std::string& directory)
+{
+    bool found = false;
+    for (UniqueFd tree = open_staged(directory); tree; tree = open_staged(directory)) {
+        if (!base::read_file(tree.get(), inventory_name, largest_inventory))
+            break; // somebody else's
+        if (mount::detach(tree.get()) != 0)
+            return Error::from_errno(errno, "unmount " + directory).with_object(directory);
+        found = true;
+    }
+    return found;
+}
+
+} // namespace gpucontainer::apply

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+#include "plan/plan.hpp"
+
+#include <cstdint>
+#include <string>
+
+/// The driver's files in one small tree: built for one container, or staged once
+/// on the host and cloned for each.
+namespace gpucontainer::apply {
+
+/// The plan's tree, attached nowhere: a clone of the staged one where that holds
+/// just what the plan wants, else a new one.
+Result<base::UniqueFd> make_tree(const plan::Plan& plan);
+
+enum class Staged : std::uint8_t { made, unchanged, replaced };
+
+/// Mounts the plan's tree at a directory of the host, in the caller's mount
+/// namespace, for make_tree() to clone. One that is there already is replaced
+/// unless it holds just the same; who cloned it keeps his own. The directory is
+/// made where it is missing. Errors: permission without CAP_SYS_ADMIN, driver
+/// when a source is no longer the file that was planned.
+Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory);
+
+/// Unmounts what stage_tree() mounted there; false when it is nothing.
+Result<bool> unstage_tree(const std::string& directory);
+
+} // namespace gpucontainer::apply

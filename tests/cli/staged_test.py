@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""gpuctr-setup prepare: the driver's tree staged once, and cloned by set-ups."""
+
+import os
+import pathlib
+import shutil
+import unittest
+
+import harness
+import mount_table
+from harness import ORDINARY_USER, SETUP, TREE, VERSION
+
+STAGED = harness.DIRECTORY / "staged/tree"
+DEFAULT = pathlib.Path("/run/gpucontainer/tree")
+LIBCUDA = f"lib64/libcuda.so.{VERSION}"
+
+
+class Staged(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.remove_staged)
+
+    def remove_staged(self):
+        for directory in (STAGED, DEFAULT):
+            while mounts := mount_table.below(directory):
+                harness.must("umount", "-l", mounts[-1].target)
+            shutil.rmtree(directory.parent, ignore_errors=True)
+
+    def prepare(self, *words, **options):
+        return self.run_setup("prepare", "--staged-tree", STAGED, *words, **options)
+
+    def device_of_tree(self):
+        return os.stat(f"{self.root}{TREE}").st_dev
+
+    def test_a_set_up_clones_it(self):
+        self.prepare("--nv")
+        before = self.state()
+
+        self.apply("--staged-tree", STAGED)
+
+        self.assertEqual(self.device_of_tree(), os.stat(STAGED).st_dev)
+        self.assertIn(f"{TREE}/{LIBCUDA}", self.inside("/usr/bin/needs_driver"))
+        self.undo()
+        self.assert_state(before)
+
+    def test_the_default_place_is_used_without_being_named(self):
+        self.run_setup("prepare", "--nv")
+
+        self.apply()
+
+        self.assertEqual(self.device_of_tree(), os.stat(DEFAULT).st_dev)
+
+    def test_an_ordinary_user_clones_it_too(self):
+        self.prepare("--nv")
+
+        done = harness.call(*ORDINARY_USER, SETUP, "--nv", "--rootfs", self.root, "--staged-tree",
+                            STAGED, "--", "/usr/bin/stat", "-c", "%d", TREE)
+
+        self.assertEqual(done.stderr, "")
+        self.assertEqual(int(done.stdout), os.stat(STAGED).st_dev)
+
+    def test_every_flag_is_as_without_it(self):
+        self.apply()
+        built = [mount.options for mount in mount_table.below(f"{self.root}{TREE}")]
+        self.undo()
+        self.prepare("--nv")
+
+        self.apply("--staged-tree", STAGED)
+
+        self.assertEqual([m.options for m in mount_table.below(f"{self.root}{TREE}")], built)
+
+    def test_nothing_can_be_written_in_it(self):
+        self.prepare("--nv")
+
+        done = harness.call("mount", "-o", "remount,bind,rw", STAGED)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+        with self.assertRaises(OSError):
+            (STAGED / "new").touch()
+
+    def test_one_for_other_files_is_not_used(self):
+        self.prepare("--nv", "--driver-capabilities", "utility")
+
+        self.apply("--staged-tree", STAGED)
+
+        self.assertNotEqual(self.device_of_tree(), os.stat(STAGED).st_dev)
+        self.assertTrue(os.path.exists(f"{self.root}{TREE}/{LIBCUDA}"))
+
+    def test_one_of_somebody_else_is_not_believed(self):
+        self.prepare("--nv")
+        inventory = (STAGED / ".gpuctr-tree").read_bytes()
+        self.prepare("--undo")
+        harness.must("mount", "-t", "tmpfs", "-o", "mode=0755,uid=12345", "forged", STAGED)
+        (STAGED / ".gpuctr-tree").write_bytes(inventory)
+
+        self.apply("--staged-tree", STAGED)
+
+        self.assertNotEqual(self.device_of_tree(), os.stat(STAGED).st_dev)
+
+    def test_a_directory_that_is_no_tree_is_not_used(self):
+        STAGED.mkdir(parents=True)
+
+        self.apply("--staged-tree", STAGED)
+
+        self.assertTrue(os.path.exists(f"{self.root}{TREE}/{LIBCUDA}"))
+
+    def test_preparing_again_changes_nothing(self):
+        self.prepare("--nv")
+        before = os.stat(STAGED).st_dev
+
+        self.prepare("--nv", "-v", stderr=f"gpuctr-setup: {STAGED}: staged already\n")
+
+        self.assertEqual(os.stat(STAGED).st_dev, before)
+
+    def test_preparing_for_more_replaces_it_and_spares_its_users(self):
+        self.prepare("--nv", "--driver-capabilities", "utility")
+        self.apply("--staged-tree", STAGED, "--driver-capabilities", "utility")
+
+        self.prepare("--nv", "-v", stderr=f"gpuctr-setup: {STAGED}: an older tree was replaced\n")
+
+        self.assertEqual(len([m for m in mount_table.below(STAGED) if m.target == str(STAGED)]), 1)
+        self.assertTrue(os.path.exists(f"{self.root}{TREE}/bin/nvidia-smi"))
+        self.assertNotEqual(self.device_of_tree(), os.stat(STAGED).st_dev)
+
+    def test_undo_leaves_no_mount(self):
+        before = mount_table.read()
+        self.prepare("--nv")
+
+        self.prepare("--undo")
+
+        self.assertEqual(mount_table.read(), before)
+        self.prepare("--undo", stderr=f"gpuctr-setup: nothing is staged at {STAGED}\n")
+
+    def test_undo_leaves_the_mounts_of_others(self):
+        harness.mount_tmpfs(STAGED)
+        before = mount_table.read()
+
+        self.prepare("--undo", stderr=None)
+
+        self.assertEqual(mount_table.read(), before)
+
+    def test_it_needs_privileges(self):
+        done = harness.call(*ORDINARY_USER, SETUP, "prepare", "--nv", "--staged-tree", STAGED)
+
+        self.assertEqual(done.returncode, 6)
+        self.assertIn("CAP_SYS_ADMIN", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
