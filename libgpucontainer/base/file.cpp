@@ -5,7 +5,9 @@
 #include "base/try.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <climits>
 #include <dirent.h>
 #include <fcntl.h>
 #include <string_view>
@@ -73,6 +75,17 @@ Result<std::string> read_file(int dir_fd, const std::string& path, std::size_t l
 Result<std::string> read_file(const std::string& path, std::size_t limit)
 {
     return read_file(AT_FDCWD, path, limit);
+}
+
+Result<std::string> read_link(int dir_fd, const std::string& path)
+{
+    std::array<char, PATH_MAX> text = {};
+    const ssize_t length = ::readlinkat(dir_fd, path.c_str(), text.data(), text.size());
+    if (length < 0)
+        return Error::from_errno(errno, path).with_object(path);
+    if (static_cast<std::size_t>(length) == text.size())
+        return Error::from_errno(ENAMETOOLONG, path).with_object(path);
+    return std::string(text.data(), static_cast<std::size_t>(length));
 }
 
 Result<void> visit_directory(int dir_fd, const std::string& path, std::size_t limit,

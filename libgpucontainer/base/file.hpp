@@ -22,6 +22,10 @@ Result<std::string> read_all(int fd, std::size_t limit);
 Result<std::string> read_file(int dir_fd, const std::string& path, std::size_t limit = 1U << 20U);
 Result<std::string> read_file(const std::string& path, std::size_t limit = 1U << 20U);
 
+/// Text of the symbolic link at `path`; with an empty path, of the one that
+/// `dir_fd` was opened at by O_PATH.
+Result<std::string> read_link(int dir_fd, const std::string& path);
+
 /// Calls `visit` for each name in a directory but "." and "..", in no order. More
 /// than `limit` of them are an error.
 Result<void> visit_directory(int dir_fd, const std::string& path, std::size_t limit,

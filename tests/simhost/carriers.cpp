@@ -61,12 +61,8 @@ private:
     /// ".." would end in what is mounted over the machine's sysfs.
     Result<std::string> real_path(const std::string& link) const
     {
-        std::array<char, 4096> text = {};
-        const ssize_t length = ::readlinkat(machine_sys_, link.c_str(), text.data(), text.size());
-        if (length <= 0)
-            return Error::from_errno(errno, fmt::format("read the link {}", link));
-        const std::string_view target(text.data(), static_cast<std::size_t>(length));
-        return std::string(target.substr(std::min(target.find("devices/"), target.size())));
+        GPUCTR_TRY(const auto target, base::read_link(machine_sys_, link));
+        return target.substr(std::min(target.find("devices/"), target.size()));
     }
 
     int machine_sys_;
@@ -117,6 +113,9 @@ Result<Dressed> dress(const SysDevice& device, const base::UniqueFd& carrier, Tr
         GPUCTR_CHECK(cover(tree_path + device.path + "/" + file.name, directory, file.name));
     }
     for (const NamedText& link : all.links) {
+        const auto same = base::read_link(directory, link.name);
+        if (same && *same == link.text)
+            continue;
         GPUCTR_CHECK(tree.link(device.path + "/" + link.name, link.text));
         GPUCTR_CHECK(cover(tree_path + device.path + "/" + link.name, directory, link.name));
     }

@@ -29,11 +29,8 @@ Result<void> keep_name(Tree& tree, int machine, const std::string& name, const s
     if (::fstatat(machine, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
         return {};
     if (S_ISLNK(status.st_mode)) {
-        std::array<char, 4096> text = {};
-        const ssize_t length = ::readlinkat(machine, name.c_str(), text.data(), text.size());
-        if (length <= 0)
-            return Error::from_errno(errno, fmt::format("read the link /dev/{}", name));
-        return tree.link(name, std::string(text.data(), static_cast<std::size_t>(length)));
+        GPUCTR_TRY(const auto text, base::read_link(machine, name), "/dev/{}", name);
+        return tree.link(name, text);
     }
     if (S_ISDIR(status.st_mode))
         GPUCTR_CHECK(tree.directory(name));

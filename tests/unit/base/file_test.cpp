@@ -4,6 +4,7 @@
 #include "support/temp_root.hpp"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -35,6 +36,17 @@ TEST(ReadFile, DoesNotWaitForAFifo)
     ASSERT_EQ(::mkfifo(root.at("fifo").c_str(), 0600), 0);
 
     EXPECT_FALSE(read_file(root.at("fifo")));
+}
+
+TEST(ReadLink, ReadsADanglingLink)
+{
+    test::TempRoot root;
+    root.link("link", "nowhere");
+    root.file("file");
+
+    EXPECT_EQ(*read_link(AT_FDCWD, root.at("link")), "nowhere");
+    EXPECT_EQ(read_link(AT_FDCWD, root.at("file")).error().os_error(), EINVAL);
+    EXPECT_EQ(read_link(AT_FDCWD, root.at("missing")).error().os_error(), ENOENT);
 }
 
 TEST(ListDirectory, IsSortedAndLimited)
