@@ -164,6 +164,15 @@ Result<DriverRoot::File> DriverRoot::open_in(const Directory& directory,
     return file;
 }
 
+std::optional<std::string> DriverRoot::link_target(const std::string& path) const
+{
+    const auto link = base::open_below(fd_.get(), path, O_PATH | O_NOFOLLOW);
+    if (!link)
+        return std::nullopt;
+    auto target = base::read_link(link->get(), "");
+    return target ? std::optional(*std::move(target)) : std::nullopt;
+}
+
 std::vector<std::string> DriverRoot::list(const std::string& directory) const
 {
     const auto opened = base::open_below(fd_.get(), directory, O_RDONLY | O_DIRECTORY);

@@ -44,6 +44,9 @@ public:
     /// As open_file(), for a name in a directory.
     Result<File> open_in(const Directory& directory, const std::string& name) const;
 
+    /// Text of the symbolic link at `path`; none when it is no link.
+    std::optional<std::string> link_target(const std::string& path) const;
+
     /// Names in a directory, sorted; empty when it is not there.
     std::vector<std::string> list(const std::string& directory) const;
 

@@ -362,13 +362,45 @@ private:
     void report_missing()
     {
         for (const CatalogueRule& rule : catalogue_) {
-            if (!rule.entry || rule.kind != FileKind::library)
+            if (rule.kind != FileKind::library)
                 continue;
             const std::string soname = soname_of(rule, found_.version);
             const auto same = [&](const Skipped& skipped) { return skipped.name == soname; };
-            if (!has(soname) && std::none_of(found_.skipped.begin(), found_.skipped.end(), same))
+            if (has(soname) || std::any_of(found_.skipped.begin(), found_.skipped.end(), same)
+                || report_dangling(rule, soname))
+                continue;
+            if (rule.entry)
                 skip(soname, directories_.front(), "not installed");
         }
+    }
+
+    /// A removed driver may have left its names behind.
+    bool report_dangling(const CatalogueRule& rule, const std::string& soname)
+    {
+        std::vector<Candidate> places = candidates(soname);
+        if (rule.entry)
+            for (const std::string& directory : directories_)
+                places.push_back({fmt::format("{}/{}", directory, soname), false});
+        for (const Candidate& place : places)
+            if (auto reason = loss(place); !reason.empty()) {
+                skip(soname, place.path, std::move(reason));
+                return true;
+            }
+        return false;
+    }
+
+    /// In which way a name is without its file; empty when it is not, or when
+    /// there is no such name.
+    std::string loss(const Candidate& place) const
+    {
+        const auto target = root_.link_target(place.path);
+        if (!target && !place.from_cache)
+            return "";
+        const auto status = root_.look(place.path);
+        if (status || status.error().os_error() != ENOENT)
+            return "";
+        return target ? fmt::format("is a link to {}, which is not there", *target)
+                      : "is in the loader cache, but not there";
     }
 
     void sort()

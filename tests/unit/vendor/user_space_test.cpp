@@ -229,5 +229,38 @@ TEST_F(UserSpaceTest, SaysWhichEntryLibrariesAreMissing)
                 ElementsAre("ROOT/usr/lib64: not installed"));
 }
 
+TEST_F(UserSpaceTest, SaysWhichLinksAndCacheEntriesLeadNowhere)
+{
+    install("usr/lib64", "libcuda.so.1");
+    tree_.link("usr/lib64/libnvidia-cfg.so.1", "libnvidia-cfg.so.470.1");
+    tree_.link("usr/lib64/libnvcuvid.so.1", "libnvcuvid.so.470.1");
+    for (const char* soname : {"libcuda.so.1", "libnvidia-cfg.so.1", "libnvidia-ml.so.1"})
+        tree_.remember(soname, std::string("/usr/lib64/") + soname);
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(skipped(space, "libnvidia-cfg.so.1"),
+                ElementsAre("ROOT/usr/lib64/libnvidia-cfg.so.1: is a link to "
+                            "libnvidia-cfg.so.470.1, which is not there"));
+    EXPECT_THAT(skipped(space, "libnvcuvid.so.1"),
+                ElementsAre("ROOT/usr/lib64/libnvcuvid.so.1: is a link to "
+                            "libnvcuvid.so.470.1, which is not there"));
+    EXPECT_THAT(skipped(space, "libnvidia-ml.so.1"),
+                ElementsAre("ROOT/usr/lib64/libnvidia-ml.so.1: is in the loader cache, but not "
+                            "there"));
+}
+
+TEST_F(UserSpaceTest, DoesNotMindADanglingLinkWhoseLibraryIsFoundElsewhere)
+{
+    install("usr/lib64", "libcuda.so.1");
+    tree_.library("usr/lib64/libnvidia-cfg.so.535.183.01", "libnvidia-cfg.so.1");
+    tree_.link("usr/lib64/libnvidia-cfg.so.1", "libnvidia-cfg.so.470.1");
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(names(space), testing::Contains("libnvidia-cfg.so.535.183.01 libnvidia-cfg.so.1"));
+    EXPECT_THAT(skipped(space, "libnvidia-cfg.so.1"), testing::IsEmpty());
+}
+
 } // namespace
 } // namespace gpucontainer::vendor::nvidia
