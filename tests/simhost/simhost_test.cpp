@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
+#include "base/text.hpp"
 #include "support/temp_root.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fcntl.h>
@@ -16,6 +18,7 @@
 namespace gpucontainer::simhost {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 
 constexpr uid_t ordinary_user = 65534;
@@ -137,6 +140,22 @@ TEST_P(SimhostTest, ShowsItsGpusFromPlainFilesToo)
         GetParam(), {GPUCTR_SIMHOST, "-q", "--sysfs", "plain", host, "--", GPUCTR_SIMHOST_PROBE});
 
     EXPECT_EQ(found.output, all_gpus);
+}
+
+TEST_P(SimhostTest, ShowsHundredsOfDevicesToLibudev)
+{
+    for (const auto* method : {"auto", "plain"}) {
+        const Outcome found = run(GetParam(), {GPUCTR_SIMHOST, "-q", "--sysfs", method,
+                                               GPUCTR_GENERATED_HOST, "--", GPUCTR_SIMHOST_PROBE});
+
+        const auto lines = base::split(base::trim(found.output), '\n');
+        EXPECT_EQ(lines.size(), 600U);
+        EXPECT_THAT(lines, Contains("0000:0f:00.0 nvidia 0x030200 0"));
+        EXPECT_THAT(lines, Contains("0000:88:00.0 nvidia 0x030200 1"));
+        EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                                [](auto line) { return line.find("nvidia") != line.npos; }),
+                  16);
+    }
 }
 
 TEST_P(SimhostTest, LinksDevicesAndDrivers)
