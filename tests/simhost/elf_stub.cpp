@@ -90,8 +90,10 @@ public:
         if (starts) {
             // without it the loader does not know where the kernel put the file
             add_segment(PT_PHDR, PF_R, sizeof header_, bytes_.size() - sizeof header_);
-            const auto offset = place(std::string(machine_.interpreter) + '\0');
-            add_segment(PT_INTERP, PF_R, offset, machine_.interpreter.size() + 1);
+            const std::string interpreter(stub_.interpreter.empty() ? machine_.interpreter
+                                                                    : stub_.interpreter);
+            const auto offset = place(interpreter + '\0');
+            add_segment(PT_INTERP, PF_R, offset, interpreter.size() + 1);
             header_.e_entry = place(machine_.exit_code);
         }
         const auto [offset, size] = place_dynamic();

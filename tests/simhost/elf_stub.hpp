@@ -26,6 +26,7 @@ struct ElfStub {
     /// Symbol versions that it needs. They are put down to the C library, libgcc
     /// or libstdc++ where it needs those; the others are left out.
     std::vector<std::string> versions;
+    std::string interpreter; ///< Of an executable; empty: the machine's usual one.
 };
 
 /// The bytes of such a file, little endian and a few hundred long; the file may be made longer

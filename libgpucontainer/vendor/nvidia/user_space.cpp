@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/facts.hpp"
+#include "vendor/nvidia/tools.hpp"
 
 #include <algorithm>
 #include <array>
@@ -61,9 +62,7 @@ public:
             if (rule.kind == FileKind::library)
                 look_up(rule);
         scan_directories();
-        for (const CatalogueRule& rule : catalogue_)
-            if (rule.kind == FileKind::tool)
-                find_tool(rule);
+        find_tools(root_, catalogue_, directories_.front(), found_);
         add_links();
         report_missing();
         sort();
@@ -274,7 +273,7 @@ private:
 
     void add_library(const host::DriverRoot::File& opened, const std::string& soname)
     {
-        DriverFile file = describe(opened, FileKind::library);
+        DriverFile file = describe(root_, opened, FileKind::library);
         file.soname = soname;
         file.capability = Capability::compute;
         file.reason = "part of this driver, unknown to the catalogue";
@@ -287,55 +286,6 @@ private:
             file.links.push_back(soname);
         names_.insert({soname, file.name});
         found_.files.push_back(std::move(file));
-    }
-
-    DriverFile describe(const host::DriverRoot::File& opened, FileKind kind) const
-    {
-        DriverFile file;
-        file.kind = kind;
-        file.path = root_.prefix() + opened.real_path;
-        file.name = base::name_of(opened.real_path);
-        file.id = FileId::of(opened.status);
-        return file;
-    }
-
-    static void classify(DriverFile& file, const CatalogueRule& rule)
-    {
-        file.capability = rule.capability;
-        file.also = rule.also;
-        file.reason = rule.reason;
-    }
-
-    /// A tool counts beside the libraries: in the `bin` next to their directory,
-    /// and for a driver spread over /usr in /usr/bin. A wrapper script elsewhere
-    /// on PATH is not the driver's.
-    void find_tool(const CatalogueRule& rule)
-    {
-        const std::string name(rule.name);
-        const std::string library_directory = directories_.front();
-        const std::string usual = "/usr/bin/" + name;
-        std::vector<std::string> places = {std::string(base::directory_of(library_directory))
-                                           + "/bin/" + name};
-        const bool spread_over_usr = base::is_below(library_directory, "/usr/lib")
-                                     || base::is_below(library_directory, "/usr/lib64");
-        if (spread_over_usr && places.front() != usual)
-            places.push_back(usual);
-        for (const std::string& path : places) {
-            const auto opened = root_.open_file(path);
-            if (!opened)
-                continue;
-            const auto facts = elf::read_facts(opened->fd.get());
-            if (!facts || !elf::is_native(*facts)) {
-                skip(name, path, facts ? "is for another machine" : "is no ELF program");
-                continue;
-            }
-            DriverFile file = describe(*opened, FileKind::tool);
-            classify(file, rule);
-            file.name = name;
-            file.entry_names.push_back(name);
-            found_.files.push_back(std::move(file));
-            return;
-        }
     }
 
     /// The name that a linker looks for, where the driver has it: some programs

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,9 +38,10 @@ public:
         stub({simhost::StubKind::library, elf_class, machine, soname, {}, {}}, path);
     }
 
-    void tool(const std::string& path, const std::string& machine = native_machine)
+    void tool(const std::string& path, const std::string& machine = native_machine,
+              const std::string& interpreter = "")
     {
-        stub({simhost::StubKind::executable, "ELF64", machine, "", {}, {}}, path);
+        stub({simhost::StubKind::executable, "ELF64", machine, "", {}, {}, interpreter}, path);
     }
 
     /// One more line of the loader cache, in front of which the earlier ones are.
@@ -49,18 +51,22 @@ public:
         remembered_.push_back({std::move(soname), std::move(path), flags});
     }
 
+    /// Leaves the tree without a loader cache after all.
+    void forget() { remembered_.clear(); }
+
     std::string prefix() const { return at("usr").parent_path().string(); }
 
-    /// Writes the cache, when something was remembered.
-    host::DriverRoot open_driver()
+    /// Writes the cache, when something was remembered, and opens `directory`.
+    host::DriverRoot open_driver(const std::string& directory = "")
     {
         if (!remembered_.empty()) {
             std::vector<elf::NewCacheEntry> entries;
             for (const Line& line : remembered_)
                 entries.push_back({line.soname, line.path, line.flags});
-            file("etc/ld.so.cache", elf::merge(nullptr, entries)->bytes);
+            file((std::filesystem::path(directory) / "etc/ld.so.cache").string(),
+                 elf::merge(nullptr, entries)->bytes);
         }
-        auto root = host::DriverRoot::open(prefix());
+        auto root = host::DriverRoot::open(at(directory).string());
         EXPECT_TRUE(root) << root.error().message();
         return *std::move(root);
     }

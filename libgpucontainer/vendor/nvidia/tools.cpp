@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/nvidia/tools.hpp"
+
+#include "base/text.hpp"
+#include "elf/facts.hpp"
+
+#include <fmt/format.h>
+
+namespace gpucontainer::vendor::nvidia {
+namespace {
+
+/// Where the tools of a driver lie: in the `bin` next to its libraries, and for
+/// one that is spread over the system's directories in the system's own. A
+/// wrapper script elsewhere on PATH is not the driver's.
+std::vector<std::string> directories_of_tools(const std::string& library_directory)
+{
+    const std::string_view above = base::directory_of(library_directory);
+    std::vector<std::string> directories = {fmt::format("{}/bin", above == "/" ? "" : above)};
+    const auto add = [&](const std::string& directory) {
+        if (directories.front() != directory)
+            directories.push_back(directory);
+    };
+    if (base::is_below(library_directory, "/usr/lib")
+        || base::is_below(library_directory, "/usr/lib64"))
+        add("/usr/bin");
+    if (base::is_below(library_directory, "/nix/store"))
+        add("/run/current-system/sw/bin");
+    return directories;
+}
+
+/// Why a program would not run in a container; empty when it would.
+std::string objection(const Result<elf::Facts>& facts)
+{
+    if (!facts)
+        return "is no ELF program";
+    if (!elf::is_native(*facts))
+        return "is for another machine";
+    // Every ABI has its loader in a /lib or /lib64; NixOS gives programs another.
+    if (facts->has_interpreter() && !facts->interpreter.starts_with("/lib"))
+        return fmt::format("is started by {}, which containers do not have", facts->interpreter);
+    return "";
+}
+
+void find_tool(const host::DriverRoot& root, const CatalogueRule& rule,
+               const std::vector<std::string>& directories, UserSpace& found)
+{
+    const std::string name(rule.name);
+    for (const std::string& directory : directories) {
+        const std::string path = fmt::format("{}/{}", directory, name);
+        const auto opened = root.open_file(path);
+        if (!opened)
+            continue;
+        if (auto reason = objection(elf::read_facts(opened->fd.get())); !reason.empty()) {
+            found.skipped.push_back({name, root.prefix() + path, std::move(reason)});
+            continue;
+        }
+        DriverFile file = describe(root, *opened, FileKind::tool);
+        classify(file, rule);
+        file.name = name;
+        file.entry_names.push_back(name);
+        found.files.push_back(std::move(file));
+        return;
+    }
+}
+
+} // namespace
+
+DriverFile describe(const host::DriverRoot& root, const host::DriverRoot::File& opened,
+                    FileKind kind)
+{
+    DriverFile file;
+    file.kind = kind;
+    file.path = root.prefix() + opened.real_path;
+    file.name = base::name_of(opened.real_path);
+    file.id = FileId::of(opened.status);
+    return file;
+}
+
+void classify(DriverFile& file, const CatalogueRule& rule)
+{
+    file.capability = rule.capability;
+    file.also = rule.also;
+    file.reason = rule.reason;
+}
+
+void find_tools(const host::DriverRoot& root, Catalogue catalogue,
+                const std::string& library_directory, UserSpace& found)
+{
+    const auto directories = directories_of_tools(library_directory);
+    for (const CatalogueRule& rule : catalogue)
+        if (rule.kind == FileKind::tool)
+            find_tool(root, rule, directories, found);
+}
+
+} // namespace gpucontainer::vendor::nvidia

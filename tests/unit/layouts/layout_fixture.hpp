@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/builder.hpp"
+#include "unit/vendor/driver_tree.hpp"
+#include "unit/vendor/fake_enumerator.hpp"
+#include "vendor/nvidia/nvidia.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpucontainer {
+
+inline constexpr const char* version = "580.159.04";
+
+/// A host with one GPU and a small driver, in the directories that a test names.
+class LayoutTest : public ::testing::Test {
+protected:
+    LayoutTest() { pci_.add("0000:06:00.0", "nvidia"); }
+
+    /// Libraries under their full names, as every package and archive has them.
+    void install_libraries(const std::string& directory)
+    {
+        for (const auto& [name, soname] : libraries())
+            tree_.library(fmt::format("{}/{}.so.{}", directory, name, version), soname);
+    }
+
+    /// Links of the sonames, as ldconfig makes them.
+    void link_libraries(const std::string& directory)
+    {
+        for (const auto& [name, soname] : libraries())
+            if (soname != fmt::format("{}.so.{}", name, version))
+                tree_.link(directory + "/" + soname, fmt::format("{}.so.{}", name, version));
+    }
+
+    /// Their lines of the loader cache, by the path that the loader knows.
+    void remember_libraries(const std::string& directory)
+    {
+        for (const auto& [name, soname] : libraries())
+            tree_.remember(soname, directory + "/" + soname);
+    }
+
+    /// A 32-bit libcuda with its line of the loader cache.
+    void install_32_bit(const std::string& directory)
+    {
+        const std::string name = std::string("libcuda.so.") + version;
+        constexpr std::int32_t i386 = 0x0003;
+        tree_.library(directory + "/" + name, "libcuda.so.1", "Intel 80386", "ELF32");
+        tree_.link(directory + "/libcuda.so.1", name);
+        tree_.remember("libcuda.so.1", "/" + directory + "/libcuda.so.1", i386);
+    }
+
+    /// Without a loaded module, so that a plan can do without device nodes.
+    Result<std::optional<vendor::DriverStack>> detect(const std::string& driver_root,
+                                                      const std::string& driver_version)
+    {
+        const auto root = tree_.open_driver(driver_root);
+        return vendor::nvidia::detect({pci_, root, tree_.prefix() + "/no-kernel", driver_version});
+    }
+
+    vendor::DriverStack detected(const std::string& driver_root = "")
+    {
+        auto found = detect(driver_root, version);
+        EXPECT_TRUE(found) << found.error().message();
+        return found && *found ? **std::move(found) : vendor::DriverStack();
+    }
+
+    /// Checks that this driver and nothing else was found, and is planned from
+    /// there under its usual names. An empty `tool` stands for none.
+    void expect_driver(const vendor::DriverStack& driver, const std::string& directory,
+                       const std::string& tool = "/usr/bin/nvidia-smi") const
+    {
+        const std::string tree = "/usr/lib/gpuctr/lib64/";
+        std::vector<std::string> expected;
+        for (const auto& [name, soname] : libraries())
+            expected.push_back(fmt::format("{}{}.so.{} from ROOT{}/{}.so.{}", tree, name, version,
+                                           directory, name, version));
+        if (!tool.empty())
+            expected.push_back("/usr/lib/gpuctr/bin/nvidia-smi from ROOT" + tool);
+        EXPECT_EQ(driver.version, version);
+        EXPECT_EQ(items(driver, plan::ItemKind::bind), expected);
+        EXPECT_THAT(
+            items(driver, plan::ItemKind::symlink),
+            ::testing::Contains(fmt::format("{}libcuda.so.1 from libcuda.so.{}", tree, version)));
+    }
+
+    /// "SOURCE: REASON" of what was left out under this name.
+    std::vector<std::string> skipped(const vendor::DriverStack& driver, std::string_view name) const
+    {
+        std::vector<std::string> all;
+        for (const vendor::Skipped& skipped : driver.skipped)
+            if (skipped.name == name)
+                all.push_back(with_root(skipped.source) + ": " + skipped.reason);
+        return all;
+    }
+
+    test::DriverTree tree_;
+    test::FakeEnumerator pci_;
+
+private:
+    struct Library {
+        std::string name;
+        std::string soname;
+    };
+
+    static std::vector<Library> libraries()
+    {
+        const std::string full_name = std::string("libnvidia-gpucomp.so.") + version;
+        return {{"libcuda", "libcuda.so.1"},
+                {"libnvidia-gpucomp", full_name},
+                {"libnvidia-ml", "libnvidia-ml.so.1"}};
+    }
+
+    std::string with_root(std::string path) const
+    {
+        return path.starts_with(tree_.prefix()) ? path.replace(0, tree_.prefix().size(), "ROOT")
+                                                : path;
+    }
+
+    std::vector<std::string> items(const vendor::DriverStack& driver, plan::ItemKind kind) const
+    {
+        const auto plan = plan::create_plan(driver, {}, nullptr, mount::Backend::detached);
+        EXPECT_TRUE(plan) << plan.error().message();
+        std::vector<std::string> all;
+        if (plan)
+            for (const plan::Item& item : plan->items)
+                if (item.kind == kind)
+                    all.push_back(fmt::format("{} from {}", item.target, with_root(item.source)));
+        return all;
+    }
+};
+
+} // namespace gpucontainer
