@@ -125,7 +125,8 @@ typedef struct gpuctr_host_options {
     size_t struct_size;         /**< sizeof(gpuctr_host_options) in the caller. */
     uint32_t vendors;           /**< GPUCTR_VENDOR_* that must be there; 0: any that is. */
     uint32_t reserved;          /**< Must be zero. */
-    const char* driver_root;    /**< Where the driver's files are; NULL: "/". Links in it
+    const char* driver_root;    /**< Where the driver's files are; NULL: "/". The root of a
+                                     driver container, or an unpacked driver. Links in it
                                      never lead out of it. */
     const char* driver_version; /**< Taken as the kernel module's version; NULL: ask the
                                      kernel. */

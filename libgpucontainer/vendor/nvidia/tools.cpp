@@ -14,6 +14,8 @@ namespace {
 /// wrapper script elsewhere on PATH is not the driver's.
 std::vector<std::string> directories_of_tools(const std::string& library_directory)
 {
+    if (library_directory == "/")
+        return {""}; // unpacked, all in one directory
     const std::string_view above = base::directory_of(library_directory);
     std::vector<std::string> directories = {fmt::format("{}/bin", above == "/" ? "" : above)};
     const auto add = [&](const std::string& directory) {

@@ -47,6 +47,11 @@ bool has_component(std::string_view path, std::string_view component)
     return std::find(parts.begin(), parts.end(), component) != parts.end();
 }
 
+std::string join(const std::string& directory, const std::string& name)
+{
+    return directory == "/" ? "/" + name : fmt::format("{}/{}", directory, name);
+}
+
 class Search {
 public:
     Search(const host::DriverRoot& root, Catalogue catalogue, std::optional<std::string> version)
@@ -93,13 +98,27 @@ private:
         auto directories = root_.configured_directories();
         directories.insert(directories.end(), odd_places.begin(), odd_places.end());
         for (const std::string& directory : directories)
-            if (take(fmt::format("{}/{}", directory, soname), soname)) {
+            if (take(join(directory, soname), soname)) {
                 GPUCTR_CHECK(use_directory_of_main_library());
                 // A link led there, perhaps: other parts lie beside the link, and
                 // no loader cache tells which.
                 add_directory(directory);
                 return {};
             }
+        if (!root_.prefix().empty())
+            directories.emplace_back("/"); // where an unpacked driver has all its files
+        return find_unlinked_main_library(directories);
+    }
+
+    /// In a driver that nobody ran ldconfig for, as after unpacking it.
+    Result<void> find_unlinked_main_library(const std::vector<std::string>& directories)
+    {
+        constexpr std::string_view stem = "libcuda.so.";
+        for (const std::string& directory : directories)
+            for (const std::string& name : root_.list(directory))
+                if (name.starts_with(stem) && is_driver_version(version_suffix(name))
+                    && take(join(directory, name), std::string(main_library)))
+                    return use_directory_of_main_library();
         return no_main_library();
     }
 
@@ -299,7 +318,7 @@ private:
             if (has(development) || !development_names_.contains(development))
                 continue;
             for (const std::string& directory : directories_) {
-                const auto status = root_.look(fmt::format("{}/{}", directory, development));
+                const auto status = root_.look(join(directory, development));
                 if (status && FileId::of(*status) == file.id) {
                     file.links.push_back(development);
                     names_.insert(development);
@@ -330,7 +349,7 @@ private:
         std::vector<Candidate> places = candidates(soname);
         if (rule.entry)
             for (const std::string& directory : directories_)
-                places.push_back({fmt::format("{}/{}", directory, soname), false});
+                places.push_back({join(directory, soname), false});
         for (const Candidate& place : places)
             if (auto reason = loss(place); !reason.empty()) {
                 skip(soname, place.path, std::move(reason));
