@@ -44,17 +44,22 @@ constexpr std::int32_t own_flags = libc6;
 
 Error malformed(std::string what) { return {Errc::rootfs, "loader cache: " + std::move(what)}; }
 
-bool fits(std::string_view bytes, std::size_t offset, std::size_t size)
+bool fits(const base::LazyFile& file, std::size_t offset, std::size_t size)
 {
-    return offset <= bytes.size() && size <= bytes.size() - offset;
+    return offset <= file.size() && size <= file.size() - offset;
+}
+
+bool holds(const base::LazyFile& file, std::size_t offset, std::string_view text)
+{
+    return file.view(offset, text.size()) == text;
 }
 
 /// The caller has checked the bounds.
 template <typename T>
-T load(std::string_view bytes, std::size_t offset)
+T load(const base::LazyFile& file, std::size_t offset)
 {
     T value;
-    std::memcpy(&value, bytes.data() + offset, sizeof value);
+    std::memcpy(&value, file.view(offset, sizeof value).data(), sizeof value);
     return value;
 }
 
@@ -113,55 +118,54 @@ int compare_names(std::string_view left, std::string_view right) noexcept
     return '\0' - char_at(right, r);
 }
 
-Result<LdCache> LdCache::parse(std::string bytes)
+Result<LdCache> LdCache::parse(base::LazyFile file)
 {
-    if (bytes.size() > max_cache_size)
+    if (file.size() > max_cache_size)
         return malformed("too large");
-    GPUCTR_TRY(const Layout layout, find_tables(bytes));
+    GPUCTR_TRY(const Layout layout, find_tables(file));
     if (layout.count > max_cache_entries)
         return malformed("too many entries");
-    LdCache cache(std::move(bytes), layout);
+    LdCache cache(std::move(file), layout);
     if (layout.entry_size == sizeof(format::Entry)) {
-        const auto header = load<format::Header>(cache.bytes_, layout.string_base);
+        const auto header = load<format::Header>(cache.file_, layout.string_base);
         GPUCTR_CHECK(cache.read_extensions(header.extensions));
     }
     return cache;
 }
 
-Result<LdCache::Layout> LdCache::find_tables(std::string_view bytes)
+Result<LdCache::Layout> LdCache::find_tables(const base::LazyFile& file)
 {
-    if (bytes.starts_with(format::magic))
-        return find_new_tables(bytes, 0);
-    if (!bytes.starts_with(format::old_magic))
+    if (holds(file, 0, format::magic))
+        return find_new_tables(file, 0);
+    if (!holds(file, 0, format::old_magic))
         return malformed("unknown format");
-    if (bytes.size() < sizeof(format::OldHeader))
+    if (file.size() < sizeof(format::OldHeader))
         return malformed("ends within the header");
 
-    const std::size_t count = load<format::OldHeader>(bytes, 0).count;
-    const std::size_t available = bytes.size() - sizeof(format::OldHeader);
+    const std::size_t count = load<format::OldHeader>(file, 0).count;
+    const std::size_t available = file.size() - sizeof(format::OldHeader);
     if (count > available / sizeof(format::OldEntry))
         return malformed(fmt::format("{} entries do not fit", count));
     const std::size_t end = sizeof(format::OldHeader) + count * sizeof(format::OldEntry);
     const std::size_t aligned = (end + 7) / 8 * 8;
-    if (fits(bytes, aligned, format::magic.size())
-        && bytes.substr(aligned).starts_with(format::magic))
-        return find_new_tables(bytes, aligned);
+    if (holds(file, aligned, format::magic))
+        return find_new_tables(file, aligned);
     return Layout{
-        sizeof(format::OldHeader), count, sizeof(format::OldEntry), end, end, bytes.size()};
+        sizeof(format::OldHeader), count, sizeof(format::OldEntry), end, end, file.size()};
 }
 
-Result<LdCache::Layout> LdCache::find_new_tables(std::string_view bytes, std::size_t start)
+Result<LdCache::Layout> LdCache::find_new_tables(const base::LazyFile& file, std::size_t start)
 {
-    if (!fits(bytes, start, sizeof(format::Header)))
+    if (!fits(file, start, sizeof(format::Header)))
         return malformed("ends within the header");
-    const auto header = load<format::Header>(bytes, start);
+    const auto header = load<format::Header>(file, start);
     if (header.byte_order != 0 && (header.byte_order & 3U) != format::own_byte_order)
         return malformed("foreign byte order");
     const std::size_t entries = start + sizeof(format::Header);
-    if (header.count > (bytes.size() - entries) / sizeof(format::Entry))
+    if (header.count > (file.size() - entries) / sizeof(format::Entry))
         return malformed(fmt::format("{} entries do not fit", header.count));
     const std::size_t strings = entries + header.count * sizeof(format::Entry);
-    if (!fits(bytes, strings, header.strings_size))
+    if (!fits(file, strings, header.strings_size))
         return malformed("strings do not fit");
     return Layout{entries, header.count, sizeof(format::Entry),
                   start,   strings,      strings + header.strings_size};
@@ -171,20 +175,20 @@ Result<void> LdCache::read_extensions(std::size_t offset)
 {
     if (offset == 0)
         return {};
-    if (offset % 4 != 0 || !fits(bytes_, offset, sizeof(format::ExtensionHeader)))
+    if (offset % 4 != 0 || !fits(file_, offset, sizeof(format::ExtensionHeader)))
         return malformed("extensions out of place");
-    const auto header = load<format::ExtensionHeader>(bytes_, offset);
+    const auto header = load<format::ExtensionHeader>(file_, offset);
     if (header.magic != format::extension_magic)
         return malformed("extensions without their magic number");
     offset += sizeof header;
     if (header.count > max_extension_sections
-        || !fits(bytes_, offset, header.count * sizeof(format::ExtensionSection)))
+        || !fits(file_, offset, header.count * sizeof(format::ExtensionSection)))
         return malformed(fmt::format("{} extensions do not fit", header.count));
 
     for (std::size_t i = 0; i < header.count; ++i) {
         const auto section =
-            load<format::ExtensionSection>(bytes_, offset + i * sizeof(format::ExtensionSection));
-        if (!fits(bytes_, section.offset, section.size))
+            load<format::ExtensionSection>(file_, offset + i * sizeof(format::ExtensionSection));
+        if (!fits(file_, section.offset, section.size))
             return malformed("extension outside the file");
         if (section.tag == format::generator_tag)
             generator_ = {section.offset, section.size};
@@ -208,8 +212,8 @@ std::optional<CacheEntry> LdCache::at(std::size_t index) const
     if (index >= layout_.count)
         return std::nullopt;
     format::Entry raw = {};
-    std::memcpy(&raw, bytes_.data() + layout_.entries + index * layout_.entry_size,
-                layout_.entry_size);
+    const auto bytes = file_.view(layout_.entries + index * layout_.entry_size, layout_.entry_size);
+    std::memcpy(&raw, bytes.data(), bytes.size());
     const auto key = string_at(raw.key, max_name_length);
     const auto value = string_at(raw.value, max_path_length);
     const auto hwcaps = hwcaps_name(raw.hwcap);
@@ -257,13 +261,12 @@ std::vector<CacheEntry> LdCache::lookup(std::string_view name, std::int32_t flag
 
 std::string_view LdCache::generator() const
 {
-    return std::string_view(bytes_).substr(generator_.offset, generator_.size);
+    return file_.view(generator_.offset, generator_.size);
 }
 
 std::string_view LdCache::strings() const
 {
-    return std::string_view(bytes_).substr(layout_.strings_begin,
-                                           layout_.strings_end - layout_.strings_begin);
+    return file_.view(layout_.strings_begin, layout_.strings_end - layout_.strings_begin);
 }
 
 /// Offsets are 32-bit and the file is small, so the sum cannot wrap.
@@ -272,12 +275,15 @@ std::optional<std::string_view> LdCache::string_at(std::uint32_t offset, std::si
     const std::size_t begin = layout_.string_base + std::size_t{offset};
     if (begin < layout_.strings_begin || begin >= layout_.strings_end)
         return std::nullopt;
-    const auto rest =
-        std::string_view(bytes_).substr(begin, std::min(layout_.strings_end - begin, limit + 1));
-    const std::size_t length = rest.find('\0');
-    if (length == std::string_view::npos)
-        return std::nullopt;
-    return rest.substr(0, length);
+    // Few strings are longer than the first size, and what follows need not be read.
+    constexpr std::size_t usual_size = 128;
+    for (const std::size_t size : {usual_size, limit + 1}) {
+        const auto rest =
+            file_.view(begin, std::min({layout_.strings_end - begin, size, limit + 1}));
+        if (const std::size_t length = rest.find('\0'); length != std::string_view::npos)
+            return rest.substr(0, length);
+    }
+    return std::nullopt;
 }
 
 std::optional<std::string_view> LdCache::key_at(std::size_t index) const
@@ -285,7 +291,7 @@ std::optional<std::string_view> LdCache::key_at(std::size_t index) const
     if (index >= layout_.count)
         return std::nullopt;
     const std::size_t entry = layout_.entries + index * layout_.entry_size;
-    return string_at(load<std::uint32_t>(bytes_, entry + offsetof(format::Entry, key)),
+    return string_at(load<std::uint32_t>(file_, entry + offsetof(format::Entry, key)),
                      max_name_length);
 }
 
@@ -297,8 +303,8 @@ std::optional<std::string_view> LdCache::hwcaps_name(std::uint64_t hwcap) const
     const auto index = static_cast<std::uint32_t>(hwcap);
     if (index >= hwcaps_.size / 4)
         return std::nullopt;
-    const auto name = string_at(
-        load<std::uint32_t>(bytes_, hwcaps_.offset + std::size_t{index} * 4), max_name_length);
+    const auto name = string_at(load<std::uint32_t>(file_, hwcaps_.offset + std::size_t{index} * 4),
+                                max_name_length);
     return name && name->empty() ? std::nullopt : name;
 }
 

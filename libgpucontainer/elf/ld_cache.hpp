@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/lazy_file.hpp"
 #include "base/result.hpp"
 
 #include <cstddef>
@@ -38,7 +39,8 @@ public:
     /// Checks the header, the bounds of the tables and the extensions, not the
     /// entries, so the cost does not depend on their number. Fails with
     /// Errc::rootfs.
-    static Result<LdCache> parse(std::string bytes);
+    static Result<LdCache> parse(base::LazyFile file);
+    static Result<LdCache> parse(const std::string& bytes) { return parse(base::LazyFile(bytes)); }
 
     /// Number of entries according to the header, valid or not.
     std::size_t size() const noexcept { return layout_.count; }
@@ -75,19 +77,19 @@ private:
         std::size_t size = 0;
     };
 
-    LdCache(std::string bytes, Layout layout) noexcept : bytes_(std::move(bytes)), layout_(layout)
+    LdCache(base::LazyFile file, Layout layout) noexcept : file_(std::move(file)), layout_(layout)
     {
     }
 
-    static Result<Layout> find_tables(std::string_view bytes);
-    static Result<Layout> find_new_tables(std::string_view bytes, std::size_t start);
+    static Result<Layout> find_tables(const base::LazyFile& file);
+    static Result<Layout> find_new_tables(const base::LazyFile& file, std::size_t start);
     Result<void> read_extensions(std::size_t offset);
     Result<void> check_extensions() const;
     std::optional<std::string_view> string_at(std::uint32_t offset, std::size_t limit) const;
     std::optional<std::string_view> key_at(std::size_t index) const;
     std::optional<std::string_view> hwcaps_name(std::uint64_t hwcap) const;
 
-    std::string bytes_;
+    base::LazyFile file_;
     Layout layout_;
     Section generator_;
     Section hwcaps_;

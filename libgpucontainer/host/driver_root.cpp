@@ -107,9 +107,9 @@ Result<DriverRoot> DriverRoot::open(const std::string& path)
         prefix.clear();
 
     DriverRoot root(std::move(fd), std::move(prefix));
-    if (const auto file = root.open_file("/etc/ld.so.cache"))
-        if (auto bytes = base::read_all(file->fd.get(), elf::max_cache_size))
-            if (auto cache = elf::LdCache::parse(*std::move(bytes)))
+    if (auto file = root.open_file("/etc/ld.so.cache"))
+        if (auto content = base::LazyFile::open(std::move(file->fd), elf::max_cache_size))
+            if (auto cache = elf::LdCache::parse(*std::move(content)))
                 root.cache_ = *std::move(cache);
     return root;
 }
@@ -146,6 +146,8 @@ Result<DriverRoot::Directory> DriverRoot::open_directory(const std::string& path
     Directory directory;
     GPUCTR_TRY(directory.fd, base::open_below(fd_.get(), path, O_RDONLY | O_DIRECTORY));
     GPUCTR_TRY(directory.real_path, real_path(directory.fd.get(), path));
+    if (directory.real_path == "/")
+        directory.real_path.clear();
     return directory;
 }
 

@@ -37,7 +37,7 @@ public:
     /// A directory, for a look at many names in it.
     struct Directory {
         base::UniqueFd fd;
-        std::string real_path; ///< In the driver root, all links followed.
+        std::string real_path; ///< In the driver root, all links followed; "" for its top.
     };
     Result<Directory> open_directory(const std::string& path) const;
 

@@ -44,16 +44,17 @@ std::string objection(const Result<elf::Facts>& facts)
 }
 
 void find_tool(const host::DriverRoot& root, const CatalogueRule& rule,
-               const std::vector<std::string>& directories, UserSpace& found)
+               const std::vector<host::DriverRoot::Directory>& directories, UserSpace& found)
 {
     const std::string name(rule.name);
-    for (const std::string& directory : directories) {
-        const std::string path = fmt::format("{}/{}", directory, name);
-        const auto opened = root.open_file(path);
+    for (const host::DriverRoot::Directory& directory : directories) {
+        const auto opened = root.open_in(directory, name);
         if (!opened)
             continue;
         if (auto reason = objection(elf::read_facts(opened->fd.get())); !reason.empty()) {
-            found.skipped.push_back({name, root.prefix() + path, std::move(reason)});
+            found.skipped.push_back(
+                {name, fmt::format("{}{}/{}", root.prefix(), directory.real_path, name),
+                 std::move(reason)});
             continue;
         }
         DriverFile file = describe(root, *opened, FileKind::tool);
@@ -88,7 +89,10 @@ void classify(DriverFile& file, const CatalogueRule& rule)
 void find_tools(const host::DriverRoot& root, Catalogue catalogue,
                 const std::string& library_directory, UserSpace& found)
 {
-    const auto directories = directories_of_tools(library_directory);
+    std::vector<host::DriverRoot::Directory> directories;
+    for (const std::string& path : directories_of_tools(library_directory))
+        if (auto directory = root.open_directory(path.empty() ? "/" : path))
+            directories.push_back(*std::move(directory));
     for (const CatalogueRule& rule : catalogue)
         if (rule.kind == FileKind::tool)
             find_tool(root, rule, directories, found);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <iterator>
 #include <set>
 #include <tuple>
 
@@ -57,6 +58,8 @@ public:
     Search(const host::DriverRoot& root, Catalogue catalogue, std::optional<std::string> version)
         : root_(root), catalogue_(catalogue), wanted_version_(std::move(version))
     {
+        std::copy_if(catalogue.begin(), catalogue.end(), std::back_inserter(unversioned_),
+                     [](const CatalogueRule& rule) { return rule.unversioned; });
     }
 
     Result<UserSpace> run()
@@ -209,8 +212,7 @@ private:
         const std::string_view version = version_suffix(name);
         if (version.empty() || version == found_.version)
             return !version.empty();
-        const CatalogueRule* rule = find_rule(catalogue_, FileKind::library, name);
-        return rule != nullptr && rule->unversioned;
+        return find_rule(unversioned_, FileKind::library, name) != nullptr;
     }
 
     const DriverFile* take(const std::string& path, const std::string& soname)
@@ -388,6 +390,8 @@ private:
 
     const host::DriverRoot& root_;
     Catalogue catalogue_;
+    /// Asked about each name of a directory, most of which are not the driver's.
+    std::vector<CatalogueRule> unversioned_;
     std::optional<std::string> wanted_version_;
     UserSpace found_;
     std::vector<std::string> directories_; ///< In the driver root; the main library's first.

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::base {
+
+/// Content of a file of which mostly little is looked at. Parts are read with
+/// pread when they are asked for first, so that a file cut short meanwhile is no
+/// signal; its missing part reads as zeros. For one thread at a time.
+class LazyFile {
+public:
+    /// Content that is in memory already.
+    explicit LazyFile(const std::string& content);
+
+    /// The regular file behind `fd`. Fails with EFBIG above `limit` bytes.
+    static Result<LazyFile> open(UniqueFd fd, std::size_t limit);
+
+    std::size_t size() const noexcept { return size_; }
+
+    /// `size` bytes from `offset` on, or as many as there are.
+    std::string_view view(std::size_t offset, std::size_t size) const;
+
+private:
+    LazyFile(UniqueFd fd, std::size_t size);
+
+    void read(std::size_t first_page, std::size_t end_page) const;
+
+    UniqueFd fd_;
+    std::size_t size_;
+    std::unique_ptr<char[]> bytes_;   // NOLINT(modernize-avoid-c-arrays): not cleared beforehand
+    mutable std::vector<bool> pages_; ///< Those that were read.
+};
+
+} // namespace gpucontainer::base
