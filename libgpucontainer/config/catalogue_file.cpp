@@ -134,35 +134,6 @@ std::string with_sample_version(const FileRule& rule)
     return name;
 }
 
-/// What names the file whatever its version: "libcuda" for "libcuda.so.1". All
-/// of a tool's name; empty for a name that is no library's.
-std::string_view stem_of(FileRule::Kind kind, std::string_view name)
-{
-    if (kind == FileRule::Kind::tool)
-        return name;
-    const std::size_t end = name.ends_with(".so") ? name.size() - 3 : name.find(".so.");
-    return end == std::string_view::npos ? std::string_view() : name.substr(0, end);
-}
-
-Result<void> check_name(const FileRule& rule)
-{
-    if (rule.name.size() > max_name)
-        return mistake(rule.line, fmt::format("name {} is longer than {} characters",
-                                              quote(rule.name), max_name));
-    const bool is_library = rule.kind == FileRule::Kind::library;
-    const std::string name = with_sample_version(rule);
-    if (!std::ranges::all_of(name, is_name_character) || name.starts_with('.'))
-        return mistake(
-            rule.line,
-            fmt::format("name {} is not a file name (allowed: letters, digits, . _ + -{})",
-                        quote(rule.name), is_library ? " and one {version}" : ""));
-    if (is_library && stem_of(rule.kind, name).empty())
-        return mistake(rule.line, fmt::format("{} is not the name of a library "
-                                              "(allowed: NAME.so, NAME.so.VERSION)",
-                                              rule.name));
-    return {};
-}
-
 Result<void> check_reason(const FileRule& rule)
 {
     if (rule.reason.size() > max_reason || std::ranges::any_of(rule.reason, is_control))
@@ -208,6 +179,33 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
 }
 
 } // namespace
+
+std::string_view stem_of(FileRule::Kind kind, std::string_view name)
+{
+    if (kind == FileRule::Kind::tool)
+        return name;
+    const std::size_t end = name.ends_with(".so") ? name.size() - 3 : name.find(".so.");
+    return end == std::string_view::npos ? std::string_view() : name.substr(0, end);
+}
+
+Result<void> check_name(const FileRule& rule)
+{
+    if (rule.name.size() > max_name)
+        return mistake(rule.line, fmt::format("name {} is longer than {} characters",
+                                              quote(rule.name), max_name));
+    const bool is_library = rule.kind == FileRule::Kind::library;
+    const std::string name = with_sample_version(rule);
+    if (!std::ranges::all_of(name, is_name_character) || name.starts_with('.'))
+        return mistake(
+            rule.line,
+            fmt::format("name {} is not a file name (allowed: letters, digits, . _ + -{})",
+                        quote(rule.name), is_library ? " and one {version}" : ""));
+    if (is_library && stem_of(rule.kind, name).empty())
+        return mistake(rule.line, fmt::format("{} is not the name of a library "
+                                              "(allowed: NAME.so, NAME.so.VERSION)",
+                                              rule.name));
+    return {};
+}
 
 Result<std::vector<FileRule>> parse_catalogue(std::string_view yaml)
 {

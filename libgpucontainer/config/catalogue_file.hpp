@@ -35,6 +35,14 @@ struct FileRule {
     std::string reason; ///< One line, not empty.
 };
 
+/// Whether the rule's name is one that a library or tool can have; an error
+/// names the rule's line.
+Result<void> check_name(const FileRule& rule);
+
+/// What names the file whatever its version: "libcuda" for "libcuda.so.1". All
+/// of a tool's name; empty for a name that is no library's.
+std::string_view stem_of(FileRule::Kind kind, std::string_view name);
+
 /// Reads a catalogue file:
 ///
 ///     vendor: nvidia

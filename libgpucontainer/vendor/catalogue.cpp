@@ -26,14 +26,6 @@ std::optional<Enum> parse(const std::array<std::string_view, Size>& names, std::
 
 bool is_library_suffix(std::string_view text) { return text == ".so" || text.starts_with(".so."); }
 
-/// "libcuda" for "libcuda.so.1"; empty for a name that is no library's.
-std::string_view stem_of(std::string_view file_name)
-{
-    const std::size_t end =
-        file_name.ends_with(".so") ? file_name.size() - 3 : file_name.find(".so.");
-    return end == std::string_view::npos ? std::string_view() : file_name.substr(0, end);
-}
-
 } // namespace
 
 std::string_view name(Capability capability)
@@ -55,7 +47,9 @@ std::optional<FileKind> parse_file_kind(std::string_view text)
 
 const CatalogueRule* find_rule(Catalogue catalogue, FileKind kind, std::string_view file_name)
 {
-    const std::string_view wanted = kind == FileKind::tool ? file_name : stem_of(file_name);
+    const std::string_view wanted =
+        kind == FileKind::tool ? file_name
+                               : config::stem_of(config::FileRule::Kind::library, file_name);
     if (wanted.empty())
         return nullptr;
     const auto found = std::ranges::find_if(catalogue, [&](const CatalogueRule& rule) {

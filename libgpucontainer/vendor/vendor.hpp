@@ -5,6 +5,7 @@
 #include "host/driver_root.hpp"
 #include "host/enumerator.hpp"
 #include "vendor/driver.hpp"
+#include "vendor/site_catalogue.hpp"
 
 #include <optional>
 #include <span>
@@ -18,6 +19,7 @@ struct Sources {
     const host::DriverRoot& driver_root;
     std::string system_root;    ///< In front of /proc, /sys and /dev; "" on a real host.
     std::string driver_version; ///< Given by the caller; empty: ask the kernel.
+    SiteCatalogue site;         ///< Over the built-in catalogues.
 };
 
 /// One vendor. A further vendor is one more of these, in a folder of its own.

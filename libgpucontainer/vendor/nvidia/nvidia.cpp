@@ -5,6 +5,7 @@
 #include "vendor/nvidia/catalogue_nvidia.hpp"
 #include "vendor/nvidia/kernel.hpp"
 #include "vendor/nvidia/user_space.hpp"
+#include "vendor/site_files.hpp"
 
 #include <iterator>
 #include <utility>
@@ -46,7 +47,8 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
         version = sources.driver_version;
         stack.version_source = VersionSource::option;
     }
-    auto found = find_user_space(sources.driver_root, nvidia_catalogue(), version);
+    const MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);
+    auto found = find_user_space(sources.driver_root, catalogue.of_driver(), version);
     if (!found && !version)
         return std::move(found)
             .error()
@@ -57,6 +59,8 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.library_directory = std::move(user_space.library_directory);
     stack.files = std::move(user_space.files);
     append(stack.skipped, std::move(user_space.skipped));
+    append(stack.skipped, sources.site.skipped);
+    add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
     Nodes nodes = device_nodes(sources.system_root, stack.gpus, stack.skipped);
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);

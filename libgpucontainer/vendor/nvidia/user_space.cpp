@@ -30,18 +30,6 @@ std::string_view version_suffix(std::string_view file_name)
     return at == std::string_view::npos ? std::string_view() : file_name.substr(at + mark.size());
 }
 
-/// Driver versions count from 300 up and have a dot; "4" and "1.1.13" are
-/// versions of the library itself.
-bool is_driver_version(std::string_view text)
-{
-    const auto dot = text.find('.');
-    if (dot == std::string_view::npos
-        || text.find_first_not_of("0123456789.") != std::string_view::npos)
-        return false;
-    constexpr std::uint64_t first_series = 300;
-    return base::to_number(text.substr(0, dot)).value_or(0) >= first_series;
-}
-
 bool has_component(std::string_view path, std::string_view component)
 {
     const auto parts = base::split(path, '/');
@@ -402,6 +390,16 @@ private:
 };
 
 } // namespace
+
+bool is_driver_version(std::string_view text)
+{
+    const auto dot = text.find('.');
+    if (dot == std::string_view::npos
+        || text.find_first_not_of("0123456789.") != std::string_view::npos)
+        return false;
+    constexpr std::uint64_t first_series = 300;
+    return base::to_number(text.substr(0, dot)).value_or(0) >= first_series;
+}
 
 Result<UserSpace> find_user_space(const host::DriverRoot& root, Catalogue catalogue,
                                   const std::optional<std::string>& version)

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpucontainer::vendor::nvidia {
@@ -18,6 +19,10 @@ struct UserSpace {
     std::vector<DriverFile> files;
     std::vector<Skipped> skipped;
 };
+
+/// Driver versions count from 300 up and have a dot; "4" and "1.1.13" are
+/// versions of the library itself.
+bool is_driver_version(std::string_view text);
 
 /// Finds libcuda of `version`, or without one of whatever version is first,
 /// and with it every library and tool of that driver.

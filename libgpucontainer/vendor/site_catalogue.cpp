@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/site_catalogue.hpp"
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "config/library_list.hpp"
+#include "config/trusted_file.hpp"
+
+#include <iterator>
+#include <utility>
+
+namespace gpucontainer::vendor {
+namespace {
+
+constexpr std::string_view list_name = "nvliblist.conf";
+
+template <typename T>
+void append(std::vector<T>& to, std::vector<T> from)
+{
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+bool is_list(const std::string& path) { return base::name_of(path) == list_name; }
+
+Error explained(Error error, const std::string& path)
+{
+    const bool list = is_list(path);
+    return std::move(error).context(path).with_object(path).with_hint(
+        list ? "a list has one name a line: a library (libcuda.so) or a tool"
+             : "a catalogue has the form that docs/configuration.md describes");
+}
+
+Result<void> add_text(SiteCatalogue& site, const std::string& path, std::string_view text)
+{
+    if (!is_list(path)) {
+        auto rules = config::parse_catalogue(text);
+        if (!rules)
+            return explained(std::move(rules).error(), path);
+        append(site.rules, *std::move(rules));
+        return {};
+    }
+    auto list = config::parse_library_list(text, "nvidia");
+    if (!list)
+        return explained(std::move(list).error(), path);
+    append(site.names, std::move(list->rules));
+    for (std::string& entry : list->paths)
+        site.skipped.push_back(
+            {std::string(base::name_of(entry)), entry,
+             fmt::format("named by its path in {}; only names of libraries and tools count",
+                         path)});
+    return {};
+}
+
+CatalogueRule rule_of(const config::FileRule& rule)
+{
+    const bool is_tool = rule.kind == config::FileRule::Kind::tool;
+    return {is_tool ? FileKind::tool : FileKind::library,
+            parse_capability(rule.capability).value_or(Capability::none),
+            parse_capability(rule.also).value_or(Capability::none),
+            rule.name,
+            rule.entry,
+            rule.unversioned,
+            rule.reason};
+}
+
+CatalogueRule* find(std::vector<CatalogueRule>& rules, const CatalogueRule& like)
+{
+    const CatalogueRule* found = find_rule(rules, like.kind, like.name);
+    return found == nullptr ? nullptr : &rules[static_cast<std::size_t>(found - rules.data())];
+}
+
+} // namespace
+
+Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
+                                          const std::vector<std::string>& files)
+{
+    SiteCatalogue site;
+    if (!directory.empty()) {
+        GPUCTR_TRY(const auto paths, config::list_trusted(directory), "catalogues");
+        for (const std::string& path : paths) {
+            if (!path.ends_with(".yaml") && !is_list(path))
+                continue;
+            GPUCTR_TRY(const auto text, config::read_trusted(path), "catalogue");
+            if (text)
+                GPUCTR_CHECK(add_text(site, path, *text), "catalogue");
+        }
+    }
+    for (const std::string& path : files) {
+        const auto text = base::read_file(path);
+        if (!text)
+            return Error::from_errno(text.error().os_error(), "catalogue " + path, Errc::usage)
+                .with_object(path);
+        GPUCTR_CHECK(add_text(site, path, *text), "catalogue");
+    }
+    return site;
+}
+
+MergedCatalogue::MergedCatalogue(std::string_view vendor, Catalogue built_in,
+                                 const SiteCatalogue& site)
+    : driver_(built_in.begin(), built_in.end())
+{
+    for (const config::FileRule& rule : site.rules)
+        if (rule.vendor == vendor)
+            add(rule);
+    for (const config::FileRule& rule : site.names)
+        if (rule.vendor == vendor)
+            add_name(rule);
+}
+
+void MergedCatalogue::add(const config::FileRule& given)
+{
+    CatalogueRule rule = rule_of(given);
+    CatalogueRule* const known = find(driver_, rule);
+    if (known != nullptr) {
+        // What a file is needed for is the site's to say; what it is called and
+        // how it is found stays true.
+        rule.name = known->name;
+        rule.entry = rule.entry || known->entry;
+        rule.unversioned = rule.unversioned || known->unversioned;
+        *known = rule;
+    }
+    const bool of_driver = rule.kind == FileKind::tool ? known != nullptr : !rule.unversioned;
+    if (of_driver) {
+        if (known == nullptr)
+            driver_.push_back(rule);
+        return;
+    }
+    if (CatalogueRule* const earlier = find(site_, rule))
+        *earlier = rule;
+    else
+        site_.push_back(rule);
+}
+
+void MergedCatalogue::add_name(const config::FileRule& given)
+{
+    const CatalogueRule rule = rule_of(given);
+    if (find(driver_, rule) == nullptr && find(site_, rule) == nullptr)
+        site_.push_back(rule);
+}
+
+} // namespace gpucontainer::vendor

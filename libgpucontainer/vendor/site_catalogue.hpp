@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "config/catalogue_file.hpp"
+#include "vendor/catalogue.hpp"
+#include "vendor/driver.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::vendor {
+
+/// What a site says about the files of drivers, over the built-in catalogues.
+struct SiteCatalogue {
+    std::vector<config::FileRule> rules; ///< In the order of reading: the last one counts.
+    std::vector<config::FileRule> names; ///< Of lists; they count where no rule does.
+    std::vector<Skipped> skipped;        ///< What a list names and no container is given.
+};
+
+/// Reads catalogue files, those of `directory` first: "*.yaml" in the order of
+/// their names, and "nvliblist.conf". An empty or missing directory holds none;
+/// a missing file is an error. Files of the directory have to be root's or the
+/// caller's. Errors: usage, with file and line; permission.
+Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
+                                          const std::vector<std::string>& files);
+
+/// A built-in catalogue with a site's rules over it. Borrows from both.
+class MergedCatalogue {
+public:
+    MergedCatalogue(std::string_view vendor, Catalogue built_in, const SiteCatalogue& site);
+
+    /// For the search of the driver's own files.
+    Catalogue of_driver() const noexcept { return driver_; }
+
+    /// The site's files that need not be the driver's: libraries that do not have
+    /// its version, and tools that the built-in catalogue does not know.
+    Catalogue of_site() const noexcept { return site_; }
+
+private:
+    void add(const config::FileRule& given);
+    void add_name(const config::FileRule& given);
+
+    std::vector<CatalogueRule> driver_;
+    std::vector<CatalogueRule> site_;
+};
+
+} // namespace gpucontainer::vendor
