@@ -70,6 +70,7 @@ public:
             GPUCTR_CHECK(add_loader_cache());
         }
         GPUCTR_CHECK(add_nodes());
+        add_warnings();
         add_masks();
         add_variables();
         return std::move(plan_);
@@ -373,7 +374,7 @@ private:
 
     void add_node(const vendor::DeviceNode& node)
     {
-        Item item = make_item(ItemKind::device, node.path, node.path,
+        Item item = make_item(ItemKind::device, node.host_path, node.path,
                               node.gpu < 0 ? "the driver's programs open it"
                                            : fmt::format("GPU {}", node.gpu));
         item.options = "ro,nosuid,noexec";
@@ -393,6 +394,13 @@ private:
         const bool by_group = (node.mode & others) != others && node.gid != 0;
         if (by_group && std::find(groups.begin(), groups.end(), node.gid) == groups.end())
             groups.push_back(node.gid);
+    }
+
+    void add_warnings()
+    {
+        for (const vendor::Warning& warning : driver_.warnings)
+            if (capabilities_.contains(warning.capability) && !selection_.gpus.empty())
+                plan_.warnings.push_back(warning.text);
     }
 
     void add_masks()
@@ -428,8 +436,9 @@ private:
 
     static Error missing(const vendor::DeviceNode& node)
     {
-        return Error(Errc::no_device, node.path + ": the device node is missing or another device")
-            .with_object(node.path)
+        return Error(Errc::no_device,
+                     node.host_path + ": the device node is missing or another device")
+            .with_object(node.host_path)
             .with_hint("the driver's own tools make it when root runs them on the host; "
                        "`gpuctr-setup list` shows what is there instead");
     }
@@ -439,10 +448,10 @@ private:
         const bool asked_for = node.gpu >= 0 && selection_.explicitly;
         const bool needed = node.gpu < 0 && node.capability == Capability::none;
         if (asked_for || needed)
-            return Error(Errc::permission, node.path + ": this user may not read and write it")
-                .with_object(node.path)
+            return Error(Errc::permission, node.host_path + ": this user may not read and write it")
+                .with_object(node.host_path)
                 .with_hint("its permissions, its group or the device cgroup forbid it");
-        skip(std::string(base::name_of(node.path)), node.path,
+        skip(std::string(base::name_of(node.path)), node.host_path,
              "its permissions or the device cgroup forbid using it");
         return {};
     }

@@ -81,6 +81,7 @@ struct Plan {
     std::vector<DeviceRule> device_rules;
     std::vector<std::uint32_t> groups;
     std::vector<std::string> needs;
+    std::vector<std::string> warnings; ///< What was asked for and will not work.
     std::vector<vendor::Skipped> skipped;
 
     rootfs::Entry old_cache; ///< The loader cache that is replaced; maybe none.

@@ -48,7 +48,8 @@ struct DriverFile {
 
 /// A device node that belongs to the driver.
 struct DeviceNode {
-    std::string path; ///< "/dev/nvidia0"
+    std::string path;      ///< In a container: "/dev/nvidia0".
+    std::string host_path; ///< The same on this host, or below another root of device nodes.
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
     std::uint32_t mode = 0; ///< Permission bits.
@@ -72,6 +73,13 @@ struct Skipped {
     std::string reason;
 };
 
+/// Something that is wrong with a driver and no reason to fail: what needs the
+/// capability will not work.
+struct Warning {
+    Capability capability = Capability::none;
+    std::string text;
+};
+
 enum class VersionSource : std::uint8_t { module, option, files };
 std::string_view name(VersionSource source);
 
@@ -91,6 +99,7 @@ struct DriverStack {
     /// Those without which no GPU, or the one they are for, can be used, and
     /// which are not there; why stands in `skipped`.
     std::vector<DeviceNode> missing_nodes;
+    std::vector<Warning> warnings;
     /// For containers whose processes may make device nodes.
     std::vector<Mask> masks;
     std::vector<Skipped> skipped;

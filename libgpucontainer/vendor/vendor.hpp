@@ -20,6 +20,7 @@ struct Sources {
     std::string system_root;    ///< In front of /proc, /sys and /dev; "" on a real host.
     std::string driver_version; ///< Given by the caller; empty: ask the kernel.
     SiteCatalogue site;         ///< Over the built-in catalogues.
+    std::string dev_root;       ///< In front of /dev for device nodes; "" for the usual ones.
 };
 
 /// One vendor. A further vendor is one more of these, in a folder of its own.

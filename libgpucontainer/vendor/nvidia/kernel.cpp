@@ -19,6 +19,7 @@ constexpr std::uint16_t pci_vendor = 0x10de;
 constexpr unsigned node_major = 195; // registered with the kernel for NVIDIA
 constexpr unsigned control_minor = 255;
 constexpr std::size_t most_gpus = 256;
+constexpr const char* uvm_path = "/dev/nvidia-uvm";
 
 bool is_version(std::string_view text)
 {
@@ -89,26 +90,32 @@ struct Wanted {
     bool needed; ///< Without it no GPU, or the one it is for, can be used.
 };
 
-void add_node(const std::string& system_root, const Wanted& wanted, Nodes& found,
-              std::vector<Skipped>& skipped)
+bool is_driven(const std::vector<Gpu>& gpus)
 {
-    const std::string host_path = system_root + wanted.path;
+    return std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.minor >= 0; });
+}
+
+void add_node(const std::string& system_root, const std::string& dev_root, const Wanted& wanted,
+              Nodes& found, std::vector<Skipped>& skipped)
+{
     struct stat status = {};
     DeviceNode node;
     node.path = wanted.path;
+    node.host_path = dev_root + wanted.path;
+    const std::string opened_path = system_root + node.host_path;
     node.major = wanted.major.value_or(0);
     node.minor = wanted.minor;
     node.gpu = wanted.gpu;
     node.capability = wanted.capability;
     const auto skip = [&](std::string reason) {
         skipped.push_back(
-            {std::string(base::name_of(wanted.path)), wanted.path, std::move(reason)});
+            {std::string(base::name_of(wanted.path)), node.host_path, std::move(reason)});
         if (wanted.needed)
             found.missing.push_back(std::move(node));
     };
     if (!wanted.major)
         return skip("its kernel driver is not loaded");
-    if (::fstatat(AT_FDCWD, host_path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (::fstatat(AT_FDCWD, opened_path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
         return skip(Error::from_errno(errno, "no device node").message());
     if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != *wanted.major
         || minor(status.st_rdev) != wanted.minor)
@@ -117,7 +124,7 @@ void add_node(const std::string& system_root, const Wanted& wanted, Nodes& found
     node.mode = status.st_mode & 07777U;
     node.gid = status.st_gid;
     // The kernel asks the device cgroup here too, and no GPU wakes up.
-    node.accessible = ::faccessat(AT_FDCWD, host_path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+    node.accessible = ::faccessat(AT_FDCWD, opened_path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
     found.nodes.push_back(std::move(node));
 }
 
@@ -193,17 +200,15 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
     return found;
 }
 
-Nodes device_nodes(const std::string& system_root, const std::vector<Gpu>& gpus,
-                   std::vector<Skipped>& skipped)
+Nodes device_nodes(const std::string& system_root, const std::string& dev_root,
+                   const std::vector<Gpu>& gpus, std::vector<Skipped>& skipped)
 {
     const auto devices = base::read_file(system_root + "/proc/devices");
     const auto uvm = devices ? character_major(*devices, "nvidia-uvm") : std::nullopt;
-    const bool driven =
-        std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.minor >= 0; });
 
     std::vector<Wanted> wanted = {
-        {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none, driven},
-        {"/dev/nvidia-uvm", uvm, 0, -1, Capability::compute, false},
+        {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none, is_driven(gpus)},
+        {uvm_path, uvm, 0, -1, Capability::compute, false},
         {"/dev/nvidia-uvm-tools", uvm, 1, -1, Capability::compute, false},
     };
     for (const Gpu& gpu : gpus)
@@ -214,8 +219,20 @@ Nodes device_nodes(const std::string& system_root, const std::vector<Gpu>& gpus,
 
     Nodes found;
     for (const Wanted& node : wanted)
-        add_node(system_root, node, found, skipped);
+        add_node(system_root, dev_root, node, found, skipped);
     return found;
+}
+
+std::vector<Warning> warnings(const std::vector<Gpu>& gpus, const std::vector<DeviceNode>& nodes)
+{
+    const auto uvm = std::find_if(nodes.begin(), nodes.end(),
+                                  [](const DeviceNode& node) { return node.path == uvm_path; });
+    if (!is_driven(gpus) || (uvm != nodes.end() && uvm->accessible))
+        return {};
+    return {{Capability::compute,
+             fmt::format("{} {}: nvidia-smi works without it, CUDA programs do not{}", uvm_path,
+                         uvm == nodes.end() ? "is missing" : "may not be used",
+                         uvm == nodes.end() ? "; nvidia-modprobe -u -c 0 as root makes it" : "")}};
 }
 
 std::vector<Mask> masks(const std::string& system_root)

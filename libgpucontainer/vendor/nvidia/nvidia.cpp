@@ -61,9 +61,10 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     append(stack.skipped, std::move(user_space.skipped));
     append(stack.skipped, sources.site.skipped);
     add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
-    Nodes nodes = device_nodes(sources.system_root, stack.gpus, stack.skipped);
+    Nodes nodes = device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.skipped);
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
+    stack.warnings = warnings(stack.gpus, stack.nodes);
     stack.masks = masks(sources.system_root);
     return std::optional(std::move(stack));
 }

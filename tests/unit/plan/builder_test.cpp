@@ -270,5 +270,17 @@ TEST_F(PlanTest, DiffersWithTheFilesAndTheGpus)
     EXPECT_NE(made().identity, usual);
 }
 
+TEST_F(PlanTest, WarnsOfWhatWillNotWorkWhereItWasAskedFor)
+{
+    driver_.warnings = {{vendor::Capability::compute, "no CUDA"}};
+    EXPECT_THAT(made().warnings, ElementsAre("no CUDA"));
+
+    request_.capabilities = "utility";
+    EXPECT_THAT(made().warnings, IsEmpty());
+    request_.capabilities = "compute";
+    request_.devices = "none";
+    EXPECT_THAT(made().warnings, IsEmpty());
+}
+
 } // namespace
 } // namespace gpucontainer::plan

@@ -23,6 +23,7 @@ inline vendor::DeviceNode make_node(std::string path, std::uint32_t major, std::
                                     vendor::Capability capability = vendor::Capability::none)
 {
     vendor::DeviceNode node;
+    node.host_path = path;
     node.path = std::move(path);
     node.major = major;
     node.minor = minor;

@@ -285,7 +285,7 @@ protected:
     std::vector<std::string> nodes(const std::vector<Gpu>& gpus)
     {
         std::vector<std::string> all;
-        for (const DeviceNode& node : device_nodes(root(), gpus, skipped_).nodes)
+        for (const DeviceNode& node : device_nodes(root(), "", gpus, skipped_).nodes)
             all.push_back(fmt::format("{} {}:{} {:o} for {} {}", node.path, node.major, node.minor,
                                       node.mode, node.gpu, name(node.capability)));
         return all;
@@ -344,6 +344,41 @@ TEST_F(DeviceNodes, AreNeitherFilesNorLinks)
                                              "nvidia-uvm: not the character device 238:0",
                                              "nvidia-uvm-tools: not the character device 238:1",
                                              "nvidia0: not the character device 195:0"));
+}
+
+TEST_F(DeviceNodes, MayLieElsewhereOnTheHost)
+{
+    system_.directory("run/driver/dev");
+    if (!make_node("../run/driver/dev/nvidiactl", 195, 255))
+        GTEST_SKIP() << "this user may not make device nodes";
+
+    const Nodes found = device_nodes(root(), "/run/driver", {gpu_of_minor(0, 0)}, skipped_);
+
+    ASSERT_EQ(found.nodes.size(), 1U);
+    EXPECT_EQ(found.nodes[0].path, "/dev/nvidiactl");
+    EXPECT_EQ(found.nodes[0].host_path, "/run/driver/dev/nvidiactl");
+    ASSERT_EQ(skipped_.size(), 3U);
+    EXPECT_EQ(skipped_[2].source, "/run/driver/dev/nvidia0");
+}
+
+TEST_F(DeviceNodes, AreWarnedOfWhenCudaCannotWork)
+{
+    DeviceNode uvm;
+    uvm.path = "/dev/nvidia-uvm";
+    uvm.accessible = true;
+    const std::vector<Gpu> driven = {gpu_of_minor(0, 0)};
+
+    EXPECT_THAT(warnings(driven, {uvm}), IsEmpty());
+    EXPECT_THAT(warnings({gpu_of_minor(0, -1)}, {}), IsEmpty());
+    ASSERT_EQ(warnings(driven, {}).size(), 1U);
+    EXPECT_EQ(warnings(driven, {})[0].capability, Capability::compute);
+    EXPECT_EQ(warnings(driven, {})[0].text,
+              "/dev/nvidia-uvm is missing: nvidia-smi works without it, CUDA programs do not; "
+              "nvidia-modprobe -u -c 0 as root makes it");
+    uvm.accessible = false;
+    ASSERT_EQ(warnings(driven, {uvm}).size(), 1U);
+    EXPECT_EQ(warnings(driven, {uvm})[0].text,
+              "/dev/nvidia-uvm may not be used: nvidia-smi works without it, CUDA programs do not");
 }
 
 TEST_F(DeviceNodes, SayThatUnifiedMemoryIsNotLoaded)
