@@ -5,6 +5,7 @@
 #include "base/try.hpp"
 #include "elf/ld_cache_writer.hpp"
 #include "plan/names.hpp"
+#include "plan/policy.hpp"
 #include "plan/selection.hpp"
 #include "plan/typical_root.hpp"
 #include "rootfs/layout.hpp"
@@ -107,6 +108,7 @@ private:
         if (variable != request_.environment.end())
             scheduler = variable->second;
         GPUCTR_TRY(selection_, select_gpus(driver_, request_.devices, scheduler));
+        GPUCTR_TRY(selection_, restrict_to(request_.allowed_devices, driver_, selection_));
         for (const unsigned gpu : selection_.gpus)
             plan_.gpus.push_back(driver_.gpus[gpu]);
         if (selection_.visible)

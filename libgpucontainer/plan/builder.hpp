@@ -17,6 +17,7 @@ struct Request {
     std::map<std::string, std::string> environment; ///< Scheduler variables.
     Write write = Write::automatic;
     std::string staged_tree; ///< As in Plan.
+    std::string allowed_devices; ///< Policy: those that may be chosen; empty: all.
 };
 
 /// The root file system that a plan is for; absent for one that only shows.
