@@ -67,6 +67,8 @@ enum {
 };
 
 typedef struct gpuctr_error gpuctr_error;
+typedef struct gpuctr_config gpuctr_config;
+typedef struct gpuctr_setting gpuctr_setting;
 typedef struct gpuctr_host gpuctr_host;
 typedef struct gpuctr_driver gpuctr_driver;
 typedef struct gpuctr_gpu gpuctr_gpu;
@@ -110,6 +112,40 @@ GPUCTR_API int gpuctr_error_os_error(const gpuctr_error* error);
 /** @since 0.1 */
 GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
 
+/* -- Configuration -------------------------------------------------------- */
+
+/**
+ * Read a site's configuration file, as gpuctr-setup does with
+ * /etc/gpucontainer/config.yaml. No other function reads one: what a key means
+ * is up to the caller.
+ *
+ * The file is a YAML map of keys to values or lists of values. It has to belong
+ * to root or to the caller and not be writable by everybody.
+ *
+ * @param path        of the file; when it is missing there are no settings
+ * @param ret_config  freed by the caller with gpuctr_config_free()
+ * @return GPUCTR_E_USAGE with file and line for a mistake in it,
+ *         GPUCTR_E_PERMISSION when it may not be read or trusted
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_config_open(const char* path, gpuctr_config** ret_config,
+                                            gpuctr_error** ret_error);
+
+/** @since 0.1 */
+GPUCTR_API void gpuctr_config_free(gpuctr_config* config);
+
+/** Values in the order of the file; a list is one setting a value. @since 0.1 */
+GPUCTR_API size_t gpuctr_config_setting_count(const gpuctr_config* config);
+/** Belongs to the configuration. @since 0.1 */
+GPUCTR_API const gpuctr_setting* gpuctr_config_setting_at(const gpuctr_config* config,
+                                                          size_t index);
+/** Lower-case letters and '-'. @since 0.1 */
+GPUCTR_API const char* gpuctr_setting_key(const gpuctr_setting* setting);
+/** Not empty. @since 0.1 */
+GPUCTR_API const char* gpuctr_setting_value(const gpuctr_setting* setting);
+/** Line of the key in the file, from 1. @since 0.1 */
+GPUCTR_API uint32_t gpuctr_setting_line(const gpuctr_setting* setting);
+
 /* -- Host ---------------------------------------------------------------- */
 
 #define GPUCTR_VENDOR_NVIDIA (UINT32_C(1) << 0)
@@ -130,24 +166,40 @@ typedef struct gpuctr_host_options {
                                      never lead out of it. */
     const char* driver_version; /**< Taken as the kernel module's version; NULL: ask the
                                      kernel. */
+    /**
+     * NULL-terminated list of files with further rules for which files belong to
+     * a driver, each over those before it; a file named "nvliblist.conf" is a
+     * list in Apptainer's form. NULL: none. @since 0.1
+     */
+    const char* const* catalogues;
+    /**
+     * Directory whose "*.yaml" and "nvliblist.conf" are read before them, in the
+     * order of their names; they have to belong to root or to the caller and not
+     * be writable by everybody. It may be missing. NULL: none. @since 0.1
+     */
+    const char* catalogue_dir;
+    const char* dev_root; /**< Directory whose dev/ has the driver's nodes; NULL: "/".
+                               @since 0.1 */
 } gpuctr_host_options;
 
 /* clang-format off */
-#define GPUCTR_HOST_OPTIONS_INIT { sizeof(gpuctr_host_options), 0, 0, NULL, NULL }
+#define GPUCTR_HOST_OPTIONS_INIT { sizeof(gpuctr_host_options), 0, 0, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /**
  * Record the GPUs of this host and the files of their drivers.
  *
- * Reads sysfs through libudev, procfs and the driver root. Executes nothing,
- * loads nothing, opens no device node, and so wakes no GPU.
+ * Reads sysfs through libudev, procfs, the driver root and the catalogues that
+ * the options name. Executes nothing, loads nothing, opens no device node, and so
+ * wakes no GPU. A vendor that was not asked for and whose driver is broken is no
+ * error; see gpuctr_host_skipped_at().
  *
  * @param options    NULL for the defaults
  * @param ret_host   freed by the caller with gpuctr_host_free()
  * @return GPUCTR_E_NO_DEVICE when a vendor asked for has no GPU here,
  *         GPUCTR_E_DRIVER when its user space is missing, incomplete or of
  *         another version than the kernel module, GPUCTR_E_PERMISSION,
- *         GPUCTR_E_USAGE
+ *         GPUCTR_E_USAGE, with file and line for a mistake in a catalogue
  * Privileges: none. @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_host_open(const gpuctr_host_options* options,
@@ -169,6 +221,14 @@ GPUCTR_API gpuctr_status gpuctr_host_to_json(const gpuctr_host* host, char** ret
 GPUCTR_API size_t gpuctr_host_driver_count(const gpuctr_host* host);
 /** Belongs to the host. @since 0.1 */
 GPUCTR_API const gpuctr_driver* gpuctr_host_driver_at(const gpuctr_host* host, size_t index);
+
+/**
+ * Vendors that were not asked for and whose driver could not be recorded, with
+ * the reason. @since 0.1
+ */
+GPUCTR_API size_t gpuctr_host_skipped_count(const gpuctr_host* host);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_skipped* gpuctr_host_skipped_at(const gpuctr_host* host, size_t index);
 
 /** One GPUCTR_VENDOR_* bit. @since 0.1 */
 GPUCTR_API uint32_t gpuctr_driver_vendor(const gpuctr_driver* driver);
@@ -228,7 +288,7 @@ GPUCTR_API const char* gpuctr_file_path(const gpuctr_file* file);
 /** Capability it belongs to: "compute", "utility", "graphics" ... @since 0.1 */
 GPUCTR_API const char* gpuctr_file_capability(const gpuctr_file* file);
 
-/** "/dev/nvidia0". @since 0.1 */
+/** Where it is on this host: "/dev/nvidia0", or below the dev_root. @since 0.1 */
 GPUCTR_API const char* gpuctr_node_path(const gpuctr_node* node);
 /** @since 0.1 */
 GPUCTR_API uint32_t gpuctr_node_major(const gpuctr_node* node);
@@ -284,10 +344,16 @@ typedef struct gpuctr_request {
      * clone. One that does not hold just the plan's files is not used. NULL: none.
      */
     const char* staged_tree;
+    /**
+     * Policy: the GPUs that may be chosen, in the words of `devices` without
+     * "auto". What "auto" would take besides is left out; a choice outside of it
+     * is GPUCTR_E_PERMISSION. NULL: all. @since 0.1
+     */
+    const char* allowed_devices;
 } gpuctr_request;
 
 /* clang-format off */
-#define GPUCTR_REQUEST_INIT { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL }
+#define GPUCTR_REQUEST_INIT { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL, NULL }
 /* clang-format on */
 
 /**
@@ -305,7 +371,7 @@ typedef struct gpuctr_request {
  * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability,
  *         GPUCTR_E_NO_DEVICE when nothing is left of "auto",
  *         GPUCTR_E_ROOTFS when the root file system cannot take the driver,
- *         GPUCTR_E_PERMISSION
+ *         GPUCTR_E_PERMISSION, also for a GPU that is not allowed
  * Privileges: none. @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* request,
@@ -381,6 +447,11 @@ GPUCTR_API uint32_t gpuctr_plan_group_at(const gpuctr_plan* plan, size_t index);
 GPUCTR_API size_t gpuctr_plan_need_count(const gpuctr_plan* plan);
 /** Belongs to the plan; NULL out of range. @since 0.1 */
 GPUCTR_API const char* gpuctr_plan_need_at(const gpuctr_plan* plan, size_t index);
+
+/** What was asked for and will not work, though the plan can be applied. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_warning_count(const gpuctr_plan* plan);
+/** Belongs to the plan; NULL out of range. @since 0.1 */
+GPUCTR_API const char* gpuctr_plan_warning_at(const gpuctr_plan* plan, size_t index);
 
 /** What was considered and left out. @since 0.1 */
 GPUCTR_API size_t gpuctr_plan_skipped_count(const gpuctr_plan* plan);

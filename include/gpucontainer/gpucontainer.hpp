@@ -6,6 +6,7 @@
 /// Header-only, so that no C++ type crosses the library's border. What it does,
 /// needs and promises stands in gpucontainer.h; here is how it looks in C++.
 
+#include <gpucontainer/detail.hpp>
 #include <gpucontainer/gpucontainer.h>
 
 #include <cstdint>
@@ -20,103 +21,6 @@
 #include <vector>
 
 namespace gpucontainer {
-
-/// Thrown by everything here that can fail. Messages are those of the C library.
-class Error : public std::runtime_error {
-public:
-    Error(gpuctr_status status, const std::string& message, std::string hint, int os_error)
-        : std::runtime_error(message), status_(status), hint_(std::move(hint)), os_error_(os_error)
-    {
-    }
-
-    /// GPUCTR_E_*; negated it is the exit code of the command.
-    gpuctr_status status() const noexcept { return status_; }
-    /// What can be done about it; may be empty.
-    const std::string& hint() const noexcept { return hint_; }
-    int os_error() const noexcept { return os_error_; }
-
-private:
-    gpuctr_status status_;
-    std::string hint_;
-    int os_error_;
-};
-
-namespace detail {
-
-template <auto Free>
-struct Release {
-    template <typename T>
-    void operator()(T* object) const noexcept
-    {
-        Free(object);
-    }
-};
-
-template <typename T, auto Free>
-using Handle = std::unique_ptr<T, Release<Free>>;
-
-/// By reference: the call that fills `error` may be evaluated after its address.
-inline void check(gpuctr_status status, gpuctr_error* const& error)
-{
-    if (status == GPUCTR_OK)
-        return;
-    const Handle<gpuctr_error, gpuctr_error_free> owner(error);
-    throw Error(status, gpuctr_error_message(error), gpuctr_error_hint(error),
-                gpuctr_error_os_error(error));
-}
-
-inline std::string take_string(char* text)
-{
-    const Handle<char, gpuctr_string_free> owner(text);
-    return text;
-}
-
-/// The elements that a pair of C functions counts and hands out, as a range.
-template <typename Element, auto Count, auto At, typename Object>
-class List {
-public:
-    class Iterator {
-    public:
-        using iterator_category = std::input_iterator_tag;
-        using value_type = Element;
-        using difference_type = std::ptrdiff_t;
-        using pointer = void;
-        using reference = Element;
-
-        Iterator() = default;
-        Iterator(const Object* object, std::size_t index) : object_(object), index_(index) {}
-        Element operator*() const { return Element(At(object_, index_)); }
-        Iterator& operator++()
-        {
-            ++index_;
-            return *this;
-        }
-        Iterator operator++(int)
-        {
-            Iterator before = *this;
-            ++index_;
-            return before;
-        }
-        bool operator==(const Iterator&) const = default;
-
-    private:
-        const Object* object_ = nullptr;
-        std::size_t index_ = 0;
-    };
-
-    explicit List(const Object* object) noexcept : object_(object) {}
-    std::size_t size() const noexcept { return Count(object_); }
-    bool empty() const noexcept { return size() == 0; }
-    /// `index` must be below size().
-    Element operator[](std::size_t index) const { return Element(At(object_, index)); }
-    Iterator begin() const { return {object_, 0}; }
-    Iterator end() const { return {object_, size()}; }
-
-private:
-    const Object* object_;
-};
-
-} // namespace detail
 
 /// One GPU; a view into its Host.
 class Gpu {
@@ -230,6 +134,10 @@ struct HostOptions {
     std::uint32_t vendors = 0;     ///< GPUCTR_VENDOR_* that must be there.
     std::string driver_root = "/"; ///< Where the driver's files are.
     std::string driver_version;    ///< Empty: ask the kernel.
+    /// Files with further rules for which files belong to a driver.
+    std::vector<std::string> catalogues = {};
+    std::string catalogue_dir = {}; ///< A directory of such files; empty: none.
+    std::string dev_root = "/";     ///< The directory whose dev/ has the driver's nodes.
 };
 
 /// The GPUs of this host and their drivers. Immutable.
@@ -243,6 +151,14 @@ public:
         native.driver_root = options.driver_root.c_str();
         if (!options.driver_version.empty())
             native.driver_version = options.driver_version.c_str();
+        std::vector<const char*> catalogues;
+        for (const std::string& catalogue : options.catalogues)
+            catalogues.push_back(catalogue.c_str());
+        catalogues.push_back(nullptr);
+        native.catalogues = catalogues.data();
+        if (!options.catalogue_dir.empty())
+            native.catalogue_dir = options.catalogue_dir.c_str();
+        native.dev_root = options.dev_root.c_str();
         gpuctr_host* host = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_host_open(&native, &host, &error), error);
@@ -253,6 +169,13 @@ public:
     {
         return detail::List<Driver, gpuctr_host_driver_count, gpuctr_host_driver_at, gpuctr_host>(
             handle_.get());
+    }
+
+    /// Vendors that were not asked for and whose driver could not be recorded.
+    auto skipped() const noexcept
+    {
+        return detail::List<Skipped, gpuctr_host_skipped_count, gpuctr_host_skipped_at,
+                            gpuctr_host>(handle_.get());
     }
 
     /// Schema "gpucontainer/list/1".
@@ -278,6 +201,7 @@ struct Request {
     std::uint32_t write = GPUCTR_WRITE_AUTO;
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
     std::string staged_tree; ///< Where Plan::stage() may have left a tree to clone; "": nowhere.
+    std::string allowed_devices = {}; ///< Policy: the GPUs that may be chosen; empty: all.
 };
 
 /// One thing that a plan puts into the container; a view into it.
@@ -362,6 +286,8 @@ public:
         native.write = request.write;
         native.backend = request.backend;
         native.staged_tree = request.staged_tree.empty() ? nullptr : request.staged_tree.c_str();
+        if (!request.allowed_devices.empty())
+            native.allowed_devices = request.allowed_devices.c_str();
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);
@@ -381,6 +307,12 @@ public:
     auto needs() const noexcept
     {
         return detail::List<std::string_view, gpuctr_plan_need_count, gpuctr_plan_need_at,
+                            gpuctr_plan>(handle_.get());
+    }
+    /// What was asked for and will not work, though the plan can be applied.
+    auto warnings() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_plan_warning_count, gpuctr_plan_warning_at,
                             gpuctr_plan>(handle_.get());
     }
     auto skipped() const noexcept

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "base/unique_fd.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "export/json.hpp"
 #include "vendor/vendor.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 
 using namespace gpucontainer;
@@ -32,7 +35,38 @@ bool is_plausible_version(std::string_view text)
     return text.find_first_not_of("0123456789.") == std::string_view::npos && !text.empty();
 }
 
-Result<std::vector<vendor::DriverStack>> detect(const gpuctr_host_options& options)
+/// What stands in front of /dev, without links; "" for the usual one.
+Result<std::string> dev_root_prefix(const char* path)
+{
+    if (path == nullptr)
+        return std::string();
+    const base::UniqueFd fd(::open(path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd)
+        return Error::from_errno(errno, fmt::format("device root {}", path), Errc::driver)
+            .with_object(path)
+            .with_hint("name the directory that holds the driver's /dev");
+    GPUCTR_TRY(std::string prefix, base::path_of(fd.get()), "device root {}", path);
+    return prefix == "/" ? std::string() : std::move(prefix);
+}
+
+Result<vendor::SiteCatalogue> read_site_catalogue(const gpuctr_host_options& options)
+{
+    std::vector<std::string> files;
+    for (const char* const* file = options.catalogues; file != nullptr && *file != nullptr; ++file)
+        files.emplace_back(*file);
+    return vendor::read_site_catalogue(
+        options.catalogue_dir != nullptr ? options.catalogue_dir : "", files);
+}
+
+void record_failure(gpuctr_host& host, const vendor::Vendor& vendor, const Error& error)
+{
+    if (host.skipped.empty())
+        host.failure = error.code();
+    host.skipped.push_back(
+        {fmt::format("{} driver", vendor.title), error.object(), error.message()});
+}
+
+Result<gpuctr_host> detect(const gpuctr_host_options& options)
 {
     const std::string version = options.driver_version != nullptr ? options.driver_version : "";
     if (options.driver_version != nullptr && !is_plausible_version(version))
@@ -41,20 +75,28 @@ Result<std::vector<vendor::DriverStack>> detect(const gpuctr_host_options& optio
             .with_hint("a version looks like 580.159.04");
     GPUCTR_TRY(const auto root,
                host::DriverRoot::open(options.driver_root != nullptr ? options.driver_root : "/"));
+    GPUCTR_TRY(auto site, read_site_catalogue(options));
+    GPUCTR_TRY(auto dev_root, dev_root_prefix(options.dev_root));
     const auto pci = host::make_udev_enumerator();
+    const vendor::Sources sources = {*pci, root, "", version, std::move(site), std::move(dev_root)};
+    gpuctr_host host;
     std::vector<vendor::DriverStack> drivers;
     for (const vendor::Vendor& vendor : vendor::vendors()) {
         const bool asked_for = (options.vendors & bit_of(vendor.name)) != 0;
         if (options.vendors != 0 && !asked_for)
             continue;
-        GPUCTR_TRY(auto driver, vendor.detect({*pci, root, "", version}), "{} driver",
-                   vendor.title);
-        if (driver)
-            drivers.push_back(*std::move(driver));
+        auto driver = vendor.detect(sources);
+        if (!driver && asked_for)
+            return std::move(driver).error().context(fmt::format("{} driver", vendor.title));
+        if (!driver)
+            record_failure(host, vendor, driver.error());
+        else if (*driver)
+            drivers.push_back(**std::move(driver));
         else if (asked_for)
             return missing(vendor);
     }
-    return drivers;
+    host.drivers = std::make_shared<const std::vector<vendor::DriverStack>>(std::move(drivers));
+    return host;
 }
 
 } // namespace
@@ -68,9 +110,8 @@ gpuctr_status gpuctr_host_open(const gpuctr_host_options* options, gpuctr_host**
         GPUCTR_TRY(const auto chosen, capi::read_options(options));
         if ((chosen.vendors & ~known_vendors) != 0 || chosen.reserved != 0)
             return Error(Errc::usage, "gpuctr_host_open: an unknown vendor is asked for");
-        GPUCTR_TRY(auto drivers, detect(chosen));
-        *ret_host = new gpuctr_host{
-            std::make_shared<const std::vector<vendor::DriverStack>>(std::move(drivers))};
+        GPUCTR_TRY(gpuctr_host host, detect(chosen));
+        *ret_host = new gpuctr_host(std::move(host));
         return {};
     });
 }
@@ -83,7 +124,7 @@ gpuctr_status gpuctr_host_to_json(const gpuctr_host* host, char** ret_json,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (host == nullptr || ret_json == nullptr)
             return Error(Errc::usage, "gpuctr_host_to_json: host or ret_json is missing");
-        *ret_json = capi::to_c_string(exports::host_to_json(*host->drivers));
+        *ret_json = capi::to_c_string(exports::host_to_json(*host->drivers, host->skipped));
         return {};
     });
 }
@@ -92,6 +133,12 @@ size_t gpuctr_host_driver_count(const gpuctr_host* host) { return host->drivers-
 const gpuctr_driver* gpuctr_host_driver_at(const gpuctr_host* host, size_t index)
 {
     return capi::element_at<gpuctr_driver>(*host->drivers, index);
+}
+
+size_t gpuctr_host_skipped_count(const gpuctr_host* host) { return host->skipped.size(); }
+const gpuctr_skipped* gpuctr_host_skipped_at(const gpuctr_host* host, size_t index)
+{
+    return capi::element_at<gpuctr_skipped>(host->skipped, index);
 }
 
 uint32_t gpuctr_driver_vendor(const gpuctr_driver* driver) { return bit_of(driver->vendor); }
@@ -143,7 +190,7 @@ const char* gpuctr_file_capability(const gpuctr_file* file)
     return vendor::name(file->capability).data();
 }
 
-const char* gpuctr_node_path(const gpuctr_node* node) { return node->path.c_str(); }
+const char* gpuctr_node_path(const gpuctr_node* node) { return node->host_path.c_str(); }
 uint32_t gpuctr_node_major(const gpuctr_node* node) { return node->major; }
 uint32_t gpuctr_node_minor(const gpuctr_node* node) { return node->minor; }
 int32_t gpuctr_node_gpu(const gpuctr_node* node) { return node->gpu; }

@@ -3,6 +3,7 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include "config/settings.hpp"
 #include "plan/builder.hpp"
 #include "vendor/driver.hpp"
 
@@ -18,6 +19,9 @@ struct gpuctr_error {
 };
 struct gpuctr_host {
     std::shared_ptr<const std::vector<gpucontainer::vendor::DriverStack>> drivers;
+    /// Vendors that nobody asked for and that failed; the class of the first one.
+    std::vector<gpucontainer::vendor::Skipped> skipped;
+    gpucontainer::Errc failure = gpucontainer::Errc::no_device;
 };
 struct gpuctr_plan {
     gpucontainer::plan::Plan plan;
@@ -25,6 +29,10 @@ struct gpuctr_plan {
     std::shared_ptr<const std::vector<gpucontainer::vendor::DriverStack>> drivers;
     std::vector<gpuctr_device_rule> device_rules;
 };
+struct gpuctr_config {
+    std::vector<gpucontainer::config::Setting> settings;
+};
+struct gpuctr_setting : gpucontainer::config::Setting {};
 struct gpuctr_driver : gpucontainer::vendor::DriverStack {};
 struct gpuctr_gpu : gpucontainer::vendor::Gpu {};
 struct gpuctr_file : gpucontainer::vendor::DriverFile {};

@@ -30,6 +30,8 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     if (given.driver_capabilities != nullptr)
         request.capabilities = given.driver_capabilities;
     request.write = static_cast<plan::Write>(given.write);
+    if (given.allowed_devices != nullptr)
+        request.allowed_devices = given.allowed_devices;
     for (const char* const* variable = given.environment;
          variable != nullptr && *variable != nullptr; ++variable) {
         const std::string_view text = *variable;
@@ -65,14 +67,20 @@ bool nodes_can_be_made()
 Result<plan::Plan> make_plan(const Drivers& drivers, const plan::Request& request, int rootfs_fd,
                              mount::Backend backend)
 {
-    if (drivers->empty())
-        return Error(Errc::no_device, "no GPU on this host");
     const vendor::DriverStack& driver = drivers->front();
     if (rootfs_fd < 0)
         return plan::create_plan(driver, request, nullptr, backend);
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
     const plan::Target target = {root, root.facts(), nodes_can_be_made()};
     return plan::create_plan(driver, request, &target, backend);
+}
+
+Error no_driver(const gpuctr_host& host)
+{
+    if (host.skipped.empty())
+        return {Errc::no_device, "no GPU on this host"};
+    const vendor::Skipped& first = host.skipped.front();
+    return {host.failure, fmt::format("{}: {}", first.name, first.reason)};
 }
 
 std::vector<gpuctr_device_rule> device_rules(const plan::Plan& plan)
@@ -99,6 +107,8 @@ gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* 
         GPUCTR_TRY(const auto given, capi::read_options(request));
         GPUCTR_TRY(plan::Request chosen, read_request(given));
         GPUCTR_TRY(const mount::Backend backend, choose_backend(given.backend));
+        if (host->drivers->empty())
+            return no_driver(*host);
         GPUCTR_TRY(plan::Plan plan, make_plan(host->drivers, chosen, rootfs_fd, backend));
         auto rules = device_rules(plan);
         *ret_plan =
@@ -198,6 +208,12 @@ size_t gpuctr_plan_need_count(const gpuctr_plan* plan) { return plan->plan.needs
 const char* gpuctr_plan_need_at(const gpuctr_plan* plan, size_t index)
 {
     return index < plan->plan.needs.size() ? plan->plan.needs[index].c_str() : nullptr;
+}
+
+size_t gpuctr_plan_warning_count(const gpuctr_plan* plan) { return plan->plan.warnings.size(); }
+const char* gpuctr_plan_warning_at(const gpuctr_plan* plan, size_t index)
+{
+    return index < plan->plan.warnings.size() ? plan->plan.warnings[index].c_str() : nullptr;
 }
 
 size_t gpuctr_plan_skipped_count(const gpuctr_plan* plan) { return plan->plan.skipped.size(); }

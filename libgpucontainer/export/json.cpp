@@ -43,7 +43,7 @@ json to_json(const vendor::DriverFile& file)
 
 json to_json(const vendor::DeviceNode& node)
 {
-    return {{"path", node.path},
+    return {{"path", node.host_path},
             {"major", node.major},
             {"minor", node.minor},
             {"gpu", number_or_null(node.gpu)},
@@ -53,6 +53,11 @@ json to_json(const vendor::DeviceNode& node)
 json to_json(const vendor::Skipped& skipped)
 {
     return {{"name", skipped.name}, {"source", skipped.source}, {"reason", skipped.reason}};
+}
+
+json to_json(const vendor::Warning& warning)
+{
+    return {{"capability", vendor::name(warning.capability)}, {"text", warning.text}};
 }
 
 json to_json(const vendor::DriverStack& driver)
@@ -66,6 +71,7 @@ json to_json(const vendor::DriverStack& driver)
             {"gpus", array_of(driver.gpus, convert)},
             {"files", array_of(driver.files, convert)},
             {"nodes", array_of(driver.nodes, convert)},
+            {"warnings", array_of(driver.warnings, convert)},
             {"skipped", array_of(driver.skipped, convert)}};
 }
 
@@ -96,10 +102,13 @@ std::string dump(const json& document)
 
 } // namespace
 
-std::string host_to_json(std::span<const vendor::DriverStack> drivers)
+std::string host_to_json(std::span<const vendor::DriverStack> drivers,
+                         std::span<const vendor::Skipped> skipped)
 {
+    const auto convert = [](const auto& value) { return to_json(value); };
     return dump({{"schema", "gpucontainer/list/1"},
-                 {"drivers", array_of(drivers, [](const auto& d) { return to_json(d); })}});
+                 {"drivers", array_of(drivers, convert)},
+                 {"skipped", array_of(skipped, convert)}});
 }
 
 std::string plan_to_json(const plan::Plan& plan)
@@ -118,6 +127,7 @@ std::string plan_to_json(const plan::Plan& plan)
                  {"device_rules", array_of(plan.device_rules, convert)},
                  {"groups", plan.groups},
                  {"needs", plan.needs},
+                 {"warnings", plan.warnings},
                  {"skipped", array_of(plan.skipped, convert)}});
 }
 

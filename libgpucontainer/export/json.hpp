@@ -9,8 +9,10 @@
 
 namespace gpucontainer::exports {
 
-/// Schema "gpucontainer/list/1": what this host has.
-std::string host_to_json(std::span<const vendor::DriverStack> drivers);
+/// Schema "gpucontainer/list/1": what this host has, and the vendors whose driver
+/// could not be read.
+std::string host_to_json(std::span<const vendor::DriverStack> drivers,
+                         std::span<const vendor::Skipped> skipped);
 
 /// Schema "gpucontainer/plan/1": what a container is given, and why.
 std::string plan_to_json(const plan::Plan& plan);

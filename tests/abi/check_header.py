@@ -28,11 +28,12 @@ def main(arguments):
     if len(arguments) < 3:
         raise SystemExit(__doc__)
     include_dir, c_compiler, *cxx_compilers = arguments
-    c_header, cxx_header = "gpucontainer/gpucontainer.h", "gpucontainer/gpucontainer.hpp"
+    c_header = "gpucontainer/gpucontainer.h"
+    cxx_headers = [f"gpucontainer/{name}.hpp" for name in ("gpucontainer", "config", "detail")]
     results = [compiles(c_compiler, "c", s, include_dir, c_header) for s in C_STANDARDS]
     for compiler in cxx_compilers:
         results += [compiles(compiler, "c++", s, include_dir, c_header) for s in CXX_STANDARDS]
-        results.append(compiles(compiler, "c++", "c++20", include_dir, cxx_header))
+        results += [compiles(compiler, "c++", "c++20", include_dir, h) for h in cxx_headers]
     return 0 if all(results) else 1
 
 

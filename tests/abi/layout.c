@@ -13,14 +13,17 @@
 #if UINTPTR_MAX == UINT64_MAX
 
 /* since 0.1 */
-SIZE(gpuctr_host_options, 32);
+SIZE(gpuctr_host_options, 56);
 AT(gpuctr_host_options, struct_size, 0);
 AT(gpuctr_host_options, vendors, 8);
 AT(gpuctr_host_options, reserved, 12);
 AT(gpuctr_host_options, driver_root, 16);
 AT(gpuctr_host_options, driver_version, 24);
+AT(gpuctr_host_options, catalogues, 32);
+AT(gpuctr_host_options, catalogue_dir, 40);
+AT(gpuctr_host_options, dev_root, 48);
 
-SIZE(gpuctr_request, 48);
+SIZE(gpuctr_request, 56);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
@@ -28,6 +31,7 @@ AT(gpuctr_request, environment, 24);
 AT(gpuctr_request, write, 32);
 AT(gpuctr_request, backend, 36);
 AT(gpuctr_request, staged_tree, 40);
+AT(gpuctr_request, allowed_devices, 48);
 
 SIZE(gpuctr_apply_options, 16);
 AT(gpuctr_apply_options, struct_size, 0);

@@ -46,6 +46,7 @@ static void free_nothing(void)
 {
     gpuctr_string_free(NULL);
     gpuctr_error_free(NULL);
+    gpuctr_config_free(NULL);
     gpuctr_host_free(NULL);
     gpuctr_plan_free(NULL);
     gpuctr_prepared_free(NULL);
@@ -55,11 +56,15 @@ static void missing_arguments(int root)
 {
     gpuctr_error* error = NULL;
     char* json = NULL;
+    gpuctr_config* config = NULL;
     gpuctr_host* host = NULL;
     gpuctr_plan* plan = NULL;
     gpuctr_prepared* prepared = NULL;
     gpuctr_attach_error attach_error = {0, 0, "", ""};
 
+    USAGE(gpuctr_config_open(NULL, &config, &error));
+    USAGE(gpuctr_config_open("/", NULL, &error));
+    USAGE(gpuctr_config_open("/", &config, &error));
     USAGE(gpuctr_host_open(NULL, NULL, &error));
     USAGE(gpuctr_host_to_json(NULL, &json, &error));
     USAGE(gpuctr_plan_create(NULL, NULL, root, &plan, &error));
@@ -67,7 +72,7 @@ static void missing_arguments(int root)
     USAGE(gpuctr_plan_apply(NULL, root, NULL, NULL, &error));
     USAGE(gpuctr_plan_prepare(NULL, NULL, &prepared, &error));
     USAGE(gpuctr_rootfs_undo(-1, NULL, NULL, &error));
-    CHECK(json == NULL && host == NULL && plan == NULL && prepared == NULL);
+    CHECK(json == NULL && config == NULL && host == NULL && plan == NULL && prepared == NULL);
 
     CHECK(gpuctr_prepared_attach(NULL, root, &attach_error) == GPUCTR_E_USAGE);
     CHECK(attach_error.status == GPUCTR_E_USAGE && attach_error.step[0] != '\0');
@@ -147,6 +152,7 @@ static void no_driver(int root)
         return;
     CHECK(gpuctr_host_driver_at(host, gpuctr_host_driver_count(host)) == NULL);
     CHECK(gpuctr_host_driver_at(host, SIZE_MAX) == NULL);
+    CHECK(gpuctr_host_skipped_at(host, gpuctr_host_skipped_count(host)) == NULL);
     USAGE(gpuctr_host_to_json(host, NULL, &error));
     USAGE(gpuctr_plan_create(host, NULL, root, NULL, &error));
     if (gpuctr_host_driver_count(host) == 0) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// A site's configuration file in C++20, over the C interface as gpucontainer.hpp
+/// is: for programs that take their options from it, as gpuctr-setup does.
+
+#include <gpucontainer/gpucontainer.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace gpucontainer {
+
+/// One value of a configuration file; a view into its Config.
+class Setting {
+public:
+    explicit Setting(const gpuctr_setting* setting) noexcept : setting_(setting) {}
+    std::string_view key() const noexcept { return gpuctr_setting_key(setting_); }
+    std::string_view value() const noexcept { return gpuctr_setting_value(setting_); }
+    unsigned line() const noexcept { return gpuctr_setting_line(setting_); }
+
+private:
+    const gpuctr_setting* setting_;
+};
+
+/// A site's configuration file; empty when there is none. Immutable.
+class Config {
+public:
+    /// Throws Error: usage, permission.
+    explicit Config(const std::string& path)
+    {
+        gpuctr_config* config = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_config_open(path.c_str(), &config, &error), error);
+        handle_.reset(config);
+    }
+
+    auto settings() const noexcept
+    {
+        return detail::List<Setting, gpuctr_config_setting_count, gpuctr_config_setting_at,
+                            gpuctr_config>(handle_.get());
+    }
+
+private:
+    detail::Handle<gpuctr_config, gpuctr_config_free> handle_;
+};
+
+} // namespace gpucontainer

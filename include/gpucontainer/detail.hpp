@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+/// @file
+/// What the C++ headers share: the exception, and how owners and ranges are made
+/// of C handles. Callers include gpucontainer.hpp.
+
+#include <gpucontainer/gpucontainer.h>
+
+#include <cstddef>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace gpucontainer {
+
+/// Thrown by everything here that can fail. Messages are those of the C library.
+class Error : public std::runtime_error {
+public:
+    Error(gpuctr_status status, const std::string& message, std::string hint, int os_error)
+        : std::runtime_error(message), status_(status), hint_(std::move(hint)), os_error_(os_error)
+    {
+    }
+
+    /// GPUCTR_E_*; negated it is the exit code of the command.
+    gpuctr_status status() const noexcept { return status_; }
+    /// What can be done about it; may be empty.
+    const std::string& hint() const noexcept { return hint_; }
+    int os_error() const noexcept { return os_error_; }
+
+private:
+    gpuctr_status status_;
+    std::string hint_;
+    int os_error_;
+};
+
+namespace detail {
+
+template <auto Free>
+struct Release {
+    template <typename T>
+    void operator()(T* object) const noexcept
+    {
+        Free(object);
+    }
+};
+
+template <typename T, auto Free>
+using Handle = std::unique_ptr<T, Release<Free>>;
+
+/// By reference: the call that fills `error` may be evaluated after its address.
+inline void check(gpuctr_status status, gpuctr_error* const& error)
+{
+    if (status == GPUCTR_OK)
+        return;
+    const Handle<gpuctr_error, gpuctr_error_free> owner(error);
+    throw Error(status, gpuctr_error_message(error), gpuctr_error_hint(error),
+                gpuctr_error_os_error(error));
+}
+
+inline std::string take_string(char* text)
+{
+    const Handle<char, gpuctr_string_free> owner(text);
+    return text;
+}
+
+/// The elements that a pair of C functions counts and hands out, as a range.
+template <typename Element, auto Count, auto At, typename Object>
+class List {
+public:
+    class Iterator {
+    public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = Element;
+        using difference_type = std::ptrdiff_t;
+        using pointer = void;
+        using reference = Element;
+
+        Iterator() = default;
+        Iterator(const Object* object, std::size_t index) : object_(object), index_(index) {}
+        Element operator*() const { return Element(At(object_, index_)); }
+        Iterator& operator++()
+        {
+            ++index_;
+            return *this;
+        }
+        Iterator operator++(int)
+        {
+            Iterator before = *this;
+            ++index_;
+            return before;
+        }
+        bool operator==(const Iterator&) const = default;
+
+    private:
+        const Object* object_ = nullptr;
+        std::size_t index_ = 0;
+    };
+
+    explicit List(const Object* object) noexcept : object_(object) {}
+    std::size_t size() const noexcept { return Count(object_); }
+    bool empty() const noexcept { return size() == 0; }
+    /// `index` must be below size().
+    Element operator[](std::size_t index) const { return Element(At(object_, index)); }
+    Iterator begin() const { return {object_, 0}; }
+    Iterator end() const { return {object_, size()}; }
+
+private:
+    const Object* object_;
+};
+
+} // namespace detail
+
+} // namespace gpucontainer

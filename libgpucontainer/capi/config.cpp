@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "base/try.hpp"
+#include "capi/boundary.hpp"
+#include "capi/objects.hpp"
+#include "config/trusted_file.hpp"
+
+using namespace gpucontainer;
+
+namespace {
+
+Result<std::vector<config::Setting>> read_settings(const std::string& path)
+{
+    GPUCTR_TRY(const auto text, config::read_trusted(path), "configuration");
+    if (!text)
+        return std::vector<config::Setting>();
+    auto settings = config::parse_settings(*text);
+    if (!settings)
+        return std::move(settings)
+            .error()
+            .context(path)
+            .context("configuration")
+            .with_object(path)
+            .with_hint("it holds lines `KEY: VALUE`, such as `driver-root: /run/nvidia/driver`");
+    return settings;
+}
+
+} // namespace
+
+gpuctr_status gpuctr_config_open(const char* path, gpuctr_config** ret_config,
+                                 gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (path == nullptr || ret_config == nullptr)
+            return Error(Errc::usage, "gpuctr_config_open: path or ret_config is missing");
+        GPUCTR_TRY(auto settings, read_settings(path));
+        *ret_config = new gpuctr_config{std::move(settings)};
+        return {};
+    });
+}
+
+void gpuctr_config_free(gpuctr_config* config) { delete config; }
+
+size_t gpuctr_config_setting_count(const gpuctr_config* config) { return config->settings.size(); }
+const gpuctr_setting* gpuctr_config_setting_at(const gpuctr_config* config, size_t index)
+{
+    return capi::element_at<gpuctr_setting>(config->settings, index);
+}
+
+const char* gpuctr_setting_key(const gpuctr_setting* setting) { return setting->key.c_str(); }
+const char* gpuctr_setting_value(const gpuctr_setting* setting) { return setting->value.c_str(); }
+uint32_t gpuctr_setting_line(const gpuctr_setting* setting)
+{
+    return static_cast<std::uint32_t>(setting->line);
+}
