@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "messages.hpp"
 #include "request_options.hpp"
 #include "run.hpp"
 
@@ -17,18 +18,18 @@ struct Options {
     std::string state;
 };
 
-int apply(const Options& options, Verbosity verbosity, const Streams& streams)
+void apply(const Options& options, const Messages& messages)
 {
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root(options.rootfs);
     const gpucontainer::Plan plan(host, options.request.request(), root.fd());
+    warn_about(plan, messages);
     const auto outcome = plan.apply(root.fd(), state_directory(options.state));
-    if (verbosity == Verbosity::verbose)
-        fmt::print(streams.err, "gpuctr-setup: {}: {}\n", options.rootfs,
+    if (messages.verbosity == Verbosity::verbose)
+        fmt::print(messages.err, "gpuctr-setup: {}: {}\n", options.rootfs,
                    outcome == gpucontainer::Outcome::applied     ? "set up"
                    : outcome == gpucontainer::Outcome::unchanged ? "set up already"
                                                                  : "an older set-up was replaced");
-    return ExitCode::done;
 }
 
 gpucontainer::Error usage(const std::string& problem)
@@ -36,18 +37,24 @@ gpucontainer::Error usage(const std::string& problem)
     return {GPUCTR_E_USAGE, problem, "gpuctr-setup --help", 0};
 }
 
-void check_usage(const Options& options, bool with_command)
+/// What was typed and does not go together. A site's settings are no such
+/// mistake: they are for whichever form they fit.
+void check_command_line(const Options& options, bool with_command)
 {
-    if (!options.request.host.nvidia)
-        throw usage("name a vendor: --nv");
-    if (options.rootfs.empty())
-        throw usage("--rootfs is required");
     if (!with_command && options.run.is_set())
         throw usage("--chdir, --setenv and --bind go with -- CMD");
     if (with_command && !options.state.empty())
         throw usage("--state-dir: with -- CMD there is nothing to undo");
     if (with_command && options.request.write == GPUCTR_WRITE_ALWAYS)
         throw usage("--write always: with -- CMD nothing is ever written");
+}
+
+void check_complete(const Options& options)
+{
+    if (!options.request.host.nvidia)
+        throw usage("name a vendor: --nv");
+    if (options.rootfs.empty())
+        throw usage("--rootfs is required");
 }
 
 } // namespace
@@ -65,6 +72,8 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
     command.add_option("--rootfs", options->rootfs, "root file system of the container")
         ->type_name("DIR");
     add_state_option(command, options->state);
+    command.add_flag("--if-present", options->run.if_present,
+                     "having no GPU is a warning; CMD then runs without");
     command.add_option("--chdir", options->run.directory, "working directory of CMD")
         ->type_name("DIR");
     command.add_option("--setenv", options->run.variables, "variable for CMD; repeatable")
@@ -74,11 +83,14 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
     command.footer("-- CMD ...  run CMD there in private namespaces; nothing is written into DIR");
 
     command.callback([options, &chosen, &verbosity, &command_line] {
-        chosen = [options, &verbosity, &command_line](const Streams& streams) {
-            check_usage(*options, !command_line.empty());
-            if (command_line.empty())
-                return apply(*options, verbosity, streams);
-            return run(options->request, options->rootfs, options->run, command_line);
+        check_command_line(*options, !command_line.empty());
+        chosen = [options, &verbosity, &command_line](const Streams& streams) -> int {
+            check_complete(*options);
+            const Messages messages = {streams.err, verbosity};
+            if (!command_line.empty())
+                return run(options->request, options->rootfs, options->run, command_line, messages);
+            with_gpu(options->run.if_present, messages, [&] { apply(*options, messages); });
+            return ExitCode::done;
         };
     });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "messages.hpp"
 #include "request_options.hpp"
 #include "skipped.hpp"
 #include "table.hpp"
@@ -86,7 +87,9 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
             else
                 for (const auto driver : host.drivers())
                     print_driver(driver, verbosity, streams.out);
-            if (host.drivers().empty() && verbosity != Verbosity::quiet)
+            warn_about(host, {streams.err, verbosity});
+            const bool has_nothing = host.drivers().empty() && host.skipped().empty();
+            if (has_nothing && verbosity != Verbosity::quiet)
                 fmt::print(streams.err, "gpuctr-setup: no GPU on this host\n");
             return ExitCode::done;
         };

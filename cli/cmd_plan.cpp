@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "messages.hpp"
 #include "request_options.hpp"
 #include "skipped.hpp"
 #include "table.hpp"
@@ -64,6 +65,9 @@ void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
             if (!options->rootfs.empty())
                 root.emplace(options->rootfs);
             const Plan plan(host, options->request.request(), root ? root->fd() : -1);
+            const Messages messages = {streams.err, verbosity};
+            warn_about(host, messages);
+            warn_about(plan, messages);
             if (options->format == Format::json)
                 fmt::print(streams.out, "{}", plan.to_json());
             else

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "settings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -101,12 +102,15 @@ int run(Words& words, const Streams& streams)
         return app.exit(call);
     } catch (const CLI::ParseError& error) {
         return report_usage(error.what(), streams);
+    } catch (const gpucontainer::Error& error) {
+        return report(error, words.has_command, streams);
     }
     if (words.has_command && !app.got_subcommand("apply"))
         return report_usage("-- CMD goes with apply only", streams);
     if (words.has_command && words.command.empty())
         return report_usage("no command behind --", streams);
     try {
+        add_settings(app);
         return chosen(streams);
     } catch (const gpucontainer::Error& error) {
         return report(error, words.has_command, streams);

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "request_options.hpp"
 
+#include "settings.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 namespace gpuctr_setup {
 namespace {
+
+constexpr const char* catalogue_directory = "/etc/gpucontainer/catalogue.d";
 
 const std::map<std::string, std::uint32_t>& write_names()
 {
@@ -45,6 +50,12 @@ void HostOptions::add_to(CLI::App& command)
         .add_option("--driver-version", driver_version,
                     "take this as the version of the kernel module")
         ->type_name("VERSION");
+    command.add_option("--dev-root", dev_root, "where the driver's dev/ with its nodes is")
+        ->type_name("DIR");
+    command
+        .add_option("--catalogue", catalogues,
+                    "further rules for which files belong to a driver; repeatable")
+        ->type_name("FILE");
 }
 
 gpucontainer::Host HostOptions::open() const
@@ -53,6 +64,9 @@ gpucontainer::Host HostOptions::open() const
     options.vendors = nvidia ? GPUCTR_VENDOR_NVIDIA : 0;
     options.driver_root = driver_root;
     options.driver_version = driver_version;
+    options.dev_root = dev_root;
+    options.catalogues = catalogues;
+    options.catalogue_dir = catalogue_directory;
     return gpucontainer::Host(options);
 }
 
@@ -79,16 +93,16 @@ void RequestOptions::add_to(CLI::App& command)
     command.add_option("--backend", backend, "how mounts are made, for tests")
         ->transform(CLI::CheckedTransformer(backend_names()))
         ->type_name("auto|detached|staged");
+    command.add_option("--allowed-devices", allowed_devices, "GPUs that may be chosen")
+        ->group(policy_group);
 }
 
 gpucontainer::Request RequestOptions::request() const
 {
     gpucontainer::Request request;
-    if (!devices.empty()) {
-        request.devices.clear();
-        for (const std::string& device : devices)
-            request.devices += (request.devices.empty() ? "" : ",") + device;
-    }
+    if (!devices.empty())
+        request.devices = fmt::format("{}", fmt::join(devices, ","));
+    request.allowed_devices = fmt::format("{}", fmt::join(allowed_devices, ","));
     request.driver_capabilities = capabilities;
     request.environment = environ;
     request.write = write;

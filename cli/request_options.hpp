@@ -15,6 +15,8 @@ struct HostOptions {
     bool nvidia = false;
     std::string driver_root = "/";
     std::string driver_version;
+    std::string dev_root = "/";
+    std::vector<std::string> catalogues;
 
     void add_to(CLI::App& command);
     gpucontainer::Host open() const;
@@ -28,6 +30,7 @@ struct RequestOptions {
     std::uint32_t write = GPUCTR_WRITE_AUTO;
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
     std::string staged_tree = "/run/gpucontainer/tree";
+    std::vector<std::string> allowed_devices;
 
     /// What concerns the driver's files alone.
     void add_staging_to(CLI::App& command);

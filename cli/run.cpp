@@ -9,16 +9,17 @@
 #include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <map>
+#include <optional>
 #include <unistd.h>
 
 namespace gpuctr_setup {
 namespace {
 
-using gpucontainer::Plan;
+using Environment = std::map<std::string, std::string>;
 
-std::map<std::string, std::string> current_environment()
+Environment current_environment()
 {
-    std::map<std::string, std::string> variables;
+    Environment variables;
     for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
         const std::string text = *variable;
         const auto equals = text.find('=');
@@ -28,7 +29,7 @@ std::map<std::string, std::string> current_environment()
     return variables;
 }
 
-void change(std::map<std::string, std::string>& variables, const gpucontainer::Variable& change)
+void change(Environment& variables, const gpucontainer::Variable& change)
 {
     const std::string name(change.name());
     const std::string value(change.value());
@@ -43,12 +44,8 @@ void change(std::map<std::string, std::string>& variables, const gpucontainer::V
         current = change.action() == "prepend" ? value + ":" + current : current + ":" + value;
 }
 
-std::map<std::string, std::string> environment_for(const Plan& plan,
-                                                   const std::vector<std::string>& given)
+void assign(Environment& variables, const std::vector<std::string>& given)
 {
-    auto variables = current_environment();
-    for (const auto variable : plan.variables())
-        change(variables, variable);
     for (const std::string& text : given) {
         const auto equals = text.find('=');
         if (equals == std::string::npos || equals == 0)
@@ -56,12 +53,21 @@ std::map<std::string, std::string> environment_for(const Plan& plan,
                                       0);
         variables[text.substr(0, equals)] = text.substr(equals + 1);
     }
-    return variables;
+}
+
+void put_gpus_into(const Container& container, const gpucontainer::Host& host,
+                   gpucontainer::Request request, Environment& variables, const Messages& messages)
+{
+    request.write = GPUCTR_WRITE_NEVER;
+    const gpucontainer::Plan plan(host, request, container.fd());
+    warn_about(plan, messages);
+    plan.prepare().attach(container.fd());
+    for (const auto variable : plan.variables())
+        change(variables, variable);
 }
 
 /// Becomes the command; PATH of the new environment counts.
-int execute(const std::vector<std::string>& command_line,
-            const std::map<std::string, std::string>& variables)
+int execute(const std::vector<std::string>& command_line, const Environment& variables)
 {
     std::vector<std::string> assignments;
     assignments.reserve(variables.size());
@@ -91,9 +97,10 @@ int execute(const std::vector<std::string>& command_line,
 } // namespace
 
 int run(const RequestOptions& request, const std::string& rootfs, const RunOptions& options,
-        const std::vector<std::string>& command_line)
+        const std::vector<std::string>& command_line, const Messages& messages)
 {
-    const gpucontainer::Host host = request.host.open();
+    std::optional<gpucontainer::Host> host;
+    with_gpu(options.if_present, messages, [&] { host.emplace(request.host.open()); });
     {
         const RootDirectory check(rootfs); // before there are namespaces
     }
@@ -102,14 +109,14 @@ int run(const RequestOptions& request, const std::string& rootfs, const RunOptio
     container.mount_kernel_file_systems();
     container.mount_devices();
 
-    gpucontainer::Request wanted = request.request();
-    wanted.write = GPUCTR_WRITE_NEVER;
-    const Plan plan(host, wanted, container.fd());
-    plan.prepare().attach(container.fd());
+    auto variables = current_environment();
+    if (host)
+        with_gpu(options.if_present, messages,
+                 [&] { put_gpus_into(container, *host, request.request(), variables, messages); });
     // Afterwards: an overlay of ours would hide what is mounted below it.
     for (const std::string& bind : options.binds)
         container.bind(bind);
-    const auto variables = environment_for(plan, options.variables);
+    assign(variables, options.variables);
     container.enter(options.directory);
     return execute(command_line, variables);
 }

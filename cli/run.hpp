@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "messages.hpp"
 #include "request_options.hpp"
 
 #include <string>
@@ -8,12 +9,14 @@
 
 namespace gpuctr_setup {
 
-/// What `-- CMD` gets besides the GPUs.
+/// What CMD gets besides the GPUs, and whether it runs without any.
 struct RunOptions {
     std::string directory;              ///< Working directory; empty: "/".
     std::vector<std::string> variables; ///< NAME=VALUE
     std::vector<std::string> binds;     ///< SRC[:DST[:ro]]
+    bool if_present = false;            ///< Having no GPU is no error.
 
+    /// Whether something is set that goes with CMD only.
     bool is_set() const noexcept
     {
         return !directory.empty() || !variables.empty() || !binds.empty();
@@ -25,6 +28,6 @@ struct RunOptions {
 /// when the command could not be executed, with the exit code for that. Throws
 /// gpucontainer::Error when the set-up fails.
 int run(const RequestOptions& request, const std::string& rootfs, const RunOptions& options,
-        const std::vector<std::string>& command_line);
+        const std::vector<std::string>& command_line, const Messages& messages);
 
 } // namespace gpuctr_setup

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """gpuctr-setup where it must refuse: exit codes, whole messages, no change."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -100,6 +101,12 @@ class NoGpu(Refusal):
         self.assertTrue(message.startswith("gpuctr-setup: no NVIDIA GPU on this host (error 3)\n"),
                         message)
 
+    def test_a_warning_where_gpus_are_not_required(self):
+        warning = "gpuctr-setup: warning: no NVIDIA GPU on this host\n"
+        words = ("--nv", "--if-present", "--rootfs", self.root)
+        self.refuse(*words, status=0, stderr=warning)
+        self.refuse(*words, "--", "sh", "-c", "exit 9", status=9, stderr=warning)
+
     def test_list_says_so_and_succeeds(self):
         self.refuse("list", status=0, stderr="gpuctr-setup: no GPU on this host\n")
         self.refuse("list", "--nv", status=3, stderr=None)
@@ -188,6 +195,38 @@ class Host(Refusal):
 
         self.assertIn("570.1.2", message)
         self.assertIn(harness.VERSION, message)
+
+    def test_a_driver_that_nobody_asked_for(self):
+        self.with_another_module()
+
+        done = harness.call(harness.SIMHOST, "-q", self.host, "--", SETUP, "list", "--format",
+                            "json")
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stderr.startswith("gpuctr-setup: warning: NVIDIA driver: no libcuda"),
+                        done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["drivers"], [])
+        self.assertEqual(document["skipped"][0]["name"], "NVIDIA driver")
+        self.assertIn("570.1.2", document["skipped"][0]["reason"])
+        self.refuse("list", "--nv", status=4, stderr=None)
+        self.assertIn("NVIDIA driver: no libcuda", self.refuse("plan", status=4, stderr=None))
+
+    def test_no_unified_memory(self):
+        devices = self.host / "proc/devices"
+        devices.write_text("".join(line for line in devices.read_text().splitlines(True)
+                                   if "nvidia-uvm" not in line))
+        words = [harness.SIMHOST, "-q", self.host, "--", SETUP]
+        warning = "gpuctr-setup: warning: /dev/nvidia-uvm is missing: "
+
+        plan = harness.call(*words, "plan", "--nv", "--format", "json")
+        self.assertTrue(plan.stderr.startswith(warning), plan.stderr)
+        self.assertEqual(f"gpuctr-setup: warning: {json.loads(plan.stdout)['warnings'][0]}\n",
+                         plan.stderr)
+        done = harness.call(*words, "--nv", "--rootfs", self.root, "--", "true")
+        self.assertEqual((done.returncode, done.stderr), (0, plan.stderr))
+        done = harness.call(*words, "plan", "--nv", "--driver-capabilities", "utility")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_no_user_space(self):
         table = self.host / "files.tsv"

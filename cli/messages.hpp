@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "command.hpp"
+#include "table.hpp"
+
+#include <cstdio>
+#include <fmt/format.h>
+#include <gpucontainer/gpucontainer.hpp>
+
+namespace gpuctr_setup {
+
+/// Where the command tells a person what is not as it might be, unless he wants
+/// to read errors only.
+struct Messages {
+    std::FILE* err;
+    Verbosity verbosity;
+
+    void warn(std::string_view text) const
+    {
+        if (verbosity != Verbosity::quiet)
+            fmt::print(err, "gpuctr-setup: warning: {}\n", printable(text));
+    }
+};
+
+inline void warn_about(const gpucontainer::Host& host, const Messages& messages)
+{
+    for (const auto skipped : host.skipped())
+        messages.warn(fmt::format("{}: {}", skipped.name(), skipped.reason()));
+}
+
+inline void warn_about(const gpucontainer::Plan& plan, const Messages& messages)
+{
+    for (const std::string_view warning : plan.warnings())
+        messages.warn(warning);
+}
+
+/// Does what needs a GPU. Having none is an error, or with `if_present` a warning.
+template <typename Work>
+void with_gpu(bool if_present, const Messages& messages, Work&& work)
+{
+    try {
+        std::forward<Work>(work)();
+    } catch (const gpucontainer::Error& error) {
+        if (!if_present || error.status() != GPUCTR_E_NO_DEVICE)
+            throw;
+        messages.warn(error.what());
+    }
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace gpuctr_setup {
+
+/// An option of this group is policy: only the configuration file sets it, and
+/// --help does not show it.
+inline constexpr const char* policy_group = "";
+
+/// Gives the options of the chosen command that the command line left out their
+/// values: from a variable GPUCTR_<OPTION>, unless privileges are raised, else from
+/// /etc/gpucontainer/config.yaml. To be called between parsing and reading the
+/// options. Throws gpucontainer::Error: usage, permission.
+void add_settings(const CLI::App& app);
+
+} // namespace gpuctr_setup
