@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+#include "plan/draft.hpp"
+
+#include "base/text.hpp"
+#include "plan/typical_root.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace gpucontainer::plan {
+namespace {
+
+using rootfs::EntryType;
+
+Names::Way choose_way(const Request& request, const Target* target)
+{
+    if (request.write == Write::always || (target == nullptr && request.write != Write::never))
+        return Names::Way::write;
+    if (request.write == Write::never)
+        return Names::Way::overlay;
+    const rootfs::RootFacts& facts = target->facts;
+    return facts.writable && facts.own && !facts.read_only && !facts.network ? Names::Way::write
+                                                                             : Names::Way::overlay;
+}
+
+} // namespace
+
+Draft::Draft(const vendor::DriverStack& of, const Request& wanted, const Target* in)
+    : driver(of), request(wanted), target(in), view(in != nullptr ? in->view : typical_root()),
+      way(choose_way(wanted, in)), names(view, way)
+{
+    plan.vendor = driver.vendor;
+    plan.driver_version = driver.version;
+    plan.version_source = driver.version_source;
+    plan.needs = driver.needs;
+    plan.staged_tree = request.staged_tree;
+    plan.has_root = target != nullptr;
+    plan.writes_root = way == Names::Way::write;
+}
+
+void Draft::skip(std::string name, std::string source, std::string reason)
+{
+    plan.skipped.push_back({std::move(name), std::move(source), std::move(reason)});
+}
+
+void Draft::identify(std::string_view text)
+{
+    plan.identity += text;
+    plan.identity += '\n';
+}
+
+void Draft::identify(const vendor::FileId& id)
+{
+    identify(fmt::format("{}:{}:{}:{}", id.device, id.inode, id.size, id.mtime_ns));
+}
+
+bool Draft::is_missing(const std::string& path) const
+{
+    const rootfs::Entry entry = view.look(path);
+    if (!entry)
+        return true;
+    if (way == Names::Way::write)
+        return false;
+    const bool tree = path == plan.tree_path && entry.type == EntryType::directory;
+    const bool link = base::is_below(view.link_target(path), plan.tree_path);
+    const bool placeholder = base::is_below(path, "/dev") && entry.type == EntryType::regular
+                             && entry.size == 0 && !view.resolve("/dev").own_tmpfs;
+    return tree || link || placeholder || (path == loader_cache_path && cache_is_ours);
+}
+
+bool Draft::is_wanted(const vendor::DeviceNode& node) const
+{
+    if (node.capability != vendor::Capability::none && !capabilities.contains(node.capability))
+        return false;
+    const auto& gpus = selection.gpus;
+    return node.gpu < 0
+           || std::find(gpus.begin(), gpus.end(), static_cast<unsigned>(node.gpu)) != gpus.end();
+}
+
+std::string Draft::library_path(const std::string& name) const
+{
+    return plan.tree_path + "/lib64/" + name;
+}
+
+std::string Draft::tool_path(const std::string& name) const
+{
+    return plan.tree_path + "/bin/" + name;
+}
+
+Item make_item(ItemKind kind, std::string source, std::string target, std::string reason)
+{
+    Item item;
+    item.kind = kind;
+    item.source = std::move(source);
+    item.target = std::move(target);
+    item.reason = std::move(reason);
+    return item;
+}
+
+} // namespace gpucontainer::plan

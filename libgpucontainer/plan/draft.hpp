@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/builder.hpp"
+#include "plan/names.hpp"
+#include "plan/plan.hpp"
+#include "plan/selection.hpp"
+#include "rootfs/layout.hpp"
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::plan {
+
+inline constexpr const char* loader_cache_path = "/etc/ld.so.cache";
+
+/// A plan in the making: what it is made from, what was chosen so far, and the
+/// items that are there already. The parts of the builder add to it in turn.
+struct Draft {
+    Draft(const vendor::DriverStack& of, const Request& wanted, const Target* in);
+
+    /// Adds what is mounted over something that is there, or part of the tree.
+    void add(Item item) { plan.items.push_back(std::move(item)); }
+
+    /// Adds a name that is_missing(), and what it needs before it.
+    void add_name(Item item) { names.add(std::move(item), plan.items); }
+
+    void skip(std::string name, std::string source, std::string reason);
+
+    /// What two plans have to agree about to be the same.
+    void identify(std::string_view text);
+    void identify(const vendor::FileId& id);
+
+    /// Not there, or there as the work of another set-up, which may take it away:
+    /// an overlay then has a name of its own.
+    bool is_missing(const std::string& path) const;
+
+    /// The capabilities and the GPUs that were chosen need it.
+    bool is_wanted(const vendor::DeviceNode& node) const;
+
+    std::string library_path(const std::string& name) const;
+    std::string tool_path(const std::string& name) const;
+
+    const vendor::DriverStack& driver;
+    const Request& request;
+    const Target* target;
+    const rootfs::View& view;
+    Names::Way way;
+    Names names;
+    Plan plan;
+    Selection selection;
+    std::set<vendor::Capability> capabilities;
+    std::vector<const vendor::DriverFile*> files; ///< Those chosen; the driver's own.
+    rootfs::Layout layout;
+    bool cache_is_ours = false; ///< The loader cache names the tree already.
+};
+
+Item make_item(ItemKind kind, std::string source, std::string target, std::string reason);
+
+} // namespace gpucontainer::plan

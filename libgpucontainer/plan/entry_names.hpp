@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/draft.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpucontainer::plan {
+
+/// Programs with fixed paths find the driver too: adds links into the tree where
+/// nothing is, and our files over the image's own copies.
+void add_entry_names(Draft& draft);
+
+/// Paths of all those links, whether they are there already or not.
+std::vector<std::string> entry_paths(const Draft& draft);
+
+} // namespace gpucontainer::plan

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "plan/loader_cache.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "elf/ld_cache_writer.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace gpucontainer::plan {
+namespace {
+
+using rootfs::EntryType;
+using vendor::DriverFile;
+using vendor::FileKind;
+
+constexpr std::uint32_t usual_mode = 0644;
+
+Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old)
+{
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const DriverFile* file : draft.files) {
+        if (file->kind != FileKind::library)
+            continue;
+        names.emplace_back(file->name, draft.library_path(file->name));
+        for (const std::string& link : file->links)
+            names.emplace_back(link, draft.library_path(link));
+    }
+    std::vector<elf::NewCacheEntry> entries;
+    entries.reserve(names.size());
+    for (const auto& [name, path] : names)
+        entries.push_back({name, path});
+    return elf::merge(old, entries);
+}
+
+/// Keeps a later ldconfig inside the container right.
+void add_configuration(Draft& draft)
+{
+    const std::string path = "/etc/ld.so.conf.d/00-gpuctr.conf";
+    if (draft.view.look(path))
+        return;
+    Item item = make_item(ItemKind::file, "", path, "keeps a later ldconfig right");
+    item.content = draft.plan.tree_path + "/lib64\n";
+    item.mode = usual_mode;
+    draft.add_name(std::move(item));
+}
+
+} // namespace
+
+Result<LoaderCache> LoaderCache::read(Draft& draft)
+{
+    const std::string path(loader_cache_path);
+    LoaderCache cache;
+    auto bytes = draft.view.read(path, elf::max_cache_size);
+    if (!bytes && draft.view.resolve(path).type == EntryType::regular)
+        return std::move(bytes).error().context("loader cache");
+    if (bytes)
+        if (auto parsed = elf::LdCache::parse(*std::move(bytes)))
+            cache.old_ = *std::move(parsed);
+    if (cache.old_) {
+        const auto found = cache.old_->lookup(draft.files.front()->soname);
+        draft.cache_is_ours =
+            std::any_of(found.begin(), found.end(), [&](const elf::CacheEntry& entry) {
+                return base::is_below(entry.value, draft.plan.tree_path);
+            });
+    }
+    return cache;
+}
+
+Result<void> LoaderCache::add_to(Draft& draft) const
+{
+    const std::string path(loader_cache_path);
+    GPUCTR_TRY(auto merged, merge_cache(draft, old_ ? &*old_ : nullptr), "loader cache");
+    for (const auto& dropped : merged.dropped)
+        draft.skip(
+            dropped.key, dropped.path,
+            fmt::format("the image's own copy for {} would be found instead", dropped.hwcaps_name));
+
+    Plan& plan = draft.plan;
+    plan.old_cache = draft.view.look(path);
+    Item item = make_item(ItemKind::ldcache, "", path, "the loader finds the tree first");
+    item.content = std::move(merged.bytes);
+    item.mode = usual_mode;
+    if (plan.writes_root) {
+        item.place = Place::created;
+        draft.add(std::move(item));
+        add_configuration(draft);
+        return {};
+    }
+    if (draft.is_missing(path)) {
+        draft.add_name(std::move(item));
+        return {};
+    }
+    if (plan.old_cache.type != EntryType::regular)
+        return Error(Errc::rootfs, path + " is in the way: not a regular file")
+            .with_object(path)
+            .with_hint("remove it from the image, or allow writing with --write always");
+    item.options = "ro,nosuid,nodev";
+    draft.add(std::move(item));
+    return {};
+}
+
+} // namespace gpucontainer::plan

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "plan/nodes.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace gpucontainer::plan {
+namespace {
+
+using rootfs::EntryType;
+using vendor::Capability;
+using vendor::DeviceNode;
+
+Error missing(const DeviceNode& node)
+{
+    return Error(Errc::no_device, node.host_path + ": the device node is missing or another device")
+        .with_object(node.host_path)
+        .with_hint("the driver's own tools make it when root runs them on the host; "
+                   "`gpuctr-setup list` shows what is there instead");
+}
+
+void add_group(Draft& draft, const DeviceNode& node)
+{
+    constexpr std::uint32_t others = 0006;
+    auto& groups = draft.plan.groups;
+    const bool by_group = (node.mode & others) != others && node.gid != 0;
+    if (by_group && std::find(groups.begin(), groups.end(), node.gid) == groups.end())
+        groups.push_back(node.gid);
+}
+
+void add_node(Draft& draft, const DeviceNode& node)
+{
+    Item item =
+        make_item(ItemKind::device, node.host_path, node.path,
+                  node.gpu < 0 ? "the driver's programs open it" : fmt::format("GPU {}", node.gpu));
+    item.options = "ro,nosuid,noexec";
+    item.major = node.major;
+    item.minor = node.minor;
+    constexpr std::uint32_t usual_mode = 0666;
+    item.mode = usual_mode;
+    draft.identify(fmt::format("{} {}:{}", node.path, node.major, node.minor));
+    draft.plan.device_rules.push_back({node.major, node.minor});
+    if (draft.is_missing(node.path))
+        draft.add_name(std::move(item));
+    else
+        draft.add(std::move(item));
+    add_group(draft, node);
+}
+
+Result<void> leave_out(Draft& draft, const DeviceNode& node)
+{
+    const bool asked_for = node.gpu >= 0 && draft.selection.explicitly;
+    const bool needed = node.gpu < 0 && node.capability == Capability::none;
+    if (asked_for || needed)
+        return Error(Errc::permission, node.host_path + ": this user may not read and write it")
+            .with_object(node.host_path)
+            .with_hint("its permissions, its group or the device cgroup forbid it");
+    draft.skip(std::string(base::name_of(node.path)), node.host_path,
+               "its permissions or the device cgroup forbid using it");
+    return {};
+}
+
+} // namespace
+
+Result<void> add_nodes(Draft& draft)
+{
+    for (const DeviceNode& node : draft.driver.missing_nodes)
+        if (draft.is_wanted(node) && !draft.selection.gpus.empty())
+            return missing(node);
+    for (const DeviceNode& node : draft.driver.nodes) {
+        if (!draft.is_wanted(node))
+            continue;
+        if (node.accessible)
+            add_node(draft, node);
+        else
+            GPUCTR_CHECK(leave_out(draft, node));
+    }
+    return {};
+}
+
+void add_masks(Draft& draft)
+{
+    if (draft.target == nullptr || !draft.target->may_make_nodes || draft.files.empty())
+        return;
+    for (const vendor::Mask& mask : draft.driver.masks) {
+        if (draft.view.resolve(mask.path).type != EntryType::regular) {
+            draft.plan.needs.push_back("another " + mask.path
+                                       + " or a device cgroup, if root runs in it: the driver "
+                                         "makes nodes of other GPUs otherwise");
+            continue;
+        }
+        Item item = make_item(ItemKind::cover, "", mask.path, mask.reason);
+        item.content = mask.content;
+        item.options = "ro,nosuid,nodev";
+        constexpr std::uint32_t usual_mode = 0444;
+        item.mode = usual_mode;
+        draft.identify("mask " + mask.path);
+        draft.add(std::move(item));
+    }
+}
+
+} // namespace gpucontainer::plan

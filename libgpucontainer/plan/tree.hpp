@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/draft.hpp"
+
+namespace gpucontainer::plan {
+
+/// Adds the tree with the driver's files, and its mount. Errors: rootfs, where
+/// something else is in its place.
+Result<void> add_tree(Draft& draft);
+
+} // namespace gpucontainer::plan
