@@ -113,7 +113,7 @@ int run(const RequestOptions& request, const std::string& rootfs, const RunOptio
     if (host)
         with_gpu(options.if_present, messages,
                  [&] { put_gpus_into(container, *host, request.request(), variables, messages); });
-    // Afterwards: an overlay of ours would hide what is mounted below it.
+    // Afterwards: what is asked for by name lies over what comes with the driver.
     for (const std::string& bind : options.binds)
         container.bind(bind);
     assign(variables, options.variables);

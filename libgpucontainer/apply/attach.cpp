@@ -5,6 +5,7 @@
 #include "base/in_root.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
+#include "mount/submounts.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -93,6 +94,8 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd,
     operation.done = 1; // from here on there is something to take back
     if (mount::set_attributes(tree, 0, MS_PRIVATE, true) != 0)
         return fail(failure, Errc::apply, "make private the mount at", path);
+    if (operation.step == Step::overlay && mount::carry_submounts(target.get(), tree) != 0)
+        return fail(failure, Errc::rootfs, "keep in sight what is mounted below", path);
     if ((flags_of(tree) & operation.attributes) != operation.attributes) {
         errno = EIO;
         return fail(failure, Errc::apply, "verify the flags of the mount at", path);

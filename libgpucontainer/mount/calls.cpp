@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "mount/calls.hpp"
 
+#include "mount/statmount.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -12,43 +14,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#ifndef STATX_MNT_ID_UNIQUE
-#define STATX_MNT_ID_UNIQUE 0x00004000U // Linux 6.8
-#endif
-
 namespace gpucontainer::mount {
 namespace {
-
-// Linux 6.8; the C library of Debian 12 knows none of it.
-constexpr long statmount_number = 457;
-constexpr long listmount_number = 458;
-constexpr std::uint64_t statmount_mount_basic = 0x2;
-
-struct MountIdRequest {
-    std::uint32_t size = 24;
-    std::uint32_t spare = 0;
-    std::uint64_t mount_id = 0;
-    std::uint64_t parameter = 0;
-};
-
-/// The fixed part of the kernel's struct statmount up to what is asked for.
-struct MountStatus {
-    std::uint32_t size;
-    std::uint32_t options;
-    std::uint64_t mask;
-    std::uint32_t sb_dev_major;
-    std::uint32_t sb_dev_minor;
-    std::uint64_t sb_magic;
-    std::uint32_t sb_flags;
-    std::uint32_t fs_type;
-    std::uint64_t mount_id;
-    std::uint64_t parent_id;
-    std::uint32_t old_mount_id;
-    std::uint32_t old_parent_id;
-    std::uint64_t attributes;
-    std::uint64_t propagation;
-    std::array<std::uint64_t, 64> rest;
-};
 
 int close_quietly(int fd, int result) noexcept
 {
@@ -61,15 +28,6 @@ int close_quietly(int fd, int result) noexcept
 bool status_of(int fd, unsigned mask, struct statx& status) noexcept
 {
     return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &status) == 0;
-}
-
-bool unique_id(int fd, std::uint64_t& id) noexcept
-{
-    struct statx status = {};
-    if (!status_of(fd, STATX_MNT_ID_UNIQUE, status) || (status.stx_mask & STATX_MNT_ID_UNIQUE) == 0)
-        return false;
-    id = status.stx_mnt_id;
-    return true;
 }
 
 } // namespace
@@ -165,11 +123,8 @@ std::uint64_t mount_id(int fd) noexcept
 
 bool exists(std::uint64_t mount_id) noexcept
 {
-    MountIdRequest request;
-    request.mount_id = mount_id;
-    request.parameter = statmount_mount_basic;
-    MountStatus status = {};
-    return ::syscall(statmount_number, &request, &status, sizeof status, 0) == 0;
+    MountStatus status;
+    return statmount(mount_id, statmount_mount_basic, status);
 }
 
 bool is_mount_root(int fd) noexcept
@@ -188,11 +143,9 @@ bool is_overlay(int fd) noexcept
 
 Sharing sharing(int fd) noexcept
 {
-    MountIdRequest request;
-    request.parameter = statmount_mount_basic;
-    MountStatus status = {};
-    if (!unique_id(fd, request.mount_id)
-        || ::syscall(statmount_number, &request, &status, sizeof status, 0) != 0)
+    std::uint64_t id = 0;
+    MountStatus status;
+    if (!unique_id(fd, id) || !statmount(id, statmount_mount_basic, status))
         return Sharing::unknown;
     return (status.propagation & MS_SHARED) != 0 ? Sharing::shared : Sharing::isolated;
 }
@@ -205,7 +158,7 @@ int children(int fd) noexcept
         return -1;
     int count = 0;
     while (true) {
-        const long got = ::syscall(listmount_number, &request, found.data(), found.size(), 0);
+        const long got = listmount(request, found.data(), found.size());
         if (got < 0)
             return -1;
         count += static_cast<int>(got);

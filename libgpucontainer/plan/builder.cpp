@@ -66,7 +66,7 @@ Result<void> expect_names(Draft& draft)
         if (draft.is_wanted(node) && node.accessible)
             paths.push_back(node.path);
     std::erase_if(paths, [&](const std::string& path) { return !draft.is_missing(path); });
-    return draft.names.expect(paths);
+    return draft.names.expect(paths, draft.plan.items);
 }
 
 void add_warnings(Draft& draft)

@@ -17,7 +17,7 @@ bool contains(const std::vector<std::string>& list, const std::string& value)
 
 } // namespace
 
-Result<void> Names::expect(const std::vector<std::string>& targets)
+Result<void> Names::expect(const std::vector<std::string>& targets, std::vector<Item>& items)
 {
     if (way_ != Way::overlay)
         return {};
@@ -36,13 +36,21 @@ Result<void> Names::expect(const std::vector<std::string>& targets)
     }
     std::sort(directories.begin(), directories.end());
     for (const std::string& directory : directories) {
-        const bool covered =
-            std::any_of(overlays_.begin(), overlays_.end(),
-                        [&](const std::string& outer) { return base::is_below(directory, outer); });
-        if (!covered)
-            overlays_.push_back(directory);
+        if (overlay_of(directory) != nullptr)
+            continue;
+        overlays_.push_back(directory);
+        items.push_back(overlay_over(directory));
     }
     return {};
+}
+
+const std::string* Names::overlay_of(const std::string& directory) const
+{
+    const std::uint64_t mount = view_.resolve(directory).mount;
+    for (const std::string& overlay : overlays_)
+        if (base::is_below(directory, overlay) && view_.resolve(overlay).mount == mount)
+            return &overlay;
+    return nullptr;
 }
 
 Names::Start Names::start_of(const std::string& target) const
@@ -50,17 +58,12 @@ Names::Start Names::start_of(const std::string& target) const
     const std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
     if (way_ != Way::overlay || view_.resolve(there).own_tmpfs)
         return {there, Place::created};
-    for (const std::string& overlay : overlays_)
-        if (base::is_below(there, overlay))
-            return {overlay, Place::overlay};
-    return {there, Place::overlay};
+    const std::string* const overlay = overlay_of(there);
+    return {overlay != nullptr ? *overlay : there, Place::overlay};
 }
 
-void Names::add_overlay(const std::string& directory, std::vector<Item>& items)
+Item Names::overlay_over(const std::string& directory) const
 {
-    if (contains(mounted_, directory))
-        return;
-    mounted_.push_back(directory);
     Item overlay;
     overlay.kind = ItemKind::mount;
     overlay.source = "overlay";
@@ -68,7 +71,7 @@ void Names::add_overlay(const std::string& directory, std::vector<Item>& items)
     overlay.options = "ro";
     overlay.mode = view_.resolve(directory).mode;
     overlay.reason = "our names over this directory, which itself is not written";
-    items.push_back(std::move(overlay));
+    return overlay;
 }
 
 void Names::add_directories(const Start& start, const std::string& to, std::vector<Item>& items)
@@ -98,8 +101,6 @@ void Names::add(Item item, std::vector<Item>& items)
 {
     const Start start = start_of(item.target);
     item.place = start.place;
-    if (item.place == Place::overlay)
-        add_overlay(start.directory, items);
     add_directories(start, std::string(base::directory_of(item.target)), items);
     if (item.kind == ItemKind::directory)
         directories_.push_back(item.target);

@@ -20,10 +20,11 @@ public:
 
     Names(const rootfs::View& view, Way way) : view_(view), way_(way) {}
 
-    /// Tells all names that will be added, before the first is: overlays do not
-    /// nest, so that the outermost of their directories have to be known. Errors:
-    /// rootfs, where the only directory to lay one over is the root itself.
-    Result<void> expect(const std::vector<std::string>& targets);
+    /// Tells all names that will be added, before the first is, and adds the
+    /// overlays for them: one serves all directories below its own on the same
+    /// mount, and what is mounted later has to be mounted on it. Errors: rootfs,
+    /// where the only directory to lay one over is the root itself.
+    Result<void> expect(const std::vector<std::string>& targets, std::vector<Item>& items);
 
     /// Adds `item`, whose target is not there, and what it needs before it.
     void add(Item item, std::vector<Item>& items);
@@ -35,13 +36,14 @@ private:
         Place place;
     };
     Start start_of(const std::string& target) const;
-    void add_overlay(const std::string& directory, std::vector<Item>& items);
+    Item overlay_over(const std::string& directory) const;
+    /// The overlay that serves a directory; null when there is none.
+    const std::string* overlay_of(const std::string& directory) const;
     void add_directories(const Start& start, const std::string& to, std::vector<Item>& items);
 
     const rootfs::View& view_;
     Way way_;
-    std::vector<std::string> overlays_;
-    std::vector<std::string> mounted_;
+    std::vector<std::string> overlays_; ///< Outer ones before inner ones.
     std::vector<std::string> directories_;
 };
 

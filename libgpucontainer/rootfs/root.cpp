@@ -108,6 +108,7 @@ Entry Root::entry(const std::string& path, std::uint64_t flags) const
     found.type = type_of(status.stx_mode);
     found.device = ::makedev(status.stx_dev_major, status.stx_dev_minor);
     found.inode = status.stx_ino;
+    found.mount = status.stx_mnt_id;
     found.size = status.stx_size;
     constexpr std::int64_t second = 1'000'000'000;
     found.mtime_ns = status.stx_mtime.tv_sec * second + status.stx_mtime.tv_nsec;

@@ -17,6 +17,7 @@ struct Entry {
     EntryType type = EntryType::none;
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
+    std::uint64_t mount = 0; ///< Which mount it is on.
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
     std::uint32_t mode = 0; ///< Permission bits.

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sysconfig
 import unittest
 
 import mount_table
@@ -18,7 +19,9 @@ SIMHOST = os.environ["GPUCTR_SIMHOST"]
 HOST_DIR = os.environ["GPUCTR_HOST_DIR"]
 MAKE_ROOTFS = os.environ["GPUCTR_MAKE_ROOTFS"]
 NEEDS_DRIVER = os.environ["GPUCTR_NEEDS_DRIVER"]
+OPENS_DRIVER = os.environ["GPUCTR_OPENS_DRIVER"]
 VERSION = "580.159.04"
+MULTIARCH = sysconfig.get_config_var("MULTIARCH")
 TREE = "/usr/lib/gpuctr"
 STATE = pathlib.Path("/var/lib/gpucontainer")
 DIRECTORY = pathlib.Path(os.environ["GPUCTR_TEST_DIRECTORY"])
@@ -51,7 +54,7 @@ def _prepare():
     """Puts what the tests write, and the default journal directory, on tmpfs."""
     mount_tmpfs(DIRECTORY)
     mount_tmpfs(pathlib.Path("/var/lib"))
-    must(MAKE_ROOTFS, DIRECTORY / "template", NEEDS_DRIVER, "/usr/bin/setpriv", "/usr/bin/unshare",
+    must(MAKE_ROOTFS, DIRECTORY / "template", NEEDS_DRIVER, OPENS_DRIVER, "/usr/bin/ld", "/usr/bin/setpriv", "/usr/bin/unshare",
          "/usr/bin/touch", "/usr/bin/kill")
     atexit.register(call, "umount", "-l", DIRECTORY)
 

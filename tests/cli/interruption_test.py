@@ -44,6 +44,18 @@ class Interrupted(harness.Case):
         return most
 
 
+class WithMounts:
+    """What lies below the overlays has to be put on top of them."""
+
+    write = "never"
+
+    def setUp(self):
+        super().setUp()
+        target = self.root / "usr/local/lib/here"
+        target.mkdir()
+        harness.must("mount", "-t", "tmpfs", "test", target)
+
+
 class Killed(Interrupted):
     """Each call at which a set-up or an undo can be killed."""
 
@@ -130,6 +142,10 @@ class KilledNeverWriting(Killed):
     write = "never"
 
 
+class KilledWithMounts(WithMounts, Killed):
+    pass
+
+
 class Failed(Interrupted):
     """Each call that the kernel may refuse: all or nothing, and one line says it."""
 
@@ -187,6 +203,10 @@ class FailedNeverWriting(Failed):
 
 class FailedStagedNeverWriting(Failed):
     write, backend = "never", "staged"
+
+
+class FailedWithMounts(WithMounts, Failed):
+    pass
 
 
 class FailingFromThen(Failed):

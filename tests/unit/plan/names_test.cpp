@@ -68,18 +68,30 @@ TEST_F(OverlayPlanTest, CreatesNothingInTheRoot)
 
 TEST_F(OverlayPlanTest, MountsOverTheOutermostDirectoriesOnly)
 {
-    EXPECT_THAT(overlays(), ElementsAre("/usr/lib", "/usr/bin", "/usr/local", "/etc", "/dev"));
+    EXPECT_THAT(overlays(), ElementsAre("/dev", "/etc", "/usr/bin", "/usr/lib", "/usr/local"));
 }
 
-TEST_F(OverlayPlanTest, MountsEachOverlayBeforeTheFirstNameInIt)
+TEST_F(OverlayPlanTest, MountsTheOverlaysBeforeAllElse)
 {
     EXPECT_THAT(
         items({ItemKind::mount, ItemKind::directory, ItemKind::ldcache}),
-        ElementsAre("mount there: overlay -> /usr/lib ro", "directory overlay:  -> /usr/lib/gpuctr",
-                    "mount there: tmpfs -> /usr/lib/gpuctr ro,nosuid,nodev",
-                    "directory overlay:  -> " + libraries_, "mount there: overlay -> /usr/bin ro",
-                    "mount there: overlay -> /usr/local ro", "mount there: overlay -> /etc ro",
-                    "ldcache overlay:  -> /etc/ld.so.cache", "mount there: overlay -> /dev ro"));
+        ElementsAre(
+            "mount there: overlay -> /dev ro", "mount there: overlay -> /etc ro",
+            "mount there: overlay -> /usr/bin ro", "mount there: overlay -> /usr/lib ro",
+            "mount there: overlay -> /usr/local ro", "directory overlay:  -> /usr/lib/gpuctr",
+            "mount there: tmpfs -> /usr/lib/gpuctr ro,nosuid,nodev",
+            "directory overlay:  -> " + libraries_, "ldcache overlay:  -> /etc/ld.so.cache"));
+}
+
+TEST_F(OverlayPlanTest, MountsAnOverlayOfItsOwnOverEachMount)
+{
+    for (const std::string& path : {libraries_, libraries_ + "/libc.so.6"})
+        root_.at(path).mount = 1;
+
+    EXPECT_THAT(overlays(),
+                ElementsAre("/dev", "/etc", "/usr/bin", "/usr/lib", libraries_, "/usr/local"));
+    EXPECT_THAT(items({ItemKind::directory}),
+                ElementsAre("directory overlay:  -> /usr/lib/gpuctr"));
 }
 
 TEST_F(OverlayPlanTest, LendsItsDirectoriesTheModeOfTheImages)
@@ -91,8 +103,8 @@ TEST_F(OverlayPlanTest, LendsItsDirectoriesTheModeOfTheImages)
     for (const Item& item : made().items)
         if (item.kind == ItemKind::directory || item.source == "overlay")
             modes.push_back(fmt::format("{} {:o}", item.target, item.mode));
-    EXPECT_THAT(modes, ElementsAre("/usr/lib 711", "/usr/lib/gpuctr 755", libraries_ + " 700",
-                                   "/usr/bin 755", "/usr/local 755", "/etc 755", "/dev 755"));
+    EXPECT_THAT(modes, ElementsAre("/dev 755", "/etc 755", "/usr/bin 755", "/usr/lib 711",
+                                   "/usr/local 755", "/usr/lib/gpuctr 755", libraries_ + " 700"));
 }
 
 TEST_F(OverlayPlanTest, CoversOnlyTheWayToTheTreeWhereAllOtherNamesAreThere)

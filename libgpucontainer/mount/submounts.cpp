@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "mount/submounts.hpp"
+
+#include "base/unique_fd.hpp"
+#include "mount/calls.hpp"
+#include "mount/table.hpp"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace gpucontainer::mount {
+namespace {
+
+using base::UniqueFd;
+
+UniqueFd open_beneath(int directory, const char* path) noexcept
+{
+    open_how how = {};
+    how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+    return UniqueFd(static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how)));
+}
+
+/// Carries the mounts of one directory over, each as it is found.
+class Carrier final : public MountVisitor {
+public:
+    Carrier(int covered, int over) noexcept : covered_(covered), over_(over)
+    {
+        std::array<char, 32> name = {};
+        (void)std::snprintf(name.data(), name.size(), "/proc/self/fd/%d", covered);
+        const ssize_t length = ::readlink(name.data(), directory_.data(), directory_.size());
+        if (length < 0)
+            return;
+        length_ = static_cast<std::size_t>(length);
+        if (length_ == directory_.size())
+            errno = ENAMETOOLONG;
+        // "/" ends in the slash that ends every other path here.
+        else if (directory_[length_ - 1] != '/')
+            directory_[length_++] = '/';
+    }
+
+    bool is_ready() const noexcept { return length_ > 0 && length_ < directory_.size(); }
+
+    bool visit(const char* path) noexcept override
+    {
+        if (std::strncmp(path, directory_.data(), length_) != 0)
+            return true;
+        const char* const name = path + length_;
+        const UniqueFd source = open_beneath(covered_, name);
+        // Hidden by another mount, and by that no more than before.
+        if (!source || !is_mount_root(source.get()))
+            return true;
+        const UniqueFd clone(clone_tree(source.get(), "", true));
+        const UniqueFd target = open_beneath(over_, name);
+        return clone && target && set_attributes(clone.get(), 0, MS_SLAVE, true) == 0
+               && attach(clone.get(), target.get()) == 0;
+    }
+
+private:
+    int covered_;
+    int over_;
+    std::array<char, PATH_MAX> directory_ = {};
+    std::size_t length_ = 0;
+};
+
+} // namespace
+
+int carry_submounts(int covered_fd, int over_fd) noexcept
+{
+    Carrier carrier(covered_fd, over_fd);
+    if (!carrier.is_ready())
+        return -1;
+    const Listing listing = list_children(covered_fd, carrier);
+    if (listing == Listing::unavailable)
+        return carry_submounts_by_table(covered_fd, over_fd);
+    return listing == Listing::complete ? 0 : -1;
+}
+
+int carry_submounts_by_table(int covered_fd, int over_fd) noexcept
+{
+    Carrier carrier(covered_fd, over_fd);
+    return carrier.is_ready() && read_children(covered_fd, carrier) == Listing::complete ? 0 : -1;
+}
+
+} // namespace gpucontainer::mount

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""What was mounted in a root file system before stays in sight."""
+
+import unittest
+
+import harness
+import mount_table
+from harness import MULTIARCH, TREE, VERSION
+
+LIBRARIES = f"usr/lib/{MULTIARCH}"
+
+
+class Submounts(harness.Case):
+    """Names appear through overlays over directories that have mounts below."""
+
+    options = ()
+
+    def mount(self, path, *words):
+        """Something with a file in it, mounted in the root; a tmpfs by default."""
+        target = self.root / path
+        target.mkdir(parents=True, exist_ok=True)
+        harness.must("mount", *(words or ("-t", "tmpfs", "test")), target)
+        (target / "note").write_text(path)
+        return target
+
+    def set_up(self):
+        return self.apply("--write", "never", *self.options)
+
+    def check(self, *paths):
+        before = self.state()
+        self.set_up()
+        for path in paths:
+            self.assertEqual(self.inside("cat", f"/{path}/note"), path)
+        self.assertEqual(self.inside("/usr/bin/opens_driver", "libcuda.so.1"),
+                         f"{TREE}/lib64/libcuda.so.{VERSION}\n")
+        self.inside("test", "-L", "/usr/bin/nvidia-smi")
+        again = self.state()
+        self.set_up()
+        self.assert_state(again)
+        self.undo()
+        self.assert_state(before)
+
+    def test_a_directory(self):
+        self.mount("usr/local/lib/here")
+
+        self.check("usr/local/lib/here")
+
+    def test_a_file(self):
+        target = self.root / "etc/resolv.conf"
+        target.write_text("below")
+        source = harness.DIRECTORY / "resolv.conf"
+        source.write_text("above")
+        harness.must("mount", "--bind", source, target)
+        (self.root / "etc/ld.so.cache").unlink()
+        before = self.state()
+
+        self.set_up()
+
+        self.assertEqual(self.inside("cat", "/etc/resolv.conf"), "above")
+        self.undo()
+        self.assert_state(before)
+
+    def test_mounts_below_each_other_and_many(self):
+        paths = ["usr/lib/a", "usr/lib/a/b", "usr/lib/a/b/c"]
+        paths += [f"usr/local/lib/{number}" for number in range(70)]
+        for path in paths:
+            self.mount(path)
+
+        self.check(*paths)
+
+    def test_names_that_the_mount_table_has_to_escape(self):
+        self.mount("usr/local/a b\\c\td\u00e9")
+
+        self.check("usr/local/a b\\c\td\u00e9")
+
+    def test_a_mount_over_a_mount(self):
+        self.mount("usr/local/lib/here")
+        upper = self.mount("usr/local/lib/here")
+        (upper / "note").write_text("upper")
+        before = self.state()
+
+        self.set_up()
+
+        self.assertEqual(self.inside("cat", "/usr/local/lib/here/note"), "upper")
+        self.undo()
+        self.assert_state(before)
+
+    def test_flags_stay(self):
+        target = self.mount("usr/local/lib/here")
+        harness.must("mount", "-o", "remount,bind,ro,noexec,nosuid", target)
+
+        self.set_up()
+
+        top = [m for m in mount_table.read() if m.target == str(target)][-1]
+        for flag in ("ro", "noexec", "nosuid"):
+            self.assertIn(flag, top.options.split(","))
+        self.undo()
+
+    def test_the_libraries_on_a_mount_of_their_own(self):
+        copy = harness.DIRECTORY / "libraries"
+        harness.must("cp", "-a", self.root / LIBRARIES, copy)
+        self.addCleanup(harness.must, "rm", "-rf", copy)
+        self.mount(LIBRARIES, "--bind", copy)
+
+        self.check(LIBRARIES)
+        self.set_up()
+        self.inside("test", "-L", f"/{LIBRARIES}/libcuda.so.1")
+        self.undo()
+
+    def test_nothing_gets_out_of_a_shared_mount(self):
+        outside = harness.DIRECTORY / "outside"
+        harness.mount_tmpfs(outside)
+        self.addCleanup(harness.must, "umount", outside)
+        (outside / "below").mkdir()
+        harness.must("mount", "--make-shared", outside)
+        self.mount("usr/local/lib/here", "--bind", outside)
+        self.set_up()
+
+        harness.must("mount", "-t", "tmpfs", "test", self.root / "usr/local/lib/here/below")
+
+        self.assertEqual(mount_table.below(outside / "below"), [])
+        self.undo()
+
+    def test_one_that_cannot_be_kept_is_no_silent_loss(self):
+        self.root = harness.new_root(mounted=True)
+        self.addCleanup(harness.call, "umount", "-l", "-R", self.root)
+        target = self.mount("usr/local/lib/here")
+        harness.must("mount", "--make-unbindable", target)
+        with self.nothing_changes():
+            done = self.apply("--write", "never", *self.options, status=5, stderr=None)
+        self.assertIn("mounted below /usr/local", done.stderr)
+
+
+class SubmountsStaged(Submounts):
+    options = ("--backend", "staged")
+
+
+class WithACommand(harness.Case):
+    def test_mounts_stay_in_sight(self):
+        target = self.root / "usr/local/lib/here"
+        target.mkdir()
+        harness.must("mount", "-t", "tmpfs", "test", target)
+        (target / "note").write_text("seen")
+
+        done = self.apply("--", "cat", "/usr/local/lib/here/note", stdout=None)
+
+        self.assertEqual(done.stdout, "seen")
+
+
+if __name__ == "__main__":
+    unittest.main()
