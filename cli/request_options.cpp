@@ -32,6 +32,21 @@ const std::map<std::string, std::uint32_t>& backend_names()
     return names;
 }
 
+const std::map<std::string, std::uint32_t>& layout_names()
+{
+    static const std::map<std::string, std::uint32_t> names = {{"tree", GPUCTR_LAYOUT_TREE},
+                                                               {"merged", GPUCTR_LAYOUT_MERGED}};
+    return names;
+}
+
+const std::map<std::string, std::uint32_t>& vendor_libs_names()
+{
+    static const std::map<std::string, std::uint32_t> names = {{"auto", GPUCTR_VENDOR_LIBS_AUTO},
+                                                               {"host", GPUCTR_VENDOR_LIBS_HOST},
+                                                               {"none", GPUCTR_VENDOR_LIBS_NONE}};
+    return names;
+}
+
 /// An empty variable counts as unset, as the XDG base directory rules want it.
 std::string variable(const char* name)
 {
@@ -87,6 +102,19 @@ void RequestOptions::add_to(CLI::App& command)
     command
         .add_option("--device", devices, "auto, all, none, or GPUs by index, UUID or PCI address")
         ->type_name("LIST");
+    command
+        .add_option("--vendor-libs", vendor_libs,
+                    "whether the host's driver files come along; none: device nodes only")
+        ->transform(CLI::CheckedTransformer(vendor_libs_names()))
+        ->type_name("auto|host|none");
+    command
+        .add_option("--layout", layout,
+                    "driver files in a tree of their own, or among the image's libraries")
+        ->transform(CLI::CheckedTransformer(layout_names()))
+        ->type_name("tree|merged");
+    command.add_option("--tree-path", tree_path, "where in the container the tree is")
+        ->check([](const std::string& path) { return path.empty() ? "empty" : ""; })
+        ->type_name("DIR");
     command.add_option("--write", write, "may the root file system itself be written")
         ->transform(CLI::CheckedTransformer(write_names()))
         ->type_name("auto|never|always");
@@ -108,6 +136,9 @@ gpucontainer::Request RequestOptions::request() const
     request.write = write;
     request.backend = backend;
     request.staged_tree = staged_tree;
+    request.layout = layout;
+    request.vendor_libs = vendor_libs;
+    request.tree_path = tree_path;
     return request;
 }
 

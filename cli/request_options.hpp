@@ -31,6 +31,9 @@ struct RequestOptions {
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
     std::string staged_tree = "/run/gpucontainer/tree";
     std::vector<std::string> allowed_devices;
+    std::uint32_t layout = GPUCTR_LAYOUT_TREE;
+    std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
+    std::string tree_path;
 
     /// What concerns the driver's files alone.
     void add_staging_to(CLI::App& command);

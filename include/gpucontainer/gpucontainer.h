@@ -313,6 +313,23 @@ GPUCTR_API const char* gpuctr_skipped_reason(const gpuctr_skipped* skipped);
 #define GPUCTR_WRITE_NEVER UINT32_C(1)  /**< Names appear through mounts alone. */
 #define GPUCTR_WRITE_ALWAYS UINT32_C(2) /**< Yes; an error where it is not possible. */
 
+/**
+ * How the driver's files lie in the container: in one directory of their own, by
+ * one mount; or merged into the directories that the image's own libraries and
+ * tools are in, each file by its own mount.
+ */
+#define GPUCTR_LAYOUT_TREE UINT32_C(0)
+#define GPUCTR_LAYOUT_MERGED UINT32_C(1)
+
+/**
+ * Do the driver's files come along? As the vendor's driver wants it, which for
+ * NVIDIA's is the same as the second, because kernel module and files have to be
+ * of one version; those of this host; or none, device nodes only.
+ */
+#define GPUCTR_VENDOR_LIBS_AUTO UINT32_C(0)
+#define GPUCTR_VENDOR_LIBS_HOST UINT32_C(1)
+#define GPUCTR_VENDOR_LIBS_NONE UINT32_C(2)
+
 /** How mounts are made; for tests. A forced backend that the kernel lacks is an error. */
 #define GPUCTR_BACKEND_AUTO UINT32_C(0)
 #define GPUCTR_BACKEND_DETACHED UINT32_C(1) /**< Linux 6.15: the tree is built detached. */
@@ -350,10 +367,19 @@ typedef struct gpuctr_request {
      * is GPUCTR_E_PERMISSION. NULL: all. @since 0.1
      */
     const char* allowed_devices;
+    /**
+     * Directory of the container for GPUCTR_LAYOUT_TREE, created where it is
+     * missing: absolute, of letters, digits and "._+-@", not below /dev, /proc or
+     * /sys, empty where it is there already. NULL: "/usr/lib/gpuctr". It goes with
+     * no other layout and not with GPUCTR_VENDOR_LIBS_NONE. @since 0.1
+     */
+    const char* tree_path;
+    uint32_t layout;      /**< GPUCTR_LAYOUT_* @since 0.1 */
+    uint32_t vendor_libs; /**< GPUCTR_VENDOR_LIBS_* @since 0.1 */
 } gpuctr_request;
 
 /* clang-format off */
-#define GPUCTR_REQUEST_INIT { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL, NULL }
+#define GPUCTR_REQUEST_INIT { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0 }
 /* clang-format on */
 
 /**
@@ -368,7 +394,8 @@ typedef struct gpuctr_request {
  * @param rootfs_fd  descriptor of the root directory (O_PATH is enough), or -1
  *                   for a plan that shows what is needed but cannot be prepared
  * @param ret_plan   freed by the caller with gpuctr_plan_free()
- * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability,
+ * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability, or a
+ *         tree_path that cannot be one,
  *         GPUCTR_E_NO_DEVICE when nothing is left of "auto",
  *         GPUCTR_E_ROOTFS when the root file system cannot take the driver,
  *         GPUCTR_E_PERMISSION, also for a GPU that is not allowed

@@ -202,6 +202,9 @@ struct Request {
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
     std::string staged_tree; ///< Where Plan::stage() may have left a tree to clone; "": nowhere.
     std::string allowed_devices = {}; ///< Policy: the GPUs that may be chosen; empty: all.
+    std::string tree_path;   ///< Empty: the usual one.
+    std::uint32_t layout = GPUCTR_LAYOUT_TREE;
+    std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
 };
 
 /// One thing that a plan puts into the container; a view into it.
@@ -288,6 +291,9 @@ public:
         native.staged_tree = request.staged_tree.empty() ? nullptr : request.staged_tree.c_str();
         if (!request.allowed_devices.empty())
             native.allowed_devices = request.allowed_devices.c_str();
+        native.tree_path = request.tree_path.empty() ? nullptr : request.tree_path.c_str();
+        native.layout = request.layout;
+        native.vendor_libs = request.vendor_libs;
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);

@@ -113,6 +113,10 @@ private:
             GPUCTR_TRY(UniqueFd file, clone_file(item));
             return mount(item, std::move(file), file_attributes, follow_target);
         }
+        case ItemKind::bind: {
+            GPUCTR_TRY(UniqueFd file, clone_file(item));
+            return mount(item, std::move(file), file_attributes);
+        }
         case ItemKind::device: {
             GPUCTR_TRY(UniqueFd device, clone_device(item));
             return mount(item, std::move(device), device_attributes);

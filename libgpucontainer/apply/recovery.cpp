@@ -34,18 +34,48 @@ std::optional<elf::LdCache> read_cache(const rootfs::Root& root, const std::stri
     return cache ? std::optional(*std::move(cache)) : std::nullopt;
 }
 
-bool names_tree(const elf::LdCache& cache, const std::string& tree_path)
-{
-    const auto entries = cache.entries();
-    return std::any_of(entries.begin(), entries.end(), [&](const elf::CacheEntry& entry) {
-        return base::is_below(entry.value, tree_path);
-    });
-}
+/// Which paths in a loader cache are those of a set-up.
+class OurPaths {
+public:
+    OurPaths(const Program& program, const std::string& tree_path) : tree_path_(tree_path)
+    {
+        for (const Operation& operation : program.operations())
+            if (operation.step == Step::mount && (operation.flags & follow_target) == 0)
+                mounted_.emplace(program.text(operation.path));
+    }
+
+    bool contain(std::string_view path) const
+    {
+        return (!tree_path_.empty() && base::is_below(path, tree_path_))
+               || mounted_.contains(std::string(path));
+    }
+
+    bool are_in(const elf::LdCache& cache) const
+    {
+        const auto entries = cache.entries();
+        return std::any_of(entries.begin(), entries.end(),
+                           [&](const elf::CacheEntry& entry) { return contain(entry.value); });
+    }
+
+private:
+    const std::string& tree_path_;
+    std::set<std::string> mounted_; ///< Not those that cover the image's own.
+};
 
 std::string kept_path(const std::string& path)
 {
     return std::string(base::directory_of(path)) + "/" + kept_prefix
            + std::string(base::name_of(path));
+}
+
+/// The file of before the set-up is there again.
+bool is_put_back(const Program& program, const std::string& path, const Entry& now)
+{
+    const auto operations = program.operations();
+    return std::any_of(operations.begin(), operations.end(), [&](const Operation& operation) {
+        return operation.step == Step::replace_file && path == program.text(operation.path)
+               && operation.expected.inode == now.inode && operation.expected.device == now.device;
+    });
 }
 
 bool is_mount(const Operation& operation)
@@ -131,7 +161,7 @@ private:
     {
         const Entry now = root_.look(path);
         const auto cache = read_cache(root_, path);
-        if (cache && names_tree(*cache, tree_path_)) {
+        if (cache && OurPaths(program_, tree_path_).are_in(*cache)) {
             claim(operation, now, true);
             return;
         }
@@ -179,19 +209,24 @@ void clean_loader_cache(const Program& program, int rootfs_fd, const std::string
     if (!root)
         return;
     const auto cache = read_cache(*root, path);
-    if (!cache || !names_tree(*cache, tree_path))
+    if (!cache || is_put_back(program, path, root->look(path)))
         return;
-    // ldconfig also found our links in directories of the image's own; by now
+    // ldconfig also found our names in directories of the image's own; by now
     // they are gone, under whichever path it wrote down.
-    std::set<std::string> links;
+    const OurPaths ours(program, tree_path);
+    std::set<std::string> names;
     for (const Operation& operation : program.operations())
-        if (operation.step == Step::make_link)
-            links.emplace(base::name_of(program.text(operation.path)));
-    const auto cleaned = elf::without(*cache, [&](const elf::CacheEntry& entry) {
-        return base::is_below(entry.value, tree_path)
-               || (links.contains(std::string(base::name_of(entry.value)))
+        if (operation.step == Step::make_link || operation.step == Step::mount)
+            names.emplace(base::name_of(program.text(operation.path)));
+    const auto is_left = [&](const elf::CacheEntry& entry) {
+        return ours.contain(entry.value)
+               || (names.contains(std::string(base::name_of(entry.value)))
                    && !root->resolve(std::string(entry.value)));
-    });
+    };
+    const auto entries = cache->entries();
+    if (std::none_of(entries.begin(), entries.end(), is_left))
+        return;
+    const auto cleaned = elf::without(*cache, is_left);
     if (!cleaned)
         return;
 

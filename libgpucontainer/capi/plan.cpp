@@ -20,7 +20,8 @@ constexpr const char* default_state_directory = "/var/lib/gpucontainer";
 
 Result<plan::Request> read_request(const gpuctr_request& given)
 {
-    if (given.write > GPUCTR_WRITE_ALWAYS || given.backend > GPUCTR_BACKEND_STAGED)
+    if (given.write > GPUCTR_WRITE_ALWAYS || given.backend > GPUCTR_BACKEND_STAGED
+        || given.layout > GPUCTR_LAYOUT_MERGED || given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE)
         return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range");
     plan::Request request;
     if (given.devices != nullptr)
@@ -32,6 +33,10 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     request.write = static_cast<plan::Write>(given.write);
     if (given.allowed_devices != nullptr)
         request.allowed_devices = given.allowed_devices;
+    request.layout = static_cast<plan::Layout>(given.layout);
+    request.vendor_libs = static_cast<plan::VendorLibs>(given.vendor_libs);
+    if (given.tree_path != nullptr)
+        request.tree_path = given.tree_path;
     for (const char* const* variable = given.environment;
          variable != nullptr && *variable != nullptr; ++variable) {
         const std::string_view text = *variable;

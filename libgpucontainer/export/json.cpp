@@ -119,6 +119,7 @@ std::string plan_to_json(const plan::Plan& plan)
                  {"driver_version", plan.driver_version},
                  {"version_source", vendor::name(plan.version_source)},
                  {"backend", mount::name(plan.backend)},
+                 {"layout", plan::name(plan.layout)},
                  {"tree_path", text_or_null(plan.tree_path)},
                  {"writes_root", plan.writes_root},
                  {"gpus", array_of(plan.gpus, convert)},

@@ -2,9 +2,11 @@
 #include "plan/builder.hpp"
 
 #include "base/try.hpp"
+#include "plan/covers.hpp"
 #include "plan/draft.hpp"
 #include "plan/entry_names.hpp"
 #include "plan/loader_cache.hpp"
+#include "plan/merged.hpp"
 #include "plan/nodes.hpp"
 #include "plan/policy.hpp"
 #include "plan/selection.hpp"
@@ -18,8 +20,6 @@ namespace {
 
 using vendor::Capability;
 using vendor::DriverFile;
-
-constexpr const char* usual_tree = "/usr/lib/gpuctr";
 
 Result<void> choose_gpus(Draft& draft)
 {
@@ -43,7 +43,10 @@ Result<void> choose_gpus(Draft& draft)
 void choose_files(Draft& draft)
 {
     for (const DriverFile& file : draft.driver.files) {
-        if (draft.capabilities.contains(file.capability) || draft.capabilities.contains(file.also))
+        if (draft.request.vendor_libs == VendorLibs::none)
+            draft.skip(file.name, file.path, "only device nodes were asked for");
+        else if (draft.capabilities.contains(file.capability)
+                 || draft.capabilities.contains(file.also))
             draft.files.push_back(&file);
         else
             draft.skip(file.name, file.path,
@@ -59,8 +62,11 @@ Result<void> expect_names(Draft& draft)
 {
     std::vector<std::string> paths;
     if (!draft.files.empty()) {
-        paths = entry_paths(draft);
-        paths.insert(paths.end(), {draft.plan.tree_path, loader_cache_path});
+        const bool merged = draft.plan.layout == Layout::merged;
+        paths = merged ? merged_paths(draft) : entry_paths(draft);
+        paths.emplace_back(loader_cache_path);
+        if (!merged)
+            paths.push_back(draft.plan.tree_path);
     }
     for (const vendor::DeviceNode& node : draft.driver.nodes)
         if (draft.is_wanted(node) && node.accessible)
@@ -86,13 +92,19 @@ void add_variables(Draft& draft)
     }
 }
 
-/// The driver's files, in the tree and under all the names that lead there.
+/// The driver's files, and all names that they are found by.
 Result<void> add_files(Draft& draft)
 {
+    GPUCTR_TRY(draft.image, rootfs::find_layout(draft.view));
     GPUCTR_TRY(const LoaderCache cache, LoaderCache::read(draft));
     GPUCTR_CHECK(expect_names(draft));
-    GPUCTR_CHECK(add_tree(draft));
-    add_entry_names(draft);
+    if (draft.plan.layout == Layout::merged) {
+        add_merged(draft);
+    } else {
+        GPUCTR_CHECK(add_tree(draft));
+        add_entry_names(draft);
+    }
+    add_covers(draft);
     return cache.add_to(draft);
 }
 
@@ -103,16 +115,12 @@ Result<Plan> create_plan(const vendor::DriverStack& driver, const Request& reque
 {
     Draft draft(driver, request, target);
     draft.plan.backend = backend;
+    draft.plan.layout = request.layout;
     GPUCTR_CHECK(choose_gpus(draft));
     GPUCTR_TRY(draft.capabilities, parse_capabilities(request.capabilities));
     choose_files(draft);
-    GPUCTR_TRY(draft.layout, rootfs::find_layout(draft.view));
-    if (draft.files.empty()) {
-        GPUCTR_CHECK(expect_names(draft));
-    } else {
-        draft.plan.tree_path = usual_tree;
-        GPUCTR_CHECK(add_files(draft));
-    }
+    GPUCTR_CHECK(choose_tree_path(draft));
+    GPUCTR_CHECK(draft.files.empty() ? expect_names(draft) : add_files(draft));
     GPUCTR_CHECK(add_nodes(draft));
     add_masks(draft);
     add_warnings(draft);

@@ -5,10 +5,18 @@
 #include "plan/plan.hpp"
 #include "rootfs/root.hpp"
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 namespace gpucontainer::plan {
+
+enum class VendorLibs : std::uint8_t {
+    automatic, ///< As the vendor's driver wants it: for NVIDIA the host's files.
+    host,
+    none, ///< Device nodes only.
+};
 
 /// What a caller asks for.
 struct Request {
@@ -18,6 +26,9 @@ struct Request {
     Write write = Write::automatic;
     std::string staged_tree; ///< As in Plan.
     std::string allowed_devices; ///< Policy: those that may be chosen; empty: all.
+    Layout layout = Layout::tree;
+    std::optional<std::string> tree_path; ///< The usual one where it is not given.
+    VendorLibs vendor_libs = VendorLibs::automatic;
 };
 
 /// The root file system that a plan is for; absent for one that only shows.

@@ -57,15 +57,31 @@ void Draft::identify(const vendor::FileId& id)
 bool Draft::is_missing(const std::string& path) const
 {
     const rootfs::Entry entry = view.look(path);
-    if (!entry)
-        return true;
-    if (way == Names::Way::write)
-        return false;
-    const bool tree = path == plan.tree_path && entry.type == EntryType::directory;
-    const bool link = base::is_below(view.link_target(path), plan.tree_path);
-    const bool placeholder = base::is_below(path, "/dev") && entry.type == EntryType::regular
-                             && entry.size == 0 && !view.resolve("/dev").own_tmpfs;
-    return tree || link || placeholder || (path == loader_cache_path && cache_is_ours);
+    return !entry || (way == Names::Way::overlay && is_anothers(path, entry));
+}
+
+bool Draft::is_anothers(const std::string& path, const rootfs::Entry& entry) const
+{
+    if (path == loader_cache_path)
+        return cache_is_ours;
+    if (entry.type == EntryType::link) {
+        const std::string to = view.link_target(path);
+        return leads_into_tree(path) || std::any_of(files.begin(), files.end(), [&](const auto* f) {
+                   return f->name == to;
+               });
+    }
+    // What a device or a file of ours is mounted over.
+    const bool empty = entry.type == EntryType::regular && entry.size == 0;
+    if (base::is_below(path, "/dev"))
+        return empty && !view.resolve("/dev").own_tmpfs;
+    return plan.layout == Layout::merged ? empty : path == plan.tree_path;
+}
+
+bool Draft::leads_into_tree(const std::string& path) const
+{
+    const std::string to = view.link_target(path);
+    return base::is_below(to, usual_tree)
+           || (!plan.tree_path.empty() && base::is_below(to, plan.tree_path));
 }
 
 bool Draft::is_wanted(const vendor::DeviceNode& node) const
@@ -79,12 +95,18 @@ bool Draft::is_wanted(const vendor::DeviceNode& node) const
 
 std::string Draft::library_path(const std::string& name) const
 {
-    return plan.tree_path + "/lib64/" + name;
+    return (plan.layout == Layout::tree ? plan.tree_path + "/lib64" : image.library_directory) + "/"
+           + name;
 }
 
 std::string Draft::tool_path(const std::string& name) const
 {
-    return plan.tree_path + "/bin/" + name;
+    return (plan.layout == Layout::tree ? plan.tree_path + "/bin" : tool_directory) + "/" + name;
+}
+
+std::string Draft::path_of(const vendor::DriverFile& file) const
+{
+    return file.kind == vendor::FileKind::tool ? tool_path(file.name) : library_path(file.name);
 }
 
 Item make_item(ItemKind kind, std::string source, std::string target, std::string reason)

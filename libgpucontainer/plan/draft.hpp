@@ -14,6 +14,8 @@
 
 namespace gpucontainer::plan {
 
+inline constexpr const char* usual_tree = "/usr/lib/gpuctr";
+inline constexpr const char* tool_directory = "/usr/bin";
 inline constexpr const char* loader_cache_path = "/etc/ld.so.cache";
 
 /// A plan in the making: what it is made from, what was chosen so far, and the
@@ -40,8 +42,13 @@ struct Draft {
     /// The capabilities and the GPUs that were chosen need it.
     bool is_wanted(const vendor::DeviceNode& node) const;
 
+    /// Where a library, or a tool, of this name is in the container.
     std::string library_path(const std::string& name) const;
     std::string tool_path(const std::string& name) const;
+    std::string path_of(const vendor::DriverFile& file) const;
+
+    /// The name is a link into a tree of ours.
+    bool leads_into_tree(const std::string& path) const;
 
     const vendor::DriverStack& driver;
     const Request& request;
@@ -53,8 +60,11 @@ struct Draft {
     Selection selection;
     std::set<vendor::Capability> capabilities;
     std::vector<const vendor::DriverFile*> files; ///< Those chosen; the driver's own.
-    rootfs::Layout layout;
-    bool cache_is_ours = false; ///< The loader cache names the tree already.
+    rootfs::Layout image;       ///< Where it keeps libraries; nothing without files.
+    bool cache_is_ours = false; ///< The loader cache names our files already.
+
+private:
+    bool is_anothers(const std::string& path, const rootfs::Entry& entry) const;
 };
 
 Item make_item(ItemKind kind, std::string source, std::string target, std::string reason);

@@ -9,7 +9,7 @@
 namespace gpucontainer::plan {
 
 /// Programs with fixed paths find the driver too: adds links into the tree where
-/// nothing is, and our files over the image's own copies.
+/// nothing is.
 void add_entry_names(Draft& draft);
 
 /// Paths of all those links, whether they are there already or not.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "plan/loader_cache.hpp"
 
-#include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/ld_cache_writer.hpp"
 
@@ -34,11 +33,12 @@ Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old
     return elf::merge(old, entries);
 }
 
-/// Keeps a later ldconfig inside the container right.
+/// Keeps a later ldconfig inside the container right. It needs no help to find
+/// files in the image's own directories.
 void add_configuration(Draft& draft)
 {
     const std::string path = "/etc/ld.so.conf.d/00-gpuctr.conf";
-    if (draft.view.look(path))
+    if (draft.plan.layout == Layout::merged || draft.view.look(path))
         return;
     Item item = make_item(ItemKind::file, "", path, "keeps a later ldconfig right");
     item.content = draft.plan.tree_path + "/lib64\n";
@@ -59,10 +59,11 @@ Result<LoaderCache> LoaderCache::read(Draft& draft)
         if (auto parsed = elf::LdCache::parse(*std::move(bytes)))
             cache.old_ = *std::move(parsed);
     if (cache.old_) {
-        const auto found = cache.old_->lookup(draft.files.front()->soname);
+        const DriverFile& file = *draft.files.front();
+        const auto found = cache.old_->lookup(file.soname);
         draft.cache_is_ours =
             std::any_of(found.begin(), found.end(), [&](const elf::CacheEntry& entry) {
-                return base::is_below(entry.value, draft.plan.tree_path);
+                return entry.value == draft.library_path(file.soname);
             });
     }
     return cache;
@@ -79,7 +80,7 @@ Result<void> LoaderCache::add_to(Draft& draft) const
 
     Plan& plan = draft.plan;
     plan.old_cache = draft.view.look(path);
-    Item item = make_item(ItemKind::ldcache, "", path, "the loader finds the tree first");
+    Item item = make_item(ItemKind::ldcache, "", path, "the loader finds our files first");
     item.content = std::move(merged.bytes);
     item.mode = usual_mode;
     if (plan.writes_root) {

@@ -83,7 +83,7 @@ Result<void> add_nodes(Draft& draft)
 
 void add_masks(Draft& draft)
 {
-    if (draft.target == nullptr || !draft.target->may_make_nodes || draft.files.empty())
+    if (draft.target == nullptr || !draft.target->may_make_nodes)
         return;
     for (const vendor::Mask& mask : draft.driver.masks) {
         if (draft.view.resolve(mask.path).type != EntryType::regular) {

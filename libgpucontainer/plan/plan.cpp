@@ -28,4 +28,6 @@ std::string_view name(ItemKind kind)
     return "";
 }
 
+std::string_view name(Layout layout) { return layout == Layout::tree ? "tree" : "merged"; }
+
 } // namespace gpucontainer::plan

@@ -63,6 +63,13 @@ struct DeviceRule {
 
 enum class Write : std::uint8_t { automatic, never, always };
 
+/// How the driver's files lie in the container.
+enum class Layout : std::uint8_t {
+    tree,   ///< In one directory of their own, by one mount.
+    merged, ///< Among the image's own libraries and tools, each by its own mount.
+};
+std::string_view name(Layout layout);
+
 /// Everything that will change in a container root, decided before anything is
 /// touched. A value: made once, never changed.
 struct Plan {
@@ -70,7 +77,8 @@ struct Plan {
     std::string driver_version;
     vendor::VersionSource version_source = vendor::VersionSource::module;
     std::vector<vendor::Gpu> gpus; ///< Those chosen, in the vendor's order.
-    std::string tree_path;
+    Layout layout = Layout::tree;
+    std::string tree_path;    ///< Empty where there is no tree.
     std::string staged_tree;  ///< Where on the host one to clone may be; maybe "".
     bool writes_root = false; ///< Names are created in the root file system itself.
     bool has_root = false;    ///< Made for a root file system; else it only shows.

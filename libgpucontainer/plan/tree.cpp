@@ -1,14 +1,55 @@
 // SPDX-License-Identifier: MIT
 #include "plan/tree.hpp"
 
+#include "base/text.hpp"
 #include "base/try.hpp"
+
+#include <algorithm>
 
 namespace gpucontainer::plan {
 namespace {
 
 using rootfs::EntryType;
 using vendor::DriverFile;
-using vendor::FileKind;
+
+Error unusable(const std::string& path, const std::string& why)
+{
+    return Error(Errc::usage, "tree path " + path + ": " + why)
+        .with_object(path)
+        .with_hint("name a directory of its own in the container, such as "
+                   + std::string(usual_tree));
+}
+
+/// The path goes into the loader's configuration and its cache, and into lists
+/// that are separated by colons.
+bool is_plain(std::string_view path)
+{
+    return std::all_of(path.begin(), path.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+               || std::string_view("/._+-@").find(c) != std::string_view::npos;
+    });
+}
+
+Result<void> check_path(const std::string& path)
+{
+    if (!path.starts_with('/'))
+        return unusable(path, "not absolute");
+    if (!is_plain(path))
+        return unusable(path, "a character other than letters, digits and /._+-@");
+    for (const std::string_view part : base::split(std::string_view(path).substr(1), '/'))
+        if (part.empty() || part == "." || part == "..")
+            return unusable(path, "not a plain path of names");
+    for (const char* kernels : {"/dev", "/proc", "/sys"})
+        if (base::is_below(path, kernels))
+            return unusable(path, std::string("below ") + kernels);
+    return {};
+}
+
+/// A tree of ours that is mounted there already.
+bool is_tree(const Draft& draft, const std::string& path)
+{
+    return draft.view.link_target(path + "/lib") == "lib64";
+}
 
 Result<void> place_tree(Draft& draft)
 {
@@ -16,6 +57,11 @@ Result<void> place_tree(Draft& draft)
     const rootfs::Entry entry = draft.view.look(path);
     if (entry && entry.type != EntryType::directory)
         return Error(Errc::rootfs, path + " is in the way: not a directory").with_object(path);
+    if (entry && !draft.view.is_empty_directory(path) && !is_tree(draft, path))
+        return Error(Errc::rootfs, path + " is in the way: not empty")
+            .with_object(path)
+            .with_hint("the tree would hide what is in it; name another directory with "
+                       "--tree-path");
     if (draft.is_missing(path)) {
         Item directory = make_item(ItemKind::directory, "", path, "where the tree is mounted");
         constexpr std::uint32_t usual_mode = 0755;
@@ -37,10 +83,7 @@ void add_to_tree(Draft& draft, Item item)
 
 void add_file(Draft& draft, const DriverFile& file)
 {
-    const bool tool = file.kind == FileKind::tool;
-    Item bind =
-        make_item(ItemKind::bind, file.path,
-                  tool ? draft.tool_path(file.name) : draft.library_path(file.name), file.reason);
+    Item bind = make_item(ItemKind::bind, file.path, draft.path_of(file), file.reason);
     bind.options = "ro,nosuid,nodev";
     bind.id = file.id;
     draft.identify(file.path);
@@ -53,6 +96,20 @@ void add_file(Draft& draft, const DriverFile& file)
 }
 
 } // namespace
+
+Result<void> choose_tree_path(Draft& draft)
+{
+    const auto& wanted = draft.request.tree_path;
+    if (wanted && draft.request.layout != Layout::tree)
+        return unusable(*wanted, "the layout has no tree");
+    if (wanted && draft.request.vendor_libs == VendorLibs::none)
+        return unusable(*wanted, "without the driver's files there is no tree");
+    if (wanted)
+        GPUCTR_CHECK(check_path(*wanted));
+    if (draft.request.layout == Layout::tree && !draft.files.empty())
+        draft.plan.tree_path = wanted.value_or(usual_tree);
+    return {};
+}
 
 Result<void> add_tree(Draft& draft)
 {

@@ -23,7 +23,7 @@ AT(gpuctr_host_options, catalogues, 32);
 AT(gpuctr_host_options, catalogue_dir, 40);
 AT(gpuctr_host_options, dev_root, 48);
 
-SIZE(gpuctr_request, 56);
+SIZE(gpuctr_request, 72);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
@@ -32,6 +32,9 @@ AT(gpuctr_request, write, 32);
 AT(gpuctr_request, backend, 36);
 AT(gpuctr_request, staged_tree, 40);
 AT(gpuctr_request, allowed_devices, 48);
+AT(gpuctr_request, tree_path, 56);
+AT(gpuctr_request, layout, 64);
+AT(gpuctr_request, vendor_libs, 68);
 
 SIZE(gpuctr_apply_options, 16);
 AT(gpuctr_apply_options, struct_size, 0);
@@ -70,5 +73,10 @@ _Static_assert(GPUCTR_WRITE_AUTO == 0 && GPUCTR_WRITE_NEVER == 1 && GPUCTR_WRITE
 _Static_assert(GPUCTR_BACKEND_AUTO == 0 && GPUCTR_BACKEND_DETACHED == 1
                    && GPUCTR_BACKEND_STAGED == 2,
                "values of gpuctr_request.backend");
+_Static_assert(GPUCTR_LAYOUT_TREE == 0 && GPUCTR_LAYOUT_MERGED == 1,
+               "values of gpuctr_request.layout");
+_Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
+                   && GPUCTR_VENDOR_LIBS_NONE == 2,
+               "values of gpuctr_request.vendor_libs");
 _Static_assert(GPUCTR_APPLIED == 0 && GPUCTR_UNCHANGED == 1 && GPUCTR_REPLACED == 2,
                "values of an outcome");

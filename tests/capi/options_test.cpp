@@ -97,6 +97,15 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     request = GPUCTR_REQUEST_INIT;
     request.backend = GPUCTR_BACKEND_STAGED + 1;
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
+    request = GPUCTR_REQUEST_INIT;
+    request.layout = GPUCTR_LAYOUT_MERGED + 1;
+    EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
+    request = GPUCTR_REQUEST_INIT;
+    request.vendor_libs = GPUCTR_VENDOR_LIBS_NONE + 1;
+    EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
+    request = GPUCTR_REQUEST_INIT;
+    request.tree_path = "relative";
+    EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
 
     gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
     options.vendors = UINT32_C(1) << 31;

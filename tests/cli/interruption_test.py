@@ -142,6 +142,10 @@ class KilledNeverWriting(Killed):
     write = "never"
 
 
+class KilledMerged(Killed):
+    arguments = [*Killed.arguments, "--layout", "merged"]
+
+
 class KilledWithMounts(WithMounts, Killed):
     pass
 

@@ -113,7 +113,7 @@ protected:
         root_.link(libraries_ + "/libcuda.so.1", std::string(tree) + "/lib64/libcuda.so.1");
         root_.link("/usr/bin/nvidia-smi", std::string(tree) + "/bin/nvidia-smi");
         root_.link("/usr/local/nvidia", tree);
-        root_.link(std::string(tree) + "/lib", std::string(tree) + "/lib64");
+        root_.link(std::string(tree) + "/lib", "lib64");
         root_.link("/usr/local/nvidia/lib64", std::string(tree) + "/lib64");
         for (const vendor::DriverFile& file : driver_.files) {
             const bool tool = file.kind == vendor::FileKind::tool;

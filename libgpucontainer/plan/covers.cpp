@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "plan/covers.hpp"
+
+#include "base/text.hpp"
+
+#include <set>
+#include <utility>
+
+namespace gpucontainer::plan {
+namespace {
+
+using rootfs::EntryType;
+using vendor::DriverFile;
+using vendor::FileKind;
+
+/// Puts our files over copies of the image's own that would be found instead.
+class Covers {
+public:
+    explicit Covers(Draft& draft) : draft_(draft) {}
+
+    void add(const DriverFile& file)
+    {
+        if (file.kind == FileKind::tool) {
+            add(file, std::string(tool_directory) + "/" + file.name);
+            return;
+        }
+        for (const std::string& directory : draft_.image.searched_directories)
+            add(file, directory + "/" + file.soname);
+        if (draft_.plan.layout == Layout::merged)
+            add(file, draft_.path_of(file));
+    }
+
+private:
+    void add(const DriverFile& file, const std::string& target)
+    {
+        if (draft_.is_missing(target) || draft_.leads_into_tree(target) || is_in_tree(target))
+            return;
+        const rootfs::Entry entry = draft_.view.resolve(target);
+        if (entry.type != EntryType::regular) {
+            draft_.skip(std::string(base::name_of(target)), target,
+                        "the image has this name, and it leads to no file that could be covered");
+            return;
+        }
+        if (entry.device == file.id.device && entry.inode == file.id.inode)
+            return; // ours, in the tree or under a cover of an earlier set-up
+        if (!covered_.insert(std::pair(entry.device, entry.inode)).second)
+            return;
+        Item item = make_item(ItemKind::cover, file.path, target,
+                              "the image's own copy would be found instead");
+        item.options = "ro,nosuid,nodev";
+        item.id = file.id;
+        draft_.add(std::move(item));
+    }
+
+    /// The tree hides what the image has there.
+    bool is_in_tree(const std::string& target) const
+    {
+        const std::string& tree = draft_.plan.tree_path;
+        return !tree.empty() && base::is_below(target, tree);
+    }
+
+    Draft& draft_;
+    std::set<std::pair<std::uint64_t, std::uint64_t>> covered_;
+};
+
+} // namespace
+
+void add_covers(Draft& draft)
+{
+    Covers covers(draft);
+    for (const DriverFile* file : draft.files)
+        covers.add(*file);
+}
+
+} // namespace gpucontainer::plan

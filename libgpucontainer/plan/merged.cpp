@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "plan/merged.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+
+namespace gpucontainer::plan {
+namespace {
+
+using vendor::DriverFile;
+
+/// Names besides the file's own, all in the directory that it is in.
+std::vector<std::string> further_names(const DriverFile& file)
+{
+    std::vector<std::string> names = file.links;
+    names.insert(names.end(), file.entry_names.begin(), file.entry_names.end());
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    std::erase(names, file.name);
+    return names;
+}
+
+std::string beside(const std::string& path, const std::string& name)
+{
+    return std::string(base::directory_of(path)) + "/" + name;
+}
+
+void add_file(Draft& draft, const DriverFile& file)
+{
+    const std::string path = draft.path_of(file);
+    draft.identify(path);
+    draft.identify(file.path);
+    draft.identify(file.id);
+    // The image's own files of these names get covered.
+    if (draft.is_missing(path)) {
+        Item bind = make_item(ItemKind::bind, file.path, path, file.reason);
+        bind.options = "ro,nosuid,nodev";
+        bind.id = file.id;
+        constexpr std::uint32_t placeholder_mode = 0444;
+        bind.mode = placeholder_mode;
+        draft.add_name(std::move(bind));
+    }
+    for (const std::string& name : further_names(file))
+        if (const std::string link = beside(path, name); draft.is_missing(link))
+            draft.add_name(
+                make_item(ItemKind::symlink, file.name, link, "programs look for it here"));
+}
+
+} // namespace
+
+void add_merged(Draft& draft)
+{
+    for (const DriverFile* file : draft.files)
+        add_file(draft, *file);
+}
+
+std::vector<std::string> merged_paths(const Draft& draft)
+{
+    std::vector<std::string> paths;
+    for (const DriverFile* file : draft.files) {
+        const std::string path = draft.path_of(*file);
+        paths.push_back(path);
+        for (const std::string& name : further_names(*file))
+            paths.push_back(beside(path, name));
+    }
+    return paths;
+}
+
+} // namespace gpucontainer::plan
