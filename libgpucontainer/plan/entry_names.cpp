@@ -3,6 +3,9 @@
 
 #include "base/text.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace gpucontainer::plan {
 namespace {
 
@@ -15,6 +18,17 @@ std::string entry_path(const Draft& draft, const DriverFile& file, const std::st
 {
     return (file.kind == FileKind::tool ? tool_directory : draft.image.library_directory) + "/"
            + name;
+}
+
+/// Those that programs load by name, and for linking to these libraries the one
+/// that a linker looks for: neither looks beyond the image's own directories.
+std::vector<std::string> well_known_names(const DriverFile& file)
+{
+    std::vector<std::string> names = file.entry_names;
+    if (!names.empty())
+        std::copy_if(file.links.begin(), file.links.end(), std::back_inserter(names),
+                     [](const std::string& link) { return link.ends_with(".so"); });
+    return names;
 }
 
 void add_link(Draft& draft, const std::string& source, const std::string& target,
@@ -36,7 +50,7 @@ bool has_cuda_directory(const Draft& draft)
 void add_entry_names(Draft& draft)
 {
     for (const DriverFile* file : draft.files)
-        for (const std::string& name : file->entry_names)
+        for (const std::string& name : well_known_names(*file))
             add_link(draft,
                      file->kind == FileKind::tool ? draft.tool_path(name)
                                                   : draft.library_path(name),
@@ -52,7 +66,7 @@ std::vector<std::string> entry_paths(const Draft& draft)
     if (!has_cuda_directory(draft))
         paths.emplace_back(cuda_directory);
     for (const DriverFile* file : draft.files)
-        for (const std::string& name : file->entry_names)
+        for (const std::string& name : well_known_names(*file))
             paths.push_back(entry_path(draft, *file, name));
     return paths;
 }

@@ -37,7 +37,9 @@ Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old
 /// files in the image's own directories.
 void add_configuration(Draft& draft)
 {
-    const std::string path = "/etc/ld.so.conf.d/00-gpuctr.conf";
+    constexpr const char* configuration = "/etc/ld.so.conf";
+    const bool configured = static_cast<bool>(draft.view.look(configuration));
+    const std::string path = configured ? "/etc/ld.so.conf.d/00-gpuctr.conf" : configuration;
     if (draft.plan.layout == Layout::merged || draft.view.look(path))
         return;
     Item item = make_item(ItemKind::file, "", path, "keeps a later ldconfig right");

@@ -21,7 +21,7 @@ public:
         const rootfs::Machine& machine = rootfs::native_machine();
         const auto known = std::find(directories.begin(), directories.end(), path);
         rootfs::Entry entry;
-        if (path == machine.loader)
+        if (path == machine.loader || path == "/etc/ld.so.conf")
             entry.type = rootfs::EntryType::regular;
         else if (known != directories.end() || path == machine.library_directories.front())
             entry.type = rootfs::EntryType::directory;

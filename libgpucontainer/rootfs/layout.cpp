@@ -2,8 +2,63 @@
 #include "rootfs/layout.hpp"
 
 #include <algorithm>
+#include <array>
+#include <fmt/format.h>
 
 namespace gpucontainer::rootfs {
+namespace {
+
+struct Loader {
+    const char* path;
+    bool musl;
+};
+
+/// Loaders of C libraries and of machines that the driver's files may not be for.
+constexpr std::array other_loaders = {
+    Loader{"/lib/ld-musl-x86_64.so.1", true},
+    Loader{"/lib/ld-musl-aarch64.so.1", true},
+    Loader{"/lib64/ld-linux-x86-64.so.2", false},
+    Loader{"/lib/ld-linux-aarch64.so.1", false},
+    Loader{"/lib/ld-linux-riscv64-lp64d.so.1", false},
+    Loader{"/lib64/ld64.so.2", false},
+    Loader{"/lib/ld64.so.1", false},
+    Loader{"/lib/ld-linux-armhf.so.3", false},
+    Loader{"/lib/ld-linux.so.2", false},
+};
+
+/// Says whose programs are in the image, as far as its loader tells.
+std::string describe_programs(const View& view)
+{
+    for (const Loader& loader : other_loaders)
+        if (view.resolve(loader.path).type == EntryType::regular)
+            return fmt::format(": its programs {} ({})",
+                               loader.musl ? "use musl" : "are for another architecture",
+                               loader.path);
+    return {};
+}
+
+Error unfit(const View& view, const std::string& missing)
+{
+    return Error(Errc::rootfs,
+                 "no " + missing + " in the root file system" + describe_programs(view))
+        .with_object(missing)
+        .with_hint("the driver's libraries need glibc of this machine's architecture; "
+                   "--vendor-libs none gives the container the device nodes alone");
+}
+
+bool has_c_library(const View& view, const std::string& directory)
+{
+    return view.resolve(directory + "/libc.so.6").type == EntryType::regular;
+}
+
+bool has_musl(const View& view)
+{
+    return std::any_of(other_loaders.begin(), other_loaders.end(), [&](const Loader& loader) {
+        return loader.musl && view.resolve(loader.path).type == EntryType::regular;
+    });
+}
+
+} // namespace
 
 const Machine& native_machine()
 {
@@ -26,16 +81,14 @@ Result<Layout> find_layout(const View& view)
 {
     const Machine& machine = native_machine();
     if (view.resolve(machine.loader).type != EntryType::regular)
-        return Error(Errc::rootfs, "no " + machine.loader + " in the root file system")
-            .with_object(machine.loader)
-            .with_hint("the driver's libraries need glibc of this machine's architecture; an "
-                       "image with musl or for another architecture cannot use them");
+        return unfit(view, machine.loader);
 
     Layout layout;
     layout.loader = machine.loader;
     std::vector<Entry> seen;
     std::vector<std::string> directories = machine.library_directories;
-    directories.insert(directories.end(), {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib"});
+    directories.insert(directories.end(), {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
+                                           "/usr/local/cuda/lib64", "/usr/local/cuda/compat"});
     for (const std::string& directory : directories) {
         const Entry entry = view.resolve(directory);
         const bool again = std::any_of(seen.begin(), seen.end(),
@@ -49,9 +102,11 @@ Result<Layout> find_layout(const View& view)
     // The loader's default directory is that of its C library; others may be
     // there as well, made by somebody who thought of another distribution.
     const auto& searched = layout.searched_directories;
-    const auto home = std::find_if(searched.begin(), searched.end(), [&](const std::string& d) {
-        return view.resolve(d + "/libc.so.6").type == EntryType::regular;
-    });
+    const auto home = std::find_if(searched.begin(), searched.end(),
+                                   [&](const std::string& d) { return has_c_library(view, d); });
+    // musl's systems can have glibc's loader as a way to run single programs.
+    if (home == searched.end() && has_musl(view))
+        return unfit(view, "libc.so.6");
     if (!searched.empty())
         layout.library_directory = home != searched.end() ? *home : searched.front();
     return layout;

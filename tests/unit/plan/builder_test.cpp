@@ -31,6 +31,8 @@ TEST_F(PlanTest, SaysEverythingInTheOrderOfDoingIt)
                     "ro,nosuid,nodev",
                     "symlink created: /usr/lib/gpuctr/lib64/libcuda.so.1 -> " + libraries_
                         + "/libcuda.so.1",
+                    "symlink created: /usr/lib/gpuctr/lib64/libcuda.so -> " + libraries_
+                        + "/libcuda.so",
                     "symlink created: /usr/lib/gpuctr/bin/nvidia-smi -> /usr/bin/nvidia-smi",
                     "symlink created: /usr/lib/gpuctr -> /usr/local/nvidia",
                     "ldcache created:  -> /etc/ld.so.cache",

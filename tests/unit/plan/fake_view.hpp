@@ -22,6 +22,7 @@ public:
         const rootfs::Machine& machine = rootfs::native_machine();
         FakeView view;
         view.file(machine.loader);
+        view.file("/etc/ld.so.conf");
         view.file(machine.library_directories.front() + "/libc.so.6");
         for (const char* path : {"/usr/bin", "/usr/lib", "/usr/local", "/etc/ld.so.conf.d", "/dev"})
             view.directory(path);

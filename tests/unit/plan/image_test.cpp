@@ -78,7 +78,8 @@ TEST_F(PlanTest, SaysWhichNamesCannotBeCovered)
 
 TEST_F(PlanTest, LeavesItsOwnLinksOfAnEarlierRun)
 {
-    root_.link(libraries_ + "/libcuda.so.1", "/usr/lib/gpuctr/lib64/libcuda.so.1");
+    for (const char* name : {"/libcuda.so.1", "/libcuda.so"})
+        root_.link(libraries_ + name, std::string("/usr/lib/gpuctr/lib64") + name);
     root_.link("/usr/bin/nvidia-smi", "/usr/lib/gpuctr/bin/nvidia-smi");
     root_.link("/usr/local/nvidia", tree);
 

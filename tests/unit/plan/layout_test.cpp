@@ -181,5 +181,13 @@ TEST_F(PlanTest, TakesTheHostsFilesUnlessToldOtherwise)
     EXPECT_EQ(made().identity, automatic);
 }
 
+TEST_F(PlanTest, ConfiguresTheLoaderOfAnImageWithoutConfiguration)
+{
+    EXPECT_EQ(item(ItemKind::file).target, "/etc/ld.so.conf.d/00-gpuctr.conf");
+    root_ = {};
+    root_.file(rootfs::native_machine().loader);
+    EXPECT_EQ(item(ItemKind::file).target, "/etc/ld.so.conf");
+}
+
 } // namespace
 } // namespace gpucontainer::plan

@@ -111,6 +111,7 @@ TEST_F(OverlayPlanTest, CoversOnlyTheWayToTheTreeWhereAllOtherNamesAreThere)
 {
     root_.file("/etc/ld.so.cache");
     root_.file(libraries_ + "/libcuda.so.1");
+    root_.file(libraries_ + "/libcuda.so");
     root_.file("/usr/bin/nvidia-smi");
     root_.directory("/usr/local/nvidia");
     for (const vendor::DeviceNode& node : driver_.nodes)

@@ -110,7 +110,8 @@ protected:
     /// What a plan leaves behind when it writes its names.
     void set_up()
     {
-        root_.link(libraries_ + "/libcuda.so.1", std::string(tree) + "/lib64/libcuda.so.1");
+        for (const char* name : {"/libcuda.so.1", "/libcuda.so"})
+            root_.link(libraries_ + name, std::string(tree) + "/lib64" + name);
         root_.link("/usr/bin/nvidia-smi", std::string(tree) + "/bin/nvidia-smi");
         root_.link("/usr/local/nvidia", tree);
         root_.link(std::string(tree) + "/lib", "lib64");

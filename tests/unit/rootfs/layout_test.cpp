@@ -112,6 +112,15 @@ TEST_F(LayoutTest, LooksWhereCudaImagesKeepADriver)
     EXPECT_EQ(layout.searched_directories.back(), "/usr/local/nvidia/lib64");
 }
 
+TEST_F(LayoutTest, LooksForCopiesInAToolkit)
+{
+    image_.file(loader_);
+    image_.directory("usr/local/cuda-12.4/compat");
+    image_.link("usr/local/cuda", "cuda-12.4");
+
+    EXPECT_EQ(found().searched_directories.back(), "/usr/local/cuda/compat");
+}
+
 TEST_F(LayoutTest, IsNoneForAnImageWithMusl)
 {
     image_.file("lib/ld-musl-x86_64.so.1");
@@ -123,10 +132,36 @@ TEST_F(LayoutTest, IsNoneForAnImageWithMusl)
     EXPECT_EQ(layout.error().code(), Errc::rootfs);
     EXPECT_EQ(layout.error().object(), native_machine().loader);
     EXPECT_EQ(layout.error().message(),
-              "no " + native_machine().loader + " in the root file system");
+              "no " + native_machine().loader
+                  + " in the root file system: its programs use musl (/lib/ld-musl-x86_64.so.1)");
     EXPECT_EQ(layout.error().hint(),
-              "the driver's libraries need glibc of this machine's architecture; an image with "
-              "musl or for another architecture cannot use them");
+              "the driver's libraries need glibc of this machine's architecture; --vendor-libs "
+              "none gives the container the device nodes alone");
+}
+
+TEST_F(LayoutTest, IsNoneForAnImageWithMuslThatCanStartGlibcsPrograms)
+{
+    image_.file("lib/ld-musl-x86_64.so.1");
+    image_.file(loader_);
+
+    const auto layout = find();
+
+    ASSERT_FALSE(layout);
+    EXPECT_EQ(layout.error().message(), "no libc.so.6 in the root file system: its programs use "
+                                        "musl (/lib/ld-musl-x86_64.so.1)");
+}
+
+TEST_F(LayoutTest, IsNoneForAnImageOfAnotherArchitecture)
+{
+    image_.file("lib/ld-linux-riscv64-lp64d.so.1");
+
+    const auto layout = find();
+
+    ASSERT_FALSE(layout);
+    EXPECT_EQ(layout.error().message(),
+              "no " + native_machine().loader
+                  + " in the root file system: its programs are for another architecture "
+                    "(/lib/ld-linux-riscv64-lp64d.so.1)");
 }
 
 TEST_F(LayoutTest, IsNoneForAnEmptyImage) { EXPECT_EQ(find().error().code(), Errc::rootfs); }
