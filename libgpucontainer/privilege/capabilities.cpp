@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "privilege/capabilities.hpp"
 
-#include "base/c_handle.hpp"
-
+#include <array>
 #include <cerrno>
-#include <sys/capability.h>
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace gpucontainer::privilege {
 
 Result<void> require_mounting()
 {
-    using Capabilities = base::CHandle<std::remove_pointer_t<cap_t>, cap_free>;
-    const Capabilities capabilities(cap_get_proc());
-    cap_flag_value_t effective = CAP_CLEAR;
-    if (!capabilities
-        || cap_get_flag(capabilities.get(), CAP_SYS_ADMIN, CAP_EFFECTIVE, &effective) != 0)
+    // Not by libcap, which works at load time already: a program that links this
+    // library would pay for it before it calls anything.
+    __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets = {};
+    if (::syscall(SYS_capget, &header, sets.data()) != 0)
         return Error::from_errno(errno, "read this process's capabilities");
-    if (effective == CAP_SET)
+    if ((sets[CAP_TO_INDEX(CAP_SYS_ADMIN)].effective & CAP_TO_MASK(CAP_SYS_ADMIN)) != 0)
         return {};
     return Error(Errc::permission, "mounting needs CAP_SYS_ADMIN, which this process lacks")
         .with_object("CAP_SYS_ADMIN")

@@ -12,7 +12,7 @@ import sys
 SONAME = "libgpucontainer.so.0"
 REQUIRED = {"libudev.so.1", "libelf.so.1", "libc.so.6"}
 # As far as the code, the compiler or the C library wants them.
-ALLOWED = REQUIRED | {"libcap.so.2", "libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
+ALLOWED = REQUIRED | {"libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 
 def main(arguments):
