@@ -2,21 +2,51 @@
 # SPDX-License-Identifier: MIT
 """Each public header compiles alone, in every language that it promises.
 
-    check_header.py INCLUDE_DIR C_COMPILER CXX_COMPILER...
+    check_header.py INCLUDE_DIR --c COMPILER... --cxx COMPILER...
 """
 
+import argparse
 import subprocess
 import sys
 
-FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]
+# What the strictest of callers builds with.
+FLAGS = ["-fsyntax-only", "-Werror", "-pedantic-errors", "-Wall", "-Wextra", "-Wconversion",
+         "-Wsign-conversion", "-Wshadow", "-Wundef", "-Wcast-qual", "-Wcast-align",
+         "-Wredundant-decls", "-Wmissing-declarations", "-Wdouble-promotion"]  # fmt: skip
+LANGUAGE_FLAGS = {
+    "c": ["-Wstrict-prototypes", "-Wmissing-prototypes", "-Wold-style-definition", "-Wc++-compat"],
+    "c++": ["-Wold-style-cast", "-Wnon-virtual-dtor", "-Woverloaded-virtual", "-Wextra-semi"],
+}
 C_STANDARDS = ["c99", "c11", "c17"]
-CXX_STANDARDS = ["c++11", "c++14", "c++17", "c++20"]
+CXX_STANDARDS = ["c++11", "c++14", "c++17", "c++20", "c++2b"]
+CXX_HEADER_STANDARDS = ["c++20", "c++2b"]
+
+# Macros are seen where they are used only.
+USES = """
+void use(void);
+void use(void)
+{
+    gpuctr_host_options host = GPUCTR_HOST_OPTIONS_INIT;
+    gpuctr_request request = GPUCTR_REQUEST_INIT;
+    gpuctr_apply_options apply = GPUCTR_APPLY_OPTIONS_INIT;
+    gpuctr_prepare_options prepare = GPUCTR_PREPARE_OPTIONS_INIT;
+    host.vendors = GPUCTR_VENDOR_NVIDIA;
+    request.write = GPUCTR_WRITE_AUTO | GPUCTR_WRITE_NEVER | GPUCTR_WRITE_ALWAYS;
+    request.backend = GPUCTR_BACKEND_AUTO | GPUCTR_BACKEND_DETACHED | GPUCTR_BACKEND_STAGED;
+    prepare.flags = GPUCTR_APPLIED | GPUCTR_UNCHANGED | GPUCTR_REPLACED;
+    (void)host;
+    (void)request;
+    (void)apply;
+    (void)prepare;
+}
+"""
 
 
 def compiles(compiler, language, standard, include_dir, header):
-    command = [compiler, f"-x{language}", f"-std={standard}", *FLAGS, "-I", include_dir, "-"]
+    flags = FLAGS + LANGUAGE_FLAGS[language]
+    command = [compiler, f"-x{language}", f"-std={standard}", *flags, "-I", include_dir, "-"]
     # Twice: including it again must do no harm.
-    text = f"#include <{header}>\n" * 2
+    text = f"#include <{header}>\n" * 2 + USES
     run = subprocess.run(command, input=text, text=True, capture_output=True, check=False)
     print("ok " if run.returncode == 0 else "FAILED", compiler, standard, header)
     if run.returncode != 0:
@@ -24,17 +54,24 @@ def compiles(compiler, language, standard, include_dir, header):
     return run.returncode == 0
 
 
-def main(arguments):
-    if len(arguments) < 3:
-        raise SystemExit(__doc__)
-    include_dir, c_compiler, *cxx_compilers = arguments
-    c_header = "gpucontainer/gpucontainer.h"
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("include_dir")
+    parser.add_argument("--c", nargs="+", required=True)
+    parser.add_argument("--cxx", nargs="+", required=True)
+    given = parser.parse_args()
+    header = "gpucontainer/gpucontainer.h"
     cxx_headers = [f"gpucontainer/{name}.hpp" for name in ("gpucontainer", "config", "detail")]
-    results = [compiles(c_compiler, "c", s, include_dir, c_header) for s in C_STANDARDS]
-    for compiler in cxx_compilers:
-        results += [compiles(compiler, "c++", s, include_dir, c_header) for s in CXX_STANDARDS]
-        results += [compiles(compiler, "c++", "c++20", include_dir, h) for h in cxx_headers]
+    cases = [(compiler, "c", standard, header) for compiler in given.c for standard in C_STANDARDS]
+    for compiler in given.cxx:
+        cases += [(compiler, "c++", standard, header) for standard in CXX_STANDARDS]
+        cases += [(compiler, "c++", standard, name) for standard in CXX_HEADER_STANDARDS
+                  for name in cxx_headers]
+    results = [
+        compiles(compiler, language, standard, given.include_dir, name)
+        for compiler, language, standard, name in cases
+    ]
     return 0 if all(results) else 1
 
 
-sys.exit(main(sys.argv[1:]))
+sys.exit(main())
