@@ -23,4 +23,12 @@ std::string_view name(VersionSource source)
     return "";
 }
 
+std::optional<VersionSource> parse_version_source(std::string_view text)
+{
+    for (const auto source : {VersionSource::module, VersionSource::option, VersionSource::files})
+        if (name(source) == text)
+            return source;
+    return std::nullopt;
+}
+
 } // namespace gpucontainer::vendor

@@ -4,6 +4,7 @@
 #include "vendor/catalogue.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -19,6 +20,8 @@ struct Gpu {
     std::string model;
     int minor = -1; ///< Number of its node, which may differ from the index.
     int numa_node = -1;
+
+    bool operator==(const Gpu&) const = default;
 };
 
 /// Which file a path led to when it was looked at; tells a replaced one.
@@ -44,6 +47,8 @@ struct DriverFile {
     std::vector<std::string> entry_names; ///< Those that programs load by name.
     std::string reason;
     FileId id;
+
+    bool operator==(const DriverFile&) const = default;
 };
 
 /// A device node that belongs to the driver.
@@ -57,6 +62,8 @@ struct DeviceNode {
     int gpu = -1;                             ///< Index of the GPU it is for; -1: all of them.
     Capability capability = Capability::none; ///< none: needed by each.
     bool accessible = false;                  ///< By permissions and device cgroup, unopened.
+
+    bool operator==(const DeviceNode&) const = default;
 };
 
 /// A file of the kernel that a container has to see with other content.
@@ -64,6 +71,8 @@ struct Mask {
     std::string path;
     std::string content;
     std::string reason;
+
+    bool operator==(const Mask&) const = default;
 };
 
 /// Something that was looked at and not taken.
@@ -82,6 +91,7 @@ struct Warning {
 
 enum class VersionSource : std::uint8_t { module, option, files };
 std::string_view name(VersionSource source);
+std::optional<VersionSource> parse_version_source(std::string_view text);
 
 /// Everything that one vendor's driver is on this host.
 struct DriverStack {

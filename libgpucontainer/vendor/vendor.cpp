@@ -9,7 +9,8 @@ namespace gpucontainer::vendor {
 
 std::span<const Vendor> vendors()
 {
-    static constexpr std::array all = {Vendor{"nvidia", "NVIDIA", nvidia::detect}};
+    static constexpr std::array all = {
+        Vendor{"nvidia", "NVIDIA", nvidia::kernel_places, nvidia::detect}};
     return all;
 }
 

@@ -7,9 +7,11 @@
 #include "vendor/driver.hpp"
 #include "vendor/site_catalogue.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace gpucontainer::vendor {
 
@@ -23,10 +25,20 @@ struct Sources {
     std::string dev_root;       ///< In front of /dev for device nodes; "" for the usual ones.
 };
 
+/// A place of the kernel that tells whether a driver's module and GPUs still are
+/// those that were detected.
+struct KernelPlace {
+    enum class How : std::uint8_t { content, names, inode };
+
+    std::string_view path;
+    How how; ///< What of it counts: times there do not last.
+};
+
 /// One vendor. A further vendor is one more of these, in a folder of its own.
 struct Vendor {
     std::string_view name;  ///< "nvidia"
     std::string_view title; ///< "NVIDIA"
+    std::span<const KernelPlace> kernel_places;
     /// None when the host has no GPU of this vendor.
     Result<std::optional<DriverStack>> (*detect)(const Sources& sources);
 };
