@@ -8,8 +8,6 @@
 #include "sys_tree.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <fcntl.h>
 #include <map>
 #include <optional>

@@ -35,14 +35,15 @@ protected:
     {
         for (const auto& [name, soname] : libraries())
             if (soname != fmt::format("{}.so.{}", name, version))
-                tree_.link(directory + "/" + soname, fmt::format("{}.so.{}", name, version));
+                tree_.link(fmt::format("{}/{}", directory, soname),
+                           fmt::format("{}.so.{}", name, version));
     }
 
     /// Their lines of the loader cache, by the path that the loader knows.
     void remember_libraries(const std::string& directory)
     {
         for (const auto& [name, soname] : libraries())
-            tree_.remember(soname, directory + "/" + soname);
+            tree_.remember(soname, fmt::format("{}/{}", directory, soname));
     }
 
     /// A 32-bit libcuda with its line of the loader cache.

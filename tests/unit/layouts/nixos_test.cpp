@@ -22,7 +22,7 @@ protected:
         const std::string links = "nix/store/cccc-graphics-drivers/lib/";
         for (const auto& entry : std::filesystem::directory_iterator(tree_.at(libraries))) {
             const std::string name = entry.path().filename();
-            tree_.link(links + name, "/" + libraries + "/" + name);
+            tree_.link(links + name, fmt::format("/{}/{}", libraries, name));
         }
         tree_.link("run/opengl-driver", "/nix/store/cccc-graphics-drivers");
         tree_.link("run/current-system", "/nix/store/dddd-nixos-system");
