@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/mount.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -18,6 +19,8 @@ namespace gpucontainer::apply {
 namespace {
 
 using base::UniqueFd;
+
+constexpr const char* overlay_step = "overlay names over";
 
 bool fail(Failure& failure, Errc code, const char* step, const char* object) noexcept
 {
@@ -80,8 +83,7 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd,
     if (operation.step == Step::overlay) {
         overlay = make_overlay(program, operation, target.get());
         if (!overlay)
-            return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, "overlay names over",
-                        path);
+            return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, overlay_step, path);
         tree = overlay.get();
     }
     // Trees are unbindable until here, so that the kernel itself refuses to
@@ -221,7 +223,10 @@ Error to_error(const Failure& failure)
                                         : Error(failure.code, what);
     std::string hint;
     if (failure.os_error == EINVAL && failure.code == Errc::rootfs)
-        hint = "the mount that the root file system is on must not be shared";
+        hint = failure.step == std::string_view(overlay_step)
+                   ? "a user namespace may not lay anything over what the host mounted below "
+                     "it; unmount that, or let the container mount it"
+                   : "the mount that the root file system is on must not be shared";
     if (failure.os_error == ESTALE)
         hint = "it changed while this was going on; try again";
     return std::move(error)

@@ -136,15 +136,28 @@ class SubmountsStaged(Submounts):
 
 
 class WithACommand(harness.Case):
-    def test_mounts_stay_in_sight(self):
+    def test_mounts_stay_in_sight_or_are_an_error(self):
+        harness.DIRECTORY.chmod(0o755)
         target = self.root / "usr/local/lib/here"
         target.mkdir()
         harness.must("mount", "-t", "tmpfs", "test", target)
         (target / "note").write_text("seen")
 
-        done = self.apply("--", "cat", "/usr/local/lib/here/note", stdout=None)
-
-        self.assertEqual(done.stdout, "seen")
+        words = ("--nv", "--rootfs", self.root, "--", "cat", "/usr/local/lib/here/note")
+        self.assertEqual(harness.must(harness.SETUP, *words), "seen")
+        # The kernel keeps a user namespace from looking below them.
+        done = harness.call(*harness.ORDINARY_USER, harness.SETUP, *words)
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn("overlay names over /usr/local", done.stderr)
+        state = harness.DIRECTORY / "state"
+        state.mkdir()
+        state.chmod(0o777)
+        self.addCleanup(harness.call, "rm", "-rf", state)
+        done = harness.call(*harness.ORDINARY_USER, "unshare", "--user", "--map-root-user",
+                            "--mount", harness.SETUP, "--nv", "--rootfs", self.root,
+                            "--write", "never", "--state-dir", state)
+        self.assertEqual(done.returncode, 5, done.stderr)
+        self.assertIn("hint: a user namespace may not", done.stderr)
 
 
 if __name__ == "__main__":
