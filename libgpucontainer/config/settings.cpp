@@ -60,6 +60,9 @@ Result<std::vector<Setting>> parse_settings(std::string_view yaml)
             GPUCTR_CHECK(add(settings, key, value));
             continue;
         }
+        // Nothing to choose from must not read as no limit.
+        if (value.items.empty())
+            return mistake(key.line, fmt::format("{} is an empty list", key.text));
         for (const YamlValue& item : value.items)
             GPUCTR_CHECK(add(settings, key, item));
     }

@@ -45,6 +45,7 @@ TEST(Settings, NameTheLineOfAMistake)
     EXPECT_EQ(problem_with("- a\n"), "line 1: no map of keys and values");
     EXPECT_EQ(problem_with("nv: true\nnv: false\n"), "line 2: key nv is repeated");
     EXPECT_EQ(problem_with("nv: true\ndevice:\n"), "line 2: device is empty");
+    EXPECT_EQ(problem_with("allowed-devices: []\n"), "line 1: allowed-devices is an empty list");
     EXPECT_EQ(problem_with("device:\n  a: 1\n"), "line 1: device is neither a value nor a list");
     EXPECT_EQ(problem_with("device: [[0]]\n"), "line 1: device is neither a value nor a list");
     EXPECT_EQ(problem_with("Device: 1\n"), "line 1: a key has other characters than a-z and -");
