@@ -68,6 +68,8 @@ class File {
 public:
     explicit File(const CLI::App& app) : config_(configuration_file)
     {
+        if (config_.settings().empty())
+            return;
         std::set<std::string> known;
         for (const CLI::App* command : app.get_subcommands({}))
             for (const CLI::Option* option : command->get_options())
