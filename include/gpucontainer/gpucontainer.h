@@ -209,13 +209,49 @@ GPUCTR_API gpuctr_status gpuctr_host_open(const gpuctr_host_options* options,
 GPUCTR_API void gpuctr_host_free(gpuctr_host* host);
 
 /**
- * The record as one JSON document, schema "gpucontainer/list/1".
+ * The record as one JSON document, schema "gpucontainer/list/1". It holds all
+ * that a plan is made from; gpuctr_host_from_json() reads it.
  *
  * @param ret_json  freed by the caller with gpuctr_string_free()
  * @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_host_to_json(const gpuctr_host* host, char** ret_json,
                                              gpuctr_error** ret_error);
+
+/**
+ * Read a record that gpuctr_host_to_json() wrote, in this process or another, on
+ * this host or another.
+ *
+ * The document is not trusted. Each field is checked, and what it says is only a
+ * proposal: before a plan of it is prepared, applied or staged, this host is
+ * looked at as by gpuctr_host_open() with `options`, and a driver, file or node
+ * that this does not yield as well is refused with GPUCTR_E_DRIVER. Plans that
+ * are only shown are made from the record alone.
+ *
+ * @param json      the document, UTF-8; need not be terminated
+ * @param size      its length in bytes; 4 MiB at most
+ * @param options   NULL for the defaults; a vendor that must be there must be in
+ *                  the record
+ * @param ret_host  freed by the caller with gpuctr_host_free()
+ * @return GPUCTR_E_USAGE when it is no such document, naming the place in it,
+ *         GPUCTR_E_NO_DEVICE when a vendor asked for is not in it
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
+                                               const gpuctr_host_options* options,
+                                               gpuctr_host** ret_host, gpuctr_error** ret_error);
+
+/**
+ * 1 while the host is as it was when it was recorded: same boot, kernel modules
+ * and GPUs, nothing changed in the directories with the drivers' files or in the
+ * loader cache, nodes with the same permissions and as usable for the caller.
+ * Otherwise 0: open it again. Also 0 while the UUID of a GPU is not known, and for
+ * a record of another host.
+ *
+ * Two system calls a GPU and some thirty besides; opens no device node.
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API int gpuctr_host_is_current(const gpuctr_host* host);
 
 /** Drivers with at least one GPU, one a vendor. @since 0.1 */
 GPUCTR_API size_t gpuctr_host_driver_count(const gpuctr_host* host);

@@ -146,24 +146,28 @@ public:
     /// Throws Error: no_device, driver, permission, usage.
     explicit Host(const HostOptions& options = {})
     {
-        gpuctr_host_options native = GPUCTR_HOST_OPTIONS_INIT;
-        native.vendors = options.vendors;
-        native.driver_root = options.driver_root.c_str();
-        if (!options.driver_version.empty())
-            native.driver_version = options.driver_version.c_str();
-        std::vector<const char*> catalogues;
-        for (const std::string& catalogue : options.catalogues)
-            catalogues.push_back(catalogue.c_str());
-        catalogues.push_back(nullptr);
-        native.catalogues = catalogues.data();
-        if (!options.catalogue_dir.empty())
-            native.catalogue_dir = options.catalogue_dir.c_str();
-        native.dev_root = options.dev_root.c_str();
+        const NativeOptions native(options);
         gpuctr_host* host = nullptr;
         gpuctr_error* error = nullptr;
-        detail::check(gpuctr_host_open(&native, &host, &error), error);
+        detail::check(gpuctr_host_open(&native.options, &host, &error), error);
         handle_.reset(host);
     }
+
+    /// Reads what to_json() wrote. It is only a proposal: `options` say how this
+    /// host is looked at before a plan of it is carried out, see
+    /// gpuctr_host_from_json(). Throws Error: usage, no_device.
+    static Host from_json(std::string_view json, const HostOptions& options = {})
+    {
+        const NativeOptions native(options);
+        gpuctr_host* host = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(
+            gpuctr_host_from_json(json.data(), json.size(), &native.options, &host, &error), error);
+        return Host(host);
+    }
+
+    /// Whether the host still is as it was recorded; costs far less than a new one.
+    bool is_current() const noexcept { return gpuctr_host_is_current(handle_.get()) != 0; }
 
     auto drivers() const noexcept
     {
@@ -190,6 +194,30 @@ public:
     const gpuctr_host* get() const noexcept { return handle_.get(); }
 
 private:
+    explicit Host(gpuctr_host* handle) noexcept : handle_(handle) {}
+
+    /// Refers to the strings of `options`.
+    /// Borrows from the options that it was made of.
+    struct NativeOptions {
+        explicit NativeOptions(const HostOptions& from)
+        {
+            options.vendors = from.vendors;
+            options.driver_root = from.driver_root.c_str();
+            if (!from.driver_version.empty())
+                options.driver_version = from.driver_version.c_str();
+            for (const std::string& catalogue : from.catalogues)
+                catalogues.push_back(catalogue.c_str());
+            catalogues.push_back(nullptr);
+            options.catalogues = catalogues.data();
+            if (!from.catalogue_dir.empty())
+                options.catalogue_dir = from.catalogue_dir.c_str();
+            options.dev_root = from.dev_root.c_str();
+        }
+
+        gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
+        std::vector<const char*> catalogues;
+    };
+
     detail::Handle<gpuctr_host, gpuctr_host_free> handle_;
 };
 
@@ -202,7 +230,7 @@ struct Request {
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
     std::string staged_tree; ///< Where Plan::stage() may have left a tree to clone; "": nowhere.
     std::string allowed_devices = {}; ///< Policy: the GPUs that may be chosen; empty: all.
-    std::string tree_path;   ///< Empty: the usual one.
+    std::string tree_path;            ///< Empty: the usual one.
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
 };

@@ -3,11 +3,14 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include "capi/detection.hpp"
 #include "config/settings.hpp"
 #include "plan/builder.hpp"
 #include "vendor/driver.hpp"
+#include "vendor/fingerprint.hpp"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,12 +25,17 @@ struct gpuctr_host {
     /// Vendors that nobody asked for and that failed; the class of the first one.
     std::vector<gpucontainer::vendor::Skipped> skipped;
     gpucontainer::Errc failure = gpucontainer::Errc::no_device;
+    std::vector<gpucontainer::vendor::Mark> fingerprint;
+    /// For a record from elsewhere: how to detect what it is compared with before
+    /// a plan of it is carried out.
+    std::optional<gpucontainer::capi::Detection> unproven;
 };
 struct gpuctr_plan {
     gpucontainer::plan::Plan plan;
     gpucontainer::plan::Request request;
     std::shared_ptr<const std::vector<gpucontainer::vendor::DriverStack>> drivers;
     std::vector<gpuctr_device_rule> device_rules;
+    std::optional<gpucontainer::capi::Detection> unproven; ///< Of its host.
 };
 struct gpuctr_config {
     std::vector<gpucontainer::config::Setting> settings;

@@ -116,8 +116,8 @@ gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* 
             return no_driver(*host);
         GPUCTR_TRY(plan::Plan plan, make_plan(host->drivers, chosen, rootfs_fd, backend));
         auto rules = device_rules(plan);
-        *ret_plan =
-            new gpuctr_plan{std::move(plan), std::move(chosen), host->drivers, std::move(rules)};
+        *ret_plan = new gpuctr_plan{std::move(plan), std::move(chosen), host->drivers,
+                                    std::move(rules), host->unproven};
         return {};
     });
 }
@@ -149,6 +149,7 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
                 request.write = plan::Write::never;
             return make_plan(plan->drivers, request, rootfs_fd, plan->plan.backend);
         };
+        GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
         GPUCTR_TRY(const auto outcome,
                    apply::apply(plan->plan, replan, rootfs_fd, state_directory(chosen)));
         if (ret_outcome != nullptr)

@@ -60,6 +60,7 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
         GPUCTR_TRY(const auto chosen, capi::read_options(options));
         if (chosen.flags != 0 || chosen.reserved != 0)
             return Error(Errc::usage, "gpuctr_plan_prepare: an unknown flag is set");
+        GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
         GPUCTR_TRY(auto block, apply::prepare(plan->plan));
         *ret_prepared = reinterpret_cast<gpuctr_prepared*>(block.release());
         return {};
@@ -73,6 +74,7 @@ gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
         if (plan == nullptr || directory == nullptr || *directory != '/')
             return Error(Errc::usage,
                          "gpuctr_plan_stage: plan or the absolute path of a directory is missing");
+        GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
         GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->plan, directory));
         if (ret_outcome != nullptr)
             *ret_outcome = static_cast<std::uint32_t>(outcome);

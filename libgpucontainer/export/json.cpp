@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "export/json.hpp"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace gpucontainer::exports {
@@ -20,39 +21,66 @@ json array_of(const Range& range, Function to_json)
 json number_or_null(int value) { return value < 0 ? json(nullptr) : json(value); }
 json text_or_null(const std::string& value) { return value.empty() ? json(nullptr) : json(value); }
 
+// The parts of a host are taken apart by position: a field that is added does
+// not compile before it is written here, and so is not lost for read_host.cpp.
+
 json to_json(const vendor::Gpu& gpu)
 {
-    return {{"index", gpu.index},
-            {"uuid", text_or_null(gpu.uuid)},
-            {"pci_address", gpu.pci_address},
-            {"model", gpu.model},
-            {"minor", number_or_null(gpu.minor)},
-            {"numa_node", number_or_null(gpu.numa_node)}};
+    const auto& [index, uuid, pci_address, model, minor, numa_node] = gpu;
+    return {{"index", index},
+            {"uuid", text_or_null(uuid)},
+            {"pci_address", pci_address},
+            {"model", model},
+            {"minor", number_or_null(minor)},
+            {"numa_node", number_or_null(numa_node)}};
+}
+
+/// As text: readers that keep numbers as doubles would round it.
+std::string to_text(const vendor::FileId& id)
+{
+    return fmt::format("{}:{}:{}:{}", id.device, id.inode, id.size,
+                       static_cast<std::uint64_t>(id.mtime_ns));
 }
 
 json to_json(const vendor::DriverFile& file)
 {
-    return {{"kind", vendor::name(file.kind)},
-            {"name", file.name},
-            {"soname", text_or_null(file.soname)},
-            {"path", file.path},
-            {"capability", vendor::name(file.capability)},
-            {"links", file.links},
-            {"reason", file.reason}};
+    const auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id] = file;
+    return {{"kind", vendor::name(kind)},
+            {"name", name},
+            {"soname", text_or_null(soname)},
+            {"path", path},
+            {"capability", vendor::name(capability)},
+            {"also", vendor::name(also)},
+            {"links", links},
+            {"entry_names", entry_names},
+            {"id", to_text(id)},
+            {"reason", reason}};
 }
 
 json to_json(const vendor::DeviceNode& node)
 {
-    return {{"path", node.host_path},
-            {"major", node.major},
-            {"minor", node.minor},
-            {"gpu", number_or_null(node.gpu)},
-            {"accessible", node.accessible}};
+    const auto& [path, host_path, major, minor, mode, gid, gpu, capability, accessible] = node;
+    return {{"path", path},
+            {"host_path", host_path},
+            {"major", major},
+            {"minor", minor},
+            {"mode", mode},
+            {"gid", gid},
+            {"gpu", number_or_null(gpu)},
+            {"capability", vendor::name(capability)},
+            {"accessible", accessible}};
+}
+
+json to_json(const vendor::Mask& mask)
+{
+    const auto& [path, content, reason] = mask;
+    return {{"path", path}, {"content", content}, {"reason", reason}};
 }
 
 json to_json(const vendor::Skipped& skipped)
 {
-    return {{"name", skipped.name}, {"source", skipped.source}, {"reason", skipped.reason}};
+    const auto& [name, source, reason] = skipped;
+    return {{"name", name}, {"source", source}, {"reason", reason}};
 }
 
 json to_json(const vendor::Warning& warning)
@@ -63,17 +91,27 @@ json to_json(const vendor::Warning& warning)
 json to_json(const vendor::DriverStack& driver)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
-    return {{"vendor", driver.vendor},
-            {"version", driver.version},
-            {"version_source", vendor::name(driver.version_source)},
-            {"root", driver.root},
-            {"library_directory", driver.library_directory},
-            {"gpus", array_of(driver.gpus, convert)},
-            {"files", array_of(driver.files, convert)},
-            {"nodes", array_of(driver.nodes, convert)},
-            {"warnings", array_of(driver.warnings, convert)},
-            {"skipped", array_of(driver.skipped, convert)}};
+    const auto& [vendor, vendor_name, version, version_source, root, library_directory,
+                 visible_devices, needs, gpus, files, nodes, missing_nodes, warnings, masks,
+                 skipped] = driver;
+    return {{"vendor", vendor},
+            {"vendor_name", vendor_name},
+            {"version", version},
+            {"version_source", vendor::name(version_source)},
+            {"root", root},
+            {"library_directory", library_directory},
+            {"visible_devices", visible_devices},
+            {"needs", needs},
+            {"gpus", array_of(gpus, convert)},
+            {"files", array_of(files, convert)},
+            {"nodes", array_of(nodes, convert)},
+            {"missing_nodes", array_of(missing_nodes, convert)},
+            {"warnings", array_of(warnings, convert)},
+            {"masks", array_of(masks, convert)},
+            {"skipped", array_of(skipped, convert)}};
 }
+
+json to_json(const vendor::Mark& mark) { return {{"path", mark.path}, {"state", mark.state}}; }
 
 json to_json(const plan::Item& item)
 {
@@ -103,12 +141,14 @@ std::string dump(const json& document)
 } // namespace
 
 std::string host_to_json(std::span<const vendor::DriverStack> drivers,
-                         std::span<const vendor::Skipped> skipped)
+                         std::span<const vendor::Skipped> skipped,
+                         std::span<const vendor::Mark> fingerprint)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
     return dump({{"schema", "gpucontainer/list/1"},
                  {"drivers", array_of(drivers, convert)},
-                 {"skipped", array_of(skipped, convert)}});
+                 {"skipped", array_of(skipped, convert)},
+                 {"fingerprint", array_of(fingerprint, convert)}});
 }
 
 std::string plan_to_json(const plan::Plan& plan)

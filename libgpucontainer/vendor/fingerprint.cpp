@@ -73,7 +73,7 @@ std::vector<Mark> fingerprint(const std::string& system_root, std::span<const Dr
         marks.push_back({std::move(path), std::move(state)});
     };
     const auto add_node = [&](const DeviceNode& node) {
-        marks.push_back({node.path, state_of_node(system_root + node.path)});
+        marks.push_back({node.host_path, state_of_node(system_root + node.host_path)});
     };
 
     add_kernel_place({"/proc/sys/kernel/random/boot_id", KernelPlace::How::content});

@@ -66,6 +66,9 @@ static void missing_arguments(int root)
     USAGE(gpuctr_config_open("/", NULL, &error));
     USAGE(gpuctr_config_open("/", &config, &error));
     USAGE(gpuctr_host_open(NULL, NULL, &error));
+    USAGE(gpuctr_host_from_json(NULL, 0, NULL, &host, &error));
+    USAGE(gpuctr_host_from_json("{}", 2, NULL, NULL, &error));
+    USAGE(gpuctr_host_from_json("{}", 2, NULL, &host, &error));
     USAGE(gpuctr_host_to_json(NULL, &json, &error));
     USAGE(gpuctr_plan_create(NULL, NULL, root, &plan, &error));
     USAGE(gpuctr_plan_to_json(NULL, &json, &error));

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "capi/detection.hpp"
+
+#include "base/in_root.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "capi/boundary.hpp"
+#include "vendor/vendor.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <tuple>
+
+namespace gpucontainer::capi {
+namespace {
+
+using vendor::DeviceNode;
+using vendor::DriverStack;
+
+constexpr std::uint32_t known_vendors = GPUCTR_VENDOR_NVIDIA;
+
+Error missing(const vendor::Vendor& vendor)
+{
+    return Error(Errc::no_device, fmt::format("no {} GPU on this host", vendor.title))
+        .with_object(std::string(vendor.name))
+        .with_hint("no kernel driver of it is loaded and no such display controller is on the "
+                   "PCI bus");
+}
+
+bool is_plausible_version(std::string_view text)
+{
+    return text.find_first_not_of("0123456789.") == std::string_view::npos && !text.empty();
+}
+
+/// What stands in front of /dev, without links; "" for the usual one.
+Result<std::string> dev_root_prefix(const std::string& path)
+{
+    if (path.empty())
+        return std::string();
+    const base::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd)
+        return Error::from_errno(errno, fmt::format("device root {}", path), Errc::driver)
+            .with_object(path)
+            .with_hint("name the directory that holds the driver's /dev");
+    GPUCTR_TRY(std::string prefix, base::path_of(fd.get()), "device root {}", path);
+    return prefix == "/" ? std::string() : std::move(prefix);
+}
+
+void record_failure(Detected& found, const vendor::Vendor& vendor, const Error& error)
+{
+    if (found.skipped.empty())
+        found.failure = error.code();
+    found.skipped.push_back(
+        {fmt::format("{} driver", vendor.title), error.object(), error.message()});
+}
+
+Error not_found(const std::string& object)
+{
+    return Error(Errc::driver, object + ": in the host record, but not found on this host")
+        .with_object(object)
+        .with_hint("the record is of another host, or out of date: make a new one");
+}
+
+/// What of a node counts; whether it is accessible depends on who asks.
+auto number_of(const DeviceNode& node)
+{
+    return std::tuple(node.path, node.host_path, node.major, node.minor, node.mode, node.gid,
+                      node.gpu, node.capability);
+}
+
+Result<void> prove(const DriverStack& recorded, const DriverStack& found)
+{
+    if (recorded.vendor_name != found.vendor_name || recorded.version != found.version
+        || recorded.version_source != found.version_source || recorded.root != found.root
+        || recorded.visible_devices != found.visible_devices || recorded.needs != found.needs)
+        return not_found(
+            fmt::format("{} driver {} in {}", recorded.vendor, recorded.version, recorded.root));
+    if (recorded.gpus != found.gpus)
+        return not_found(fmt::format("{} GPUs", recorded.vendor));
+    for (const vendor::DriverFile& file : recorded.files)
+        if (std::ranges::find(found.files, file) == found.files.end())
+            return not_found(file.path);
+    for (const DeviceNode& node : recorded.nodes)
+        if (std::ranges::find(found.nodes, number_of(node), number_of) == found.nodes.end())
+            return not_found(node.path);
+    for (const vendor::Mask& mask : recorded.masks)
+        if (std::ranges::find(found.masks, mask) == found.masks.end())
+            return not_found(mask.path);
+    return {};
+}
+
+} // namespace
+
+std::uint32_t vendor_bit(std::string_view name)
+{
+    return name == "nvidia" ? GPUCTR_VENDOR_NVIDIA : 0;
+}
+
+Result<Detection> read_detection(const gpuctr_host_options* options)
+{
+    GPUCTR_TRY(const auto given, read_options(options));
+    if ((given.vendors & ~known_vendors) != 0 || given.reserved != 0)
+        return Error(Errc::usage, "options of the host: an unknown vendor is asked for");
+    Detection detection;
+    detection.vendors = given.vendors;
+    detection.driver_root = given.driver_root != nullptr ? given.driver_root : "/";
+    for (const char* const* file = given.catalogues; file != nullptr && *file != nullptr; ++file)
+        detection.catalogues.emplace_back(*file);
+    if (given.catalogue_dir != nullptr)
+        detection.catalogue_directory = given.catalogue_dir;
+    if (given.dev_root != nullptr)
+        detection.dev_root = given.dev_root;
+    if (given.driver_version == nullptr)
+        return detection;
+    detection.driver_version = given.driver_version;
+    if (!is_plausible_version(detection.driver_version))
+        return Error(Errc::usage,
+                     fmt::format("driver version '{}': not a version", detection.driver_version))
+            .with_object(detection.driver_version)
+            .with_hint("a version looks like 580.159.04");
+    return detection;
+}
+
+Result<void> require_vendors(std::uint32_t vendors, const std::vector<DriverStack>& drivers)
+{
+    for (const vendor::Vendor& vendor : vendor::vendors()) {
+        const bool asked_for = (vendors & vendor_bit(vendor.name)) != 0;
+        if (asked_for
+            && std::ranges::find(drivers, vendor.name, &DriverStack::vendor) == drivers.end())
+            return missing(vendor);
+    }
+    return {};
+}
+
+Result<Detected> detect(const Detection& detection)
+{
+    GPUCTR_TRY(const auto root, host::DriverRoot::open(detection.driver_root));
+    GPUCTR_TRY(auto site,
+               vendor::read_site_catalogue(detection.catalogue_directory, detection.catalogues));
+    GPUCTR_TRY(auto dev_root, dev_root_prefix(detection.dev_root));
+    const auto pci = host::make_udev_enumerator();
+    const vendor::Sources sources = {
+        *pci, root, "", detection.driver_version, std::move(site), std::move(dev_root)};
+    Detected found;
+    for (const vendor::Vendor& vendor : vendor::vendors()) {
+        const bool asked_for = (detection.vendors & vendor_bit(vendor.name)) != 0;
+        if (detection.vendors != 0 && !asked_for)
+            continue;
+        auto driver = vendor.detect(sources);
+        if (!driver && asked_for)
+            return std::move(driver).error().context(fmt::format("{} driver", vendor.title));
+        if (!driver)
+            record_failure(found, vendor, driver.error());
+        else if (*driver)
+            found.drivers.push_back(**std::move(driver));
+    }
+    GPUCTR_CHECK(require_vendors(detection.vendors, found.drivers));
+    return found;
+}
+
+Result<void> prove(const std::vector<DriverStack>& drivers,
+                   const std::optional<Detection>& unproven)
+{
+    if (!unproven)
+        return {};
+    GPUCTR_TRY(const auto found, detect(*unproven), "look at this host");
+    for (const DriverStack& driver : drivers) {
+        const auto same = std::ranges::find(found.drivers, driver.vendor, &DriverStack::vendor);
+        if (same == found.drivers.end())
+            return not_found(driver.vendor + " driver");
+        GPUCTR_CHECK(prove(driver, *same));
+    }
+    return {};
+}
+
+} // namespace gpucontainer::capi

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+#include "base/try.hpp"
+#include "capi/boundary.hpp"
+#include "capi/objects.hpp"
+#include "export/json.hpp"
+#include "export/read_host.hpp"
+
+using namespace gpucontainer;
+
+gpuctr_status gpuctr_host_to_json(const gpuctr_host* host, char** ret_json,
+                                  gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (host == nullptr || ret_json == nullptr)
+            return Error(Errc::usage, "gpuctr_host_to_json: host or ret_json is missing");
+        *ret_json = capi::to_c_string(
+            exports::host_to_json(*host->drivers, host->skipped, host->fingerprint));
+        return {};
+    });
+}
+
+gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
+                                    const gpuctr_host_options* options, gpuctr_host** ret_host,
+                                    gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (json == nullptr || ret_host == nullptr)
+            return Error(Errc::usage, "gpuctr_host_from_json: json or ret_host is missing");
+        GPUCTR_TRY(auto detection, capi::read_detection(options));
+        GPUCTR_TRY(auto record, exports::host_from_json({json, size}));
+        GPUCTR_CHECK(capi::require_vendors(detection.vendors, record.drivers), "host record");
+        *ret_host = new gpuctr_host{
+            std::make_shared<const std::vector<vendor::DriverStack>>(std::move(record.drivers)),
+            std::move(record.skipped), Errc::driver, std::move(record.fingerprint),
+            std::move(detection)};
+        return {};
+    });
+}
+
+int gpuctr_host_is_current(const gpuctr_host* host)
+{
+    int current = 0;
+    (void)capi::boundary(nullptr, [&]() -> Result<void> {
+        if (vendor::is_current("", *host->drivers, host->fingerprint))
+            current = 1;
+        return {};
+    });
+    return current;
+}

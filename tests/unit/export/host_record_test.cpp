@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+#include "export/json.hpp"
+#include "export/read_host.hpp"
+
+#include "unit/plan/driver_stack.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace gpucontainer::exports {
+namespace {
+
+using Json = nlohmann::json;
+using testing::HasSubstr;
+
+/// A host with something in each field that a record has.
+std::vector<vendor::DriverStack> make_drivers()
+{
+    vendor::DriverStack driver = test::make_driver();
+    driver.library_directory = "/drv/lib";
+    driver.version_source = vendor::VersionSource::option;
+    driver.gpus[1].minor = -1;
+    driver.gpus[1].uuid.clear();
+    driver.gpus[0].numa_node = 1;
+    driver.files[0].also = vendor::Capability::video;
+    driver.files[0].id = {1, 2, 3, -4};
+    driver.nodes[2].gid = 44;
+    driver.nodes[2].mode = 0660;
+    driver.nodes[2].accessible = false;
+    driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
+    driver.masks = {{"/proc/driver/nvidia/params", "A: 1\nB: 0\n", "a reason"}};
+    driver.skipped = {{"libx.so", "/drv/lib/libx.so", "is for i386"}};
+    return {std::move(driver)};
+}
+
+const std::vector<vendor::Mark>& marks()
+{
+    static const std::vector<vendor::Mark> all = {{"/dev/nvidia0", "5:6:7.8 rw"},
+                                                  {"/etc/ld.so.cache", "missing"}};
+    return all;
+}
+
+Json make_document() { return Json::parse(host_to_json(make_drivers(), marks())); }
+
+std::string problem_of(const std::string& text)
+{
+    const auto record = host_from_json(text);
+    if (record)
+        return "";
+    EXPECT_EQ(record.error().code(), Errc::usage);
+    return record.error().message();
+}
+
+/// What is wrong with the document once `change` was made in its driver.
+template <typename Change>
+std::string problem_with(Change&& change)
+{
+    Json document = make_document();
+    change(document["drivers"][0]);
+    return problem_of(document.dump());
+}
+
+TEST(HostRecord, ComesBackAsItWas)
+{
+    const auto drivers = make_drivers();
+    const std::string text = host_to_json(drivers, marks());
+
+    const auto record = host_from_json(text);
+
+    ASSERT_TRUE(record) << record.error().message();
+    EXPECT_EQ(host_to_json(record->drivers, record->fingerprint), text);
+    ASSERT_EQ(record->drivers.size(), 1U);
+    const vendor::DriverStack& driver = record->drivers.front();
+    EXPECT_EQ(driver.gpus, drivers.front().gpus);
+    EXPECT_EQ(driver.files, drivers.front().files);
+    EXPECT_EQ(driver.nodes, drivers.front().nodes);
+    EXPECT_EQ(driver.missing_nodes, drivers.front().missing_nodes);
+    EXPECT_EQ(driver.masks, drivers.front().masks);
+    EXPECT_EQ(driver.needs, drivers.front().needs);
+    EXPECT_EQ(driver.version_source, vendor::VersionSource::option);
+    EXPECT_EQ(record->fingerprint, marks());
+}
+
+TEST(HostRecord, MayBeOfAHostWithoutGpus)
+{
+    const auto record = host_from_json(host_to_json({}, {}));
+
+    ASSERT_TRUE(record) << record.error().message();
+    EXPECT_TRUE(record->drivers.empty());
+}
+
+TEST(HostRecord, MayHaveFieldsOfALaterVersion)
+{
+    EXPECT_EQ(problem_with([](Json& driver) { driver["later"] = {{"a", 1}}; }), "");
+}
+
+TEST(HostRecord, NamesTheFieldThatIsWrong)
+{
+    EXPECT_EQ(problem_with([](Json& driver) { driver["files"][2]["path"] = "lib/x.so"; }),
+              "host record: drivers[0].files[2].path: not an absolute path without links to above");
+    EXPECT_EQ(problem_with([](Json& driver) { driver["nodes"][1].erase("major"); }),
+              "host record: drivers[0].nodes[1].major: missing");
+}
+
+TEST(HostRecord, HasNoNameThatLeadsElsewhere)
+{
+    for (const char* const path : {"", "lib", "/a/../b", "/..", "/a/./b", "/a//b", "/a/"})
+        EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][0]["path"] = path; }),
+                    HasSubstr("files[0].path"))
+            << path;
+    for (const char* const name : {"", ".", "..", "../x", "a/b", "/etc/passwd"})
+        for (const char* const field : {"links", "entry_names"})
+            EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][0][field] = {name}; }),
+                        HasSubstr(field))
+                << name;
+    const std::string with_nul("/dev/a\0b", 8);
+    EXPECT_THAT(problem_with([&](Json& driver) { driver["nodes"][0]["path"] = with_nul; }),
+                HasSubstr("nodes[0].path"));
+}
+
+TEST(HostRecord, HasIndexesThatFit)
+{
+    EXPECT_THAT(problem_with([](Json& driver) { driver["gpus"][1]["index"] = 7; }),
+                HasSubstr("not in the order"));
+    EXPECT_THAT(problem_with([](Json& driver) { driver["nodes"][2]["gpu"] = 2; }),
+                HasSubstr("a GPU that is not there"));
+    EXPECT_THAT(problem_with([](Json& driver) { driver["gpus"] = Json::array(); }),
+                HasSubstr("none"));
+}
+
+TEST(HostRecord, HasEachVendorOnce)
+{
+    EXPECT_THAT(problem_with([](Json& driver) { driver["vendor"] = "acme"; }),
+                HasSubstr("unknown vendor acme"));
+    Json document = make_document();
+    document["drivers"].push_back(document["drivers"][0]);
+    EXPECT_THAT(problem_of(document.dump()), HasSubstr("nvidia more than once"));
+}
+
+TEST(HostRecord, IsADocumentOfThisForm)
+{
+    for (const char* const text :
+         {"", "null", "[]", "1", "\"x\"", "{}", "{\"schema\": 1}",
+          R"({"schema": "gpucontainer/list/2", "drivers": [], "fingerprint": []})",
+          R"({"schema": "gpucontainer/list/1"})", "{\"schema\": \"\xff\"}", "1e999"})
+        EXPECT_NE(problem_of(text), "") << text;
+}
+
+TEST(HostRecord, HasALimitedSizeAndDepth)
+{
+    EXPECT_THAT(problem_of(std::string(5U << 20U, ' ')), HasSubstr("larger than"));
+    constexpr std::size_t deep = 1'000'000;
+    EXPECT_NE(problem_of(std::string(deep, '[')), "");
+    EXPECT_NE(problem_of(std::string(deep, '[') + std::string(deep, ']')), "");
+    std::string text = make_document().dump();
+    text.insert(1, "\"later\":" + std::string(deep, '[') + std::string(deep, ']') + ",");
+    EXPECT_EQ(problem_of(text), "");
+}
+
+TEST(HostRecord, IsRefusedWhereverItIsCutShort)
+{
+    std::string text = make_document().dump();
+
+    for (std::size_t size = 0; size < text.size(); ++size)
+        EXPECT_NE(problem_of(text.substr(0, size)), "") << size;
+}
+
+/// What is read with another value there is refused, or a record like any other.
+void mutate(const Json& original, const Json::json_pointer& at, std::size_t& accepted)
+{
+    static const std::vector<Json> values = {nullptr,
+                                             true,
+                                             0,
+                                             -1,
+                                             1e300,
+                                             18446744073709551615U,
+                                             "",
+                                             "/",
+                                             "a\nb",
+                                             std::string(70000, 'x'),
+                                             std::string(1, '\0'),
+                                             Json::array(),
+                                             Json::object(),
+                                             Json::array({1, "x"}),
+                                             Json::object({{"a", nullptr}})};
+    for (const Json& value : values) {
+        Json changed = original;
+        changed[at] = value;
+        if (const auto record = host_from_json(changed.dump())) {
+            ++accepted;
+            const std::string again = host_to_json(record->drivers, record->fingerprint);
+            EXPECT_TRUE(host_from_json(again)) << at << " " << value;
+        }
+    }
+}
+
+TEST(HostRecord, SurvivesAnyValueInAnyPlace)
+{
+    const Json document = make_document();
+    const Json leaves = document.flatten();
+    std::size_t accepted = 0;
+
+    for (const auto& entry : leaves.items()) {
+        const Json::json_pointer at(entry.key());
+        mutate(document, at, accepted);
+        mutate(document, at.parent_pointer(), accepted);
+        if (document[at.parent_pointer()].is_object()) {
+            Json without = document;
+            without[at.parent_pointer()].erase(at.back());
+            EXPECT_FALSE(host_from_json(without.dump())) << at;
+        }
+    }
+
+    EXPECT_GT(accepted, 0U);
+}
+
+} // namespace
+} // namespace gpucontainer::exports
