@@ -75,6 +75,7 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
     CLI::App& command =
         *app.add_subcommand("list", "the GPUs, driver, files and nodes of this host");
     options->host.add_to(command);
+    options->host.add_record_to(command);
     command.add_option("--format", options->format)
         ->transform(CLI::CheckedTransformer(format_names()))
         ->type_name("text|json");

@@ -52,6 +52,7 @@ void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
 
     CLI::App& command = *app.add_subcommand("plan", "what apply would do, and why");
     options->request.add_to(command);
+    options->request.host.add_record_to(command);
     command.add_option("--rootfs", options->rootfs, "root file system of the container")
         ->type_name("DIR");
     command.add_option("--format", options->format)

@@ -3,11 +3,13 @@
 
 #include "settings.hpp"
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <fmt/ranges.h>
+#include <fstream>
 #include <unistd.h>
 
 namespace gpuctr_setup {
@@ -54,6 +56,26 @@ std::string variable(const char* name)
     return value != nullptr ? value : "";
 }
 
+/// The whole file or pipe, or the beginning of one that is larger than any record.
+std::string read_record(const std::string& path)
+{
+    constexpr std::size_t too_large = 16U << 20U;
+    std::ifstream file(path, std::ios::binary);
+    std::string content;
+    std::array<char, 1U << 16U> part = {};
+    while (file && content.size() < too_large) {
+        file.read(part.data(), part.size());
+        content.append(part.data(), static_cast<std::size_t>(file.gcount()));
+    }
+    const int error = errno;
+    if (!file.is_open() || file.bad())
+        throw gpucontainer::Error(error == EACCES ? GPUCTR_E_PERMISSION : GPUCTR_E_USAGE,
+                                  "host record " + path + ": " + ::strerrordesc_np(error),
+                                  "name a file that `gpuctr-setup list --format json` wrote",
+                                  error);
+    return content;
+}
+
 } // namespace
 
 void HostOptions::add_to(CLI::App& command)
@@ -73,10 +95,23 @@ void HostOptions::add_to(CLI::App& command)
         ->type_name("FILE");
 }
 
+void HostOptions::add_record_to(CLI::App& command)
+{
+    command.add_option("--host", record, "a recorded host in place of this one")->type_name("FILE");
+}
+
 gpucontainer::Host HostOptions::open() const
 {
     gpucontainer::HostOptions options;
     options.vendors = nvidia ? GPUCTR_VENDOR_NVIDIA : 0;
+    if (!record.empty()) {
+        if (driver_root != "/" || !driver_version.empty() || dev_root != "/" || !catalogues.empty())
+            throw gpucontainer::Error(
+                GPUCTR_E_USAGE,
+                "--driver-root, --driver-version, --dev-root and --catalogue do not go with --host",
+                "a record says itself where its driver is and of which version", 0);
+        return gpucontainer::Host::from_json(read_record(record), options);
+    }
     options.driver_root = driver_root;
     options.driver_version = driver_version;
     options.dev_root = dev_root;

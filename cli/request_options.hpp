@@ -17,8 +17,11 @@ struct HostOptions {
     std::string driver_version;
     std::string dev_root = "/";
     std::vector<std::string> catalogues;
+    std::string record; ///< A file to be read in place of this host.
 
     void add_to(CLI::App& command);
+    /// For commands that only show.
+    void add_record_to(CLI::App& command);
     gpucontainer::Host open() const;
 };
 

@@ -97,6 +97,69 @@ class Output(harness.Case):
                              r"^gpuctr-setup \d+\.\d+\.\d+\n$")
 
 
+class Record(harness.Case):
+    """A host that was written down, with --host."""
+
+    def setUp(self):
+        super().setUp()
+        self.record = harness.DIRECTORY / "host.json"
+        self.record.write_text(harness.must(harness.SETUP, "list", "--format", "json"))
+
+    def test_it_is_listed_like_the_host(self):
+        for options in ([], ["--nv"], ["-v"], ["--format", "json"]):
+            expected = harness.must(harness.SETUP, "list", *options)
+            self.run_setup("list", "--host", self.record, *options, stdout=expected)
+
+    def test_it_is_planned_with_like_the_host(self):
+        for options in ([], ["--rootfs", self.root], ["--device", "3"],
+                        ["-v", "--driver-capabilities", "utility"], ["--format", "json"]):
+            expected = harness.must(harness.SETUP, "plan", "--nv", *options)
+            self.run_setup("plan", "--nv", "--host", self.record, *options, stdout=expected)
+
+    def test_it_may_come_from_a_pipe(self):
+        text = self.record.read_text()
+        self.run_setup("list", "--host", "/dev/stdin", "--format", "json", stdout=text,
+                       stdin=None, input=text)
+
+    def test_a_gpu_that_is_not_in_it_is_unknown(self):
+        document = json.loads(self.record.read_text())
+        document["drivers"][0]["gpus"].pop()
+        document["drivers"][0]["nodes"].pop()
+        self.record.write_text(json.dumps(document))
+        done = self.run_setup("plan", "--nv", "--host", self.record, "--device", "7", status=2,
+                              stderr=None)
+        self.assertTrue(done.stderr.startswith("gpuctr-setup: device 7: no such GPU\n"))
+
+    def test_without_the_vendor_asked_for_it_is_an_error(self):
+        self.record.write_text('{"schema": "gpucontainer/list/1", "drivers": [], '
+                               '"fingerprint": []}')
+        self.run_setup("list", "--host", self.record,
+                       stderr="gpuctr-setup: no GPU on this host\n")
+        done = self.run_setup("list", "--nv", "--host", self.record, status=3, stderr=None)
+        self.assertIn("host record: no NVIDIA GPU", done.stderr)
+
+    def test_what_is_no_record_is_refused(self):
+        hint = "hint: a record is what `gpuctr-setup list --format json` prints\n"
+        for text, what in (("", "no JSON document: parse error at line 1, column 1: "),
+                           ("{}", "schema: missing\n"),
+                           ('{"schema": "gpucontainer/plan/1"}', "schema: not gpucontainer/list/1"),
+                           ('{"schema": "gpucontainer/list/1"}', "drivers: missing\n")):
+            self.record.write_text(text)
+            done = self.run_setup("list", "--host", self.record, status=2, stderr=None)
+            self.assertTrue(done.stderr.startswith(f"gpuctr-setup: host record: {what}"),
+                            done.stderr)
+            self.assertTrue(done.stderr.endswith(hint), done.stderr)
+        for name in ("/nowhere", "/tmp"):
+            done = self.run_setup("list", "--host", name, status=2, stderr=None)
+            self.assertIn(f"host record {name}: ", done.stderr)
+
+    def test_it_goes_with_nothing_else_that_says_where_to_look(self):
+        for options in (["--driver-root", "/usr"], ["--driver-version", "580.1"]):
+            self.run_setup("list", "--host", self.record, *options, status=2, stderr=None)
+        self.run_setup("apply", "--nv", "--rootfs", self.root, "--host", self.record, status=2,
+                       stderr=None)
+
+
 class Device(harness.Case):
 
     def chosen(self, *options, **more):
