@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "messages.hpp"
 #include "request_options.hpp"
+#include "root_options.hpp"
 #include "run.hpp"
 
 #include <fmt/format.h>
@@ -14,19 +15,19 @@ namespace {
 struct Options {
     RequestOptions request;
     RunOptions run;
-    std::string rootfs;
+    RootOptions root;
     std::string state;
 };
 
 void apply(const Options& options, const Messages& messages)
 {
     const gpucontainer::Host host = options.request.host.open();
-    const RootDirectory root(options.rootfs);
+    const RootDirectory root = options.root.open();
     const gpucontainer::Plan plan(host, options.request.request(), root.fd());
     warn_about(plan, messages);
-    const auto outcome = plan.apply(root.fd(), state_directory(options.state));
+    const auto outcome = plan.apply(root.fd(), root.apply_options(state_directory(options.state)));
     if (messages.verbosity == Verbosity::verbose)
-        fmt::print(messages.err, "gpuctr-setup: {}: {}\n", options.rootfs,
+        fmt::print(messages.err, "gpuctr-setup: {}: {}\n", root.name(),
                    outcome == gpucontainer::Outcome::applied     ? "set up"
                    : outcome == gpucontainer::Outcome::unchanged ? "set up already"
                                                                  : "an older set-up was replaced");
@@ -43,6 +44,8 @@ void check_command_line(const Options& options, bool with_command)
 {
     if (!with_command && options.run.is_set())
         throw usage("--chdir, --setenv and --bind go with -- CMD");
+    if (with_command && options.root.pid)
+        throw usage("--pid: a command of its own has a container of its own");
     if (with_command && !options.state.empty())
         throw usage("--state-dir: with -- CMD there is nothing to undo");
     if (with_command && options.request.write == GPUCTR_WRITE_ALWAYS)
@@ -53,7 +56,7 @@ void check_complete(const Options& options)
 {
     if (!options.request.host.nvidia)
         throw usage("name a vendor: --nv");
-    if (options.rootfs.empty())
+    if (!options.root.is_given())
         throw usage("--rootfs is required");
 }
 
@@ -69,8 +72,7 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
     CLI::App& command =
         *app.add_subcommand("apply", "set the GPUs up in a root file system (the default)");
     options->request.add_to(command);
-    command.add_option("--rootfs", options->rootfs, "root file system of the container")
-        ->type_name("DIR");
+    options->root.add_to(command);
     add_state_option(command, options->state);
     command.add_flag("--if-present", options->run.if_present,
                      "having no GPU is a warning; CMD then runs without");
@@ -88,7 +90,8 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
             check_complete(*options);
             const Messages messages = {streams.err, verbosity};
             if (!command_line.empty())
-                return run(options->request, options->rootfs, options->run, command_line, messages);
+                return run(options->request, options->root.open(), options->run, command_line,
+                           messages);
             with_gpu(options->run.if_present, messages, [&] { apply(*options, messages); });
             return ExitCode::done;
         };

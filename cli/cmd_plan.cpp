@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "messages.hpp"
 #include "request_options.hpp"
+#include "root_options.hpp"
 #include "skipped.hpp"
 #include "table.hpp"
 
@@ -45,7 +46,7 @@ void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
 {
     struct Options {
         RequestOptions request;
-        std::string rootfs;
+        RootOptions root;
         Format format = Format::text;
     };
     auto options = std::make_shared<Options>();
@@ -53,8 +54,7 @@ void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
     CLI::App& command = *app.add_subcommand("plan", "what apply would do, and why");
     options->request.add_to(command);
     options->request.host.add_record_to(command);
-    command.add_option("--rootfs", options->rootfs, "root file system of the container")
-        ->type_name("DIR");
+    options->root.add_to(command);
     command.add_option("--format", options->format)
         ->transform(CLI::CheckedTransformer(format_names()))
         ->type_name("text|json");
@@ -63,8 +63,8 @@ void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
         chosen = [options, &verbosity](const Streams& streams) -> int {
             const gpucontainer::Host host = options->request.host.open();
             std::optional<RootDirectory> root;
-            if (!options->rootfs.empty())
-                root.emplace(options->rootfs);
+            if (options->root.is_given())
+                root.emplace(options->root.open());
             const Plan plan(host, options->request.request(), root ? root->fd() : -1);
             const Messages messages = {streams.err, verbosity};
             warn_about(host, messages);

@@ -1,37 +1,89 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
-#include "request_options.hpp"
+#include "failure.hpp"
+#include "root_options.hpp"
+#include "table.hpp"
 
 #include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <memory>
 
 namespace gpuctr_setup {
+namespace {
+
+using gpucontainer::Applied;
+using gpucontainer::Undone;
+
+struct Options {
+    RootOptions root;
+    bool all = false;
+    std::string state;
+};
+
+int undo_root(const Options& options, Verbosity verbosity, const Streams& streams)
+{
+    const RootDirectory root = options.root.open();
+    const bool found =
+        gpucontainer::undo(root.fd(), root.apply_options(state_directory(options.state)));
+    if (!found && verbosity != Verbosity::quiet)
+        fmt::print(streams.err, "gpuctr-setup: nothing is set up in {}\n", root.name());
+    return ExitCode::done;
+}
+
+std::string name_of(const Applied& applied)
+{
+    return applied.root().empty()
+               ? fmt::format("a container of mount namespace {}", applied.mount_namespace())
+               : printable(applied.root());
+}
+
+void say(const Applied& applied, Undone undone, Verbosity verbosity, const Streams& streams)
+{
+    if (undone == Undone::left && verbosity != Verbosity::quiet)
+        fmt::print(streams.err, "gpuctr-setup: {}: left, {}\n", name_of(applied),
+                   applied.origin() == "another_namespace"
+                       ? fmt::format("in use in mount namespace {}", applied.mount_namespace())
+                       : "not to be reached from here");
+    else if (verbosity == Verbosity::verbose)
+        fmt::print(streams.err, "gpuctr-setup: {}: {}\n", name_of(applied),
+                   undone == Undone::undone ? "undone" : "gone, and forgotten");
+}
+
+/// One that fails does not keep the others; the first failure is the outcome.
+int undo_all(const Options& options, Verbosity verbosity, const Streams& streams)
+{
+    gpucontainer::ApplyOptions apply;
+    apply.state_dir = state_directory(options.state);
+    int code = ExitCode::done;
+    for (const Applied applied : gpucontainer::State(-1, apply)) {
+        try {
+            say(applied, applied.undo(apply), verbosity, streams);
+        } catch (const gpucontainer::Error& error) {
+            const int failed = report(error, streams.err);
+            code = code == ExitCode::done ? failed : code;
+        }
+    }
+    return code;
+}
+
+} // namespace
 
 /// `gpuctr-setup undo`: take away what apply did, and only that.
 void add_undo_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
 {
-    struct Options {
-        std::string rootfs;
-        std::string state;
-    };
     auto options = std::make_shared<Options>();
 
     CLI::App& command = *app.add_subcommand("undo", "take away what apply did, and only that");
-    command.add_option("--rootfs", options->rootfs, "root file system of the container")
-        ->type_name("DIR");
+    options->root.add_to(command);
+    CLI::Option* const all = command.add_flag("--all", options->all, "in every root file system");
+    for (const char* const one : {"--rootfs", "--rootfs-fd", "--pid"})
+        all->excludes(command.get_option(one));
     add_state_option(command, options->state);
 
     command.callback([options, &chosen, &verbosity] {
-        chosen = [options, &verbosity](const Streams& streams) -> int {
-            if (options->rootfs.empty())
-                throw gpucontainer::Error(GPUCTR_E_USAGE, "--rootfs is required",
-                                          "gpuctr-setup --help", 0);
-            const RootDirectory root(options->rootfs);
-            const bool found = gpucontainer::undo(root.fd(), state_directory(options->state));
-            if (!found && verbosity != Verbosity::quiet)
-                fmt::print(streams.err, "gpuctr-setup: nothing is set up in {}\n", options->rootfs);
-            return ExitCode::done;
+        chosen = [options, &verbosity](const Streams& streams) {
+            return options->all ? undo_all(*options, verbosity, streams)
+                                : undo_root(*options, verbosity, streams);
         };
     });
 }

@@ -15,6 +15,7 @@ enum ExitCode : int {
     done = 0,
     internal_error = 1,
     usage_error = 2,
+    something_wrong = 9,  ///< What was looked at is not as it should be.
     set_up_failed = 125,  ///< With a command to run: any of the above.
     not_executable = 126, ///< The command cannot be executed.
     not_found = 127,      ///< The command is not there.
@@ -44,6 +45,7 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
 void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
 void add_prepare_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
 void add_undo_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
+void add_status_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
 /// `command_line` is what stood behind "--", empty when nothing did.
 void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosity,
                        const std::vector<std::string>& command_line);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "container.hpp"
 
+#include "failure.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -22,15 +24,6 @@ using gpucontainer::Error;
 
 constexpr mode_t directory_mode = 0755;
 constexpr mode_t file_mode = 0644;
-
-[[noreturn]] void fail(const std::string& what, gpuctr_status otherwise,
-                       const std::string& hint = {})
-{
-    const int error = errno;
-    const bool denied = error == EPERM || error == EACCES;
-    throw Error(denied ? GPUCTR_E_PERMISSION : otherwise,
-                fmt::format("{}: {}", what, ::strerrordesc_np(error)), hint, error);
-}
 
 void write_file(const char* path, const std::string& text)
 {
@@ -89,13 +82,16 @@ void share_device(const Fd& devices, const std::string& name, bool directory)
         fail("bind " + path, GPUCTR_E_APPLY);
 }
 
-} // namespace
-
-Fd::~Fd()
+void separate_mounts()
 {
-    if (fd_ >= 0)
-        (void)::close(fd_);
+    // Not private: what the host unmounts should not be kept busy from here.
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
+        fail("separate the mounts from the host's", GPUCTR_E_PERMISSION,
+             "AppArmor may restrict user namespaces of ordinary users (sysctl "
+             "kernel.apparmor_restrict_unprivileged_userns)");
 }
+
+} // namespace
 
 void enter_private_namespaces()
 {
@@ -113,24 +109,23 @@ void enter_private_namespaces()
         write_file("/proc/self/uid_map", fmt::format("{} {} 1", uid, uid));
         write_file("/proc/self/gid_map", fmt::format("{} {} 1", gid, gid));
     }
-    // Not private: what the host unmounts should not be kept busy from here.
-    if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
-        fail("separate the mounts from the host's", GPUCTR_E_PERMISSION,
-             "AppArmor may restrict user namespaces of ordinary users (sysctl "
-             "kernel.apparmor_restrict_unprivileged_userns)");
+    separate_mounts();
 }
 
-Container::Container(const std::string& rootfs)
-    : rootfs_(rootfs), root_(clone_tree(AT_FDCWD, rootfs))
+void enter_private_mount_namespace()
 {
-    const Fd directory(::open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!root_ || !directory)
-        fail("root file system " + rootfs, GPUCTR_E_ROOTFS,
+    if (::unshare(CLONE_NEWNS) != 0)
+        fail("make a mount namespace", GPUCTR_E_PERMISSION);
+    separate_mounts();
+}
+
+Container::Container(std::string name) : name_(std::move(name)), root_(clone_tree(AT_FDCWD, "."))
+{
+    if (!root_)
+        fail("root file system " + name_, GPUCTR_E_ROOTFS,
              "name the directory that holds the container's /usr and /etc with --rootfs");
-    if (::move_mount(root_.get(), "", directory.get(), "",
-                     MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH)
-        != 0)
-        fail("bind " + rootfs + " on itself", GPUCTR_E_ROOTFS);
+    if (::move_mount(root_.get(), "", AT_FDCWD, ".", MOVE_MOUNT_F_EMPTY_PATH) != 0)
+        fail("bind " + name_ + " on itself", GPUCTR_E_ROOTFS);
     set_attributes(root_, 0, MS_PRIVATE);
 }
 
@@ -147,13 +142,13 @@ void Container::attach(const Fd& tree, const std::string& target) const
 {
     const Fd place = open(target, 0);
     if (!place)
-        fail(fmt::format("{} in {}", target, rootfs_), GPUCTR_E_ROOTFS,
+        fail(fmt::format("{} in {}", target, name_), GPUCTR_E_ROOTFS,
              "create it there as an empty directory; nothing is written into the root file "
              "system by this command");
     if (::move_mount(tree.get(), "", place.get(), "",
                      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH)
         != 0)
-        fail(fmt::format("mount {} in {}", target, rootfs_), GPUCTR_E_ROOTFS);
+        fail(fmt::format("mount {} in {}", target, name_), GPUCTR_E_ROOTFS);
 }
 
 void Container::mount_kernel_file_systems() const
@@ -212,10 +207,10 @@ void Container::enter(const std::string& working_directory) const
 {
     if (::fchdir(root_.get()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0
         || ::umount2(".", MNT_DETACH) != 0)
-        fail("make " + rootfs_ + " the root", GPUCTR_E_ROOTFS);
+        fail("make " + name_ + " the root", GPUCTR_E_ROOTFS);
     const std::string directory = working_directory.empty() ? "/" : working_directory;
     if (::chdir(directory.c_str()) != 0)
-        fail(fmt::format("working directory {} in {}", directory, rootfs_), GPUCTR_E_ROOTFS);
+        fail(fmt::format("working directory {} in {}", directory, name_), GPUCTR_E_ROOTFS);
 }
 
 } // namespace gpuctr_setup

@@ -1,41 +1,28 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "descriptor.hpp"
+
 #include <string>
-#include <utility>
 
 namespace gpuctr_setup {
-
-/// Owns one file descriptor.
-class Fd {
-public:
-    explicit Fd(int fd = -1) noexcept : fd_(fd) {}
-    Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Fd& operator=(Fd&& other) noexcept
-    {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~Fd();
-    int get() const noexcept { return fd_; }
-    explicit operator bool() const noexcept { return fd_ >= 0; }
-
-private:
-    int fd_;
-};
 
 /// Gives this process a mount namespace of its own, and a user namespace where
 /// its privileges do not suffice for that; ids stay what they are. What is
 /// mounted in it shows nowhere else. Throws gpucontainer::Error: permission.
 void enter_private_namespaces();
 
+/// Only the mount namespace, for those who may. Throws: permission.
+void enter_private_mount_namespace();
+
 /// A directory that becomes the root of this process. Mounts go onto
 /// descriptors that were resolved in it, so that its links lead nowhere else.
 /// Everything throws gpucontainer::Error.
 class Container {
 public:
-    /// Binds `rootfs` on itself with all that is mounted below it.
-    explicit Container(const std::string& rootfs);
+    /// Binds the working directory on itself with all that is mounted below it;
+    /// `name` is what messages call it.
+    explicit Container(std::string name);
 
     int fd() const noexcept { return root_.get(); }
 
@@ -52,7 +39,7 @@ private:
     Fd open(const std::string& path, int flags) const;
     void attach(const Fd& tree, const std::string& target) const;
 
-    std::string rootfs_;
+    std::string name_;
     Fd root_;
 };
 

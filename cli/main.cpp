@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "failure.hpp"
 #include "settings.hpp"
 
 #include <algorithm>
@@ -40,8 +41,8 @@ Words split(int argc, char** argv)
 void add_default_command(std::vector<std::string>& words)
 {
     constexpr std::array global = {"-v", "--verbose", "-q", "--quiet"};
-    constexpr std::array own = {"apply", "plan",   "list",      "prepare", "undo",
-                                "-h",    "--help", "--version", "version"};
+    constexpr std::array own = {"apply",  "plan", "list",   "prepare",   "undo",
+                                "status", "-h",   "--help", "--version", "version"};
     const auto is_any = [](const auto& list, const std::string& word) {
         return std::find(list.begin(), list.end(), word) != list.end();
     };
@@ -51,15 +52,13 @@ void add_default_command(std::vector<std::string>& words)
         words.insert(first, "apply");
 }
 
-int report(const gpucontainer::Error& error, bool with_command, const Streams& streams)
+/// With a command to run, all but a usage error is "setting up failed".
+int report_failure(const gpucontainer::Error& error, bool with_command, const Streams& streams)
 {
-    const int code = -error.status();
-    const bool set_up = with_command && code != ExitCode::usage_error;
-    fmt::print(streams.err, "gpuctr-setup: {}{}\n", error.what(),
-               set_up ? fmt::format(" (error {})", code) : "");
-    if (!error.hint().empty())
-        fmt::print(streams.err, "hint: {}\n", error.hint());
-    return set_up ? static_cast<int>(ExitCode::set_up_failed) : code;
+    if (!with_command || error.status() == GPUCTR_E_USAGE)
+        return report(error, streams.err);
+    report(error, streams.err, fmt::format(" (error {})", -error.status()));
+    return ExitCode::set_up_failed;
 }
 
 int report_usage(const std::string& problem, const Streams& streams)
@@ -85,6 +84,7 @@ int run(Words& words, const Streams& streams)
     add_list_command(app, chosen, verbosity);
     add_prepare_command(app, chosen, verbosity);
     add_undo_command(app, chosen, verbosity);
+    add_status_command(app, chosen, verbosity);
     app.add_subcommand("version", "the version of the library")->callback([&] {
         chosen = [](const Streams& out) -> int {
             fmt::print(out.out, "gpuctr-setup {}\n", gpucontainer::version());
@@ -113,7 +113,7 @@ int run(Words& words, const Streams& streams)
         add_settings(app);
         return chosen(streams);
     } catch (const gpucontainer::Error& error) {
-        return report(error, words.has_command, streams);
+        return report_failure(error, words.has_command, streams);
     }
 }
 

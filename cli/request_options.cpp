@@ -177,37 +177,4 @@ gpucontainer::Request RequestOptions::request() const
     return request;
 }
 
-std::string state_directory(const std::string& option)
-{
-    // Root of a user namespace may not write the host's, as a rule.
-    const bool root = ::geteuid() == 0 && ::access("/var/lib", W_OK) == 0;
-    if (!option.empty() || root)
-        return option;
-    if (const std::string state = variable("XDG_STATE_HOME"); state.starts_with('/'))
-        return state + "/gpucontainer";
-    if (const std::string home = variable("HOME"); home.starts_with('/'))
-        return home + "/.local/state/gpucontainer";
-    return option;
-}
-
-void add_state_option(CLI::App& command, std::string& option)
-{
-    command.add_option("--state-dir", option, "where the journal for undo is kept")
-        ->type_name("DIR");
-}
-
-RootDirectory::RootDirectory(const std::string& path)
-    : fd_(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
-{
-    if (fd_ >= 0)
-        return;
-    const int error = errno;
-    const gpuctr_status status = error == EACCES ? GPUCTR_E_PERMISSION : GPUCTR_E_ROOTFS;
-    throw gpucontainer::Error(
-        status, "root file system " + path + ": " + ::strerrordesc_np(error),
-        "name the directory that holds the container's /usr and /etc with --rootfs", error);
-}
-
-RootDirectory::~RootDirectory() { (void)::close(fd_); }
-
 } // namespace gpuctr_setup

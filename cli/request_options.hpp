@@ -44,23 +44,4 @@ struct RequestOptions {
     gpucontainer::Request request() const;
 };
 
-/// Directory for the journal: the option, or what fits the user.
-std::string state_directory(const std::string& option);
-void add_state_option(CLI::App& command, std::string& option);
-
-/// An open root directory, closed at the end of its scope.
-class RootDirectory {
-public:
-    /// Throws gpucontainer::Error: rootfs, permission.
-    explicit RootDirectory(const std::string& path);
-    RootDirectory(const RootDirectory&) = delete;
-    RootDirectory& operator=(const RootDirectory&) = delete;
-    ~RootDirectory();
-
-    int fd() const noexcept { return fd_; }
-
-private:
-    int fd_;
-};
-
 } // namespace gpuctr_setup

@@ -3,6 +3,7 @@
 
 #include "command.hpp"
 #include "container.hpp"
+#include "failure.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -96,16 +97,17 @@ int execute(const std::vector<std::string>& command_line, const Environment& var
 
 } // namespace
 
-int run(const RequestOptions& request, const std::string& rootfs, const RunOptions& options,
+int run(const RequestOptions& request, const RootDirectory& root, const RunOptions& options,
         const std::vector<std::string>& command_line, const Messages& messages)
 {
     std::optional<gpucontainer::Host> host;
     with_gpu(options.if_present, messages, [&] { host.emplace(request.host.open()); });
-    {
-        const RootDirectory check(rootfs); // before there are namespaces
-    }
+    // The one way to take a directory along into a copy of the mounts, whichever
+    // way it was named.
+    if (::fchdir(root.fd()) != 0)
+        fail("root file system " + root.name(), GPUCTR_E_ROOTFS);
     enter_private_namespaces();
-    const Container container(rootfs);
+    const Container container(root.name());
     container.mount_kernel_file_systems();
     container.mount_devices();
 

@@ -3,6 +3,7 @@
 
 #include "messages.hpp"
 #include "request_options.hpp"
+#include "root_options.hpp"
 
 #include <string>
 #include <vector>
@@ -23,11 +24,11 @@ struct RunOptions {
     }
 };
 
-/// Makes private namespaces with `rootfs` as their root and the GPUs in it, and
-/// becomes `command_line` there; nothing is written into `rootfs`. Returns only
+/// Makes private namespaces with `root` as their root and the GPUs in it, and
+/// becomes `command_line` there; nothing is written into `root`. Returns only
 /// when the command could not be executed, with the exit code for that. Throws
 /// gpucontainer::Error when the set-up fails.
-int run(const RequestOptions& request, const std::string& rootfs, const RunOptions& options,
+int run(const RequestOptions& request, const RootDirectory& root, const RunOptions& options,
         const std::vector<std::string>& command_line, const Messages& messages);
 
 } // namespace gpuctr_setup

@@ -41,7 +41,7 @@ extern "C" {
  * - *_at() returns NULL when the index is out of range.
  * - Descriptors given by the caller are borrowed. Descriptors that the library
  *   opens are close-on-exec.
- * - Host and plan never change and may be read from several threads at once. A
+ * - Host, plan and state never change and may be read from several threads at once. A
  *   prepared object belongs to one thread at a time. Different objects may be
  *   used from different threads at the same time.
  * - The library is a guest in its caller's process: it changes no capability,
@@ -79,6 +79,9 @@ typedef struct gpuctr_plan gpuctr_plan;
 typedef struct gpuctr_item gpuctr_item;
 typedef struct gpuctr_variable gpuctr_variable;
 typedef struct gpuctr_prepared gpuctr_prepared;
+typedef struct gpuctr_state gpuctr_state;
+typedef struct gpuctr_applied gpuctr_applied;
+typedef struct gpuctr_problem gpuctr_problem;
 
 /** Version of the library that is loaded, such as "0.1.0". @since 0.1 */
 GPUCTR_API const char* gpuctr_version(void);
@@ -523,15 +526,39 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
 
 /* -- Apply and undo ------------------------------------------------------- */
 
-/** Where apply and undo keep their journal. Start from GPUCTR_APPLY_OPTIONS_INIT. */
+/** Work in the mount namespace of the process behind `pidfd`. */
+#define GPUCTR_APPLY_IN_PROCESS (UINT32_C(1) << 0)
+/** Names created in the root file system belong to `owner_uid` and `owner_gid`. */
+#define GPUCTR_APPLY_OWNER (UINT32_C(1) << 1)
+
+/** How apply, undo and status work. Start from GPUCTR_APPLY_OPTIONS_INIT. */
 typedef struct gpuctr_apply_options {
     size_t struct_size;    /**< sizeof(gpuctr_apply_options) in the caller. */
     const char* state_dir; /**< Journal directory, created when missing, outside the root
                                 file system; NULL: "/var/lib/gpucontainer". */
+    uint32_t flags;        /**< GPUCTR_APPLY_* */
+    /**
+     * With GPUCTR_APPLY_IN_PROCESS: a process of the container, whose root
+     * directory rootfs_fd then is, opened through /proc/PID/root. Sources are
+     * taken from the caller's mount namespace; for the rest of the call the
+     * calling thread is in that of the process, with its own root and working
+     * directory, and afterwards back. The thread must share its working
+     * directory with no other (unshare(CLONE_FS)), so dedicate one to the call;
+     * a process with a single thread needs nothing. The mount that the root is
+     * on must not be shared. Linux 5.8.
+     */
+    int32_t pidfd;
+    /**
+     * With GPUCTR_APPLY_OWNER, as ids of the caller's user namespace: for a
+     * container whose user namespace does not know the caller. Needs CAP_SETUID
+     * and CAP_SETGID; the thread's file system ids are restored.
+     */
+    uint32_t owner_uid;
+    uint32_t owner_gid; /**< See owner_uid. */
 } gpuctr_apply_options;
 
 /* clang-format off */
-#define GPUCTR_APPLY_OPTIONS_INIT { sizeof(gpuctr_apply_options), NULL }
+#define GPUCTR_APPLY_OPTIONS_INIT { sizeof(gpuctr_apply_options), NULL, 0, -1, 0, 0 }
 /* clang-format on */
 
 #define GPUCTR_APPLIED UINT32_C(0)   /**< The plan was made true. */
@@ -577,6 +604,104 @@ GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_f
  */
 GPUCTR_API gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* options,
                                             int* ret_found, gpuctr_error** ret_error);
+
+/* -- What is set up ------------------------------------------------------- */
+
+/**
+ * Look at set-ups that gpuctr_plan_apply() made, and whether they still fit.
+ *
+ * Reads the journals and compares each with the root file system, the mounts of
+ * this mount namespace, the boot and the loaded kernel module. Changes nothing;
+ * waits while an apply or undo of the same root is under way.
+ *
+ * @param rootfs_fd   descriptor of a root directory, for all set-ups of it that
+ *                    any mount namespace has; -1: for all of the journal directory
+ * @param options     NULL for the defaults
+ * @param ret_state  freed by the caller with gpuctr_state_free(); by path and age
+ * @return GPUCTR_E_PERMISSION when the journals may not be read, GPUCTR_E_USAGE
+ * Privileges: those to read the journals; CAP_SYS_ADMIN and CAP_SYS_CHROOT with
+ * GPUCTR_APPLY_IN_PROCESS. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_state_open(int rootfs_fd, const gpuctr_apply_options* options,
+                                           gpuctr_state** ret_state, gpuctr_error** ret_error);
+
+/** @since 0.1 */
+GPUCTR_API void gpuctr_state_free(gpuctr_state* state);
+
+/**
+ * The set-ups as one JSON document, schema "gpucontainer/status/1".
+ *
+ * @param ret_json  freed by the caller with gpuctr_string_free()
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_state_to_json(const gpuctr_state* state, char** ret_json,
+                                              gpuctr_error** ret_error);
+
+/** @since 0.1 */
+GPUCTR_API size_t gpuctr_state_count(const gpuctr_state* state);
+/** Belongs to the list. @since 0.1 */
+GPUCTR_API const gpuctr_applied* gpuctr_state_at(const gpuctr_state* state, size_t index);
+
+/** Path that the root had when it was set up; "" for the root of a process. @since 0.1 */
+GPUCTR_API const char* gpuctr_applied_root(const gpuctr_applied* applied);
+/**
+ * Where it was made, as seen from here: "here" in the caller's mount namespace,
+ * "another_mount" in it, where the directory is seen a second time,
+ * "another_namespace", "namespace_gone", "earlier_boot". @since 0.1
+ */
+GPUCTR_API const char* gpuctr_applied_origin(const gpuctr_applied* applied);
+/** Identity of its mount namespace, as /proc/PID/ns/mnt has it. @since 0.1 */
+GPUCTR_API uint64_t gpuctr_applied_mount_namespace(const gpuctr_applied* applied);
+/** "nvidia"; "" when the journal is damaged, as for what follows. @since 0.1 */
+GPUCTR_API const char* gpuctr_applied_vendor_name(const gpuctr_applied* applied);
+/** Version of the driver's files in it. @since 0.1 */
+GPUCTR_API const char* gpuctr_applied_driver_version(const gpuctr_applied* applied);
+/** GPUs that it was given, as they were then. @since 0.1 */
+GPUCTR_API size_t gpuctr_applied_gpu_count(const gpuctr_applied* applied);
+/** Belongs to the list. @since 0.1 */
+GPUCTR_API const gpuctr_gpu* gpuctr_applied_gpu_at(const gpuctr_applied* applied, size_t index);
+/** Path of the driver's files in the container; "" without any. @since 0.1 */
+GPUCTR_API const char* gpuctr_applied_tree_path(const gpuctr_applied* applied);
+/** When it was made, in seconds since 1970. @since 0.1 */
+GPUCTR_API int64_t gpuctr_applied_since(const gpuctr_applied* applied);
+/** 1 when names were created in the root file system itself. @since 0.1 */
+GPUCTR_API int gpuctr_applied_writes_root(const gpuctr_applied* applied);
+
+/** What does not fit any more; 0 for a set-up that is as it was made. @since 0.1 */
+GPUCTR_API size_t gpuctr_applied_problem_count(const gpuctr_applied* applied);
+/** Belongs to the list. @since 0.1 */
+GPUCTR_API const gpuctr_problem* gpuctr_applied_problem_at(const gpuctr_applied* applied,
+                                                           size_t index);
+
+/**
+ * "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
+ * "namespace_gone", "interrupted", "partly_undone", "root_gone" or
+ * "journal_damaged". @since 0.1
+ */
+GPUCTR_API const char* gpuctr_problem_kind(const gpuctr_problem* problem);
+/** 0 for what harms nothing that is in use. @since 0.1 */
+GPUCTR_API int gpuctr_problem_is_error(const gpuctr_problem* problem);
+/** What it is about: a path in the container, a version. @since 0.1 */
+GPUCTR_API const char* gpuctr_problem_object(const gpuctr_problem* problem);
+/** One line for people. @since 0.1 */
+GPUCTR_API const char* gpuctr_problem_text(const gpuctr_problem* problem);
+
+#define GPUCTR_UNDONE UINT32_C(0)    /**< Nothing of it is left. */
+#define GPUCTR_FORGOTTEN UINT32_C(1) /**< Its root is gone; the journal was removed. */
+#define GPUCTR_LEFT UINT32_C(2)      /**< In use elsewhere, or not to be reached from here. */
+
+/**
+ * Undo one set-up at the path that its journal names, which is believed only as
+ * far as it leads to the same directory.
+ *
+ * @param options      NULL for the defaults; only state_dir counts
+ * @param ret_outcome  may be NULL; GPUCTR_UNDONE, GPUCTR_FORGOTTEN or GPUCTR_LEFT
+ * @return as gpuctr_rootfs_undo()
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_applied_undo(const gpuctr_applied* applied,
+                                             const gpuctr_apply_options* options,
+                                             uint32_t* ret_outcome, gpuctr_error** ret_error);
 
 /* -- Prepare and attach ---------------------------------------------------- */
 

@@ -276,6 +276,38 @@ enum class Staged : std::uint32_t {
     replaced = GPUCTR_STAGE_REPLACED,
 };
 
+/// How apply, undo and status work; see gpuctr_apply_options.
+struct ApplyOptions {
+    std::string state_dir; ///< Of the journals; empty: "/var/lib/gpucontainer".
+    /// Process in whose mount namespace it is done, from a thread that shares its
+    /// working directory with none; -1: in the caller's.
+    int pidfd = -1;
+
+    /// Ids of the caller's user namespace.
+    struct Owner {
+        std::uint32_t uid = 0;
+        std::uint32_t gid = 0;
+    };
+    std::optional<Owner> owner; ///< Of names created in the root; none: the caller.
+
+    /// Valid as long as this is.
+    gpuctr_apply_options native() const noexcept
+    {
+        gpuctr_apply_options native = GPUCTR_APPLY_OPTIONS_INIT;
+        if (!state_dir.empty())
+            native.state_dir = state_dir.c_str();
+        if (pidfd >= 0)
+            native.flags |= GPUCTR_APPLY_IN_PROCESS;
+        native.pidfd = pidfd;
+        if (owner) {
+            native.flags |= GPUCTR_APPLY_OWNER;
+            native.owner_uid = owner->uid;
+            native.owner_gid = owner->gid;
+        }
+        return native;
+    }
+};
+
 /// A plan as detached mounts; whoever drops it without attaching changed nothing.
 class Prepared {
 public:
@@ -380,11 +412,9 @@ public:
 
     /// Makes the plan true below `rootfs_fd`, wholly or not at all; see
     /// gpuctr_plan_apply(). Throws Error: permission, rootfs, no_device, apply.
-    Outcome apply(int rootfs_fd, const std::string& state_dir = {}) const
+    Outcome apply(int rootfs_fd, const ApplyOptions& options = {}) const
     {
-        gpuctr_apply_options native = GPUCTR_APPLY_OPTIONS_INIT;
-        if (!state_dir.empty())
-            native.state_dir = state_dir.c_str();
+        const gpuctr_apply_options native = options.native();
         std::uint32_t outcome = GPUCTR_APPLIED;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_apply(handle_.get(), rootfs_fd, &native, &outcome, &error),
@@ -417,11 +447,9 @@ private:
 
 /// Takes away what Plan::apply() did; false when there was nothing. Throws
 /// Error: permission, apply.
-inline bool undo(int rootfs_fd, const std::string& state_dir = {})
+inline bool undo(int rootfs_fd, const ApplyOptions& options = {})
 {
-    gpuctr_apply_options native = GPUCTR_APPLY_OPTIONS_INIT;
-    if (!state_dir.empty())
-        native.state_dir = state_dir.c_str();
+    const gpuctr_apply_options native = options.native();
     int found = 0;
     gpuctr_error* error = nullptr;
     detail::check(gpuctr_rootfs_undo(rootfs_fd, &native, &found, &error), error);
@@ -437,6 +465,110 @@ inline bool unstage(const std::string& directory)
     detail::check(gpuctr_unstage(directory.c_str(), &found, &error), error);
     return found != 0;
 }
+
+/// Something about a set-up that does not fit any more; a view into its State.
+class Problem {
+public:
+    explicit Problem(const gpuctr_problem* problem) noexcept : problem_(problem) {}
+    std::string_view kind() const noexcept { return gpuctr_problem_kind(problem_); }
+    /// False for what harms nothing that is in use.
+    bool is_error() const noexcept { return gpuctr_problem_is_error(problem_) != 0; }
+    std::string_view object() const noexcept { return gpuctr_problem_object(problem_); }
+    std::string_view text() const noexcept { return gpuctr_problem_text(problem_); }
+
+private:
+    const gpuctr_problem* problem_;
+};
+
+/// What became of the undo of one set-up.
+enum class Undone : std::uint32_t {
+    undone = GPUCTR_UNDONE,
+    forgotten = GPUCTR_FORGOTTEN,
+    left = GPUCTR_LEFT,
+};
+
+/// One set-up that Plan::apply() made; a view into its State.
+class Applied {
+public:
+    explicit Applied(const gpuctr_applied* applied) noexcept : applied_(applied) {}
+    std::string_view root() const noexcept { return gpuctr_applied_root(applied_); }
+    std::string_view origin() const noexcept { return gpuctr_applied_origin(applied_); }
+    std::uint64_t mount_namespace() const noexcept
+    {
+        return gpuctr_applied_mount_namespace(applied_);
+    }
+    std::string_view vendor() const noexcept { return gpuctr_applied_vendor_name(applied_); }
+    std::string_view driver_version() const noexcept
+    {
+        return gpuctr_applied_driver_version(applied_);
+    }
+    std::string_view tree_path() const noexcept { return gpuctr_applied_tree_path(applied_); }
+    /// Seconds since 1970.
+    std::int64_t since() const noexcept { return gpuctr_applied_since(applied_); }
+    bool writes_root() const noexcept { return gpuctr_applied_writes_root(applied_) != 0; }
+    auto gpus() const noexcept
+    {
+        return detail::List<Gpu, gpuctr_applied_gpu_count, gpuctr_applied_gpu_at, gpuctr_applied>(
+            applied_);
+    }
+    /// None for a set-up that is as it was made.
+    auto problems() const noexcept
+    {
+        return detail::List<Problem, gpuctr_applied_problem_count, gpuctr_applied_problem_at,
+                            gpuctr_applied>(applied_);
+    }
+
+    /// Where its journal says the root is. Throws Error: permission, apply.
+    Undone undo(const ApplyOptions& options = {}) const
+    {
+        const gpuctr_apply_options native = options.native();
+        std::uint32_t outcome = GPUCTR_UNDONE;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_applied_undo(applied_, &native, &outcome, &error), error);
+        return static_cast<Undone>(outcome);
+    }
+
+private:
+    const gpuctr_applied* applied_;
+};
+
+/// What is set up, and whether it still fits the host. Immutable.
+class State {
+public:
+    /// Of one root; with -1 of the whole journal directory. Throws Error:
+    /// permission, usage.
+    explicit State(int rootfs_fd, const ApplyOptions& options = {})
+    {
+        const gpuctr_apply_options native = options.native();
+        gpuctr_state* state = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_state_open(rootfs_fd, &native, &state, &error), error);
+        handle_.reset(state);
+    }
+
+    std::size_t size() const noexcept { return gpuctr_state_count(handle_.get()); }
+    bool empty() const noexcept { return size() == 0; }
+    auto begin() const noexcept { return list().begin(); }
+    auto end() const noexcept { return list().end(); }
+
+    /// Schema "gpucontainer/status/1".
+    std::string to_json() const
+    {
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_state_to_json(handle_.get(), &text, &error), error);
+        return detail::take_string(text);
+    }
+
+private:
+    detail::List<Applied, gpuctr_state_count, gpuctr_state_at, gpuctr_state> list() const noexcept
+    {
+        return detail::List<Applied, gpuctr_state_count, gpuctr_state_at, gpuctr_state>(
+            handle_.get());
+    }
+
+    detail::Handle<gpuctr_state, gpuctr_state_free> handle_;
+};
 
 /// Version of the library that is loaded.
 inline std::string_view version() noexcept { return gpuctr_version(); }

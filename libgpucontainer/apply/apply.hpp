@@ -6,9 +6,27 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <sys/types.h>
 
 namespace gpucontainer::apply {
+
+/// Where a plan is made true.
+struct Target {
+    int rootfs_fd = -1;
+    std::string state_directory; ///< Of the journals.
+    /// Process in whose mount namespace it is done, on a thread that shares its
+    /// working directory with none; -1: in the caller's.
+    int pidfd = -1;
+
+    /// Whom the names belong to that are created in the root.
+    struct Owner {
+        uid_t uid = 0;
+        gid_t gid = 0;
+    };
+    std::optional<Owner> owner; ///< None: the caller.
+};
 
 enum class Outcome : std::uint8_t { applied, unchanged, replaced };
 
@@ -16,12 +34,10 @@ enum class Outcome : std::uint8_t { applied, unchanged, replaced };
 /// the root file system must not be written whatever was asked for.
 using Replan = std::function<Result<plan::Plan>(bool shared)>;
 
-/// Makes the plan true below `rootfs_fd`, completely or not at all, with a
-/// journal in `state_directory`.
-Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, int rootfs_fd,
-                      const std::string& state_directory);
+/// Makes the plan true, completely or not at all, with a journal.
+Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& target);
 
 /// Takes back what apply() did there; false when there was nothing.
-Result<bool> undo(int rootfs_fd, const std::string& state_directory);
+Result<bool> undo(const Target& target);
 
 } // namespace gpucontainer::apply

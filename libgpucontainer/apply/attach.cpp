@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "apply/attach.hpp"
 
+#include "apply/directory_times.hpp"
 #include "apply/name_steps.hpp"
 #include "base/in_root.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
 #include "mount/submounts.hpp"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/mount.h>
@@ -123,30 +124,6 @@ bool detach_mount(const Program& program, const Operation& operation, int rootfs
                 path);
 }
 
-bool is_mount(const Operation& operation) noexcept
-{
-    return operation.step == Step::mount || operation.step == Step::overlay;
-}
-
-bool in_same_directory(const char* left, const char* right) noexcept
-{
-    const auto length = std::strrchr(left, '/') - left;
-    return std::strrchr(right, '/') - right == length
-           && std::strncmp(left, right, static_cast<std::size_t>(length)) == 0;
-}
-
-/// A later name in the same directory that could not be taken away yet has to
-/// give the directory the time back that it had before this one too.
-void hand_on_time(const Program& program, const Operation& undone) noexcept
-{
-    if (is_mount(undone))
-        return;
-    for (Operation& later : program.operations())
-        if (later.done != 0 && !is_mount(later) && later.parent_before == undone.parent_after
-            && in_same_directory(program.text(later.path), program.text(undone.path)))
-            later.parent_before = undone.parent_before;
-}
-
 bool perform(const Program& program, Operation& operation, int rootfs_fd, Failure& failure) noexcept
 {
     if (is_mount(operation))
@@ -194,26 +171,23 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure) noexcept
     return complete;
 }
 
+bool is_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept
+{
+    // A device lies over the file that was made for it.
+    if (!is_mount(operation) && is_name_intact(program, operation, rootfs_fd))
+        return true;
+    const UniqueFd target = open_target(program, operation, rootfs_fd);
+    if (operation.done == 0 || !target || !mount::is_mount_root(target.get()))
+        return false;
+    return !is_mount(operation) || mount::mount_id(target.get()) == operation.mount_id;
+}
+
 bool is_intact(const Program& program, int rootfs_fd) noexcept
 {
-    for (const Operation& operation : program.operations()) {
-        if (operation.done == 0)
-            return false;
-        if (!is_mount(operation)) {
-            // A device now lies over the file that was made for it.
-            if (is_name_intact(program, operation, rootfs_fd))
-                continue;
-            const UniqueFd target = open_target(program, operation, rootfs_fd);
-            if (!target || !mount::is_mount_root(target.get()))
-                return false;
-            continue;
-        }
-        const UniqueFd target = open_target(program, operation, rootfs_fd);
-        if (!target || !mount::is_mount_root(target.get())
-            || mount::mount_id(target.get()) != operation.mount_id)
-            return false;
-    }
-    return true;
+    const auto operations = program.operations();
+    return std::all_of(operations.begin(), operations.end(), [&](const Operation& operation) {
+        return is_intact(program, operation, rootfs_fd);
+    });
 }
 
 Error to_error(const Failure& failure)

@@ -23,7 +23,9 @@ bool attach(const Program& program, int rootfs_fd, Failure& failure) noexcept;
 /// the rest and reports the first.
 bool undo(const Program& program, int rootfs_fd, Failure& failure) noexcept;
 
-/// True when everything that attach() did is still there.
+/// True when what attach() did for the operation, or for all of them, is still
+/// there.
+bool is_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept;
 bool is_intact(const Program& program, int rootfs_fd) noexcept;
 
 /// Under which name the replaced file is kept beside its successor.

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "apply/journal.hpp"
 
-#include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
-#include <cerrno>
-#include <fcntl.h>
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/file.h>
-#include <sys/ioctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace gpucontainer::apply {
 namespace {
@@ -19,13 +15,30 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* schema = "gpucontainer/journal/1";
-constexpr std::size_t largest_journal = std::size_t{16} << 20U;
+constexpr std::string_view extension = ".json";
 
-Error unusable(const std::string& directory)
+constexpr std::array<std::pair<Progress, std::string_view>, 3> progress_names = {{
+    {Progress::begun, "begun"},
+    {Progress::complete, "complete"},
+    {Progress::partly_undone, "partly undone"},
+}};
+
+std::string progress_to_json(Progress progress)
 {
-    return Error::from_errno(errno, "journal directory " + directory, Errc::apply)
-        .with_object(directory)
-        .with_hint("name a directory that you may write with --state-dir");
+    const auto* const found =
+        std::find_if(progress_names.begin(), progress_names.end(),
+                     [&](const auto& entry) { return entry.first == progress; });
+    return std::string(found->second);
+}
+
+Progress progress_from_json(const json& value)
+{
+    const auto text = value.get<std::string>();
+    const auto* const found = std::find_if(progress_names.begin(), progress_names.end(),
+                                           [&](const auto& entry) { return entry.second == text; });
+    if (found == progress_names.end())
+        throw std::invalid_argument("no such progress");
+    return found->first;
 }
 
 json mark_to_json(const FileMark& mark)
@@ -40,7 +53,7 @@ FileMark mark_from_json(const json& value)
 
 /// Content is needed to know our own again after a crash; that of the loader
 /// cache is not kept, it is recognised by what it names.
-json to_json(const Program& program, const Operation& operation)
+json operation_to_json(const Program& program, const Operation& operation)
 {
     json value = {{"step", static_cast<std::uint32_t>(operation.step)},
                   {"flags", operation.flags},
@@ -75,176 +88,121 @@ void add_from_json(const json& value, ProgramBuilder& builder)
     operation.mount_id = value.at("mount_id");
 }
 
-std::string dump(const Journal& journal, const Program& program)
-{
-    json operations = json::array();
-    for (const Operation& operation : program.operations())
-        operations.push_back(to_json(program, operation));
-    const json document = {{"schema", schema},
-                           {"boot_id", journal.key.boot_id},
-                           {"device", journal.key.device},
-                           {"inode", journal.key.inode},
-                           {"mount_namespace", journal.key.mount_namespace},
-                           {"mount_id", journal.mount_id},
-                           {"bound_on_itself", journal.bound_on_itself},
-                           {"mounts_below", journal.mounts_below},
-                           {"committed", journal.committed},
-                           {"writes_root", journal.writes_root},
-                           {"identity", journal.identity},
-                           {"tree_path", journal.tree_path},
-                           {"operations", std::move(operations)}};
-    // Names in an image need not be UTF-8.
-    return document.dump(-1, ' ', true, json::error_handler_t::replace);
+/// A path that JSON cannot hold is no path for those who read it.
+std::string utf8_or_empty(const std::string& text)
+try {
+    (void)json(text).dump();
+    return text;
+} catch (const json::type_error&) {
+    return "";
 }
 
-Result<Journal> parse(const std::string& file, const std::string& text)
-try {
-    const json document = json::parse(text);
-    if (document.at("schema") != schema)
-        return Error(Errc::apply, "journal " + file + ": of another version");
+json gpus_to_json(const std::vector<vendor::Gpu>& gpus)
+{
+    json array = json::array();
+    for (const vendor::Gpu& gpu : gpus)
+        array.push_back({{"index", gpu.index},
+                         {"uuid", gpu.uuid},
+                         {"pci_address", gpu.pci_address},
+                         {"model", gpu.model},
+                         {"minor", gpu.minor},
+                         {"numa_node", gpu.numa_node}});
+    return array;
+}
+
+Journal from_json(const json& document)
+{
     Journal journal;
-    journal.file = file;
-    journal.key = {document.at("device"), document.at("inode"), document.at("mount_namespace"),
-                   document.at("boot_id")};
-    journal.mount_id = document.at("mount_id");
+    journal.root = {document.at("device"), document.at("inode"), document.at("birth")};
+    journal.key = {{document.at("mount_namespace"), document.at("boot_id")},
+                   document.at("mount_id"),
+                   journal.root.birth_ns};
+    journal.root_path = document.at("root_path");
+    journal.since = document.at("since");
     journal.bound_on_itself = document.at("bound_on_itself");
     journal.mounts_below = document.at("mounts_below");
-    journal.committed = document.at("committed");
+    journal.progress = progress_from_json(document.at("progress"));
     journal.writes_root = document.at("writes_root");
+    journal.persistent = document.at("persistent");
     journal.identity = document.at("identity");
     journal.tree_path = document.at("tree_path");
+    journal.vendor = document.at("vendor");
+    journal.driver_version = document.at("driver_version");
+    for (const json& gpu : document.at("gpus"))
+        journal.gpus.push_back({gpu.at("index"), gpu.at("uuid"), gpu.at("pci_address"),
+                                gpu.at("model"), gpu.at("minor"), gpu.at("numa_node")});
     ProgramBuilder builder;
     for (const json& operation : document.at("operations"))
         add_from_json(operation, builder);
     journal.program = std::move(builder).build();
     return journal;
-} catch (const std::exception& exception) {
-    return Error(Errc::apply, "journal " + file + ": damaged: " + exception.what())
-        .with_object(file)
-        .with_hint("remove it once you have looked after what it stands for");
-}
-
-Result<void> make_directories(const std::string& directory)
-{
-    constexpr mode_t private_mode = 0700;
-    for (std::size_t slash = directory.find('/', 1);; slash = directory.find('/', slash + 1)) {
-        const std::string part = directory.substr(0, slash);
-        if (::mkdir(part.c_str(), private_mode) != 0 && errno != EEXIST && errno != EROFS
-            && errno != EACCES)
-            return unusable(directory);
-        if (slash == std::string::npos)
-            return {};
-    }
 }
 
 } // namespace
 
-std::uint64_t mount_namespace_of(const std::string& path)
+std::string file_name(const SetUpKey& key)
 {
-    // NS_GET_MNTNS_ID of linux/nsfs.h, which Debian 12 does not have.
-    constexpr unsigned long get_mount_namespace_id = _IOR(0xb7, 0x5, std::uint64_t);
-    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::uint64_t id = 0;
-    if (fd && ::ioctl(fd.get(), get_mount_namespace_id, &id) == 0)
-        return id;
-    struct stat status = {};
-    return fd && ::fstat(fd.get(), &status) == 0 ? status.st_ino : 0;
+    return fmt::format("{}_{}_{}_{}{}", key.from.boot_id, key.from.mount_namespace, key.mount_id,
+                       key.root_birth_ns, extension);
 }
 
-Result<RootKey> RootKey::of(int rootfs_fd)
+std::optional<SetUpKey> parse_file_name(std::string_view name)
 {
-    struct stat root = {};
-    if (::fstat(rootfs_fd, &root) != 0)
-        return Error::from_errno(errno, "look at the root file system", Errc::rootfs);
-    const std::uint64_t mounts = mount_namespace_of("/proc/self/ns/mnt");
-    if (mounts == 0)
-        return Error::from_errno(errno, "/proc/self/ns/mnt", Errc::apply)
-            .with_hint("/proc must be mounted");
-    GPUCTR_TRY(const std::string boot_id, base::read_file("/proc/sys/kernel/random/boot_id"));
-    return RootKey{root.st_dev, root.st_ino, mounts, std::string(base::trim(boot_id))};
+    if (!name.ends_with(extension))
+        return std::nullopt;
+    name.remove_suffix(extension.size());
+    const auto parts = base::split(name, '_');
+    constexpr std::size_t part_count = 4;
+    if (parts.size() != part_count)
+        return std::nullopt;
+    const auto mount_namespace = base::to_number(parts[1]);
+    const auto mount_id = base::to_number(parts[2]);
+    const auto birth = base::to_number(parts[3]);
+    if (!mount_namespace || !mount_id || !birth)
+        return std::nullopt;
+    return SetUpKey{
+        {*mount_namespace, std::string(parts[0])}, *mount_id, static_cast<std::int64_t>(*birth)};
 }
 
-Result<JournalStore> JournalStore::open(const std::string& directory)
+std::string to_text(const Journal& journal, const Program& program)
 {
-    GPUCTR_CHECK(make_directories(directory));
-    base::UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd)
-        return unusable(directory);
-    constexpr mode_t private_mode = 0600;
-    base::UniqueFd lock(
-        ::openat(fd.get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_mode));
-    if (!lock)
-        return unusable(directory);
-    int locked = -1;
-    do
-        locked = ::flock(lock.get(), LOCK_EX);
-    while (locked != 0 && errno == EINTR);
-    if (locked != 0)
-        return unusable(directory);
-    return JournalStore(std::move(fd), std::move(lock));
+    json operations = json::array();
+    for (const Operation& operation : program.operations())
+        operations.push_back(operation_to_json(program, operation));
+    const json document = {{"schema", schema},
+                           {"boot_id", journal.key.from.boot_id},
+                           {"mount_namespace", journal.key.from.mount_namespace},
+                           {"mount_id", journal.key.mount_id},
+                           {"device", journal.root.device},
+                           {"inode", journal.root.inode},
+                           {"birth", journal.root.birth_ns},
+                           {"root_path", utf8_or_empty(journal.root_path)},
+                           {"since", journal.since},
+                           {"bound_on_itself", journal.bound_on_itself},
+                           {"mounts_below", journal.mounts_below},
+                           {"progress", progress_to_json(journal.progress)},
+                           {"writes_root", journal.writes_root},
+                           {"persistent", journal.persistent},
+                           {"identity", journal.identity},
+                           {"tree_path", journal.tree_path},
+                           {"vendor", journal.vendor},
+                           {"driver_version", journal.driver_version},
+                           {"gpus", gpus_to_json(journal.gpus)},
+                           {"operations", std::move(operations)}};
+    // Names in an image need not be UTF-8.
+    return document.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-Result<std::vector<Journal>> JournalStore::find(const RootKey& key) const
-{
-    const std::string prefix = fmt::format("{}-{}-", key.device, key.inode);
-    GPUCTR_TRY(const auto names, base::list_directory(directory_.get(), "."), "journal directory");
-    std::vector<Journal> found;
-    for (const std::string& name : names) {
-        if (!name.starts_with(prefix))
-            continue;
-        // Of a process that was cut off writing it: nobody else holds the lock.
-        if (name.ends_with(".new"))
-            (void)::unlinkat(directory_.get(), name.c_str(), 0);
-        if (!name.ends_with(".json"))
-            continue;
-        GPUCTR_TRY(const std::string text, base::read_file(directory_.get(), name, largest_journal),
-                   "journal");
-        GPUCTR_TRY(Journal journal, parse(name, text));
-        found.push_back(std::move(journal));
-    }
-    return found;
-}
-
-Result<void> JournalStore::write(Journal& journal, const Program& program) const
-{
-    journal.file = fmt::format("{}-{}-{}-{}.json", journal.key.device, journal.key.inode,
-                               journal.key.mount_namespace, journal.mount_id);
-    const std::string text = dump(journal, program);
-    const std::string temporary = journal.file + ".new";
-    (void)::unlinkat(directory_.get(), temporary.c_str(), 0);
-    constexpr mode_t private_mode = 0600;
-    const base::UniqueFd file(::openat(directory_.get(), temporary.c_str(),
-                                       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                       private_mode));
-    if (!file)
-        return Error::from_errno(errno, "journal " + temporary, Errc::apply);
-    std::string_view rest = text;
-    while (!rest.empty()) {
-        const ssize_t written = ::write(file.get(), rest.data(), rest.size());
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return discard(temporary);
-        rest.remove_prefix(static_cast<std::size_t>(written));
-    }
-    if (::renameat(directory_.get(), temporary.c_str(), directory_.get(), journal.file.c_str())
-        != 0)
-        return discard(temporary);
-    return {};
-}
-
-Error JournalStore::discard(const std::string& temporary) const
-{
-    Error error = Error::from_errno(errno, "journal " + temporary, Errc::apply);
-    (void)::unlinkat(directory_.get(), temporary.c_str(), 0);
-    return error;
-}
-
-Result<void> JournalStore::remove(const Journal& journal) const
-{
-    if (::unlinkat(directory_.get(), journal.file.c_str(), 0) != 0 && errno != ENOENT)
-        return Error::from_errno(errno, "journal " + journal.file, Errc::apply);
-    return {};
+Result<Journal> from_text(const std::string& name, const std::string& text)
+try {
+    const json document = json::parse(text);
+    if (document.at("schema") != schema)
+        return Error(Errc::apply, "journal " + name + ": of another version");
+    return from_json(document);
+} catch (const std::exception& exception) {
+    return Error(Errc::apply, "journal " + name + ": damaged: " + exception.what())
+        .with_object(name)
+        .with_hint("remove it once you have looked after what it stands for");
 }
 
 } // namespace gpucontainer::apply

@@ -1,91 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "apply/name_steps.hpp"
 
+#include "apply/parent.hpp"
 #include "base/in_root.hpp"
 
-#include <array>
 #include <cerrno>
-#include <climits>
-#include <cstdio>
-#include <cstring>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace gpucontainer::apply {
 namespace {
 
 using base::UniqueFd;
-
-constexpr std::int64_t second = 1'000'000'000;
-
-FileMark mark_of(const struct stat& status) noexcept
-{
-    return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-            status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
-}
-
-/// What a name is at the moment; a mark without inode when it is not there.
-FileMark mark_at(int directory, const char* name) noexcept
-{
-    struct stat status = {};
-    if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return {};
-    return mark_of(status);
-}
-
-bool same_file(const FileMark& left, const FileMark& right) noexcept
-{
-    return left.inode == right.inode && (left.inode == 0 || left.device == right.device);
-}
-
-/// The directory that an operation works in, and the name in it.
-class Parent {
-public:
-    Parent(const Program& program, const Operation& operation, int rootfs_fd) noexcept
-    {
-        const char* const path = program.text(operation.path);
-        const char* const slash = std::strrchr(path, '/');
-        name_ = slash + 1;
-        const auto length = static_cast<std::size_t>(slash - path);
-        if (length >= PATH_MAX) {
-            errno = ENAMETOOLONG;
-            return;
-        }
-        std::array<char, PATH_MAX> directory = {};
-        std::memcpy(directory.data(), length == 0 ? "/" : path, length == 0 ? 1 : length);
-        fd_.reset(base::open_in_root(rootfs_fd, directory.data(), O_PATH | O_DIRECTORY));
-    }
-
-    explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
-    int fd() const noexcept { return fd_.get(); }
-    const char* name() const noexcept { return name_; }
-
-    std::int64_t mtime() const noexcept { return mark_at(fd(), ".").mtime_ns; }
-
-    void set_mtime(std::int64_t time) const noexcept
-    {
-        const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT},
-                                               timespec{time / second, time % second}};
-        (void)::utimensat(fd(), ".", times.data(), 0);
-    }
-
-    /// Kernel file systems whose names stand for something else than files.
-    bool is_special() const noexcept
-    {
-        struct statfs status = {};
-        if (::fstatfs(fd(), &status) != 0)
-            return true;
-        return status.f_type == PROC_SUPER_MAGIC || status.f_type == SYSFS_MAGIC
-               || status.f_type == CGROUP_SUPER_MAGIC || status.f_type == CGROUP2_SUPER_MAGIC;
-    }
-
-private:
-    UniqueFd fd_;
-    const char* name_ = "";
-};
 
 bool fail(Failure& failure, const char* step, const char* object, Errc otherwise) noexcept
 {
@@ -142,12 +69,6 @@ bool create_directory(const Operation& operation, int directory, const char* nam
     return false;
 }
 
-bool kept_name(const char* name, std::array<char, NAME_MAX + 1>& kept) noexcept
-{
-    const int length = std::snprintf(kept.data(), kept.size(), "%s%s", kept_prefix, name);
-    return length > 0 && static_cast<std::size_t>(length) < kept.size();
-}
-
 bool as_expected(const FileMark& found, const FileMark& expected) noexcept
 {
     if (!same_file(found, expected))
@@ -160,8 +81,8 @@ bool as_expected(const FileMark& found, const FileMark& expected) noexcept
 /// no moment the name is missing or half-written.
 bool replace_file(const Program& program, const Operation& operation, const Parent& parent) noexcept
 {
-    std::array<char, NAME_MAX + 1> kept = {};
-    if (!kept_name(parent.name(), kept)) {
+    const KeptName kept(parent.name());
+    if (!kept) {
         errno = ENAMETOOLONG;
         return false;
     }
@@ -169,13 +90,13 @@ bool replace_file(const Program& program, const Operation& operation, const Pare
         errno = ESTALE;
         return false;
     }
-    if (!create_file(program, operation, parent.fd(), kept.data()))
+    if (!create_file(program, operation, parent.fd(), kept.name()))
         return false;
     const unsigned flags = operation.expected.inode != 0 ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-    if (::renameat2(parent.fd(), kept.data(), parent.fd(), parent.name(), flags) == 0)
+    if (::renameat2(parent.fd(), kept.name(), parent.fd(), parent.name(), flags) == 0)
         return true;
     const int saved = errno;
-    (void)::unlinkat(parent.fd(), kept.data(), 0);
+    (void)::unlinkat(parent.fd(), kept.name(), 0);
     errno = saved;
     return false;
 }
@@ -223,16 +144,17 @@ bool is_ours(const Operation& operation, const FileMark& now) noexcept
 
 bool put_back(const Operation& operation, const Parent& parent) noexcept
 {
-    std::array<char, NAME_MAX + 1> kept = {};
-    (void)kept_name(parent.name(), kept);
-    const bool ours = same_file(mark_at(parent.fd(), parent.name()), operation.made);
-    if (operation.expected.inode == 0)
-        return !ours || ::unlinkat(parent.fd(), parent.name(), 0) == 0;
-    // Somebody wrote a file of his own meanwhile: then the old one is history.
-    if (ours && same_file(mark_at(parent.fd(), kept.data()), operation.expected)
-        && ::renameat2(parent.fd(), kept.data(), parent.fd(), parent.name(), RENAME_EXCHANGE) != 0)
+    const KeptName kept(parent.name());
+    const FileMark& made = operation.made;
+    const bool ours = made.inode != 0 && same_file(mark_at(parent.fd(), parent.name()), made);
+    const bool had_one = operation.expected.inode != 0;
+    if (ours && !had_one && ::unlinkat(parent.fd(), parent.name(), 0) != 0)
         return false;
-    return ::unlinkat(parent.fd(), kept.data(), 0) == 0 || errno == ENOENT;
+    // Somebody wrote a file of his own meanwhile: then the old one is history.
+    if (ours && had_one && same_file(mark_at(parent.fd(), kept.name()), operation.expected)
+        && ::renameat2(parent.fd(), kept.name(), parent.fd(), parent.name(), RENAME_EXCHANGE) != 0)
+        return false;
+    return ::unlinkat(parent.fd(), kept.name(), 0) == 0 || errno == ENOENT;
 }
 
 /// Something is mounted over the name, and hides whose it is.

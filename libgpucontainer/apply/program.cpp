@@ -35,13 +35,12 @@ bool is_valid_operation(const Program& program, const Operation& operation, std:
                         std::size_t strings)
 {
     const ProgramHeader& header = program.header();
-    const bool needs_fd = operation.step == Step::mount || operation.step == Step::overlay;
     return static_cast<std::uint32_t>(operation.step) <= last_step
            && is_terminated(program, operation.path, size, strings)
            && is_terminated(program, operation.data, size, strings)
            && operation.data_size < size - operation.data && *program.text(operation.path) == '/'
            && operation.fd < static_cast<std::int32_t>(header.fd_count)
-           && (!needs_fd || operation.fd >= 0);
+           && (!is_mount(operation) || operation.fd >= 0);
 }
 
 } // namespace

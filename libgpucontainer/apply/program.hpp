@@ -53,6 +53,11 @@ struct Operation {
     std::uint64_t mount_id;
 };
 
+inline bool is_mount(const Operation& operation) noexcept
+{
+    return operation.step == Step::mount || operation.step == Step::overlay;
+}
+
 /// Header, operations, descriptors and strings follow each other.
 struct ProgramHeader {
     std::uint64_t magic;

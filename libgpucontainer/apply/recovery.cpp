@@ -2,6 +2,7 @@
 #include "apply/recovery.hpp"
 
 #include "apply/attach.hpp"
+#include "apply/directory_times.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "elf/ld_cache_writer.hpp"
@@ -76,11 +77,6 @@ bool is_put_back(const Program& program, const std::string& path, const Entry& n
         return operation.step == Step::replace_file && path == program.text(operation.path)
                && operation.expected.inode == now.inode && operation.expected.device == now.device;
     });
-}
-
-bool is_mount(const Operation& operation)
-{
-    return operation.step == Step::mount || operation.step == Step::overlay;
 }
 
 class Leftovers {
@@ -161,16 +157,14 @@ private:
     {
         const Entry now = root_.look(path);
         const auto cache = read_cache(root_, path);
-        if (cache && OurPaths(program_, tree_path_).are_in(*cache)) {
-            claim(operation, now, true);
-            return;
-        }
-        // Cut off before the exchange: the successor lies there unused.
-        const base::UniqueFd directory(base::open_in_root(
-            root_.fd(), std::string(base::directory_of(path)).c_str(), O_PATH | O_DIRECTORY));
-        if (directory)
-            (void)::unlinkat(directory.get(), std::string(base::name_of(kept_path(path))).c_str(),
-                             0);
+        // A loss of power may leave the successor without its content.
+        const Entry kept = root_.look(kept_path(path));
+        const bool lost = now && now.size == 0 && kept.inode == operation.expected.inode;
+        operation.done = 1;
+        // Cut off before the exchange, what lies beside it is all of ours.
+        operation.made = (cache && OurPaths(program_, tree_path_).are_in(*cache)) || lost
+                             ? mark_of(now)
+                             : FileMark();
     }
 
     const rootfs::Root& root_;
@@ -198,8 +192,10 @@ void adopt_names(const Program& program, int rootfs_fd, const std::string& tree_
         return;
     const Leftovers leftovers(*root, program, tree_path);
     for (Operation& operation : program.operations())
-        if (!is_mount(operation) && operation.done == 0)
+        if (!is_mount(operation) && operation.done == 0) {
             leftovers.adopt_name(operation);
+            adopt_time(program, operation, rootfs_fd);
+        }
 }
 
 void clean_loader_cache(const Program& program, int rootfs_fd, const std::string& tree_path)

@@ -3,6 +3,7 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include "apply/status.hpp"
 #include "capi/detection.hpp"
 #include "config/settings.hpp"
 #include "plan/builder.hpp"
@@ -41,6 +42,11 @@ struct gpuctr_config {
     std::vector<gpucontainer::config::Setting> settings;
 };
 struct gpuctr_setting : gpucontainer::config::Setting {};
+struct gpuctr_state {
+    std::vector<gpucontainer::apply::SetUp> set_ups;
+};
+struct gpuctr_applied : gpucontainer::apply::SetUp {};
+struct gpuctr_problem : gpucontainer::apply::Problem {};
 struct gpuctr_driver : gpucontainer::vendor::DriverStack {};
 struct gpuctr_gpu : gpucontainer::vendor::Gpu {};
 struct gpuctr_file : gpucontainer::vendor::DriverFile {};
@@ -50,6 +56,9 @@ struct gpuctr_item : gpucontainer::plan::Item {};
 struct gpuctr_variable : gpucontainer::plan::Variable {};
 
 namespace gpucontainer::capi {
+
+/// Where apply, undo and status work, from the caller's options.
+Result<apply::Target> read_target(int rootfs_fd, const gpuctr_apply_options* options);
 
 /// The element at `index` as its C handle, null when out of range.
 template <typename Handle, typename Element>

@@ -16,8 +16,6 @@ namespace {
 
 using Drivers = std::shared_ptr<const std::vector<vendor::DriverStack>>;
 
-constexpr const char* default_state_directory = "/var/lib/gpucontainer";
-
 Result<plan::Request> read_request(const gpuctr_request& given)
 {
     if (given.write > GPUCTR_WRITE_ALWAYS || given.backend > GPUCTR_BACKEND_STAGED
@@ -96,11 +94,6 @@ std::vector<gpuctr_device_rule> device_rules(const plan::Plan& plan)
     return rules;
 }
 
-std::string state_directory(const gpuctr_apply_options& options)
-{
-    return options.state_dir != nullptr ? options.state_dir : default_state_directory;
-}
-
 } // namespace
 
 gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* request,
@@ -142,7 +135,7 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (plan == nullptr || rootfs_fd < 0)
             return Error(Errc::usage, "gpuctr_plan_apply: plan or rootfs_fd is missing");
-        GPUCTR_TRY(const auto chosen, capi::read_options(options));
+        GPUCTR_TRY(const auto target, capi::read_target(rootfs_fd, options));
         const auto replan = [&](bool shared) {
             plan::Request request = plan->request;
             if (shared)
@@ -150,24 +143,9 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
             return make_plan(plan->drivers, request, rootfs_fd, plan->plan.backend);
         };
         GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
-        GPUCTR_TRY(const auto outcome,
-                   apply::apply(plan->plan, replan, rootfs_fd, state_directory(chosen)));
+        GPUCTR_TRY(const auto outcome, apply::apply(plan->plan, replan, target));
         if (ret_outcome != nullptr)
             *ret_outcome = static_cast<std::uint32_t>(outcome);
-        return {};
-    });
-}
-
-gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* options, int* ret_found,
-                                 gpuctr_error** ret_error)
-{
-    return capi::boundary(ret_error, [&]() -> Result<void> {
-        if (rootfs_fd < 0)
-            return Error(Errc::usage, "gpuctr_rootfs_undo: rootfs_fd is missing");
-        GPUCTR_TRY(const auto chosen, capi::read_options(options));
-        GPUCTR_TRY(const bool found, apply::undo(rootfs_fd, state_directory(chosen)));
-        if (ret_found != nullptr)
-            *ret_found = found ? 1 : 0;
         return {};
     });
 }

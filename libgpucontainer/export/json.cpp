@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "export/json.hpp"
 
+#include <ctime>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -132,6 +134,39 @@ json to_json(const plan::Variable& variable)
     return {{"action", variable.action}, {"name", variable.name}, {"value", variable.value}};
 }
 
+json to_json(const apply::Problem& problem)
+{
+    return {{"kind", apply::name(problem.kind)},
+            {"severity", apply::is_error(problem.kind) ? "error" : "warning"},
+            {"object", text_or_null(problem.object)},
+            {"text", problem.text}};
+}
+
+/// UTC as RFC 3339 has it; null for a time that is not known.
+json time_to_json(std::int64_t seconds)
+{
+    const std::time_t time = seconds;
+    std::tm parts = {};
+    if (seconds == 0 || ::gmtime_r(&time, &parts) == nullptr)
+        return nullptr;
+    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
+}
+
+json to_json(const apply::SetUp& set_up)
+{
+    const auto convert = [](const auto& value) { return to_json(value); };
+    return {{"root", text_or_null(set_up.root_path)},
+            {"vendor", text_or_null(set_up.vendor)},
+            {"driver_version", text_or_null(set_up.driver_version)},
+            {"gpus", array_of(set_up.gpus, convert)},
+            {"tree_path", text_or_null(set_up.tree_path)},
+            {"writes_root", set_up.writes_root},
+            {"since", time_to_json(set_up.since)},
+            {"mount_namespace", set_up.key.from.mount_namespace},
+            {"origin", apply::name(set_up.origin)},
+            {"problems", array_of(set_up.problems, convert)}};
+}
+
 /// Names in an image need not be UTF-8; JSON must be.
 std::string dump(const json& document)
 {
@@ -170,6 +205,13 @@ std::string plan_to_json(const plan::Plan& plan)
                  {"needs", plan.needs},
                  {"warnings", plan.warnings},
                  {"skipped", array_of(plan.skipped, convert)}});
+}
+
+std::string set_ups_to_json(std::span<const apply::SetUp> set_ups)
+{
+    return dump(
+        {{"schema", "gpucontainer/status/1"},
+         {"setups", array_of(set_ups, [](const auto& set_up) { return to_json(set_up); })}});
 }
 
 } // namespace gpucontainer::exports

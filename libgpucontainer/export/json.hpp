@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "apply/status.hpp"
 #include "plan/plan.hpp"
 #include "vendor/driver.hpp"
 #include "vendor/fingerprint.hpp"
@@ -18,5 +19,8 @@ std::string host_to_json(std::span<const vendor::DriverStack> drivers,
 
 /// Schema "gpucontainer/plan/1": what a container is given, and why.
 std::string plan_to_json(const plan::Plan& plan);
+
+/// Schema "gpucontainer/status/1": what is set up, and whether it still fits.
+std::string set_ups_to_json(std::span<const apply::SetUp> set_ups);
 
 } // namespace gpucontainer::exports

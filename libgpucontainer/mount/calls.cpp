@@ -30,6 +30,12 @@ bool status_of(int fd, unsigned mask, struct statx& status) noexcept
     return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &status) == 0;
 }
 
+bool is_of_type(int fd, long magic) noexcept
+{
+    struct statfs status = {};
+    return ::fstatfs(fd, &status) == 0 && status.f_type == magic;
+}
+
 } // namespace
 
 int clone_tree(int dir_fd, const char* path, bool recursive) noexcept
@@ -135,10 +141,10 @@ bool is_mount_root(int fd) noexcept
            && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-bool is_overlay(int fd) noexcept
+bool is_overlay(int fd) noexcept { return is_of_type(fd, OVERLAYFS_SUPER_MAGIC); }
+bool is_tmpfs(int fd) noexcept
 {
-    struct statfs status = {};
-    return ::fstatfs(fd, &status) == 0 && status.f_type == OVERLAYFS_SUPER_MAGIC;
+    return is_of_type(fd, TMPFS_MAGIC) || is_of_type(fd, RAMFS_MAGIC);
 }
 
 Sharing sharing(int fd) noexcept

@@ -48,6 +48,8 @@ bool exists(std::uint64_t mount_id) noexcept;
 bool is_mount_root(int fd) noexcept;
 
 bool is_overlay(int fd) noexcept;
+/// On a file system whose content is gone with the boot.
+bool is_tmpfs(int fd) noexcept;
 
 enum class Sharing : std::uint8_t { unknown, isolated, shared };
 /// Whether what is mounted below the mount of `fd` shows in other namespaces.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/vendor.hpp"
 
+#include "vendor/nvidia/kernel.hpp"
 #include "vendor/nvidia/nvidia.hpp"
 
 #include <array>
@@ -10,7 +11,7 @@ namespace gpucontainer::vendor {
 std::span<const Vendor> vendors()
 {
     static constexpr std::array all = {
-        Vendor{"nvidia", "NVIDIA", nvidia::kernel_places, nvidia::detect}};
+        Vendor{"nvidia", "NVIDIA", nvidia::kernel_places, nvidia::detect, nvidia::module_version}};
     return all;
 }
 

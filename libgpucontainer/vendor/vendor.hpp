@@ -41,6 +41,8 @@ struct Vendor {
     std::span<const KernelPlace> kernel_places;
     /// None when the host has no GPU of this vendor.
     Result<std::optional<DriverStack>> (*detect)(const Sources& sources);
+    /// Version of the loaded kernel module; none when it is not loaded.
+    Result<std::optional<std::string>> (*loaded_version)(const std::string& system_root);
 };
 
 std::span<const Vendor> vendors();

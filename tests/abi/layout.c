@@ -36,9 +36,13 @@ AT(gpuctr_request, tree_path, 56);
 AT(gpuctr_request, layout, 64);
 AT(gpuctr_request, vendor_libs, 68);
 
-SIZE(gpuctr_apply_options, 16);
+SIZE(gpuctr_apply_options, 32);
 AT(gpuctr_apply_options, struct_size, 0);
 AT(gpuctr_apply_options, state_dir, 8);
+AT(gpuctr_apply_options, flags, 16);
+AT(gpuctr_apply_options, pidfd, 20);
+AT(gpuctr_apply_options, owner_uid, 24);
+AT(gpuctr_apply_options, owner_gid, 28);
 
 SIZE(gpuctr_prepare_options, 16);
 AT(gpuctr_prepare_options, struct_size, 0);
@@ -80,3 +84,7 @@ _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
                "values of gpuctr_request.vendor_libs");
 _Static_assert(GPUCTR_APPLIED == 0 && GPUCTR_UNCHANGED == 1 && GPUCTR_REPLACED == 2,
                "values of an outcome");
+_Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_OWNER == 2,
+               "values of gpuctr_apply_options.flags");
+_Static_assert(GPUCTR_UNDONE == 0 && GPUCTR_FORGOTTEN == 1 && GPUCTR_LEFT == 2,
+               "values of what became of a set-up");

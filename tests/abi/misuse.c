@@ -50,6 +50,7 @@ static void free_nothing(void)
     gpuctr_host_free(NULL);
     gpuctr_plan_free(NULL);
     gpuctr_prepared_free(NULL);
+    gpuctr_state_free(NULL);
 }
 
 static void missing_arguments(int root)
@@ -85,6 +86,9 @@ static void missing_arguments(int root)
     /* An error that nobody wants is not kept. */
     CHECK(gpuctr_host_open(NULL, NULL, NULL) == GPUCTR_E_USAGE);
     CHECK(gpuctr_rootfs_undo(-1, NULL, NULL, NULL) == GPUCTR_E_USAGE);
+    CHECK(gpuctr_state_open(-1, NULL, NULL, NULL) == GPUCTR_E_USAGE);
+    CHECK(gpuctr_state_to_json(NULL, NULL, NULL) == GPUCTR_E_USAGE);
+    CHECK(gpuctr_applied_undo(NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
 }
 
 static void wrong_options(int root)
@@ -93,6 +97,7 @@ static void wrong_options(int root)
     gpuctr_host* host = NULL;
     gpuctr_host_options host_options = GPUCTR_HOST_OPTIONS_INIT;
     gpuctr_apply_options apply_options = GPUCTR_APPLY_OPTIONS_INIT;
+    gpuctr_state* state = NULL;
 
     host_options.struct_size = 0;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
@@ -109,6 +114,36 @@ static void wrong_options(int root)
 
     apply_options.struct_size = 1;
     USAGE(gpuctr_rootfs_undo(root, &apply_options, NULL, &error));
+    apply_options.struct_size = sizeof apply_options;
+    apply_options.flags = UINT32_C(1) << 31;
+    USAGE(gpuctr_rootfs_undo(root, &apply_options, NULL, &error));
+    USAGE(gpuctr_state_open(root, &apply_options, &state, &error));
+    apply_options.flags = GPUCTR_APPLY_IN_PROCESS;
+    USAGE(gpuctr_rootfs_undo(root, &apply_options, NULL, &error));
+    USAGE(gpuctr_state_open(root, &apply_options, &state, &error));
+    apply_options.pidfd = root; /* an open descriptor, and no pidfd */
+    USAGE(gpuctr_state_open(-1, &apply_options, &state, &error));
+    CHECK(gpuctr_state_open(root, &apply_options, &state, NULL) != GPUCTR_OK);
+    CHECK(state == NULL);
+}
+
+/* Where nothing was ever set up, nothing is; and looking leaves nothing. */
+static void no_state(int root)
+{
+    gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
+    gpuctr_error* error = NULL;
+    gpuctr_state* state = NULL;
+    char* json = NULL;
+
+    options.state_dir = "/nonexistent/gpucontainer";
+    CHECK(gpuctr_state_open(root, &options, &state, &error) == GPUCTR_OK);
+    CHECK(gpuctr_state_count(state) == 0 && gpuctr_state_at(state, 0) == NULL);
+    CHECK(gpuctr_state_to_json(state, &json, &error) == GPUCTR_OK);
+    CHECK(strstr(json, "gpucontainer/status/1") != NULL);
+    USAGE(gpuctr_state_to_json(state, NULL, &error));
+    gpuctr_string_free(json);
+    gpuctr_state_free(state);
+    CHECK(access("/nonexistent", F_OK) != 0);
 }
 
 /* A caller that was built with a later header. */
@@ -182,6 +217,7 @@ int main(void)
     free_nothing();
     missing_arguments(root);
     wrong_options(root);
+    no_state(root);
     options_of_a_later_version();
     bytes_of_somebody_else();
     no_driver(root);

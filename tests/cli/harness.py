@@ -10,6 +10,7 @@ import pathlib
 import subprocess
 import sysconfig
 import unittest
+import uuid
 
 import mount_table
 import snapshot
@@ -73,11 +74,50 @@ def new_root(mounted=False):
 
 
 def journals():
-    return sorted(path.name for path in STATE.glob("*.json*"))
+    return sorted(path.name for path in STATE.glob("*/*.json*"))
 
 
 def setup(*words, **options):
     return call(SETUP, *words, **options)
+
+
+@contextlib.contextmanager
+def new_boot():
+    """What a reboot changes besides the mounts."""
+    boot_id = DIRECTORY / "boot_id"
+    boot_id.write_text(f"{uuid.uuid4()}\n")
+    must("mount", "--bind", boot_id, "/proc/sys/kernel/random/boot_id")
+    try:
+        yield
+    finally:
+        must("umount", "/proc/sys/kernel/random/boot_id")
+
+
+def load_module(case, version):
+    """Has the kernel module be of another version, until the end of the test case."""
+    for path in ("/sys/module/nvidia/version", "/proc/driver/nvidia/version"):
+        text = pathlib.Path(path).read_text().replace(VERSION, version)
+        file = DIRECTORY / f"version{next(_numbers)}"
+        file.write_text(text)
+        must("mount", "--bind", file, path)
+        case.addCleanup(call, "umount", path)
+
+
+def new_driver(case, version):
+    """A driver root with the host's libraries as another version has them."""
+    root = DIRECTORY / f"driver{next(_numbers)}"
+    case.addCleanup(call, "rm", "-rf", root)
+    lib = root / "usr/lib/x86_64-linux-gnu"
+    lib.mkdir(parents=True)
+    (root / "usr/bin").mkdir()
+    (root / "etc").mkdir()
+    for path in pathlib.Path("/usr/local/nvidia/lib64").glob("lib*.so.*"):
+        if path.is_symlink() or VERSION not in path.name:
+            continue
+        copy = lib / path.name.replace(VERSION, version)
+        copy.write_bytes(path.read_bytes().replace(VERSION.encode(), version.encode()))
+    must("ldconfig", "-r", root)
+    return root
 
 
 class Case(unittest.TestCase):
@@ -94,8 +134,7 @@ class Case(unittest.TestCase):
         while mounts := mount_table.below(self.root):
             must("umount", "-l", mounts[-1].target)
         must("rm", "-rf", "--one-file-system", self.root)
-        for journal in STATE.glob("*.json*"):
-            journal.unlink()
+        must("rm", "-rf", STATE)
 
     def run_setup(self, *words, status=0, stdout="", stderr="", **options):
         """Runs the command; a string for each output, or None for any."""

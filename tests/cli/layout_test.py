@@ -335,11 +335,11 @@ class Layout(harness.Case):
 
         self.apply("--state-dir", state)
         self.assertEqual(harness.journals(), [])
-        self.assertEqual(len(list(state.glob("*.json"))), 1)
+        self.assertEqual(len(list(state.glob("*/*.json"))), 1)
         self.assertEqual(os.stat(state).st_mode & 0o777, 0o700)
         self.undo("--state-dir", state)
 
-        self.assertEqual(list(state.glob("*.json")), [])
+        self.assertEqual(list(state.glob("*/*.json")), [])
         self.assert_state(before)
 
     def test_names_that_are_no_text(self):

@@ -160,7 +160,7 @@ class Meddled(harness.Case):
         harness.must("umount", self.root / "mnt")
 
     def test_a_damaged_journal_is_an_error_that_names_it(self):
-        [journal] = harness.STATE.glob("*.json")
+        [journal] = harness.STATE.glob("*/*.json")
         text = journal.read_text()
         journal.write_text(text[:len(text) // 2])
 
@@ -168,19 +168,47 @@ class Meddled(harness.Case):
 
         self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
         self.assertTrue(done.stderr.startswith(
-            f"gpuctr-setup: journal {journal.name}: damaged: "), done.stderr)
+            f"gpuctr-setup: journal {journal.parent.name}/{journal.name}: damaged: "), done.stderr)
         journal.write_text(text)
         self.undo()
         self.assert_state(self.before)
 
-    def test_a_journal_of_an_earlier_boot_takes_the_names_back(self):
+    def test_a_set_up_of_an_earlier_boot_takes_the_names_back(self):
         harness.must("umount", "-l", "-R", self.root)
-        [journal] = harness.STATE.glob("*.json")
-        journal.write_text(re.sub('"boot_id":"[^"]*"', '"boot_id":"earlier"', journal.read_text()))
 
-        self.undo()
+        with harness.new_boot():
+            self.undo()
 
         self.assert_state(self.before)
+        self.assertEqual(harness.journals(), [])
+
+    def test_a_set_up_of_an_earlier_boot_is_replaced(self):
+        harness.must("umount", "-l", "-R", self.root)
+
+        with harness.new_boot():
+            self.apply("-v", "--device", "1", stderr=f"gpuctr-setup: {self.root}: an older set-up "
+                                                     "was replaced\n")
+            self.assertEqual(len(harness.journals()), 1)
+            self.undo()
+
+        self.assert_state(self.before)
+
+    def test_another_directory_with_the_same_inode_is_none_of_ours(self):
+        other = harness.new_root()
+        [journal] = harness.STATE.glob("*/*.json")
+        taken = os.stat(other)
+        imposter = harness.STATE / f"{taken.st_dev}-{taken.st_ino}"
+        imposter.mkdir()
+        (imposter / journal.name).write_text(journal.read_text())
+        (other / "usr/local/nvidia").symlink_to(TREE)
+        before = snapshot.take(other)
+
+        self.run_setup("undo", "--rootfs", other,
+                       stderr=f"gpuctr-setup: nothing is set up in {other}\n")
+
+        self.assertEqual(snapshot.difference(before, snapshot.take(other)), [])
+        self.assertFalse(imposter.exists())
+        harness.must("rm", "-rf", other)
 
     def test_a_journal_of_a_dead_namespace_takes_the_names_back(self):
         self.undo()
@@ -259,18 +287,7 @@ class Replaced(harness.Case):
         self.assert_state(before)
 
     def test_another_driver_of_the_host(self):
-        new_driver = harness.DIRECTORY / "driver"
-        self.addCleanup(harness.call, "rm", "-rf", new_driver)
-        lib = new_driver / "usr/lib/x86_64-linux-gnu"
-        lib.mkdir(parents=True)
-        (new_driver / "usr/bin").mkdir()
-        (new_driver / "etc").mkdir()
-        for path in harness.pathlib.Path("/usr/local/nvidia/lib64").glob("lib*.so.*"):
-            if path.is_symlink() or harness.VERSION not in path.name:
-                continue
-            copy = lib / path.name.replace(harness.VERSION, "580.200.01")
-            copy.write_bytes(path.read_bytes().replace(harness.VERSION.encode(), b"580.200.01"))
-        harness.must("ldconfig", "-r", new_driver)
+        new_driver = harness.new_driver(self, "580.200.01")
         before = self.state()
 
         self.apply("--driver-capabilities", "compute")

@@ -19,8 +19,9 @@ LAYERS = {
     "host": 2, "rootfs": 2, "mount": 2,
     "vendor": 3,
     "plan": 4,
-    "apply": 5, "export": 5, "check": 5,
-    "capi": 6,
+    "apply": 5, "check": 5,
+    "export": 6,
+    "capi": 7,
 }  # fmt: skip
 
 # Where a header of somebody else may be included, below libgpucontainer/.

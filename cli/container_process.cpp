@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#include "container_process.hpp"
+
+#include "container.hpp"
+#include "failure.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fstream>
+#include <poll.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+namespace gpuctr_setup {
+namespace {
+
+using gpucontainer::Error;
+
+bool is_same_directory(int left, int right)
+{
+    struct statx first = {};
+    struct statx second = {};
+    constexpr unsigned wanted = STATX_INO | STATX_MNT_ID;
+    return ::statx(left, "", AT_EMPTY_PATH, wanted, &first) == 0
+           && ::statx(right, "", AT_EMPTY_PATH, wanted, &second) == 0
+           && first.stx_ino == second.stx_ino && first.stx_mnt_id == second.stx_mnt_id
+           && first.stx_dev_major == second.stx_dev_major
+           && first.stx_dev_minor == second.stx_dev_minor;
+}
+
+/// What id 0 of a map such as /proc/PID/uid_map is in this process's namespace.
+std::optional<std::uint32_t> outside_of_root(const std::string& map)
+{
+    std::ifstream lines(map);
+    std::uint64_t inside = 0;
+    std::uint64_t outside = 0;
+    std::uint64_t count = 0;
+    while (lines >> inside >> outside >> count)
+        if (inside == 0 && outside <= UINT32_MAX)
+            return static_cast<std::uint32_t>(outside);
+    return std::nullopt;
+}
+
+} // namespace
+
+ContainerProcess::ContainerProcess(int pid)
+    : pid_(pid), pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))
+{
+    if (!pidfd_)
+        fail(fmt::format("process {}", pid), GPUCTR_E_ROOTFS,
+             "name a process that runs in the container with --pid");
+}
+
+std::string ContainerProcess::path(const char* name) const
+{
+    return fmt::format("/proc/{}/{}", pid_, name);
+}
+
+/// What was read by number before belongs to the process behind the descriptor.
+void ContainerProcess::require_alive() const
+{
+    pollfd ended = {pidfd_.get(), POLLIN, 0};
+    if (::poll(&ended, 1, 0) != 0)
+        throw Error(GPUCTR_E_ROOTFS, fmt::format("process {} has ended", pid_), "", 0);
+}
+
+Fd ContainerProcess::open_root() const
+{
+    Fd root(::open(path("root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root)
+        fail(fmt::format("root directory of process {}", pid_), GPUCTR_E_ROOTFS,
+             "be root, or the user that the container belongs to");
+    require_alive();
+    const Fd own(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (is_same_directory(root.get(), own.get()))
+        throw Error(
+            GPUCTR_E_ROOTFS,
+            fmt::format("process {} is in no container: its root directory is the host's", pid_),
+            "name a process that runs in the container with --pid", 0);
+    return root;
+}
+
+void ContainerProcess::enter_user_namespace() const
+{
+    struct stat own = {};
+    struct stat its = {};
+    if (::geteuid() == 0 || ::stat("/proc/self/ns/user", &own) != 0
+        || ::stat(path("ns/user").c_str(), &its) != 0 || own.st_ino == its.st_ino)
+        return;
+    require_alive();
+    if (::setns(pidfd_.get(), CLONE_NEWUSER) != 0)
+        fail(fmt::format("join the user namespace of process {}", pid_), GPUCTR_E_PERMISSION,
+             "be root, or the user that the container belongs to");
+    enter_private_mount_namespace();
+}
+
+std::optional<gpucontainer::ApplyOptions::Owner> ContainerProcess::root_user() const
+{
+    const auto uid = outside_of_root(path("uid_map"));
+    const auto gid = outside_of_root(path("gid_map"));
+    require_alive();
+    if (!uid || !gid || (*uid == ::geteuid() && *gid == ::getegid()))
+        return std::nullopt;
+    return gpucontainer::ApplyOptions::Owner{*uid, *gid};
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#include "failure.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace gpuctr_setup {
+
+void fail(const std::string& what, gpuctr_status otherwise, const std::string& hint)
+{
+    const int error = errno;
+    const bool denied = error == EPERM || error == EACCES;
+    throw gpucontainer::Error(denied ? GPUCTR_E_PERMISSION : otherwise,
+                              fmt::format("{}: {}", what, ::strerrordesc_np(error)), hint, error);
+}
+
+int report(const gpucontainer::Error& error, std::FILE* err, const std::string& remark)
+{
+    fmt::print(err, "gpuctr-setup: {}{}\n", error.what(), remark);
+    if (!error.hint().empty())
+        fmt::print(err, "hint: {}\n", error.hint());
+    return -error.status();
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "root_options.hpp"
+
+#include "container_process.hpp"
+#include "failure.hpp"
+
+#include <cstdlib>
+#include <fcntl.h>
+#include <fmt/format.h>
+
+namespace gpuctr_setup {
+namespace {
+
+constexpr const char* directory_hint =
+    "name the directory that holds the container's /usr and /etc with --rootfs";
+
+/// An empty variable counts as unset, as the XDG base directory rules want it.
+std::string variable(const char* name)
+{
+    const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): one thread
+    return value != nullptr ? value : "";
+}
+
+} // namespace
+
+RootDirectory RootDirectory::at(const std::string& path)
+{
+    Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory)
+        fail("root file system " + path, GPUCTR_E_ROOTFS, directory_hint);
+    return {path, std::move(directory)};
+}
+
+RootDirectory RootDirectory::from_descriptor(int fd)
+{
+    std::string name = fmt::format("descriptor {}", fd);
+    // A descriptor of the caller's own, whatever it was opened for.
+    Fd directory(::openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!directory && errno == EBADF)
+        throw gpucontainer::Error(GPUCTR_E_USAGE, name + " is not open",
+                                  "open the root directory and leave it inheritable, as in "
+                                  "`--rootfs-fd 3 3<DIR`",
+                                  EBADF);
+    if (!directory)
+        fail("root file system, " + name, GPUCTR_E_ROOTFS, directory_hint);
+    return {std::move(name), std::move(directory)};
+}
+
+RootDirectory RootDirectory::of_process(int pid)
+{
+    ContainerProcess process(pid);
+    RootDirectory root(fmt::format("process {}", pid), process.open_root());
+    process.enter_user_namespace();
+    root.owner_ = process.root_user();
+    root.process_ = std::move(process).take_descriptor();
+    return root;
+}
+
+gpucontainer::ApplyOptions RootDirectory::apply_options(std::string state_directory) const
+{
+    gpucontainer::ApplyOptions options;
+    options.state_dir = std::move(state_directory);
+    options.pidfd = process_.get();
+    options.owner = owner_;
+    return options;
+}
+
+void RootOptions::add_to(CLI::App& command)
+{
+    CLI::Option* const by_path =
+        command.add_option("--rootfs", path, "root file system of the container")->type_name("DIR");
+    CLI::Option* const by_descriptor =
+        command.add_option("--rootfs-fd", descriptor, "the same as an open descriptor")
+            ->type_name("N")
+            ->check(CLI::NonNegativeNumber);
+    CLI::Option* const by_process =
+        command.add_option("--pid", pid, "a process of a container that runs")
+            ->type_name("PID")
+            ->check(CLI::PositiveNumber);
+    by_descriptor->excludes(by_path);
+    by_process->excludes(by_path)->excludes(by_descriptor);
+}
+
+RootDirectory RootOptions::open() const
+{
+    if (descriptor)
+        return RootDirectory::from_descriptor(*descriptor);
+    if (pid)
+        return RootDirectory::of_process(*pid);
+    if (path.empty())
+        throw gpucontainer::Error(GPUCTR_E_USAGE, "--rootfs is required", "gpuctr-setup --help", 0);
+    return RootDirectory::at(path);
+}
+
+std::string state_directory(const std::string& option)
+{
+    // Root of a user namespace may not write the host's, as a rule.
+    const bool root = ::geteuid() == 0 && ::access("/var/lib", W_OK) == 0;
+    if (!option.empty() || root)
+        return option;
+    if (const std::string state = variable("XDG_STATE_HOME"); state.starts_with('/'))
+        return state + "/gpucontainer";
+    if (const std::string home = variable("HOME"); home.starts_with('/'))
+        return home + "/.local/state/gpucontainer";
+    return option;
+}
+
+void add_state_option(CLI::App& command, std::string& option)
+{
+    command.add_option("--state-dir", option, "where the journal for undo is kept")
+        ->type_name("DIR");
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "descriptor.hpp"
+
+#include <CLI/CLI.hpp>
+#include <gpucontainer/gpucontainer.hpp>
+
+#include <optional>
+#include <string>
+
+namespace gpuctr_setup {
+
+/// A container's root directory, however it was named. Owns its descriptors.
+class RootDirectory {
+public:
+    /// Throws gpucontainer::Error: rootfs, permission.
+    static RootDirectory at(const std::string& path);
+    /// Borrows nothing: the descriptor is duplicated. Throws: usage, rootfs.
+    static RootDirectory from_descriptor(int fd);
+    /// Root of a process. An ordinary user's process joins the user namespace of
+    /// it, with a mount namespace of its own, to have the privileges that count
+    /// there. Throws: rootfs, permission, usage.
+    static RootDirectory of_process(int pid);
+
+    int fd() const noexcept { return directory_.get(); }
+    /// For messages.
+    const std::string& name() const noexcept { return name_; }
+
+    /// How the library has to work on it, with journals in `state_directory`.
+    gpucontainer::ApplyOptions apply_options(std::string state_directory) const;
+
+private:
+    RootDirectory(std::string name, Fd directory)
+        : name_(std::move(name)), directory_(std::move(directory))
+    {
+    }
+
+    std::string name_;
+    Fd directory_;
+    Fd process_;
+    std::optional<gpucontainer::ApplyOptions::Owner> owner_;
+};
+
+/// --rootfs, --rootfs-fd and --pid, of which one is given at most.
+struct RootOptions {
+    std::string path;
+    std::optional<int> descriptor;
+    std::optional<int> pid;
+
+    void add_to(CLI::App& command);
+    bool is_given() const noexcept { return !path.empty() || descriptor || pid; }
+    /// Throws also when none is given: usage.
+    RootDirectory open() const;
+};
+
+/// Directory for the journals: the option, or what fits the user.
+std::string state_directory(const std::string& option);
+void add_state_option(CLI::App& command, std::string& option);
+
+} // namespace gpuctr_setup

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+#include "apply/journal_store.hpp"
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+using base::UniqueFd;
+
+constexpr std::size_t largest_journal = std::size_t{16} << 20U;
+constexpr mode_t private_directory = 0700;
+constexpr mode_t private_file = 0600;
+constexpr const char* lock_name = "lock";
+constexpr std::string_view unfinished = ".new";
+
+Error unusable_directory(const std::string& directory)
+{
+    return Error::from_errno(errno, "journal directory " + directory, Errc::apply)
+        .with_object(directory)
+        .with_hint("name a directory that you may write with --state-dir");
+}
+
+Result<void> make_directories(const std::string& directory)
+{
+    for (std::size_t slash = directory.find('/', 1);; slash = directory.find('/', slash + 1)) {
+        const std::string part = directory.substr(0, slash);
+        if (::mkdir(part.c_str(), private_directory) != 0 && errno != EEXIST && errno != EROFS
+            && errno != EACCES)
+            return unusable_directory(directory);
+        if (slash == std::string::npos)
+            return {};
+    }
+}
+
+std::string directory_name(RootName root) { return fmt::format("{}-{}", root.first, root.second); }
+
+std::optional<RootName> parse_directory_name(std::string_view name)
+{
+    const auto parts = base::split(name, '-');
+    if (parts.size() != 2)
+        return std::nullopt;
+    const auto device = base::to_number(parts[0]);
+    const auto inode = base::to_number(parts[1]);
+    return device && inode ? std::optional(RootName(*device, *inode)) : std::nullopt;
+}
+
+/// Shared locks too need a file that may be written where NFS turns them into
+/// locks of its own.
+bool take_lock(int file, JournalStore::Lock lock)
+{
+    int locked = -1;
+    do
+        locked = ::flock(file, lock == JournalStore::Lock::shared ? LOCK_SH : LOCK_EX);
+    while (locked != 0 && errno == EINTR);
+    return locked == 0;
+}
+
+/// Whoever had the lock before may have removed the file along with its directory.
+bool was_removed(int file)
+{
+    struct stat status = {};
+    return ::fstat(file, &status) != 0 || status.st_nlink == 0;
+}
+
+bool write_all(int file, std::string_view text)
+{
+    while (!text.empty()) {
+        const ssize_t written = ::write(file, text.data(), text.size());
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return false;
+        text.remove_prefix(static_cast<std::size_t>(written));
+    }
+    return true;
+}
+
+} // namespace
+
+RootJournals::~RootJournals()
+{
+    if (!directory_ || !may_be_empty_)
+        return;
+    const auto names = base::list_directory(directory_.get(), ".");
+    if (!names || *names != std::vector<std::string>{lock_name})
+        return;
+    (void)::unlinkat(directory_.get(), lock_name, 0);
+    (void)::unlinkat(store_.get(), name_.c_str(), AT_REMOVEDIR);
+}
+
+Result<std::vector<SetUpKey>> RootJournals::keys()
+{
+    GPUCTR_TRY(const auto names, base::list_directory(directory_.get(), "."), "journal directory");
+    std::vector<SetUpKey> keys;
+    for (const std::string& name : names) {
+        // Of a process that was cut off writing it: nobody else holds the lock.
+        if (exclusive_ && name.ends_with(unfinished))
+            (void)::unlinkat(directory_.get(), name.c_str(), 0);
+        if (auto key = parse_file_name(name))
+            keys.push_back(*std::move(key));
+    }
+    may_be_empty_ = exclusive_ && keys.empty();
+    return keys;
+}
+
+bool RootJournals::has(const SetUpKey& key) const
+{
+    return ::faccessat(directory_.get(), file_name(key).c_str(), F_OK, 0) == 0;
+}
+
+Result<Journal> RootJournals::read(const SetUpKey& key) const
+{
+    const std::string name = file_name(key);
+    GPUCTR_TRY(const std::string text, base::read_file(directory_.get(), name, largest_journal),
+               "journal");
+    return from_text(name_ + "/" + name, text);
+}
+
+Error RootJournals::discard(const std::string& temporary) const
+{
+    Error error = Error::from_errno(errno, "journal " + temporary, Errc::apply);
+    (void)::unlinkat(directory_.get(), temporary.c_str(), 0);
+    return error;
+}
+
+Result<void> RootJournals::write(const Journal& journal, const Program& program)
+{
+    may_be_empty_ = false;
+    const std::string name = file_name(journal.key);
+    const std::string temporary = name + std::string(unfinished);
+    const UniqueFd file(::openat(directory_.get(), temporary.c_str(),
+                                 O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                 private_file));
+    if (!file)
+        return Error::from_errno(errno, "journal " + temporary, Errc::apply);
+    if (!write_all(file.get(), to_text(journal, program))
+        || (journal.persistent && ::fsync(file.get()) != 0)
+        || ::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) != 0)
+        return discard(temporary);
+    if (journal.persistent && (::fsync(directory_.get()) != 0 || ::fsync(store_.get()) != 0))
+        return Error::from_errno(errno, "journal " + name, Errc::apply);
+    return {};
+}
+
+Result<void> RootJournals::remove(const SetUpKey& key)
+{
+    may_be_empty_ = true;
+    const std::string name = file_name(key);
+    if (::unlinkat(directory_.get(), name.c_str(), 0) != 0 && errno != ENOENT)
+        return Error::from_errno(errno, "journal " + name, Errc::apply);
+    return {};
+}
+
+Error JournalStore::unusable() const { return unusable_directory(path_); }
+
+Result<JournalStore> JournalStore::create(const std::string& directory)
+{
+    GPUCTR_CHECK(make_directories(directory));
+    GPUCTR_TRY(auto store, open(directory));
+    if (!store) {
+        errno = ENOENT;
+        return unusable_directory(directory);
+    }
+    return *std::move(store);
+}
+
+Result<std::optional<JournalStore>> JournalStore::open(const std::string& directory)
+{
+    UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd && errno == ENOENT)
+        return std::optional<JournalStore>();
+    if (!fd)
+        return unusable_directory(directory);
+    return std::optional(JournalStore(directory, std::move(fd)));
+}
+
+Result<RootJournals> JournalStore::create_root(RootName root) const
+{
+    const std::string name = directory_name(root);
+    while (true) {
+        if (::mkdirat(directory_.get(), name.c_str(), private_directory) != 0 && errno != EEXIST)
+            return unusable();
+        GPUCTR_TRY(auto journals, open_root(root, Lock::exclusive));
+        if (journals)
+            return *std::move(journals);
+    }
+}
+
+Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock lock) const
+{
+    const std::string name = directory_name(root);
+    while (true) {
+        RootJournals journals;
+        journals.name_ = name;
+        journals.exclusive_ = lock == Lock::exclusive;
+        journals.store_.reset(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 3));
+        journals.directory_.reset(::openat(directory_.get(), name.c_str(),
+                                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!journals.directory_ && errno == ENOENT)
+            return std::optional<RootJournals>();
+        if (!journals.store_ || !journals.directory_)
+            return unusable();
+        journals.lock_.reset(::openat(journals.directory_.get(), lock_name,
+                                      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
+        if (!journals.lock_ && errno == ENOENT)
+            continue; // the directory is on its way out
+        if (!journals.lock_ || !take_lock(journals.lock_.get(), lock))
+            return unusable();
+        if (!was_removed(journals.lock_.get()))
+            return std::optional(std::move(journals));
+    }
+}
+
+Result<std::vector<RootName>> JournalStore::roots() const
+{
+    GPUCTR_TRY(const auto names, base::list_directory(directory_.get(), "."), "journal directory");
+    std::vector<RootName> roots;
+    for (const std::string& name : names)
+        if (const auto root = parse_directory_name(name))
+            roots.push_back(*root);
+    return roots;
+}
+
+} // namespace gpucontainer::apply

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "apply/journal.hpp"
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpucontainer::apply {
+
+/// Device and inode: what a root's directory in the store is named after.
+using RootName = std::pair<std::uint64_t, std::uint64_t>;
+
+/// The journals of one root directory, locked for as long as this lives: of two
+/// operations on one root at once, one waits.
+class RootJournals {
+public:
+    RootJournals(RootJournals&&) noexcept = default;
+    RootJournals& operator=(RootJournals&&) = delete;
+    /// Leaves nothing behind when there is no journal.
+    ~RootJournals();
+
+    /// Every set-up, known by its name.
+    Result<std::vector<SetUpKey>> keys();
+    Result<Journal> read(const SetUpKey& key) const;
+
+    bool has(const SetUpKey& key) const;
+
+    /// That of a persistent set-up outlives a loss of power from here on, as it
+    /// must before anything is changed that does.
+    Result<void> write(const Journal& journal, const Program& program);
+    Result<void> remove(const SetUpKey& key);
+
+private:
+    friend class JournalStore;
+    RootJournals() = default;
+
+    Error discard(const std::string& temporary) const;
+
+    base::UniqueFd store_;
+    base::UniqueFd directory_;
+    base::UniqueFd lock_;
+    std::string name_;
+    bool exclusive_ = false;
+    bool may_be_empty_ = false;
+};
+
+/// The directory that journals are kept in: one below it for each root, so that
+/// the set-ups of other roots cost nothing.
+class JournalStore {
+public:
+    /// Creates the directory, private to its owner, where it is missing.
+    static Result<JournalStore> create(const std::string& directory);
+    /// None where it is missing: then nothing is set up.
+    static Result<std::optional<JournalStore>> open(const std::string& directory);
+
+    Result<RootJournals> create_root(RootName root) const;
+    /// None when there is no journal of it. Shared for those who only look.
+    enum class Lock : std::uint8_t { exclusive, shared };
+    Result<std::optional<RootJournals>> open_root(RootName root, Lock lock) const;
+
+    Result<std::vector<RootName>> roots() const;
+
+private:
+    explicit JournalStore(std::string path, base::UniqueFd directory)
+        : path_(std::move(path)), directory_(std::move(directory))
+    {
+    }
+    Error unusable() const;
+
+    std::string path_;
+    base::UniqueFd directory_;
+};
+
+} // namespace gpucontainer::apply

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "apply/parent.hpp"
+
+#include "apply/attach.hpp"
+#include "base/in_root.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+constexpr std::int64_t second = 1'000'000'000;
+
+} // namespace
+
+FileMark mark_at(int directory, const char* name) noexcept
+{
+    struct stat status = {};
+    if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return {};
+    return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
+            status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
+}
+
+bool same_file(const FileMark& left, const FileMark& right) noexcept
+{
+    return left.inode == right.inode && (left.inode == 0 || left.device == right.device);
+}
+
+KeptName::KeptName(const char* name) noexcept
+{
+    const int length = std::snprintf(text_.data(), text_.size(), "%s%s", kept_prefix, name);
+    fits_ = length > 0 && static_cast<std::size_t>(length) < text_.size();
+}
+
+Parent::Parent(const Program& program, const Operation& operation, int rootfs_fd) noexcept
+{
+    const char* const path = program.text(operation.path);
+    const char* const slash = std::strrchr(path, '/');
+    name_ = slash + 1;
+    const auto length = static_cast<std::size_t>(slash - path);
+    if (length >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return;
+    }
+    std::array<char, PATH_MAX> directory = {};
+    std::memcpy(directory.data(), length == 0 ? "/" : path, length == 0 ? 1 : length);
+    fd_.reset(base::open_in_root(rootfs_fd, directory.data(), O_PATH | O_DIRECTORY));
+}
+
+void Parent::set_mtime(std::int64_t time) const noexcept
+{
+    const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT},
+                                           timespec{time / second, time % second}};
+    (void)::utimensat(fd(), ".", times.data(), 0);
+}
+
+bool Parent::is_special() const noexcept
+{
+    struct statfs status = {};
+    if (::fstatfs(fd(), &status) != 0)
+        return true;
+    return status.f_type == PROC_SUPER_MAGIC || status.f_type == SYSFS_MAGIC
+           || status.f_type == CGROUP_SUPER_MAGIC || status.f_type == CGROUP2_SUPER_MAGIC;
+}
+
+} // namespace gpucontainer::apply

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+namespace gpucontainer::apply {
+
+/// The mount that a plan is attached below: the root's own where it shows nowhere
+/// else, otherwise a private bind of it on itself.
+class Place {
+public:
+    /// For the root of a process that runs already: it would not see a bind over
+    /// its root.
+    static Result<Place> of_process(int rootfs_fd);
+    static Result<Place> of_directory(int rootfs_fd);
+
+    /// Descriptor of the root to attach below.
+    int fd() const noexcept { return bind_ ? bind_.get() : rootfs_fd_; }
+    bool is_bind() const noexcept { return static_cast<bool>(bind_); }
+
+    /// Attaches the bind, if there is one to be.
+    Result<void> enter() const;
+    void leave() const;
+
+private:
+    explicit Place(int rootfs_fd) noexcept : rootfs_fd_(rootfs_fd) {}
+
+    int rootfs_fd_;
+    base::UniqueFd bind_;
+};
+
+} // namespace gpucontainer::apply

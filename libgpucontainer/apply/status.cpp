@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+#include "apply/status.hpp"
+
+#include "apply/attach.hpp"
+#include "apply/undo.hpp"
+#include "base/in_root.hpp"
+#include "base/try.hpp"
+#include "mount/namespace.hpp"
+#include "vendor/vendor.hpp"
+
+#include <algorithm>
+
+namespace gpucontainer::apply {
+namespace {
+
+using base::UniqueFd;
+
+/// Version of the kernel module that serves a vendor's GPUs at the moment; none
+/// when it is not loaded.
+std::optional<std::string> loaded_version(const std::string& vendor_name)
+{
+    for (const vendor::Vendor& vendor : vendor::vendors())
+        if (vendor.name == vendor_name)
+            if (auto version = vendor.loaded_version(""))
+                return *std::move(version);
+    return std::nullopt;
+}
+
+class Inspection {
+public:
+    Inspection(const Viewpoint& here, mount::LivingNamespaces& living)
+        : here_(here), living_(living)
+    {
+    }
+
+    /// All set-ups of a root. `root` is borrowed; -1 has it looked for where the
+    /// journals say.
+    Result<void> look_at(RootName name, RootJournals& journals, int root)
+    {
+        std::optional<RootId> id;
+        if (root >= 0) {
+            GPUCTR_TRY(id, RootId::of(root));
+        }
+        GPUCTR_TRY(const auto keys, journals.keys());
+        for (const SetUpKey& key : keys)
+            if (!id || id->may_be({id->device, id->inode, key.root_birth_ns}))
+                found_.push_back(look(name, key, journals.read(key), root));
+        return {};
+    }
+
+    std::vector<SetUp> take() && { return std::move(found_); }
+
+private:
+    SetUp look(RootName name, const SetUpKey& key, const Result<Journal>& journal, int root)
+    {
+        SetUp set_up;
+        set_up.root = name;
+        set_up.key = key;
+        if (!journal) {
+            set_up.origin = origin_of(key, here_, living_, root);
+            set_up.problems.push_back({ProblemKind::journal_damaged, journal.error().object(),
+                                       journal.error().message()});
+            return set_up;
+        }
+        describe(*journal, set_up);
+        UniqueFd found;
+        if (root < 0) {
+            auto reached = reach(*journal);
+            found = reached ? *std::move(reached) : UniqueFd();
+            root = found.get();
+        }
+        set_up.origin = origin_of(key, here_, living_, root);
+        check_origin(set_up, root >= 0);
+        check_progress(*journal, set_up);
+        check_driver(set_up);
+        if (set_up.origin == Origin::here && root >= 0 && journal->progress == Progress::complete)
+            check_parts(*journal, root, set_up);
+        return set_up;
+    }
+
+    static void describe(const Journal& journal, SetUp& set_up)
+    {
+        set_up.root_path = journal.root_path;
+        set_up.vendor = journal.vendor;
+        set_up.driver_version = journal.driver_version;
+        set_up.gpus = journal.gpus;
+        set_up.tree_path = journal.tree_path;
+        set_up.since = journal.since;
+        set_up.writes_root = journal.writes_root;
+    }
+
+    static void add(SetUp& set_up, ProblemKind kind, std::string object, std::string text)
+    {
+        set_up.problems.push_back({kind, std::move(object), std::move(text)});
+    }
+
+    static void check_origin(SetUp& set_up, bool reached)
+    {
+        if (set_up.origin == Origin::earlier_boot)
+            add(set_up, ProblemKind::earlier_boot, "",
+                "made before this boot: its mounts are gone; apply it again, or undo it");
+        if (set_up.origin == Origin::namespace_end)
+            add(set_up, ProblemKind::namespace_end, "",
+                "its mount namespace is gone, and its mounts with it; undo removes the rest");
+        if (!reached && set_up.origin != Origin::elsewhere)
+            add(set_up, ProblemKind::root_gone, set_up.root_path,
+                "the root file system is no longer there, or was moved");
+    }
+
+    static void check_progress(const Journal& journal, SetUp& set_up)
+    {
+        if (journal.progress == Progress::begun)
+            add(set_up, ProblemKind::interrupted, "",
+                "was cut off while it was made; undo it, or apply it again");
+        if (journal.progress == Progress::partly_undone)
+            add(set_up, ProblemKind::partly_undone, "",
+                "could not be undone completely; undo tries again");
+    }
+
+    static void check_driver(SetUp& set_up)
+    {
+        const auto loaded = loaded_version(set_up.vendor);
+        if (!loaded)
+            add(set_up, ProblemKind::driver_not_loaded, set_up.vendor,
+                fmt::format("the {} kernel module is not loaded", set_up.vendor));
+        else if (*loaded != set_up.driver_version)
+            add(set_up, ProblemKind::driver_version, *loaded,
+                fmt::format("made with driver {}, and the kernel module is of version {}; apply "
+                            "it again",
+                            set_up.driver_version, *loaded));
+    }
+
+    static void check_parts(const Journal& journal, int root, SetUp& set_up)
+    {
+        const Program program(journal.program.get());
+        std::string last; // what is made and what is mounted there are one part
+        for (const Operation& operation : program.operations()) {
+            const std::string path = program.text(operation.path);
+            if (path == last || is_intact(program, operation, root))
+                continue;
+            add(set_up, ProblemKind::part_missing, path,
+                path + " is not as it was left: removed, covered or changed");
+            last = path;
+        }
+    }
+
+    const Viewpoint& here_;
+    mount::LivingNamespaces& living_;
+    std::vector<SetUp> found_;
+};
+
+/// Oldest first; of roots with a path before those without.
+std::vector<SetUp> sorted(std::vector<SetUp> found)
+{
+    const auto order = [](const SetUp& set_up) {
+        return std::tuple(set_up.root_path.empty(), set_up.root_path, set_up.since,
+                          file_name(set_up.key));
+    };
+    std::sort(found.begin(), found.end(),
+              [&](const SetUp& left, const SetUp& right) { return order(left) < order(right); });
+    return found;
+}
+
+} // namespace
+
+std::string_view name(ProblemKind kind)
+{
+    switch (kind) {
+    case ProblemKind::part_missing:
+        return "part_missing";
+    case ProblemKind::driver_version:
+        return "driver_version";
+    case ProblemKind::driver_not_loaded:
+        return "driver_not_loaded";
+    case ProblemKind::earlier_boot:
+        return "earlier_boot";
+    case ProblemKind::namespace_end:
+        return "namespace_gone";
+    case ProblemKind::interrupted:
+        return "interrupted";
+    case ProblemKind::partly_undone:
+        return "partly_undone";
+    case ProblemKind::root_gone:
+        return "root_gone";
+    case ProblemKind::journal_damaged:
+        return "journal_damaged";
+    }
+    return "";
+}
+
+bool is_error(ProblemKind kind)
+{
+    return kind != ProblemKind::namespace_end && kind != ProblemKind::root_gone;
+}
+
+std::string_view name(Origin origin)
+{
+    switch (origin) {
+    case Origin::here:
+        return "here";
+    case Origin::earlier_boot:
+        return "earlier_boot";
+    case Origin::namespace_end:
+        return "namespace_gone";
+    case Origin::another_mount:
+        return "another_mount";
+    case Origin::elsewhere:
+        return "another_namespace";
+    }
+    return "";
+}
+
+Result<std::vector<SetUp>> look_at_root(const Target& target)
+{
+    GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(target.pidfd));
+    GPUCTR_TRY(const RootId root, RootId::of(target.rootfs_fd));
+    GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
+    GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory));
+    if (!store)
+        return std::vector<SetUp>();
+    const RootName name(root.device, root.inode);
+    GPUCTR_TRY(auto journals, store->open_root(name, JournalStore::Lock::shared));
+    if (!journals)
+        return std::vector<SetUp>();
+    mount::LivingNamespaces living;
+    Inspection inspection(here, living);
+    GPUCTR_CHECK(inspection.look_at(name, *journals, target.rootfs_fd));
+    GPUCTR_CHECK(visit.leave());
+    return sorted(std::move(inspection).take());
+}
+
+Result<std::vector<SetUp>> look_at_all(const std::string& state_directory)
+{
+    GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
+    GPUCTR_TRY(const auto store, JournalStore::open(state_directory));
+    if (!store)
+        return std::vector<SetUp>();
+    mount::LivingNamespaces living;
+    Inspection inspection(here, living);
+    GPUCTR_TRY(const auto roots, store->roots());
+    for (const RootName& name : roots) {
+        GPUCTR_TRY(auto journals, store->open_root(name, JournalStore::Lock::shared));
+        if (journals)
+            GPUCTR_CHECK(inspection.look_at(name, *journals, -1));
+    }
+    return sorted(std::move(inspection).take());
+}
+
+} // namespace gpucontainer::apply

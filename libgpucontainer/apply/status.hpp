@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "apply/apply.hpp"
+#include "apply/journal_store.hpp"
+#include "base/result.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::apply {
+
+enum class ProblemKind : std::uint8_t {
+    part_missing,      ///< Gone, covered, or not as it was left.
+    driver_version,    ///< The loaded kernel module is of another version.
+    driver_not_loaded, ///< There is no kernel module to work with.
+    earlier_boot,      ///< Mounts are gone with it.
+    namespace_end,     ///< Mounts are gone with their namespace.
+    interrupted,       ///< Apply was cut off.
+    partly_undone,     ///< Undo could not take everything back.
+    root_gone,         ///< The root is no longer where it was.
+    journal_damaged,   ///< What was done is not known.
+};
+std::string_view name(ProblemKind kind);
+
+/// False for what harms nothing that is in use.
+bool is_error(ProblemKind kind);
+
+/// Something that does not fit any more about a set-up.
+struct Problem {
+    ProblemKind kind;
+    std::string object; ///< A path in the container, a version; may be empty.
+    std::string text;   ///< One line.
+};
+
+std::string_view name(Origin origin);
+
+/// One set-up as its journal knows it, compared with what there is.
+struct SetUp {
+    RootName root;
+    SetUpKey key;
+    Origin origin = Origin::here;
+    std::string root_path; ///< "" when it is not known.
+    std::string vendor;
+    std::string driver_version;
+    std::vector<vendor::Gpu> gpus;
+    std::string tree_path;
+    std::int64_t since = 0;
+    bool writes_root = false;
+    std::vector<Problem> problems;
+};
+
+/// The set-ups of one root, of all that the directory is seen from. Needs no
+/// privilege but to read the journals, and that of joining for a process.
+Result<std::vector<SetUp>> look_at_root(const Target& target);
+
+/// All of a state directory.
+Result<std::vector<SetUp>> look_at_all(const std::string& state_directory);
+
+} // namespace gpucontainer::apply

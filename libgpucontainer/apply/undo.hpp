@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "apply/apply.hpp"
+#include "apply/journal_store.hpp"
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+namespace gpucontainer::apply {
+
+/// What becomes of a root's bind on itself.
+enum class Bind : std::uint8_t { undo, keep };
+
+/// Takes back what a journal says, and removes it; keeps in it what could not be
+/// taken back, for the next attempt.
+Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind);
+
+/// Whether the mount that the root is seen on is the journal's bind of it.
+bool is_bound_by(const Journal& journal, int rootfs_fd);
+
+/// Unmounts a root's bind on itself unless somebody mounted more below it than
+/// it brought along.
+void unbind(int rootfs_fd, int mounts_below);
+
+/// The set-ups of a root. Forgets those of a directory that had its device and
+/// inode before, and is gone with all that was in it.
+Result<std::vector<SetUpKey>> keys_of(const RootId& root, RootJournals& journals);
+
+/// The root of a journal, at the path that it had; none when that leads nowhere
+/// or to another directory. The path is only a hint: what it leads to is looked at.
+Result<base::UniqueFd> reach(const Journal& journal);
+
+enum class Undone : std::uint8_t {
+    undone,
+    forgotten, ///< Its root is gone; the journal was removed.
+    left,      ///< Lives in another namespace or on another mount, or cannot be reached.
+};
+
+/// Takes back one set-up of any root, where its journal says the root is.
+Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string& state_directory);
+
+} // namespace gpucontainer::apply

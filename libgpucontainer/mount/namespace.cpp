@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "mount/namespace.hpp"
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace gpucontainer::mount {
+namespace {
+
+constexpr const char* own_namespace = "/proc/thread-self/ns/mnt";
+
+/// listmount with the namespace that it is asked about, Linux 6.11.
+struct ListMountRequest {
+    std::uint32_t size = 32;
+    std::uint32_t spare = 0;
+    std::uint64_t mount_id = ~std::uint64_t{0}; // LSMT_ROOT
+    std::uint64_t parameter = 0;
+    std::uint64_t mount_namespace = 0;
+};
+
+/// False also for a namespace that this process has no privilege over.
+bool kernel_knows(std::uint64_t id)
+{
+    constexpr long listmount_number = 458;
+    ListMountRequest request;
+    request.mount_namespace = id;
+    std::uint64_t first = 0;
+    return ::syscall(listmount_number, &request, &first, 1, 0) >= 0;
+}
+
+std::optional<std::set<std::uint64_t>> namespaces_of_processes()
+{
+    const auto names = base::list_directory(-1, "/proc");
+    if (!names)
+        return std::nullopt;
+    std::set<std::uint64_t> found;
+    for (const std::string& name : *names)
+        if (base::to_number(name))
+            found.insert(namespace_id("/proc/" + name + "/ns/mnt"));
+    return found;
+}
+
+Error cannot_join(int os_error)
+{
+    Error error = Error::from_errno(os_error, "join the process's mount namespace", Errc::apply);
+    if (os_error == ESRCH)
+        return {Errc::rootfs, "the process has ended"};
+    if (os_error == EBADF)
+        return std::move(error).with_code(Errc::usage).with_hint("a pidfd is needed");
+    if (os_error == EINVAL)
+        return std::move(error)
+            .with_code(Errc::usage)
+            .with_hint("the thread must not share its working directory with others: "
+                       "unshare(CLONE_FS) in a thread that is there for this call");
+    return std::move(error).with_hint(
+        "CAP_SYS_ADMIN and CAP_SYS_CHROOT are needed, also in the user namespace that owns the "
+        "process's mount namespace");
+}
+
+} // namespace
+
+std::uint64_t namespace_id(const std::string& path)
+{
+    // NS_GET_MNTNS_ID of linux/nsfs.h, which Debian 12 does not have.
+    constexpr unsigned long get_mount_namespace_id = _IOR(0xb7, 0x5, std::uint64_t);
+    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::uint64_t id = 0;
+    if (fd && ::ioctl(fd.get(), get_mount_namespace_id, &id) == 0)
+        return id;
+    struct stat status = {};
+    return fd && ::fstat(fd.get(), &status) == 0 ? status.st_ino : 0;
+}
+
+std::uint64_t current_namespace_id() { return namespace_id(own_namespace); }
+
+bool LivingNamespaces::contains(std::uint64_t id)
+{
+    if (kernel_knows(id))
+        return true;
+    if (!of_processes_)
+        of_processes_ = namespaces_of_processes();
+    return !of_processes_ || of_processes_->contains(id);
+}
+
+Result<NamespaceVisit> NamespaceVisit::enter(int pidfd)
+{
+    NamespaceVisit visit;
+    if (pidfd < 0)
+        return visit;
+    base::UniqueFd home(::open(own_namespace, O_RDONLY | O_CLOEXEC));
+    visit.root_.reset(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    visit.directory_.reset(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!home || !visit.root_ || !visit.directory_)
+        return Error::from_errno(errno, "remember the mount namespace to return to", Errc::apply)
+            .with_hint("/proc must be mounted");
+    if (::setns(pidfd, CLONE_NEWNS) != 0)
+        return cannot_join(errno);
+    visit.home_ = std::move(home);
+    if (!visit.take_paths_along())
+        return cannot_join(errno);
+    return visit;
+}
+
+NamespaceVisit::~NamespaceVisit() { (void)leave(); }
+
+Result<void> NamespaceVisit::leave()
+{
+    if (!home_)
+        return {};
+    const base::UniqueFd home = std::move(home_);
+    if (::setns(home.get(), CLONE_NEWNS) != 0 || !take_paths_along())
+        return Error::from_errno(errno, "return to the caller's mount namespace", Errc::apply);
+    return {};
+}
+
+/// Joining a namespace moves root and working directory to its root.
+bool NamespaceVisit::take_paths_along() const noexcept
+{
+    return ::fchdir(root_.get()) == 0 && ::chroot(".") == 0 && ::fchdir(directory_.get()) == 0;
+}
+
+} // namespace gpucontainer::mount

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+namespace gpucontainer::mount {
+
+/// Identity of the mount namespace that a /proc/PID/ns/mnt names; 0 when it may
+/// not be asked. Never reused since Linux 6.11, the file's inode before.
+std::uint64_t namespace_id(const std::string& path);
+
+/// Same for the calling thread.
+std::uint64_t current_namespace_id();
+
+/// Which mount namespaces there still are. Asks the kernel for the one; only
+/// where it does not know or does not tell are the processes looked through, and
+/// that once in the lifetime of the object.
+class LivingNamespaces {
+public:
+    bool contains(std::uint64_t id);
+
+private:
+    std::optional<std::set<std::uint64_t>> of_processes_;
+};
+
+/// The calling thread in the mount namespace of another process, for as long as
+/// the object lives. Paths lead where they led before: root and working directory
+/// stay those of the thread, so that no path is looked up in the container.
+class NamespaceVisit {
+public:
+    /// With -1 stays where it is. Errors: permission; usage when the thread shares
+    /// its working directory with others, as threads do by default, or `pidfd` is
+    /// none; rootfs when the process has ended.
+    static Result<NamespaceVisit> enter(int pidfd);
+
+    NamespaceVisit(NamespaceVisit&&) noexcept = default;
+    NamespaceVisit& operator=(NamespaceVisit&&) = delete;
+    /// Leaves; without a way to say that it failed.
+    ~NamespaceVisit();
+
+    Result<void> leave();
+
+private:
+    NamespaceVisit() = default;
+    bool take_paths_along() const noexcept;
+
+    base::UniqueFd home_; ///< The namespace to go back to; none when there already.
+    base::UniqueFd root_;
+    base::UniqueFd directory_;
+};
+
+} // namespace gpucontainer::mount
