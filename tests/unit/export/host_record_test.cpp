@@ -29,6 +29,8 @@ std::vector<vendor::DriverStack> make_drivers()
     driver.nodes[2].mode = 0660;
     driver.nodes[2].accessible = false;
     driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
+    driver.nodes[1].host_path = "/drv/dev/nvidia0";
+    driver.warnings = {{vendor::Capability::compute, "something does not work"}};
     driver.masks = {{"/proc/driver/nvidia/params", "A: 1\nB: 0\n", "a reason"}};
     driver.skipped = {{"libx.so", "/drv/lib/libx.so", "is for i386"}};
     return {std::move(driver)};
@@ -41,7 +43,16 @@ const std::vector<vendor::Mark>& marks()
     return all;
 }
 
-Json make_document() { return Json::parse(host_to_json(make_drivers(), marks())); }
+const std::vector<vendor::Skipped>& failed_vendors()
+{
+    static const std::vector<vendor::Skipped> all = {{"X driver", "/drv", "is broken"}};
+    return all;
+}
+
+Json make_document()
+{
+    return Json::parse(host_to_json(make_drivers(), failed_vendors(), marks()));
+}
 
 std::string problem_of(const std::string& text)
 {
@@ -64,12 +75,12 @@ std::string problem_with(Change&& change)
 TEST(HostRecord, ComesBackAsItWas)
 {
     const auto drivers = make_drivers();
-    const std::string text = host_to_json(drivers, marks());
+    const std::string text = host_to_json(drivers, failed_vendors(), marks());
 
     const auto record = host_from_json(text);
 
     ASSERT_TRUE(record) << record.error().message();
-    EXPECT_EQ(host_to_json(record->drivers, record->fingerprint), text);
+    EXPECT_EQ(host_to_json(record->drivers, record->skipped, record->fingerprint), text);
     ASSERT_EQ(record->drivers.size(), 1U);
     const vendor::DriverStack& driver = record->drivers.front();
     EXPECT_EQ(driver.gpus, drivers.front().gpus);
@@ -84,7 +95,7 @@ TEST(HostRecord, ComesBackAsItWas)
 
 TEST(HostRecord, MayBeOfAHostWithoutGpus)
 {
-    const auto record = host_from_json(host_to_json({}, {}));
+    const auto record = host_from_json(host_to_json({}, {}, {}));
 
     ASSERT_TRUE(record) << record.error().message();
     EXPECT_TRUE(record->drivers.empty());
@@ -189,7 +200,8 @@ void mutate(const Json& original, const Json::json_pointer& at, std::size_t& acc
         changed[at] = value;
         if (const auto record = host_from_json(changed.dump())) {
             ++accepted;
-            const std::string again = host_to_json(record->drivers, record->fingerprint);
+            const std::string again =
+                host_to_json(record->drivers, record->skipped, record->fingerprint);
             EXPECT_TRUE(host_from_json(again)) << at << " " << value;
         }
     }
