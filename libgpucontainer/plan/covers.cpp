@@ -16,7 +16,17 @@ using vendor::FileKind;
 /// Puts our files over copies of the image's own that would be found instead.
 class Covers {
 public:
-    explicit Covers(Draft& draft) : draft_(draft) {}
+    explicit Covers(Draft& draft) : draft_(draft)
+    {
+        // An image has few of these names, and there are many to be asked for.
+        std::vector<std::string> names;
+        for (const DriverFile* file : draft.files)
+            names.push_back(file->soname);
+        std::erase(names, "");
+        for (const std::string& directory : draft.image.searched_directories)
+            for (const std::string& name : draft.view.present(directory, names))
+                present_.insert(directory + "/" + name);
+    }
 
     void add(const DriverFile& file)
     {
@@ -25,7 +35,8 @@ public:
             return;
         }
         for (const std::string& directory : draft_.image.searched_directories)
-            add(file, directory + "/" + file.soname);
+            if (const std::string target = directory + "/" + file.soname; present_.contains(target))
+                add(file, target);
         if (draft_.plan.layout == Layout::merged)
             add(file, draft_.path_of(file));
     }
@@ -60,6 +71,7 @@ private:
     }
 
     Draft& draft_;
+    std::set<std::string> present_;
     std::set<std::pair<std::uint64_t, std::uint64_t>> covered_;
 };
 

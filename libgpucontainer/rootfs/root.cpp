@@ -120,6 +120,29 @@ Entry Root::entry(const std::string& path, std::uint64_t flags) const
     return found;
 }
 
+std::vector<std::string> View::present(const std::string& directory,
+                                       const std::vector<std::string>& names) const
+{
+    std::vector<std::string> found;
+    for (const std::string& name : names)
+        if (look(directory + "/" + name))
+            found.push_back(name);
+    return found;
+}
+
+/// One walk to the directory for all of them.
+std::vector<std::string> Root::present(const std::string& directory,
+                                       const std::vector<std::string>& names) const
+{
+    std::vector<std::string> found;
+    const base::UniqueFd fd(base::open_in_root(fd_.get(), directory.c_str(), O_PATH | O_DIRECTORY));
+    struct stat status = {};
+    for (const std::string& name : names)
+        if (fd && ::fstatat(fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+            found.push_back(name);
+    return found;
+}
+
 Entry Root::look(const std::string& path) const { return entry(path, O_NOFOLLOW); }
 Entry Root::resolve(const std::string& path) const { return entry(path, 0); }
 

@@ -23,6 +23,8 @@ public:
     static Result<Root> open(int fd);
 
     Entry look(const std::string& path) const override;
+    std::vector<std::string> present(const std::string& directory,
+                                     const std::vector<std::string>& names) const override;
     Entry resolve(const std::string& path) const override;
     std::string link_target(const std::string& path) const override;
     Result<std::string> read(const std::string& path, std::size_t limit) const override;

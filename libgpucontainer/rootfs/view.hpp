@@ -40,6 +40,9 @@ public:
 
     /// The name itself; a symbolic link as its last component is not followed.
     virtual Entry look(const std::string& path) const = 0;
+    /// Those of the names that are in a directory, whatever they lead to.
+    virtual std::vector<std::string> present(const std::string& directory,
+                                             const std::vector<std::string>& names) const;
     /// What the name leads to.
     virtual Entry resolve(const std::string& path) const = 0;
     /// Target of a symbolic link, empty when it is none.
