@@ -103,7 +103,7 @@ int run(Words& words, const Streams& streams)
     } catch (const CLI::ParseError& error) {
         return report_usage(error.what(), streams);
     } catch (const gpucontainer::Error& error) {
-        return report(error, words.has_command, streams);
+        return report_failure(error, words.has_command, streams);
     }
     if (words.has_command && !app.got_subcommand("apply"))
         return report_usage("-- CMD goes with apply only", streams);

@@ -49,13 +49,6 @@ const std::map<std::string, std::uint32_t>& vendor_libs_names()
     return names;
 }
 
-/// An empty variable counts as unset, as the XDG base directory rules want it.
-std::string variable(const char* name)
-{
-    const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): one thread
-    return value != nullptr ? value : "";
-}
-
 /// The whole file or pipe, or the beginning of one that is larger than any record.
 std::string read_record(const std::string& path)
 {

@@ -24,7 +24,7 @@ struct Request {
     std::string capabilities = "compute,utility";
     std::map<std::string, std::string> environment; ///< Scheduler variables.
     Write write = Write::automatic;
-    std::string staged_tree; ///< As in Plan.
+    std::string staged_tree;     ///< As in Plan.
     std::string allowed_devices; ///< Policy: those that may be chosen; empty: all.
     Layout layout = Layout::tree;
     std::optional<std::string> tree_path; ///< The usual one where it is not given.

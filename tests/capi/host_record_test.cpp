@@ -140,7 +140,7 @@ TEST_F(HostRecordTest, MayServeAVendorThatIsAskedFor)
     options.vendors = GPUCTR_VENDOR_NVIDIA;
     gpuctr_host* host = nullptr;
     const std::string none =
-        R"({"schema": "gpucontainer/list/1", "drivers": [], "fingerprint": []})";
+        R"({"schema": "gpucontainer/list/1", "drivers": [], "skipped": [], "fingerprint": []})";
 
     EXPECT_EQ(gpuctr_host_driver_count(read_host(to_json(open_host().get()), &options).get()), 1U);
     EXPECT_EQ(gpuctr_host_from_json(none.data(), none.size(), &options, &host, nullptr),

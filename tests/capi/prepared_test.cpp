@@ -25,7 +25,7 @@ protected:
     {
         if (!test::may_mount())
             GTEST_SKIP() << "mounting is for root";
-        root_ = std::make_unique<test::ContainerRoot>("/tmp/gpuctr-prepared");
+        root_ = std::make_unique<test::ContainerRoot>(directory_);
         ASSERT_EQ(gpuctr_host_open(nullptr, &host_, nullptr), GPUCTR_OK);
         gpuctr_request request = GPUCTR_REQUEST_INIT;
         request.backend = GetParam();
@@ -40,7 +40,7 @@ protected:
         gpuctr_plan_free(plan_);
         gpuctr_host_free(host_);
         root_.reset();
-        (void)::rmdir("/tmp/gpuctr-prepared");
+        (void)::rmdir(directory_.c_str());
     }
 
     Prepared prepare() const
@@ -58,6 +58,7 @@ protected:
         EXPECT_EQ(root_->listing(), listing_);
     }
 
+    const std::string directory_ = "/tmp/gpuctr-prepared." + std::to_string(::getpid());
     std::unique_ptr<test::ContainerRoot> root_;
     gpuctr_host* host_ = nullptr;
     gpuctr_plan* plan_ = nullptr;

@@ -11,7 +11,8 @@ import harness
 # Between taking a name away and giving its directory the time back, only the
 # process knows whose change that was.
 TIMES = ("mtime",)
-EXIT_CODES = {1: "internal", 3: "no device", 4: "driver", 5: "root", 6: "permission", 8: "apply"}
+EXIT_CODES = {1: "internal", 2: "configuration", 3: "no device", 4: "driver", 5: "root",
+              6: "permission", 8: "apply"}
 
 
 class Interrupted(harness.Case):

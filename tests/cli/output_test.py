@@ -132,7 +132,7 @@ class Record(harness.Case):
 
     def test_without_the_vendor_asked_for_it_is_an_error(self):
         self.record.write_text('{"schema": "gpucontainer/list/1", "drivers": [], '
-                               '"fingerprint": []}')
+                               '"skipped": [], "fingerprint": []}')
         self.run_setup("list", "--host", self.record,
                        stderr="gpuctr-setup: no GPU on this host\n")
         done = self.run_setup("list", "--nv", "--host", self.record, status=3, stderr=None)

@@ -31,9 +31,9 @@ protected:
         driver.files.resize(1);
         driver.files[0].path = host_.at("drv/lib/libcuda.so.580.1").string();
         driver.nodes.resize(1);
-        driver.nodes[0].path = "/dev/nvidia0";
+        driver.nodes[0].host_path = "/dev/nvidia0";
         driver.missing_nodes.resize(1);
-        driver.missing_nodes[0].path = "/dev/nvidia1";
+        driver.missing_nodes[0].host_path = "/dev/nvidia1";
         drivers_.push_back(std::move(driver));
         marks_ = fingerprint(root(), drivers_);
         wait_for_a_tick();
