@@ -11,12 +11,14 @@ import harness
 # Between taking a name away and giving its directory the time back, only the
 # process knows whose change that was.
 TIMES = ("mtime",)
+EVERY = int(os.environ.get("GPUCTR_INTERRUPT_EVERY", "1"))
 EXIT_CODES = {1: "internal", 2: "configuration", 3: "no device", 4: "driver", 5: "root",
               6: "permission", 8: "apply"}
 
 
 class Interrupted(harness.Case):
-    """A small set-up, so that each call of a kind can be tried."""
+    """A small set-up, so that each call of a kind can be tried: all of them, or
+    one in so many where a build makes each try slow."""
 
     write, backend = "auto", "detached"
     arguments = ["--device", "0", "--driver-capabilities", "utility"]
@@ -26,6 +28,10 @@ class Interrupted(harness.Case):
         self.log = harness.DIRECTORY / "trace"
         self.words = ["--nv", "--rootfs", self.root, "--write", self.write, "--backend",
                       self.backend, *self.arguments]
+
+    @staticmethod
+    def some(points, more=1):
+        return list(points)[::EVERY * more]
 
     def traced(self, calls, injection, words):
         """Runs the command under strace; leak checking cannot be traced."""
@@ -86,7 +92,7 @@ class Killed(Interrupted):
         points = self.points(self.words)
         self.undo()
         failed = []
-        for name, number in points:
+        for name, number in self.some(points):
             self.kill(name, number, self.words)
             with self.subTest(call=name, number=number):
                 try:
@@ -106,7 +112,7 @@ class Killed(Interrupted):
         before = self.state()
         points = self.points(self.words)
         self.undo()
-        for name, number in points[::3]:
+        for name, number in self.some(points, 3):
             self.kill(name, number, self.words)
             with self.subTest(call=name, number=number):
                 try:
@@ -123,7 +129,7 @@ class Killed(Interrupted):
         self.run_setup(*self.words)
         words = ["undo", "--rootfs", self.root]
         points = self.points(words)
-        for name, number in points:
+        for name, number in self.some(points):
             words[2] = self.root
             self.run_setup(*self.words)
             self.kill(name, number, words)
@@ -177,21 +183,20 @@ class Failed(Interrupted):
         counts = self.count(self.calls, self.words)
         loaded = self.loaded()
         self.undo()
-        for name, number in sorted(counts.items()):
-            for n in range(1, number + 1):
-                if name == "openat" and n <= loaded:
-                    continue
-                done = self.traced(name, f"inject={name}:error=ENOMEM:when={n}", self.words)
-                message = f"{name} {n}: {done.returncode} {done.stderr}"
-                with self.subTest(call=name, number=n):
-                    try:
-                        self.check(before, done, message)
-                    except AssertionError:
-                        self.remove_root()
-                        self.root = harness.new_root(self.mounted)
-                        self.words[2] = self.root
-                        before = self.state()
-                        raise
+        points = [(name, n) for name, number in sorted(counts.items())
+                  for n in range(loaded + 1 if name == "openat" else 1, number + 1)]
+        for name, n in self.some(points):
+            done = self.traced(name, f"inject={name}:error=ENOMEM:when={n}", self.words)
+            message = f"{name} {n}: {done.returncode} {done.stderr}"
+            with self.subTest(call=name, number=n):
+                try:
+                    self.check(before, done, message)
+                except AssertionError:
+                    self.remove_root()
+                    self.root = harness.new_root(self.mounted)
+                    self.words[2] = self.root
+                    before = self.state()
+                    raise
 
     def loaded(self):
         """Files that the loader opens before main()."""
@@ -213,6 +218,36 @@ class FailedStagedNeverWriting(Failed):
 
 class FailedWithMounts(WithMounts, Failed):
     pass
+
+
+class FailedReplacement(Interrupted):
+    """An older set-up stays where the host's files cannot be had for the new one."""
+
+    calls = "open_tree,fsopen,fsmount,move_mount"
+
+    def test_each_call_failing_once(self):
+        before = self.state()
+        self.run_setup(*self.words)
+        applied = self.state()
+        words = [word if word != "0" else "1" for word in self.words]
+        untouched = 0
+        for n in range(1, 200):
+            done = self.traced(self.calls, f"inject={self.calls}:error=ENOMEM:when={n}", words)
+            if done.returncode == 0:
+                break
+            with self.subTest(number=n):
+                kept = bool(harness.journals())
+                self.assert_state(applied if kept else before, (), done.stderr)
+                self.assertEqual("after the older set-up was undone" in done.stderr, not kept)
+                untouched += kept
+            self.run_setup(*self.words, stderr="")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # Every file is cloned once before anything of the older one goes.
+        self.assertGreater(untouched, 5)
+        self.undo()
+        self.assert_state(before)
+
+
 class Durable(Interrupted):
     """What is written to disk before what: a loss of power finds a journal of
     everything that outlives it."""
