@@ -67,7 +67,6 @@ struct Site {
     bool bound = false;   ///< Bound on itself already, by an older set-up.
     int mounts_below = 0; ///< How many that bind brought along.
     bool shared = false;  ///< Another namespace that lives has a set-up there.
-    bool replaced = false;
 };
 
 Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place)
@@ -149,7 +148,6 @@ Result<void> clear(Journal& journal, Site& site)
 {
     GPUCTR_CHECK(undo_journal(journal, site.target.rootfs_fd, site.journals, Bind::keep),
                  "undo the older set-up");
-    site.replaced = true;
     if (is_bound_by(journal, site.target.rootfs_fd)) {
         site.bound = true;
         site.mounts_below = journal.mounts_below;
@@ -157,9 +155,15 @@ Result<void> clear(Journal& journal, Site& site)
     return {};
 }
 
-/// Takes away what is not as the plan wants it; true when all of it is.
-Result<bool> make_room(const plan::Plan& plan, Site& site)
+/// Set-ups that the root has already.
+struct Older {
+    bool current = false; ///< One is what the plan wants.
+    std::vector<Journal> outdated;
+};
+
+Result<Older> look_for_older(const plan::Plan& plan, Site& site)
 {
+    Older older;
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
     GPUCTR_TRY(site.here, Viewpoint::current());
     GPUCTR_TRY(const auto keys, keys_of(site.root, site.journals));
@@ -171,11 +175,24 @@ Result<bool> make_room(const plan::Plan& plan, Site& site)
         }
         GPUCTR_TRY(Journal journal, site.journals.read(key));
         if (is_current(journal, plan, site))
-            return true;
-        GPUCTR_CHECK(clear(journal, site));
+            older.current = true;
+        else
+            older.outdated.push_back(std::move(journal));
     }
     GPUCTR_CHECK(visit.leave());
-    return false;
+    return older;
+}
+
+Result<void> make_room(std::vector<Journal>& outdated, Site& site)
+{
+    GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
+    for (Journal& journal : outdated) {
+        auto cleared = clear(journal, site);
+        if (!cleared && site.bound)
+            unbind(site.target.rootfs_fd, site.mounts_below);
+        GPUCTR_CHECK(std::move(cleared));
+    }
+    return visit.leave();
 }
 
 Result<void> commit_anew(const Replan& replan, Site& site)
@@ -185,6 +202,19 @@ Result<void> commit_anew(const Replan& replan, Site& site)
     if (!done && site.bound)
         unbind(site.target.rootfs_fd, site.mounts_below);
     return done;
+}
+
+/// The older set-up goes only when there is all that the new one needs.
+Result<void> replace(const plan::Plan& plan, const Replan& replan, std::vector<Journal>& outdated,
+                     Site& site)
+{
+    {
+        GPUCTR_TRY(auto block, prepare(plan));
+        const Prepared proof(std::move(block));
+    }
+    GPUCTR_CHECK(make_room(outdated, site));
+    GPUCTR_CHECK(commit_anew(replan, site), "after the older set-up was undone");
+    return {};
 }
 
 Result<void> check_state_directory(const Target& target, const std::string& root)
@@ -213,16 +243,20 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     GPUCTR_TRY(auto journals, store.create_root({root.device, root.inode}));
     Site site = {target, root, {}, std::move(path), std::move(journals)};
 
-    GPUCTR_TRY(const bool current, make_room(plan, site));
-    if (current)
+    GPUCTR_TRY(Older older, look_for_older(plan, site));
+    if (older.current)
         return Outcome::unchanged;
+    if (!older.outdated.empty()) {
+        GPUCTR_CHECK(replace(plan, replan, older.outdated, site));
+        return Outcome::replaced;
+    }
     // With another set-up alive in the same directory, names must not be
     // written into it: neither would know which are its own.
-    if (site.replaced || (site.shared && plan.writes_root))
+    if (site.shared && plan.writes_root)
         GPUCTR_CHECK(commit_anew(replan, site));
     else
         GPUCTR_CHECK(prepare_and_commit(plan, site));
-    return site.replaced ? Outcome::replaced : Outcome::applied;
+    return Outcome::applied;
 }
 
 } // namespace gpucontainer::apply

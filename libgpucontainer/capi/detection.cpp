@@ -62,13 +62,20 @@ Error not_found(const std::string& object)
         .with_hint("the record is of another host, or out of date: make a new one");
 }
 
-/// What of a node counts; whether it is accessible depends on who asks.
+/// What of a node counts, but for whether it is accessible: that depends on who asks.
 auto number_of(const DeviceNode& node)
 {
     return std::tuple(node.path, node.host_path, node.major, node.minor, node.mode, node.gid,
                       node.gpu, node.capability);
 }
 
+bool is_among(const DeviceNode& recorded, const std::vector<DeviceNode>& found)
+{
+    const auto node = std::ranges::find(found, number_of(recorded), number_of);
+    return node != found.end() && (node->accessible || !recorded.accessible);
+}
+
+/// A record may grant less than the host has, and may not restrict less.
 Result<void> prove(const DriverStack& recorded, const DriverStack& found)
 {
     if (recorded.vendor_name != found.vendor_name || recorded.version != found.version
@@ -82,11 +89,10 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
         if (std::ranges::find(found.files, file) == found.files.end())
             return not_found(file.path);
     for (const DeviceNode& node : recorded.nodes)
-        if (std::ranges::find(found.nodes, number_of(node), number_of) == found.nodes.end())
+        if (!is_among(node, found.nodes))
             return not_found(node.path);
-    for (const vendor::Mask& mask : recorded.masks)
-        if (std::ranges::find(found.masks, mask) == found.masks.end())
-            return not_found(mask.path);
+    if (recorded.masks != found.masks)
+        return not_found(fmt::format("{} masks", recorded.vendor));
     return {};
 }
 

@@ -84,6 +84,15 @@ gpuctr_status apply(const Plan& plan, int root)
     return status;
 }
 
+/// The text without what stands between two others.
+std::string without(std::string text, const std::string& from, const std::string& to)
+{
+    const auto begin = text.find(from) + from.size();
+    const auto end = text.find(to, begin);
+    EXPECT_LT(end, text.size());
+    return text.erase(begin, end - begin);
+}
+
 class HostRecordTest : public testing::Test {
 protected:
     /// What preparing a plan of the record says; "" when it can be done.
@@ -154,6 +163,17 @@ TEST_F(HostRecordTest, IsCarriedOutWhereItIsTrue)
         GTEST_SKIP() << "mounting is for root";
 
     EXPECT_EQ(problem_with(to_json(open_host().get())), "");
+}
+
+TEST_F(HostRecordTest, IsRefusedWhereItRestrictsLess)
+{
+    if (!test::may_mount())
+        GTEST_SKIP() << "mounting is for root";
+    const std::string record = to_json(open_host().get());
+    ASSERT_THAT(record, HasSubstr("ModifyDeviceFiles"));
+
+    EXPECT_EQ(problem_with(without(record, "\"masks\": [", "],\n      \"skipped\"")),
+              "nvidia masks: in the host record, but not found on this host");
 }
 
 TEST_F(HostRecordTest, IsRefusedWhereItNamesWhatThisHostDoesNotHave)
