@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// The parts of gpuctr_host_open(), which its callers cannot tell apart.
+#include "single_calls.hpp"
+
+#include "host/driver_root.hpp"
+#include "host/enumerator.hpp"
+#include "vendor/fingerprint.hpp"
+#include "vendor/nvidia/catalogue_nvidia.hpp"
+#include "vendor/nvidia/kernel.hpp"
+#include "vendor/nvidia/nvidia.hpp"
+#include "vendor/nvidia/user_space.hpp"
+#include "vendor/vendor.hpp"
+
+#include <benchmark/benchmark.h>
+
+namespace gpucontainer::vendor {
+namespace {
+
+/// The GPUs that the kernel module drives, and their nodes.
+void gpus(benchmark::State& state)
+{
+    while (state.KeepRunning()) {
+        const auto version = nvidia::module_version("");
+        const auto pci = host::make_udev_enumerator();
+        auto found = nvidia::driven_gpus("", *pci);
+        if (!version || !found || found->gpus.empty())
+            return state.SkipWithError("no GPU");
+        benchmark::DoNotOptimize(nvidia::device_nodes("", "", found->gpus, found->skipped));
+    }
+}
+
+/// What libudev is asked when no module drives them.
+void gpus_without_driver(benchmark::State& state)
+{
+    while (state.KeepRunning()) {
+        const auto pci = host::make_udev_enumerator();
+        auto found = nvidia::undriven_gpus(*pci);
+        if (!found || found->gpus.empty())
+            return state.SkipWithError("no GPU");
+    }
+}
+
+/// The files of the driver.
+void resolution(benchmark::State& state)
+{
+    const auto version = nvidia::module_version("");
+    const SiteCatalogue none;
+    while (state.KeepRunning()) {
+        const auto root = host::DriverRoot::open("/");
+        const MergedCatalogue catalogue("nvidia", nvidia_catalogue(), none);
+        if (!version || !root || !nvidia::find_user_space(*root, catalogue.of_driver(), *version))
+            return state.SkipWithError("no driver");
+    }
+}
+
+/// What a later gpuctr_host_is_current() compares.
+void fingerprints(benchmark::State& state)
+{
+    const auto root = host::DriverRoot::open("/");
+    const auto pci = host::make_udev_enumerator();
+    std::vector<DriverStack> drivers;
+    if (root)
+        if (auto driver = nvidia::detect({*pci, *root, "", "", {}, ""}); driver && *driver)
+            drivers.push_back(**std::move(driver));
+    if (drivers.empty())
+        return state.SkipWithError("no driver");
+    while (state.KeepRunning())
+        benchmark::DoNotOptimize(fingerprint("", drivers));
+}
+
+BENCHMARK(gpus)->Apply(count_single_calls);
+BENCHMARK(resolution)->Apply(count_single_calls);
+BENCHMARK(fingerprints)->Apply(count_single_calls);
+BENCHMARK(gpus_without_driver)->Apply(count_single_calls);
+
+} // namespace
+} // namespace gpucontainer::vendor
