@@ -6,6 +6,7 @@
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "export/json.hpp"
+#include "rootfs/remembered_view.hpp"
 #include "rootfs/root.hpp"
 
 #include <optional>
@@ -74,7 +75,8 @@ Result<plan::Plan> make_plan(const Drivers& drivers, const plan::Request& reques
     if (rootfs_fd < 0)
         return plan::create_plan(driver, request, nullptr, backend);
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
-    const plan::Target target = {root, root.facts(), nodes_can_be_made()};
+    const rootfs::RememberedView view(root);
+    const plan::Target target = {view, root.facts(), nodes_can_be_made()};
     return plan::create_plan(driver, request, &target, backend);
 }
 

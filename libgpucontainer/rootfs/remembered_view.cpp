@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#include "rootfs/remembered_view.hpp"
+
+namespace gpucontainer::rootfs {
+
+Entry RememberedView::look(const std::string& path) const
+{
+    const auto [entry, is_new] = looked_at_.try_emplace(path);
+    if (is_new)
+        entry->second = view_.look(path);
+    return entry->second;
+}
+
+Entry RememberedView::resolve(const std::string& path) const
+{
+    const auto [entry, is_new] = resolved_.try_emplace(path);
+    if (is_new)
+        entry->second = view_.resolve(path);
+    return entry->second;
+}
+
+std::vector<std::string> RememberedView::present(const std::string& directory,
+                                                 const std::vector<std::string>& names) const
+{
+    return view_.present(directory, names);
+}
+
+std::string RememberedView::link_target(const std::string& path) const
+{
+    return view_.link_target(path);
+}
+
+Result<std::string> RememberedView::read(const std::string& path, std::size_t limit) const
+{
+    return view_.read(path, limit);
+}
+
+bool RememberedView::is_empty_directory(const std::string& path) const
+{
+    return view_.is_empty_directory(path);
+}
+
+} // namespace gpucontainer::rootfs

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "rootfs/view.hpp"
+
+#include <unordered_map>
+
+namespace gpucontainer::rootfs {
+
+/// Another view whose names are looked at once each: a plan asks for the same few
+/// directories again for every name that it puts in them. What changes meanwhile
+/// is seen when the plan is carried out, like all that changes after planning.
+/// For one thread.
+class RememberedView final : public View {
+public:
+    /// `view` has to outlive it.
+    explicit RememberedView(const View& view) : view_(view) {}
+
+    Entry look(const std::string& path) const override;
+    std::vector<std::string> present(const std::string& directory,
+                                     const std::vector<std::string>& names) const override;
+    Entry resolve(const std::string& path) const override;
+    std::string link_target(const std::string& path) const override;
+    Result<std::string> read(const std::string& path, std::size_t limit) const override;
+    bool is_empty_directory(const std::string& path) const override;
+
+private:
+    using Entries = std::unordered_map<std::string, Entry>;
+
+    const View& view_;
+    mutable Entries looked_at_;
+    mutable Entries resolved_;
+};
+
+} // namespace gpucontainer::rootfs
