@@ -2,6 +2,7 @@
 #include "settings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -21,12 +22,26 @@ constexpr const char* configuration_file = "/etc/gpucontainer/config.yaml";
 
 bool is_policy(const CLI::Option& option) { return option.get_group() == policy_group; }
 
+/// What a call does and to which container, but for a site's usual root: a value
+/// forgotten in the environment must not undo another set-up than the one typed.
+constexpr std::array only_typed = {"help", "version", "all", "undo", "rootfs-fd", "pid"};
+
 /// What files and variables call the option; empty for what they cannot set.
 std::string name_of(const CLI::Option& option)
 {
     const auto& names = option.get_lnames();
-    return names.empty() || names.front() == "help" || names.front() == "version" ? ""
-                                                                                  : names.front();
+    const bool settable =
+        !names.empty()
+        && std::find(only_typed.begin(), only_typed.end(), names.front()) == only_typed.end();
+    return settable ? names.front() : "";
+}
+
+/// CLI11 looks at this while it parses, before there are settings.
+bool is_excluded(const CLI::Option& option)
+{
+    const auto others = option.get_excludes();
+    return std::any_of(others.begin(), others.end(),
+                       [](const CLI::Option* other) { return other->count() != 0; });
 }
 
 std::string variable_of(const std::string& name)
@@ -117,7 +132,7 @@ void add_setting(CLI::Option& option, const File& file)
                         "gpuctr-setup --help", 0);
         return file.give_to(option);
     }
-    if (option.count() != 0)
+    if (option.count() != 0 || is_excluded(option))
         return;
     const std::string variable = variable_of(name);
     if (const std::string value = value_of(variable); !value.empty())

@@ -11,8 +11,9 @@ inline constexpr const char* policy_group = "";
 
 /// Gives the options of the chosen command that the command line left out their
 /// values: from a variable GPUCTR_<OPTION>, unless privileges are raised, else from
-/// /etc/gpucontainer/config.yaml. To be called between parsing and reading the
-/// options. Throws gpucontainer::Error: usage, permission.
+/// /etc/gpucontainer/config.yaml. What names the target or the action is left
+/// alone, and so is what does not go with an option that was typed. To be called between parsing
+/// and reading the options. Throws gpucontainer::Error: usage, permission.
 void add_settings(const CLI::App& app);
 
 } // namespace gpuctr_setup

@@ -87,6 +87,32 @@ class Order(Config):
         self.apply(env=os.environ | {"GPUCTR_CHDIR": "/usr"})
         self.undo()
 
+    def test_what_is_typed_alone_says_what_is_undone(self):
+        other = harness.new_root()
+        self.addCleanup(shutil.rmtree, other)
+        self.apply()
+        here = os.open(self.root, os.O_PATH)
+        self.addCleanup(os.close, here)
+
+        for variables in ({"GPUCTR_ALL": "true"}, {"GPUCTR_ROOTFS_FD": str(here)},
+                          {"GPUCTR_PID": str(os.getpid())}, {"GPUCTR_ROOTFS": str(self.root)}):
+            self.run_setup("undo", "--rootfs", other, env=os.environ | variables, pass_fds=[here],
+                           stderr=f"gpuctr-setup: nothing is set up in {other}\n")
+        self.write(CONFIG, "all: true\n")
+        self.assertIn("line 1: unknown key all\n", self.refused("undo", "--rootfs", other))
+        os.unlink(CONFIG)
+        self.assertEqual(len(harness.journals()), 1)
+        self.run_setup("undo", "--all", env=os.environ | {"GPUCTR_ROOTFS": str(other)})
+        self.assertEqual(harness.journals(), [])
+
+    def test_a_variable_takes_no_staged_tree_away(self):
+        tree = DIRECTORY / "staged"
+        words = ("prepare", "--nv", "--staged-tree", tree)
+        self.run_setup(*words)
+        self.run_setup(*words, env=os.environ | {"GPUCTR_UNDO": "true"})
+        self.assertTrue(tree.is_mount())
+        self.run_setup(*words, "--undo")
+
     def test_raised_privileges_take_no_variable(self):
         raised = shutil.copy(harness.SETUP, DIRECTORY / "raised")
         os.chmod(raised, 0o4755)
