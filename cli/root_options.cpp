@@ -43,6 +43,9 @@ RootDirectory RootDirectory::from_descriptor(int fd)
                                   EBADF);
     if (!directory)
         fail("root file system, " + name, GPUCTR_E_ROOTFS, directory_hint);
+    // A command in the container must not get it: the host's tree is above it.
+    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+        fail(name, GPUCTR_E_INTERNAL);
     return {std::move(name), std::move(directory)};
 }
 

@@ -16,7 +16,8 @@ class RootDirectory {
 public:
     /// Throws gpucontainer::Error: rootfs, permission.
     static RootDirectory at(const std::string& path);
-    /// Borrows nothing: the descriptor is duplicated. Throws: usage, rootfs.
+    /// The descriptor is duplicated, and not inherited any more. Throws: usage,
+    /// rootfs.
     static RootDirectory from_descriptor(int fd);
     /// Root of a process. An ordinary user's process joins the user namespace of
     /// it, with a mount namespace of its own, to have the privileges that count

@@ -150,6 +150,13 @@ class Run:
 
         self.assertEqual(sorted(map(int, listed.split())), [0, 1, 2, 7, 9])
 
+    def test_the_root_as_a_descriptor_leads_no_command_out(self):
+        done = harness.call(*self.prefix, "sh", "-c", 'root=$1; shift; exec "$@" 7<"$root"', "sh",
+                            self.root, harness.SETUP, "--nv", "--rootfs-fd", "7", "--", "ls",
+                            "/proc/self/fd/7/..", "/proc/self/fd")
+
+        self.assertEqual(done.stdout.split(), ["/proc/self/fd:", "0", "1", "2", "3"], done.stderr)
+
     def test_works_without_standard_streams(self):
         words = " ".join([*self.prefix, harness.SETUP, "--nv", "--rootfs", str(self.root)])
 
