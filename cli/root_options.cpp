@@ -3,8 +3,9 @@
 
 #include "container_process.hpp"
 #include "failure.hpp"
+#include "settings.hpp"
 
-#include <cstdlib>
+#include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -13,13 +14,6 @@ namespace {
 
 constexpr const char* directory_hint =
     "name the directory that holds the container's /usr and /etc with --rootfs";
-
-/// An empty variable counts as unset, as the XDG base directory rules want it.
-std::string variable(const char* name)
-{
-    const char* const value = std::getenv(name); // NOLINT(concurrency-mt-unsafe): one thread
-    return value != nullptr ? value : "";
-}
 
 } // namespace
 
@@ -101,9 +95,10 @@ std::string state_directory(const std::string& option)
     const bool root = ::geteuid() == 0 && ::access("/var/lib", W_OK) == 0;
     if (!option.empty() || root)
         return option;
-    if (const std::string state = variable("XDG_STATE_HOME"); state.starts_with('/'))
+    // As the XDG base directory rules want it.
+    if (const std::string state = trusted_variable("XDG_STATE_HOME"); state.starts_with('/'))
         return state + "/gpucontainer";
-    if (const std::string home = variable("HOME"); home.starts_with('/'))
+    if (const std::string home = trusted_variable("HOME"); home.starts_with('/'))
         return home + "/.local/state/gpucontainer";
     return option;
 }

@@ -53,16 +53,6 @@ std::string variable_of(const std::string& name)
     return variable;
 }
 
-/// Empty for a variable that is not set, or must not count: a program started
-/// with more rights than its caller has takes nothing from him.
-std::string value_of(const std::string& variable)
-{
-    if (::getauxval(AT_SECURE) != 0)
-        return "";
-    const char* const value = std::getenv(variable.c_str());
-    return value != nullptr ? value : "";
-}
-
 void give(CLI::Option& option, const std::vector<std::string>& values, const std::string& origin)
 {
     try {
@@ -135,13 +125,21 @@ void add_setting(CLI::Option& option, const File& file)
     if (option.count() != 0 || is_excluded(option))
         return;
     const std::string variable = variable_of(name);
-    if (const std::string value = value_of(variable); !value.empty())
+    if (const std::string value = trusted_variable(variable); !value.empty())
         give(option, {value}, variable);
     else
         file.give_to(option);
 }
 
 } // namespace
+
+std::string trusted_variable(const std::string& name)
+{
+    if (::getauxval(AT_SECURE) != 0)
+        return "";
+    const char* const value = std::getenv(name.c_str());
+    return value != nullptr ? value : "";
+}
 
 void add_settings(const CLI::App& app)
 {

@@ -3,6 +3,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <string>
+
 namespace gpuctr_setup {
 
 /// An option of this group is policy: only the configuration file sets it, and
@@ -15,5 +17,9 @@ inline constexpr const char* policy_group = "";
 /// alone, and so is what does not go with an option that was typed. To be called between parsing
 /// and reading the options. Throws gpucontainer::Error: usage, permission.
 void add_settings(const CLI::App& app);
+
+/// Empty for a variable that is not set, or must not count: a program started
+/// with more rights than its caller has takes nothing from him.
+std::string trusted_variable(const std::string& name);
 
 } // namespace gpuctr_setup

@@ -123,6 +123,12 @@ class Order(Config):
         for command, status in ((harness.SETUP, 2), (raised, 0)):
             done = harness.call(*harness.ORDINARY_USER, command, *words, env=environment)
             self.assertEqual(done.returncode, status, done.stderr)
+        (DIRECTORY / "gpucontainer").touch()
+        environment = os.environ | {"XDG_STATE_HOME": str(DIRECTORY)}
+        for command, status in ((harness.SETUP, 8), (raised, 0)):
+            done = harness.call(*harness.ORDINARY_USER, command, "status", "--all",
+                                env=environment)
+            self.assertEqual(done.returncode, status, done.stderr)
 
 
 class Mistakes(Config):
