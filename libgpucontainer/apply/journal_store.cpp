@@ -42,6 +42,11 @@ Result<void> make_directories(const std::string& directory)
     }
 }
 
+std::string unfinished_name(const std::string& journal)
+{
+    return journal + std::string(unfinished);
+}
+
 std::string directory_name(RootName root) { return fmt::format("{}-{}", root.first, root.second); }
 
 std::optional<RootName> parse_directory_name(std::string_view name)
@@ -137,7 +142,9 @@ Result<void> RootJournals::write(const Journal& journal, const Program& program)
 {
     may_be_empty_ = false;
     const std::string name = file_name(journal.key);
-    const std::string temporary = name + std::string(unfinished);
+    const std::string temporary = unfinished_name(name);
+    // Of a process that was cut off writing it: nobody else holds the lock.
+    (void)::unlinkat(directory_.get(), temporary.c_str(), 0);
     const UniqueFd file(::openat(directory_.get(), temporary.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                                  private_file));
@@ -158,6 +165,7 @@ Result<void> RootJournals::remove(const SetUpKey& key)
     const std::string name = file_name(key);
     if (::unlinkat(directory_.get(), name.c_str(), 0) != 0 && errno != ENOENT)
         return Error::from_errno(errno, "journal " + name, Errc::apply);
+    (void)::unlinkat(directory_.get(), unfinished_name(name).c_str(), 0);
     return {};
 }
 

@@ -159,6 +159,21 @@ class Meddled(harness.Case):
         self.assertNotIn(TREE, "".join(m.target for m in mount_table.below(self.root)))
         harness.must("umount", self.root / "mnt")
 
+    def test_a_journal_that_was_cut_off_in_writing_is_written_again(self):
+        [journal] = harness.STATE.glob("*/*.json")
+        unfinished = journal.with_name(journal.name + ".new")
+        unfinished.touch()
+        harness.must("mount", "--bind", "/dev/null", self.root / "dev/nvidia0")
+
+        done = self.run_setup("undo", "--all", status=8, stderr=None)
+
+        self.assertRegex(done.stderr, "reach, under another mount .* /dev/nvidia0")
+        harness.must("umount", self.root / "dev/nvidia0")
+        unfinished.touch()
+        self.run_setup("undo", "--all")
+        self.assert_state(self.before)
+        self.assertEqual(list(harness.STATE.iterdir()), [])
+
     def test_a_damaged_journal_is_an_error_that_names_it(self):
         [journal] = harness.STATE.glob("*/*.json")
         text = journal.read_text()
