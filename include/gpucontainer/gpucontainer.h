@@ -535,7 +535,9 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
 typedef struct gpuctr_apply_options {
     size_t struct_size;    /**< sizeof(gpuctr_apply_options) in the caller. */
     const char* state_dir; /**< Journal directory, created when missing, outside the root
-                                file system; NULL: "/var/lib/gpucontainer". */
+                                file system; NULL: "/var/lib/gpucontainer". One that is
+                                neither root's nor the caller's, or that others may write,
+                                is GPUCTR_E_PERMISSION. */
     uint32_t flags;        /**< GPUCTR_APPLY_* */
     /**
      * With GPUCTR_APPLY_IN_PROCESS: a process of the container, whose root

@@ -30,6 +30,26 @@ Error unusable_directory(const std::string& directory)
         .with_hint("name a directory that you may write with --state-dir");
 }
 
+/// A journal says what is unmounted and removed, by root too: one that somebody
+/// else can have written is not followed.
+Result<void> check_trust(int directory, const std::string& path)
+{
+    struct stat status = {};
+    if (::fstat(directory, &status) != 0)
+        return unusable_directory(path);
+    if (status.st_uid != 0 && status.st_uid != ::geteuid())
+        return Error(Errc::permission,
+                     fmt::format("journal directory {}: belongs to user {}", path, status.st_uid))
+            .with_object(path)
+            .with_hint("journals are followed only where they are root's or the caller's: name "
+                       "another directory with --state-dir");
+    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return Error(Errc::permission, "journal directory " + path + ": others may write it")
+            .with_object(path)
+            .with_hint("take the permission away: chmod go-w " + path);
+    return {};
+}
+
 Result<void> make_directories(const std::string& directory)
 {
     for (std::size_t slash = directory.find('/', 1);; slash = directory.find('/', slash + 1)) {
@@ -189,6 +209,7 @@ Result<std::optional<JournalStore>> JournalStore::open(const std::string& direct
         return std::optional<JournalStore>();
     if (!fd)
         return unusable_directory(directory);
+    GPUCTR_CHECK(check_trust(fd.get(), directory));
     return std::optional(JournalStore(directory, std::move(fd)));
 }
 
@@ -218,6 +239,7 @@ Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock 
             return std::optional<RootJournals>();
         if (!journals.store_ || !journals.directory_)
             return unusable();
+        GPUCTR_CHECK(check_trust(journals.directory_.get(), path_ + "/" + name));
         journals.lock_.reset(::openat(journals.directory_.get(), lock_name,
                                       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
         if (!journals.lock_ && errno == ENOENT)

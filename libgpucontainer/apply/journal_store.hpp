@@ -54,7 +54,8 @@ class JournalStore {
 public:
     /// Creates the directory, private to its owner, where it is missing.
     static Result<JournalStore> create(const std::string& directory);
-    /// None where it is missing: then nothing is set up.
+    /// None where it is missing: then nothing is set up. One of another user, or
+    /// that others may write, is an error: permission.
     static Result<std::optional<JournalStore>> open(const std::string& directory);
 
     Result<RootJournals> create_root(RootName root) const;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What was mounted in a root file system before stays in sight."""
 
+import os
 import unittest
 
 import harness
@@ -151,7 +152,7 @@ class WithACommand(harness.Case):
         self.assertIn("overlay names over /usr/local", done.stderr)
         state = harness.DIRECTORY / "state"
         state.mkdir()
-        state.chmod(0o777)
+        os.chown(state, 65534, 65534)
         self.addCleanup(harness.call, "rm", "-rf", state)
         done = harness.call(*harness.ORDINARY_USER, "unshare", "--user", "--map-root-user",
                             "--mount", harness.SETUP, "--nv", "--rootfs", self.root,

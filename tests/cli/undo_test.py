@@ -174,6 +174,29 @@ class Meddled(harness.Case):
         self.assert_state(self.before)
         self.assertEqual(list(harness.STATE.iterdir()), [])
 
+    def test_journals_of_another_user_are_not_followed(self):
+        state = self.root.with_name("state")
+        harness.must("cp", "-a", harness.STATE, state)
+        self.addCleanup(harness.must, "rm", "-rf", state)
+        [journals] = state.iterdir()
+        applied = self.state()
+
+        for directory in (state, journals):
+            for path, owner, mode, problem in ((directory, 4711, 0o700, "belongs to user 4711"),
+                                               (directory, 0, 0o770, "others may write it"),
+                                               (directory, 0, 0o702, "others may write it")):
+                os.chown(path, owner, owner)
+                os.chmod(path, mode)
+                for words in (["undo", "--all"], ["undo", "--rootfs", self.root],
+                              ["status", "--all"], ["--nv", "--rootfs", self.root]):
+                    done = self.run_setup(*words, "--state-dir", state, status=6, stderr=None)
+                    self.assertRegex(done.stderr, f"journal directory {path}: {problem}\nhint: ")
+            os.chmod(directory, 0o700)
+
+        self.assert_state(applied)
+        self.run_setup("undo", "--all", "--state-dir", state)
+        self.assert_state(self.before)
+
     def test_a_damaged_journal_is_an_error_that_names_it(self):
         [journal] = harness.STATE.glob("*/*.json")
         text = journal.read_text()
