@@ -27,7 +27,7 @@ void apply(const Options& options, const Messages& messages)
     warn_about(plan, messages);
     const auto outcome = plan.apply(root.fd(), root.apply_options(state_directory(options.state)));
     if (messages.verbosity == Verbosity::verbose)
-        fmt::print(messages.err, "gpuctr-setup: {}: {}\n", root.name(),
+        fmt::print(messages.err, "gpuctr-setup: {}: {}\n", printable(root.name()),
                    outcome == gpucontainer::Outcome::applied     ? "set up"
                    : outcome == gpucontainer::Outcome::unchanged ? "set up already"
                                                                  : "an older set-up was replaced");

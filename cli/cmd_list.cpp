@@ -30,7 +30,7 @@ void print_nodes(const Driver& driver, std::FILE* out)
 {
     Table table({"DEVICE NODE", "NUMBER", "GPU", "USABLE"});
     for (const auto node : driver.nodes())
-        table.add({std::string(node.path()),
+        table.add({printable(node.path()),
                    fmt::format("{}:{}", node.major_number(), node.minor_number()),
                    number(node.gpu()), node.accessible() ? "yes" : "no"});
     table.print(out);

@@ -34,7 +34,7 @@ void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
 {
     print_items(plan, verbosity, out);
     for (const std::string_view need : plan.needs())
-        fmt::print(out, "\nneeds {}\n", need);
+        fmt::print(out, "\nneeds {}\n", printable(need));
     if (verbosity == Verbosity::verbose)
         print_skipped(plan.skipped(), out);
 }

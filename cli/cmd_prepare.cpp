@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "request_options.hpp"
+#include "table.hpp"
 
 #include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
@@ -22,7 +23,7 @@ int stage(const Options& options, Verbosity verbosity, const Streams& streams)
     const gpucontainer::Plan plan(host, options.request.request(), -1);
     const auto outcome = plan.stage(options.request.staged_tree);
     if (verbosity == Verbosity::verbose)
-        fmt::print(streams.err, "gpuctr-setup: {}: {}\n", options.request.staged_tree,
+        fmt::print(streams.err, "gpuctr-setup: {}: {}\n", printable(options.request.staged_tree),
                    outcome == gpucontainer::Staged::made        ? "staged"
                    : outcome == gpucontainer::Staged::unchanged ? "staged already"
                                                                 : "an older tree was replaced");
@@ -34,7 +35,7 @@ int unstage(const Options& options, Verbosity verbosity, const Streams& streams)
     const bool found = gpucontainer::unstage(options.request.staged_tree);
     if (!found && verbosity != Verbosity::quiet)
         fmt::print(streams.err, "gpuctr-setup: nothing is staged at {}\n",
-                   options.request.staged_tree);
+                   printable(options.request.staged_tree));
     return ExitCode::done;
 }
 

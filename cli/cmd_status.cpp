@@ -116,7 +116,7 @@ int show(const Options& options, Verbosity verbosity, const Streams& streams)
         print_state(state, root ? root->name() : "a container", streams.out);
     if (state.empty() && options.format == Format::text && verbosity != Verbosity::quiet)
         fmt::print(streams.err, "gpuctr-setup: nothing is set up{}\n",
-                   root ? " in " + root->name() : "");
+                   root ? " in " + printable(root->name()) : "");
     return is_wrong(state, options.fail_on) ? ExitCode::something_wrong : ExitCode::done;
 }
 

@@ -26,7 +26,7 @@ int undo_root(const Options& options, Verbosity verbosity, const Streams& stream
     const bool found =
         gpucontainer::undo(root.fd(), root.apply_options(state_directory(options.state)));
     if (!found && verbosity != Verbosity::quiet)
-        fmt::print(streams.err, "gpuctr-setup: nothing is set up in {}\n", root.name());
+        fmt::print(streams.err, "gpuctr-setup: nothing is set up in {}\n", printable(root.name()));
     return ExitCode::done;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "failure.hpp"
 
+#include "table.hpp"
+
 #include <cerrno>
 #include <cstring>
 #include <fmt/format.h>
@@ -17,9 +19,9 @@ void fail(const std::string& what, gpuctr_status otherwise, const std::string& h
 
 int report(const gpucontainer::Error& error, std::FILE* err, const std::string& remark)
 {
-    fmt::print(err, "gpuctr-setup: {}{}\n", error.what(), remark);
+    fmt::print(err, "gpuctr-setup: {}{}\n", printable(error.what()), remark);
     if (!error.hint().empty())
-        fmt::print(err, "hint: {}\n", error.hint());
+        fmt::print(err, "hint: {}\n", printable(error.hint()));
     return -error.status();
 }
 

@@ -2,6 +2,7 @@
 #include "command.hpp"
 #include "failure.hpp"
 #include "settings.hpp"
+#include "table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -63,7 +64,7 @@ int report_failure(const gpucontainer::Error& error, bool with_command, const St
 
 int report_usage(const std::string& problem, const Streams& streams)
 {
-    fmt::print(streams.err, "gpuctr-setup: {}\nhint: gpuctr-setup --help\n", problem);
+    fmt::print(streams.err, "gpuctr-setup: {}\nhint: gpuctr-setup --help\n", printable(problem));
     return ExitCode::usage_error;
 }
 

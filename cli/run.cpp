@@ -91,7 +91,8 @@ int execute(const std::vector<std::string>& command_line, const Environment& var
     (void)::execvp(arguments[0], arguments.data());
     const int error = errno;
     environ = nullptr; // what it points to ends here
-    fmt::print(stderr, "gpuctr-setup: {}: {}\n", command_line.front(), ::strerrordesc_np(error));
+    fmt::print(stderr, "gpuctr-setup: {}: {}\n", printable(command_line.front()),
+               ::strerrordesc_np(error));
     return error == ENOENT || error == ENOTDIR ? ExitCode::not_found : ExitCode::not_executable;
 }
 

@@ -45,6 +45,8 @@ std::string to_lower(std::string_view text)
     return lower;
 }
 
+bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
+
 std::string_view directory_of(std::string_view path)
 {
     const auto slash = path.rfind('/');

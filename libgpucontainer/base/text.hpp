@@ -21,6 +21,9 @@ std::optional<std::uint64_t> to_number(std::string_view text, int base = 10);
 /// ASCII lower case, independent of the locale.
 std::string to_lower(std::string_view text);
 
+/// An ASCII control character, which a terminal would obey.
+bool is_control(char c);
+
 /// `path` without its last component; "/" and "" for the first one.
 std::string_view directory_of(std::string_view path);
 std::string_view name_of(std::string_view path);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/catalogue_file.hpp"
 
+#include "base/text.hpp"
 #include "base/try.hpp"
 #include "config/yaml_document.hpp"
 
@@ -23,8 +24,6 @@ Error mistake(std::size_t line, std::string_view what)
     return {Errc::usage, fmt::format("line {}: {}", line, what)};
 }
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
 /// Text of a file as it may stand in a message: short, and without control
 /// characters, which a terminal would obey.
 std::string quote(std::string_view text)
@@ -32,7 +31,7 @@ std::string quote(std::string_view text)
     constexpr std::size_t longest = 60;
 
     std::string shown(text.substr(0, longest));
-    std::ranges::replace_if(shown, is_control, '?');
+    std::ranges::replace_if(shown, base::is_control, '?');
     return fmt::format("\"{}{}\"", shown, text.size() > longest ? "..." : "");
 }
 
@@ -136,7 +135,7 @@ std::string with_sample_version(const FileRule& rule)
 
 Result<void> check_reason(const FileRule& rule)
 {
-    if (rule.reason.size() > max_reason || std::ranges::any_of(rule.reason, is_control))
+    if (rule.reason.size() > max_reason || std::ranges::any_of(rule.reason, base::is_control))
         return mistake(rule.line, fmt::format("reason of {} is not one line of at most {} bytes",
                                               rule.name, max_reason));
     return {};

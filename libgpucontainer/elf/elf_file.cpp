@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "elf/elf_file.hpp"
 
+#include "base/text.hpp"
 #include "base/try.hpp"
 
 #include <algorithm>
@@ -102,8 +103,6 @@ std::string_view bytes_of(const Elf_Data& data)
     return {static_cast<const char*>(data.d_buf), data.d_size};
 }
 
-bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
-
 } // namespace
 
 Result<ElfFile> ElfFile::open(int fd)
@@ -200,7 +199,7 @@ Result<std::string> ElfFile::interpreter() const
                "read interpreter name");
     const std::string_view text = bytes_of(*content);
     const std::string_view name = text.substr(0, text.find('\0'));
-    if (name.size() == text.size() || std::ranges::any_of(name, is_control))
+    if (name.size() == text.size() || std::ranges::any_of(name, base::is_control))
         return malformed("interpreter name is not a string");
     return std::string(name);
 }
@@ -227,7 +226,7 @@ Result<std::string> ElfFile::string_at(const Dynamic& dynamic, std::uint64_t off
     if (length == std::string_view::npos || length > limit)
         return malformed(fmt::format("string without an end within {} bytes", limit));
     const std::string_view text = rest.substr(0, length);
-    if (std::ranges::any_of(text, is_control))
+    if (std::ranges::any_of(text, base::is_control))
         return malformed("control character in a string");
     return std::string(text);
 }

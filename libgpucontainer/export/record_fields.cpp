@@ -8,11 +8,6 @@
 #include <fmt/format.h>
 
 namespace gpucontainer::exports {
-namespace {
-
-bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
-
-} // namespace
 
 const char* is_text(std::string_view text)
 {
@@ -24,7 +19,7 @@ const char* is_text(std::string_view text)
 
 const char* is_line(std::string_view text)
 {
-    if (std::ranges::any_of(text, is_control))
+    if (std::ranges::any_of(text, base::is_control))
         return "with a control character in it";
     return is_text(text);
 }
@@ -46,7 +41,7 @@ const char* is_path(std::string_view text)
     const auto names = base::split(text.substr(1), '/');
     const bool fits =
         std::ranges::all_of(names, [](auto name) { return is_name(name) == nullptr; });
-    return fits ? nullptr : problem;
+    return fits ? is_line(text) : problem;
 }
 
 const char* is_version(std::string_view text)

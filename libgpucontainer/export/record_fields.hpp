@@ -19,7 +19,7 @@ using Check = const char* (*)(std::string_view text);
 const char* is_text(std::string_view text);
 const char* is_line(std::string_view text);    ///< Without control characters.
 const char* is_name(std::string_view text);    ///< Of a file in a directory.
-const char* is_path(std::string_view text);    ///< Absolute, without "." and "..".
+const char* is_path(std::string_view text);    ///< Absolute, a line, without "." and "..".
 const char* is_version(std::string_view text); ///< Digits and dots.
 const char* is_word(std::string_view text);    ///< ASCII letters, digits, "_-:.".
 

@@ -153,6 +153,20 @@ class Record(harness.Case):
             done = self.run_setup("list", "--host", name, status=2, stderr=None)
             self.assertIn(f"host record {name}: ", done.stderr)
 
+    def test_no_control_character_of_it_reaches_the_terminal(self):
+        document = json.loads(self.record.read_text())
+        document["drivers"][0]["nodes"][0]["host_path"] = "/dev/\x1b[31mRED"
+        self.record.write_text(json.dumps(document))
+        done = self.run_setup("list", "--host", self.record, status=2, stderr=None)
+        self.assertIn("nodes[0].host_path: with a control character in it\n", done.stderr)
+
+        for what, shown in (("a\x1b[31m", r"a\x1b[31m"), ("\x7f\n", r"\x7f\x0a"),
+                            ("\u00e9\u009b2J", "\u00e9" + r"\xc2\x9b2J")):
+            done = self.run_setup("undo", "--rootfs", f"/{what}", status=5, stderr=None)
+            self.assertIn(f"root file system /{shown}: No such file", done.stderr)
+            done = self.run_setup("undo", what, status=2, stderr=None)
+            self.assertIn(shown, done.stderr)
+
     def test_it_goes_with_nothing_else_that_says_where_to_look(self):
         for options in (["--driver-root", "/usr"], ["--driver-version", "580.1"]):
             self.run_setup("list", "--host", self.record, *options, status=2, stderr=None)

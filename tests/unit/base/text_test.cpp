@@ -18,6 +18,14 @@ TEST(Text, SplitKeepsEmptyParts)
     EXPECT_EQ(split("", ','), (std::vector<std::string_view>{""}));
 }
 
+TEST(Text, TerminalsObeyControlCharacters)
+{
+    for (const char c : {'\0', '\n', '\x1b', '\x1f', '\x7f'})
+        EXPECT_TRUE(is_control(c)) << static_cast<int>(c);
+    for (const char c : {' ', 'a', '~', '\xc3'})
+        EXPECT_FALSE(is_control(c)) << static_cast<int>(c);
+}
+
 TEST(Text, NumbersAreWholeOrNothing)
 {
     EXPECT_EQ(to_number("17"), 17U);

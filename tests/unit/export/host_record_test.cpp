@@ -116,7 +116,8 @@ TEST(HostRecord, NamesTheFieldThatIsWrong)
 
 TEST(HostRecord, HasNoNameThatLeadsElsewhere)
 {
-    for (const char* const path : {"", "lib", "/a/../b", "/..", "/a/./b", "/a//b", "/a/"})
+    for (const char* const path :
+         {"", "lib", "/a/../b", "/..", "/a/./b", "/a//b", "/a/", "/a\x1b[31m", "/a\n"})
         EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][0]["path"] = path; }),
                     HasSubstr("files[0].path"))
             << path;
