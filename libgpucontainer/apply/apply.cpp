@@ -89,21 +89,21 @@ Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place
     return journal;
 }
 
-bool attach_as_owner(const Program& program, const Site& site, int fd, Failure& failure)
+bool attach_as_owner(const Program& program, const Site& site, int fd, Failure& failure, int table)
 {
     const auto& owner = site.target.owner;
     if (!owner)
-        return attach(program, fd, failure);
+        return attach(program, fd, failure, table);
     const privilege::FileOwner as_owner(owner->uid, owner->gid);
-    return attach(program, fd, failure);
+    return attach(program, fd, failure, table);
 }
 
 /// Everything that changes the root, in the mount namespace that it is seen in.
-Result<void> commit(const plan::Plan& plan, const Program& program, Site& site)
+Result<void> commit(const plan::Plan& plan, const Program& program, Site& site, int table)
 {
     const int rootfs_fd = site.target.rootfs_fd;
     GPUCTR_TRY(const Place place, site.target.pidfd < 0 ? Place::of_directory(rootfs_fd)
-                                                        : Place::of_process(rootfs_fd));
+                                                        : Place::of_process(rootfs_fd, table));
     Journal journal = new_journal(plan, site, place);
     note_times(program, place.fd());
     GPUCTR_CHECK(site.journals.write(journal, program));
@@ -113,13 +113,13 @@ Result<void> commit(const plan::Plan& plan, const Program& program, Site& site)
         return entered;
     }
     if (place.is_bind())
-        journal.mounts_below = std::max(0, mount::children(place.fd()));
+        journal.mounts_below = std::max(0, mount::count_below(place.fd()));
     Failure failure;
-    if (!attach_as_owner(program, site, place.fd(), failure))
+    if (!attach_as_owner(program, site, place.fd(), failure, table))
         return roll_back(to_error(failure), journal, place, site.journals, program);
     journal.progress = Progress::complete;
     if (auto written = site.journals.write(journal, program); !written) {
-        (void)apply::undo(program, place.fd(), failure);
+        (void)apply::undo(program, place.fd(), failure, table);
         return roll_back(std::move(written).error(), journal, place, site.journals, program);
     }
     return {};
@@ -131,7 +131,7 @@ Result<void> prepare_and_commit(const plan::Plan& plan, Site& site)
     GPUCTR_TRY(auto block, prepare(plan));
     const Prepared prepared(std::move(block));
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
-    GPUCTR_CHECK(commit(plan, prepared.program(), site));
+    GPUCTR_CHECK(commit(plan, prepared.program(), site, visit.table()));
     return visit.leave();
 }
 
@@ -144,9 +144,9 @@ bool is_current(const Journal& journal, const plan::Plan& plan, const Site& site
            && is_intact(Program(journal.program.get()), site.target.rootfs_fd);
 }
 
-Result<void> clear(Journal& journal, Site& site)
+Result<void> clear(Journal& journal, Site& site, int table)
 {
-    GPUCTR_CHECK(undo_journal(journal, site.target.rootfs_fd, site.journals, Bind::keep),
+    GPUCTR_CHECK(undo_journal(journal, site.target.rootfs_fd, site.journals, Bind::keep, table),
                  "undo the older set-up");
     if (is_bound_by(journal, site.target.rootfs_fd)) {
         site.bound = true;
@@ -169,15 +169,19 @@ Result<Older> look_for_older(const plan::Plan& plan, Site& site)
     GPUCTR_TRY(const auto keys, keys_of(site.root, site.journals));
     mount::LivingNamespaces living;
     for (const SetUpKey& key : keys) {
-        if (!is_ours(origin_of(key, site.here, living, site.target.rootfs_fd))) {
+        const Origin origin =
+            origin_of(key, site.here, living, site.target.rootfs_fd, visit.table());
+        if (!is_ours(origin)) {
             site.shared = true;
             continue;
         }
         GPUCTR_TRY(Journal journal, site.journals.read(key));
-        if (is_current(journal, plan, site))
+        if (is_current(journal, plan, site)) {
             older.current = true;
-        else
-            older.outdated.push_back(std::move(journal));
+            continue;
+        }
+        forget_lost_mounts(journal, origin);
+        older.outdated.push_back(std::move(journal));
     }
     GPUCTR_CHECK(visit.leave());
     return older;
@@ -187,7 +191,7 @@ Result<void> make_room(std::vector<Journal>& outdated, Site& site)
 {
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
     for (Journal& journal : outdated) {
-        auto cleared = clear(journal, site);
+        auto cleared = clear(journal, site, visit.table());
         if (!cleared && site.bound)
             unbind(site.target.rootfs_fd, site.mounts_below);
         GPUCTR_CHECK(std::move(cleared));

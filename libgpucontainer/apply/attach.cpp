@@ -71,8 +71,8 @@ UniqueFd make_overlay(const Program& program, const Operation& operation, int ta
     return overlay;
 }
 
-bool attach_mount(const Program& program, Operation& operation, int rootfs_fd,
-                  Failure& failure) noexcept
+bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
+                  int table) noexcept
 {
     const char* const path = program.text(operation.path);
     const UniqueFd target = open_target(program, operation, rootfs_fd);
@@ -97,7 +97,7 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd,
     operation.done = 1; // from here on there is something to take back
     if (mount::set_attributes(tree, 0, MS_PRIVATE, true) != 0)
         return fail(failure, Errc::apply, "make private the mount at", path);
-    if (operation.step == Step::overlay && mount::carry_submounts(target.get(), tree) != 0)
+    if (operation.step == Step::overlay && mount::carry_submounts(target.get(), tree, table) != 0)
         return fail(failure, Errc::rootfs, "keep in sight what is mounted below", path);
     if ((flags_of(tree) & operation.attributes) != operation.attributes) {
         errno = EIO;
@@ -107,27 +107,28 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd,
 }
 
 bool detach_mount(const Program& program, const Operation& operation, int rootfs_fd,
-                  Failure& failure) noexcept
+                  Failure& failure, int table) noexcept
 {
     const char* const path = program.text(operation.path);
     const UniqueFd target = open_target(program, operation, rootfs_fd);
     const bool ours = target && mount::is_mount_root(target.get())
-                      && mount::mount_id(target.get()) == operation.mount_id;
+                      && mount::is_on(target.get(), operation.mount_id);
     if (ours && mount::detach(target.get()) == 0)
         return true;
     if (ours)
         return fail(failure, Errc::apply, "unmount", path);
-    if (!mount::exists(operation.mount_id))
+    if (!mount::exists(operation.mount_id, table))
         return true;
     errno = EBUSY;
     return fail(failure, Errc::apply, "reach, under another mount or elsewhere, our mount at",
                 path);
 }
 
-bool perform(const Program& program, Operation& operation, int rootfs_fd, Failure& failure) noexcept
+bool perform(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
+             int table) noexcept
 {
     if (is_mount(operation))
-        return attach_mount(program, operation, rootfs_fd, failure);
+        return attach_mount(program, operation, rootfs_fd, failure, table);
     if (!make_name(program, operation, rootfs_fd, failure))
         return false;
     operation.done = 1;
@@ -136,20 +137,20 @@ bool perform(const Program& program, Operation& operation, int rootfs_fd, Failur
 
 } // namespace
 
-bool attach(const Program& program, int rootfs_fd, Failure& failure) noexcept
+bool attach(const Program& program, int rootfs_fd, Failure& failure, int table) noexcept
 {
     for (Operation& operation : program.operations()) {
-        if (perform(program, operation, rootfs_fd, failure))
+        if (perform(program, operation, rootfs_fd, failure, table))
             continue;
         Failure ignored;
-        (void)undo(program, rootfs_fd, ignored);
+        (void)undo(program, rootfs_fd, ignored, table);
         return false;
     }
     program.header().attached = 1;
     return true;
 }
 
-bool undo(const Program& program, int rootfs_fd, Failure& failure) noexcept
+bool undo(const Program& program, int rootfs_fd, Failure& failure, int table) noexcept
 {
     bool complete = true;
     const auto operations = program.operations();
@@ -158,7 +159,7 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure) noexcept
             continue;
         Failure found;
         const bool undone = is_mount(*operation)
-                                ? detach_mount(program, *operation, rootfs_fd, found)
+                                ? detach_mount(program, *operation, rootfs_fd, found, table)
                                 : remove_name(program, *operation, rootfs_fd, found);
         if (undone) {
             operation->done = 0;
@@ -179,7 +180,7 @@ bool is_intact(const Program& program, const Operation& operation, int rootfs_fd
     const UniqueFd target = open_target(program, operation, rootfs_fd);
     if (operation.done == 0 || !target || !mount::is_mount_root(target.get()))
         return false;
-    return !is_mount(operation) || mount::mount_id(target.get()) == operation.mount_id;
+    return !is_mount(operation) || mount::is_on(target.get(), operation.mount_id);
 }
 
 bool is_intact(const Program& program, int rootfs_fd) noexcept

@@ -3,6 +3,7 @@
 
 #include "apply/program.hpp"
 #include "base/result.hpp"
+#include "mount/table.hpp"
 
 namespace gpucontainer::apply {
 
@@ -15,13 +16,16 @@ struct Failure {
 };
 
 /// Carries every operation out below `rootfs_fd`, or none. System calls only:
-/// safe between clone and exec of a threaded process.
-bool attach(const Program& program, int rootfs_fd, Failure& failure) noexcept;
+/// safe between clone and exec of a threaded process. `table` is the mount table of
+/// a root that is not reached from the thread's own.
+bool attach(const Program& program, int rootfs_fd, Failure& failure,
+            int table = mount::own_table) noexcept;
 
 /// Takes back what attach() did, newest first. What is no longer as attach()
 /// left it stays; what is gone already is no failure. On failure goes on with
 /// the rest and reports the first.
-bool undo(const Program& program, int rootfs_fd, Failure& failure) noexcept;
+bool undo(const Program& program, int rootfs_fd, Failure& failure,
+          int table = mount::own_table) noexcept;
 
 /// True when what attach() did for the operation, or for all of them, is still
 /// there.

@@ -44,15 +44,15 @@ Result<Viewpoint> Viewpoint::current()
 }
 
 Origin origin_of(const SetUpKey& key, const Viewpoint& here, mount::LivingNamespaces& living,
-                 int rootfs_fd)
+                 int rootfs_fd, int table)
 {
     if (key.from.boot_id != here.boot_id)
         return Origin::earlier_boot;
     if (key.from.mount_namespace != here.mount_namespace)
         return living.contains(key.from.mount_namespace) ? Origin::elsewhere
                                                          : Origin::namespace_end;
-    const bool seen_here = rootfs_fd >= 0 && mount::mount_id(rootfs_fd) == key.mount_id;
-    return seen_here || !mount::exists(key.mount_id) ? Origin::here : Origin::another_mount;
+    const bool seen_here = rootfs_fd >= 0 && mount::is_on(rootfs_fd, key.mount_id);
+    return seen_here || !mount::exists(key.mount_id, table) ? Origin::here : Origin::another_mount;
 }
 
 } // namespace gpucontainer::apply

@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "mount/namespace.hpp"
+#include "mount/table.hpp"
 
 #include <cstdint>
 #include <string>
@@ -51,9 +52,10 @@ enum class Origin : std::uint8_t {
     elsewhere,     ///< Of another namespace that lives.
 };
 
-/// `rootfs_fd` may be -1 for a root that cannot be reached.
+/// `rootfs_fd` may be -1 for a root that cannot be reached; `table` is the mount
+/// table of this namespace.
 Origin origin_of(const SetUpKey& key, const Viewpoint& here, mount::LivingNamespaces& living,
-                 int rootfs_fd);
+                 int rootfs_fd, int table = mount::own_table);
 
 /// May be undone from here: nobody else relies on it.
 inline bool is_ours(Origin origin) noexcept

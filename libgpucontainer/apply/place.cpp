@@ -8,9 +8,9 @@
 
 namespace gpucontainer::apply {
 
-Result<Place> Place::of_process(int rootfs_fd)
+Result<Place> Place::of_process(int rootfs_fd, int table)
 {
-    if (mount::sharing(rootfs_fd) == mount::Sharing::shared)
+    if (mount::sharing(rootfs_fd, table) == mount::Sharing::shared)
         return Error(Errc::rootfs, "the root of the process is on a shared mount")
             .with_hint("what is mounted there would show in other namespaces too; make it private "
                        "in the container (mount --make-private /)");

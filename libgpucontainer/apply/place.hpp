@@ -11,8 +11,8 @@ namespace gpucontainer::apply {
 class Place {
 public:
     /// For the root of a process that runs already: it would not see a bind over
-    /// its root.
-    static Result<Place> of_process(int rootfs_fd);
+    /// its root. `table` is the mount table that it is in.
+    static Result<Place> of_process(int rootfs_fd, int table);
     static Result<Place> of_directory(int rootfs_fd);
 
     /// Descriptor of the root to attach below.

@@ -28,8 +28,9 @@ std::optional<std::string> loaded_version(const std::string& vendor_name)
 
 class Inspection {
 public:
-    Inspection(const Viewpoint& here, mount::LivingNamespaces& living)
-        : here_(here), living_(living)
+    /// `table` is the mount table of this namespace.
+    Inspection(const Viewpoint& here, mount::LivingNamespaces& living, int table)
+        : here_(here), living_(living), table_(table)
     {
     }
 
@@ -57,7 +58,7 @@ private:
         set_up.root = name;
         set_up.key = key;
         if (!journal) {
-            set_up.origin = origin_of(key, here_, living_, root);
+            set_up.origin = origin_of(key, here_, living_, root, table_);
             set_up.problems.push_back({ProblemKind::journal_damaged, journal.error().object(),
                                        journal.error().message()});
             return set_up;
@@ -69,7 +70,7 @@ private:
             found = reached ? *std::move(reached) : UniqueFd();
             root = found.get();
         }
-        set_up.origin = origin_of(key, here_, living_, root);
+        set_up.origin = origin_of(key, here_, living_, root, table_);
         check_origin(set_up, root >= 0);
         check_progress(*journal, set_up);
         check_driver(set_up);
@@ -146,6 +147,7 @@ private:
 
     const Viewpoint& here_;
     mount::LivingNamespaces& living_;
+    int table_;
     std::vector<SetUp> found_;
 };
 
@@ -223,7 +225,7 @@ Result<std::vector<SetUp>> look_at_root(const Target& target)
     if (!journals)
         return std::vector<SetUp>();
     mount::LivingNamespaces living;
-    Inspection inspection(here, living);
+    Inspection inspection(here, living, visit.table());
     GPUCTR_CHECK(inspection.look_at(name, *journals, target.rootfs_fd));
     GPUCTR_CHECK(visit.leave());
     return sorted(std::move(inspection).take());
@@ -236,7 +238,7 @@ Result<std::vector<SetUp>> look_at_all(const std::string& state_directory)
     if (!store)
         return std::vector<SetUp>();
     mount::LivingNamespaces living;
-    Inspection inspection(here, living);
+    Inspection inspection(here, living, mount::own_table);
     GPUCTR_TRY(const auto roots, store->roots());
     for (const RootName& name : roots) {
         GPUCTR_TRY(auto journals, store->open_root(name, JournalStore::Lock::shared));

@@ -34,16 +34,28 @@ bool may_be_forgotten(const Journal& journal)
 
 bool is_bound_by(const Journal& journal, int rootfs_fd)
 {
-    return journal.bound_on_itself && mount::mount_id(rootfs_fd) == journal.key.mount_id;
+    return journal.bound_on_itself && mount::is_on(rootfs_fd, journal.key.mount_id);
 }
 
 void unbind(int rootfs_fd, int mounts_below)
 {
-    if (mount::children(rootfs_fd) <= mounts_below)
+    const int count = mount::count_below(rootfs_fd);
+    if (count >= 0 && count <= mounts_below)
         (void)mount::detach(rootfs_fd);
 }
 
-Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind)
+void forget_lost_mounts(Journal& journal, Origin origin)
+{
+    if (origin == Origin::here)
+        return;
+    journal.bound_on_itself = false;
+    for (Operation& operation : Program(journal.program.get()).operations())
+        if (is_mount(operation))
+            operation.done = 0;
+}
+
+Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind,
+                          int table)
 {
     GPUCTR_CHECK(privilege::require_mounting());
     const Program program(journal.program.get());
@@ -52,10 +64,10 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
     if (journal.progress == Progress::begun) {
         // Names show only once nothing lies over them any more.
         adopt_mounts(program, rootfs_fd);
-        complete = apply::undo(program, rootfs_fd, failure);
+        complete = apply::undo(program, rootfs_fd, failure, table);
         adopt_names(program, rootfs_fd, journal.tree_path);
     }
-    if (!apply::undo(program, rootfs_fd, failure) || !complete) {
+    if (!apply::undo(program, rootfs_fd, failure, table) || !complete) {
         journal.progress = Progress::partly_undone;
         GPUCTR_CHECK(journals.write(journal, program));
         return to_error(failure);
@@ -99,10 +111,13 @@ Result<bool> undo(const Target& target)
     mount::LivingNamespaces living;
     bool found = false;
     for (const SetUpKey& key : keys) {
-        if (!is_ours(origin_of(key, here, living, target.rootfs_fd)))
+        const Origin origin = origin_of(key, here, living, target.rootfs_fd, visit.table());
+        if (!is_ours(origin))
             continue;
         GPUCTR_TRY(Journal journal, journals->read(key));
-        GPUCTR_CHECK(undo_journal(journal, target.rootfs_fd, *journals, Bind::undo), "undo");
+        forget_lost_mounts(journal, origin);
+        GPUCTR_CHECK(undo_journal(journal, target.rootfs_fd, *journals, Bind::undo, visit.table()),
+                     "undo");
         found = true;
     }
     GPUCTR_CHECK(visit.leave());
@@ -135,9 +150,11 @@ Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string
     GPUCTR_TRY(const UniqueFd directory, reach(journal));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
     mount::LivingNamespaces living;
-    if (!is_ours(origin_of(key, here, living, directory.get())))
+    const Origin origin = origin_of(key, here, living, directory.get());
+    if (!is_ours(origin))
         return Undone::left;
     if (directory) {
+        forget_lost_mounts(journal, origin);
         GPUCTR_CHECK(undo_journal(journal, directory.get(), *journals, Bind::undo), "undo {}",
                      journal.root_path);
         return Undone::undone;

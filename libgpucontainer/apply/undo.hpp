@@ -5,21 +5,27 @@
 #include "apply/journal_store.hpp"
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
+#include "mount/table.hpp"
 
 namespace gpucontainer::apply {
 
 /// What becomes of a root's bind on itself.
 enum class Bind : std::uint8_t { undo, keep };
 
+/// Leaves of a journal of another boot or namespace what lasts: its mounts are gone,
+/// and their identities may be those of others by now.
+void forget_lost_mounts(Journal& journal, Origin origin);
+
 /// Takes back what a journal says, and removes it; keeps in it what could not be
-/// taken back, for the next attempt.
-Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind);
+/// taken back, for the next attempt. `table` is the mount table of this namespace.
+Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind,
+                          int table = mount::own_table);
 
 /// Whether the mount that the root is seen on is the journal's bind of it.
 bool is_bound_by(const Journal& journal, int rootfs_fd);
 
 /// Unmounts a root's bind on itself unless somebody mounted more below it than
-/// it brought along.
+/// it brought along, or nothing tells.
 void unbind(int rootfs_fd, int mounts_below);
 
 /// The set-ups of a root. Forgets those of a directory that had its device and

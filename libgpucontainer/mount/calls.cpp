@@ -121,16 +121,24 @@ int detach(int fd) noexcept
 std::uint64_t mount_id(int fd) noexcept
 {
     std::uint64_t id = 0;
-    if (unique_id(fd, id))
+    if (has_statmount() && unique_id(fd, id))
         return id;
-    struct statx status = {};
-    return status_of(fd, STATX_MNT_ID, status) ? status.stx_mnt_id : 0;
+    return table_id(fd, id) ? id : 0;
 }
 
-bool exists(std::uint64_t mount_id) noexcept
+bool is_on(int fd, std::uint64_t mount_id) noexcept
 {
+    std::uint64_t id = 0;
+    const bool told = is_unique(mount_id) ? unique_id(fd, id) : table_id(fd, id);
+    return told && id == mount_id;
+}
+
+bool exists(std::uint64_t mount_id, int table) noexcept
+{
+    if (!is_unique(mount_id))
+        return look_up(mount_id, table).found != Found::no;
     MountStatus status;
-    return statmount(mount_id, statmount_mount_basic, status);
+    return statmount(mount_id, statmount_mount_basic, status) || errno != ENOENT;
 }
 
 bool is_mount_root(int fd) noexcept
@@ -147,31 +155,16 @@ bool is_tmpfs(int fd) noexcept
     return is_of_type(fd, TMPFS_MAGIC) || is_of_type(fd, RAMFS_MAGIC);
 }
 
-Sharing sharing(int fd) noexcept
+Sharing sharing(int fd, int table) noexcept
 {
     std::uint64_t id = 0;
     MountStatus status;
-    if (!unique_id(fd, id) || !statmount(id, statmount_mount_basic, status))
+    if (unique_id(fd, id) && statmount(id, statmount_mount_basic, status))
+        return (status.propagation & MS_SHARED) != 0 ? Sharing::shared : Sharing::isolated;
+    const Lookup mount = table_id(fd, id) ? look_up(id, table) : Lookup();
+    if (mount.found != Found::yes)
         return Sharing::unknown;
-    return (status.propagation & MS_SHARED) != 0 ? Sharing::shared : Sharing::isolated;
-}
-
-int children(int fd) noexcept
-{
-    MountIdRequest request;
-    std::array<std::uint64_t, 256> found = {};
-    if (!unique_id(fd, request.mount_id))
-        return -1;
-    int count = 0;
-    while (true) {
-        const long got = listmount(request, found.data(), found.size());
-        if (got < 0)
-            return -1;
-        count += static_cast<int>(got);
-        if (static_cast<std::size_t>(got) < found.size())
-            return count;
-        request.parameter = found.back(); // go on behind this one
-    }
+    return mount.shared ? Sharing::shared : Sharing::isolated;
 }
 
 } // namespace gpucontainer::mount

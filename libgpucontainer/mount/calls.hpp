@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "mount/table.hpp"
+
 #include <cstdint>
 
 /// Mount system calls on descriptors, as thin as they come: each returns what
@@ -36,13 +38,17 @@ int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept;
 /// Detaches the mount whose root `fd` refers to; needs /proc.
 int detach(int fd) noexcept;
 
-/// Identity of the mount that `fd` is on: never reused since Linux 6.8, reused
-/// in time before. 0 when the kernel does not tell.
+/// Identity of the mount that `fd` is on: never reused where exists() can ask the
+/// kernel for it (Linux 6.8), otherwise that of the mount table, reused in time.
+/// 0 when the kernel does not tell.
 std::uint64_t mount_id(int fd) noexcept;
 
-/// False when no mount of that identity is in this namespace, or the kernel does
-/// not tell.
-bool exists(std::uint64_t mount_id) noexcept;
+/// True when `fd` is on the mount of that identity, whichever of both it is.
+bool is_on(int fd, std::uint64_t mount_id) noexcept;
+
+/// True unless it is certain that no mount of that identity is in this namespace.
+/// `table` is its mount table where the kernel cannot be asked.
+bool exists(std::uint64_t mount_id, int table = own_table) noexcept;
 
 /// True when `fd` is the root of a mount.
 bool is_mount_root(int fd) noexcept;
@@ -53,9 +59,6 @@ bool is_tmpfs(int fd) noexcept;
 
 enum class Sharing : std::uint8_t { unknown, isolated, shared };
 /// Whether what is mounted below the mount of `fd` shows in other namespaces.
-Sharing sharing(int fd) noexcept;
-
-/// Number of mounts below the mount of `fd`; -1 when the kernel does not tell.
-int children(int fd) noexcept;
+Sharing sharing(int fd, int table = own_table) noexcept;
 
 } // namespace gpucontainer::mount

@@ -4,37 +4,26 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "mount/statmount.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace gpucontainer::mount {
 namespace {
 
+constexpr const char* own_directory = "/proc/thread-self";
 constexpr const char* own_namespace = "/proc/thread-self/ns/mnt";
-
-/// listmount with the namespace that it is asked about, Linux 6.11.
-struct ListMountRequest {
-    std::uint32_t size = 32;
-    std::uint32_t spare = 0;
-    std::uint64_t mount_id = ~std::uint64_t{0}; // LSMT_ROOT
-    std::uint64_t parameter = 0;
-    std::uint64_t mount_namespace = 0;
-};
 
 /// False also for a namespace that this process has no privilege over.
 bool kernel_knows(std::uint64_t id)
 {
-    constexpr long listmount_number = 458;
-    ListMountRequest request;
-    request.mount_namespace = id;
     std::uint64_t first = 0;
-    return ::syscall(listmount_number, &request, &first, 1, 0) >= 0;
+    return listmount(of_namespace(id), &first, 1) >= 0;
 }
 
 std::optional<std::set<std::uint64_t>> namespaces_of_processes()
@@ -99,13 +88,16 @@ Result<NamespaceVisit> NamespaceVisit::enter(int pidfd)
     base::UniqueFd home(::open(own_namespace, O_RDONLY | O_CLOEXEC));
     visit.root_.reset(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     visit.directory_.reset(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!home || !visit.root_ || !visit.directory_)
+    const base::UniqueFd self(::open(own_directory, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!home || !visit.root_ || !visit.directory_ || !self)
         return Error::from_errno(errno, "remember the mount namespace to return to", Errc::apply)
             .with_hint("/proc must be mounted");
     if (::setns(pidfd, CLONE_NEWNS) != 0)
         return cannot_join(errno);
     visit.home_ = std::move(home);
-    if (!visit.take_paths_along())
+    // A table shows what is below the root that the thread has when it opens it.
+    visit.table_.reset(::openat(self.get(), "mountinfo", O_RDONLY | O_CLOEXEC));
+    if (!visit.table_ || !visit.take_paths_along())
         return cannot_join(errno);
     return visit;
 }

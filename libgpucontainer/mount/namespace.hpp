@@ -46,11 +46,17 @@ public:
 
     Result<void> leave();
 
+    /// The mount table as the root of that namespace shows it, for as long as this
+    /// lives: from the thread's own root, nothing there is reached. own_table for
+    /// a thread that stays where it is.
+    int table() const noexcept { return table_.get(); }
+
 private:
     NamespaceVisit() = default;
     bool take_paths_along() const noexcept;
 
     base::UniqueFd home_; ///< The namespace to go back to; none when there already.
+    base::UniqueFd table_;
     base::UniqueFd root_;
     base::UniqueFd directory_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "mount/statmount.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -16,6 +17,16 @@ namespace {
 constexpr long statmount_number = 457;
 constexpr long listmount_number = 458;
 
+bool read_id(int fd, unsigned mask, std::uint64_t& id) noexcept
+{
+    struct statx status = {};
+    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &status) != 0
+        || (status.stx_mask & mask) == 0)
+        return false;
+    id = status.stx_mnt_id;
+    return true;
+}
+
 } // namespace
 
 bool statmount(std::uint64_t mount_id, std::uint64_t mask, MountStatus& status) noexcept
@@ -26,19 +37,18 @@ bool statmount(std::uint64_t mount_id, std::uint64_t mask, MountStatus& status) 
     return ::syscall(statmount_number, &request, &status, sizeof status, 0) == 0;
 }
 
+bool has_statmount() noexcept
+{
+    (void)::syscall(statmount_number, nullptr, nullptr, 0, 0);
+    return errno != ENOSYS && errno != EPERM;
+}
+
 long listmount(const MountIdRequest& request, std::uint64_t* ids, std::size_t count) noexcept
 {
     return ::syscall(listmount_number, &request, ids, count, 0);
 }
 
-bool unique_id(int fd, std::uint64_t& id) noexcept
-{
-    struct statx status = {};
-    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID_UNIQUE, &status) != 0
-        || (status.stx_mask & STATX_MNT_ID_UNIQUE) == 0)
-        return false;
-    id = status.stx_mnt_id;
-    return true;
-}
+bool unique_id(int fd, std::uint64_t& id) noexcept { return read_id(fd, STATX_MNT_ID_UNIQUE, id); }
+bool table_id(int fd, std::uint64_t& id) noexcept { return read_id(fd, STATX_MNT_ID, id); }
 
 } // namespace gpucontainer::mount

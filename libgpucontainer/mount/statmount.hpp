@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 /// What Linux 6.8 tells about mounts by their identity; the C library of Debian 12
 /// knows none of it.
@@ -15,7 +17,22 @@ struct MountIdRequest {
     std::uint32_t spare = 0;
     std::uint64_t mount_id = 0;
     std::uint64_t parameter = 0;
+    std::uint64_t mount_namespace = 0; ///< Only looked at with the larger size.
 };
+
+/// About all mounts of a namespace, Linux 6.11.
+inline MountIdRequest of_namespace(std::uint64_t id) noexcept
+{
+    MountIdRequest request;
+    request.size = 32;
+    request.mount_id = ~std::uint64_t{0}; // LSMT_ROOT
+    request.mount_namespace = id;
+    return request;
+}
+
+/// The identities that are never given anew; smaller ones are those of the mount
+/// table, which are.
+inline bool is_unique(std::uint64_t mount_id) noexcept { return mount_id >= 1ULL << 31U; }
 
 inline constexpr std::uint64_t statmount_mount_basic = 0x2;
 inline constexpr std::uint64_t statmount_mount_point = 0x10;
@@ -52,11 +69,39 @@ static_assert(offsetof(MountStatus, strings) == 512);
 /// False, with errno, when the kernel does not tell.
 bool statmount(std::uint64_t mount_id, std::uint64_t mask, MountStatus& status) noexcept;
 
-/// Mounts below one, in the order of their identities, from behind `parameter` on:
+/// Whether that can be asked at all: the kernel may be older, and a seccomp filter
+/// may hide it on any kernel while statx goes on telling identities.
+bool has_statmount() noexcept;
+
+/// Mounts below one at any depth, in the order of their identities, from behind `parameter` on:
 /// how many were written to `ids`, or -1 and errno.
 long listmount(const MountIdRequest& request, std::uint64_t* ids, std::size_t count) noexcept;
 
+/// Hands over the mounts below one at any depth until `visit` returns false, which
+/// with a failing kernel makes it false, with errno.
+template <typename Visit>
+bool for_each_below(std::uint64_t mount_id, Visit visit) noexcept
+{
+    MountIdRequest request;
+    request.mount_id = mount_id;
+    std::array<std::uint64_t, 64> found = {};
+    while (true) {
+        const long got = listmount(request, found.data(), found.size());
+        if (got < 0)
+            return false;
+        const std::span<const std::uint64_t> ids(found.data(), static_cast<std::size_t>(got));
+        if (!std::all_of(ids.begin(), ids.end(), visit))
+            return false;
+        if (ids.size() < found.size())
+            return true;
+        request.parameter = found.back(); // go on behind this one
+    }
+}
+
 /// Identity of the mount that `fd` is on; false before Linux 6.8.
 bool unique_id(int fd, std::uint64_t& id) noexcept;
+
+/// Same as the mount table has it.
+bool table_id(int fd, std::uint64_t& id) noexcept;
 
 } // namespace gpucontainer::mount

@@ -56,7 +56,11 @@ public:
         const char* const name = path + length_;
         const UniqueFd source = open_beneath(covered_, name);
         // Hidden by another mount, and by that no more than before.
-        if (!source || !is_mount_root(source.get()))
+        if (!source && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+            return true;
+        if (!source)
+            return false;
+        if (!is_mount_root(source.get()))
             return true;
         const UniqueFd clone(clone_tree(source.get(), "", true));
         const UniqueFd target = open_beneath(over_, name);
@@ -73,8 +77,11 @@ private:
 
 } // namespace
 
-int carry_submounts(int covered_fd, int over_fd) noexcept
+int carry_submounts(int covered_fd, int over_fd, int table) noexcept
 {
+    // The kernel tells paths from the thread's root only.
+    if (table != own_table)
+        return carry_submounts_by_table(covered_fd, over_fd, table);
     Carrier carrier(covered_fd, over_fd);
     if (!carrier.is_ready())
         return -1;
@@ -84,10 +91,12 @@ int carry_submounts(int covered_fd, int over_fd) noexcept
     return listing == Listing::complete ? 0 : -1;
 }
 
-int carry_submounts_by_table(int covered_fd, int over_fd) noexcept
+int carry_submounts_by_table(int covered_fd, int over_fd, int table) noexcept
 {
     Carrier carrier(covered_fd, over_fd);
-    return carrier.is_ready() && read_children(covered_fd, carrier) == Listing::complete ? 0 : -1;
+    const bool carried =
+        carrier.is_ready() && read_children(covered_fd, carrier, table) == Listing::complete;
+    return carried ? 0 : -1;
 }
 
 } // namespace gpucontainer::mount

@@ -9,51 +9,95 @@
 #include <cerrno>
 #include <climits>
 #include <fcntl.h>
-#include <span>
+#include <set>
 #include <string_view>
-#include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace gpucontainer::mount {
 namespace {
 
 bool is_octal(char c) noexcept { return c >= '0' && c <= '7'; }
 
-/// Takes /proc/self/mountinfo apart, character by character:
-/// "ID PARENT DEVICE ROOT PATH ...". Space, tab, newline and backslash of a path
-/// are written in octal.
+struct TableLine {
+    std::uint64_t id;
+    std::uint64_t parent;
+    bool shared;
+    const char* path; ///< Null when it is too long.
+};
+
+/// Takes mountinfo apart, character by character:
+/// "ID PARENT DEVICE ROOT PATH OPTIONS [shared:N] ... - TYPE ...". Space, tab,
+/// newline and backslash of a path are written in octal.
 class TableReader {
 public:
-    explicit TableReader(std::uint64_t parent) noexcept : wanted_(parent) {}
-
-    /// False when the visitor ends it, or a path is too long.
-    bool feed(std::string_view text, MountVisitor& visitor) noexcept
+    /// False when `visit` returned false for a line.
+    template <typename Visit>
+    bool feed(std::string_view text, Visit& visit) noexcept
     {
         return std::all_of(text.begin(), text.end(), [&](char c) {
             if (c != '\n') {
                 feed(c);
                 return true;
             }
-            const bool go_on = parent_ != wanted_ || visit(visitor);
-            parent_ = 0;
-            field_ = 0;
-            length_ = 0;
+            const bool fits = length_ < path_.size();
+            if (fits)
+                path_[length_] = '\0';
+            const bool go_on =
+                visit(TableLine{id_, parent_, shared_, fits ? path_.data() : nullptr});
+            start_line();
             return go_on;
         });
     }
 
 private:
-    static constexpr int parent_field = 1;
     static constexpr int path_field = 4;
+    static constexpr int options_field = 5;
+    static constexpr int no_field = -1; // behind the separator nothing counts
+
+    void start_line() noexcept
+    {
+        id_ = 0;
+        parent_ = 0;
+        shared_ = false;
+        field_ = 0;
+        first_ = true;
+        length_ = 0;
+    }
 
     void feed(char c) noexcept
     {
-        if (c == ' ')
+        if (field_ == no_field)
+            return;
+        if (c == ' ') {
             ++field_;
-        else if (field_ == parent_field && c >= '0' && c <= '9')
-            parent_ = parent_ * 10 + static_cast<std::uint64_t>(c - '0');
+            first_ = true;
+            return;
+        }
+        if (field_ == 0)
+            append(id_, c);
+        else if (field_ == 1)
+            append(parent_, c);
         else if (field_ == path_field)
             append(c);
+        else if (field_ > options_field && first_)
+            feed_optional(c);
+        first_ = false;
+    }
+
+    void feed_optional(char c) noexcept
+    {
+        if (c == 's') // of shared, master, propagate_from and unbindable
+            shared_ = true;
+        else if (c == '-')
+            field_ = no_field;
+    }
+
+    static void append(std::uint64_t& number, char c) noexcept
+    {
+        if (c >= '0' && c <= '9')
+            number = number * 10 + static_cast<std::uint64_t>(c - '0');
     }
 
     void append(char c) noexcept
@@ -70,75 +114,145 @@ private:
         length_ -= escape - 1;
     }
 
-    bool visit(MountVisitor& visitor) noexcept
-    {
-        if (length_ >= path_.size()) {
-            errno = ENAMETOOLONG;
-            return false;
-        }
-        path_[length_] = '\0';
-        return visitor.visit(path_.data());
-    }
-
-    std::uint64_t wanted_;
+    std::uint64_t id_ = 0;
     std::uint64_t parent_ = 0;
+    bool shared_ = false;
     int field_ = 0;
+    bool first_ = true; ///< The next character begins the field.
     std::size_t length_ = 0;
     std::array<char, PATH_MAX> path_ = {};
 };
 
-/// Tells one mount if it lies on `parent`. One that was unmounted meanwhile is
-/// none that has to be told.
-bool visit_child(std::uint64_t id, std::uint64_t parent, MountVisitor& visitor) noexcept
+/// Hands over each line until `visit` returns false, which with a failing read
+/// makes it false, with errno.
+template <typename Visit>
+bool for_each_line(int table, Visit visit) noexcept
 {
-    MountStatus status;
-    if (!statmount(id, statmount_mount_basic | statmount_mount_point, status))
-        return errno == ENOENT;
-    return status.parent_id != parent || visitor.visit(status.text(status.mount_point));
+    base::UniqueFd own;
+    if (table == own_table) {
+        own.reset(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+        table = own.get();
+    } else if (::lseek(table, 0, SEEK_SET) != 0) {
+        return false;
+    }
+    TableReader reader;
+    std::array<char, 4096> part;
+    while (true) {
+        const ssize_t got = ::read(table, part.data(), part.size());
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return got == 0;
+        if (!reader.feed({part.data(), static_cast<std::size_t>(got)}, visit))
+            return false;
+    }
 }
+
+/// A mount is in the table when its root is reached from the thread's. With the
+/// thread's root further down, it is not, and what lies below that still is.
+bool is_mount_of_own_root(std::uint64_t wanted, int table) noexcept
+{
+    std::uint64_t id = 0;
+    const base::UniqueFd root(table == own_table ? ::open("/", O_PATH | O_CLOEXEC) : -1);
+    return root && table_id(root.get(), id) && id == wanted;
+}
+
+bool is_hidden_call(int os_error) noexcept { return os_error == ENOSYS || os_error == EPERM; }
 
 } // namespace
 
 Listing list_children(int fd, MountVisitor& visitor) noexcept
 {
-    MountIdRequest request;
-    if (!unique_id(fd, request.mount_id))
+    std::uint64_t parent = 0;
+    if (!unique_id(fd, parent))
         return Listing::unavailable;
-    std::array<std::uint64_t, 64> found = {};
-    while (true) {
-        const long got = listmount(request, found.data(), found.size());
-        if (got < 0)
-            return errno == ENOSYS || errno == EPERM ? Listing::unavailable : Listing::failed;
-        const std::span<const std::uint64_t> ids(found.data(), static_cast<std::size_t>(got));
-        if (!std::all_of(ids.begin(), ids.end(), [&](std::uint64_t id) {
-                return visit_child(id, request.mount_id, visitor);
-            }))
-            return Listing::failed;
-        if (ids.size() < found.size())
-            return Listing::complete;
-        request.parameter = found.back(); // go on behind this one
-    }
+    bool by_visitor = false;
+    const auto visit = [&](std::uint64_t id) {
+        MountStatus status;
+        // One that was unmounted meanwhile is none that has to be told.
+        if (!statmount(id, statmount_mount_basic | statmount_mount_point, status))
+            return errno == ENOENT;
+        if (status.parent_id != parent)
+            return true;
+        const char* const path = status.text(status.mount_point);
+        by_visitor = true;
+        errno = EXDEV;
+        if (*path == '\0' || !visitor.visit(path))
+            return false;
+        by_visitor = false;
+        return true;
+    };
+    if (for_each_below(parent, visit))
+        return Listing::complete;
+    return !by_visitor && is_hidden_call(errno) ? Listing::unavailable : Listing::failed;
 }
 
-Listing read_children(int fd, MountVisitor& visitor) noexcept
+Listing read_children(int fd, MountVisitor& visitor, int table) noexcept
 {
-    struct statx status = {};
-    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID, &status) != 0)
+    std::uint64_t parent = 0;
+    if (!table_id(fd, parent))
         return Listing::failed;
-    const base::UniqueFd table(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-    if (!table)
+    bool seen = is_mount_of_own_root(parent, table);
+    const auto visit = [&](const TableLine& line) {
+        seen = seen || line.id == parent;
+        errno = ENAMETOOLONG;
+        return line.parent != parent || (line.path != nullptr && visitor.visit(line.path));
+    };
+    if (!for_each_line(table, visit))
         return Listing::failed;
-    TableReader reader(status.stx_mnt_id);
-    std::array<char, 4096> part;
-    while (true) {
-        const ssize_t got = ::read(table.get(), part.data(), part.size());
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return got == 0 ? Listing::complete : Listing::failed;
-        if (!reader.feed({part.data(), static_cast<std::size_t>(got)}, visitor))
-            return Listing::failed;
+    errno = EXDEV;
+    return seen ? Listing::complete : Listing::failed;
+}
+
+int count_below(int fd)
+{
+    std::uint64_t id = 0;
+    int count = 0;
+    const auto visit = [&](std::uint64_t) {
+        ++count;
+        return true;
+    };
+    return unique_id(fd, id) && for_each_below(id, visit) ? count : count_below_by_table(fd);
+}
+
+int count_below_by_table(int fd, int table)
+{
+    std::uint64_t id = 0;
+    if (!table_id(fd, id))
+        return -1;
+    bool seen = is_mount_of_own_root(id, table);
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> parents;
+    const auto visit = [&](const TableLine& line) {
+        seen = seen || line.id == id;
+        parents.emplace_back(line.id, line.parent);
+        return true;
+    };
+    if (!for_each_line(table, visit) || !seen)
+        return -1;
+    // A mount that was moved may stand before the one that it lies on.
+    std::set<std::uint64_t> below = {id};
+    for (std::size_t before = 0; before != below.size();) {
+        before = below.size();
+        for (const auto& [mount, parent] : parents)
+            if (below.contains(parent))
+                below.insert(mount);
     }
+    return static_cast<int>(below.size()) - 1;
+}
+
+Lookup look_up(std::uint64_t table_id, int table) noexcept
+{
+    Lookup outcome;
+    const auto visit = [&](const TableLine& line) {
+        if (line.id == table_id)
+            outcome = {Found::yes, line.shared};
+        return true;
+    };
+    if (!for_each_line(table, visit))
+        return {};
+    if (outcome.found != Found::yes)
+        outcome.found = Found::no;
+    return outcome;
 }
 
 } // namespace gpucontainer::mount

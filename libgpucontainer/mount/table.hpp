@@ -3,12 +3,17 @@
 
 #include <cstdint>
 
-/// Which mounts lie on a mount, without allocating.
+/// Which mounts lie on a mount. Except for counting, without allocating.
 namespace gpucontainer::mount {
+
+/// A descriptor of a mountinfo file, or this one: /proc/self/mountinfo, which shows
+/// what is reached from the thread's root directory.
+inline constexpr int own_table = -1;
 
 class MountVisitor {
 public:
-    /// Path of a mount as the process sees it. False, with errno, ends the listing.
+    /// Path of a mount as the process, or the table, sees it. False, with errno,
+    /// ends the listing.
     virtual bool visit(const char* path) noexcept = 0;
 
 protected:
@@ -20,7 +25,7 @@ protected:
 
 enum class Listing : std::uint8_t {
     complete,
-    failed,      ///< errno says why.
+    failed,      ///< errno says why; EXDEV: not reached from the root directory.
     unavailable, ///< The kernel has no such call, or a filter forbids it.
 };
 
@@ -28,7 +33,20 @@ enum class Listing : std::uint8_t {
 /// (Linux 6.8).
 Listing list_children(int fd, MountVisitor& visitor) noexcept;
 
-/// Same by the mount table, whose cost is that of all mounts. Needs /proc.
-Listing read_children(int fd, MountVisitor& visitor) noexcept;
+/// Same by a mount table, whose cost is that of all mounts. Needs /proc.
+Listing read_children(int fd, MountVisitor& visitor, int table = own_table) noexcept;
+
+/// Number of mounts below the mount of `fd`, at any depth; -1 when nothing tells.
+int count_below(int fd);
+int count_below_by_table(int fd, int table = own_table);
+
+enum class Found : std::uint8_t { unknown, no, yes };
+struct Lookup {
+    Found found = Found::unknown;
+    bool shared = false; ///< With the mounts of other namespaces.
+};
+
+/// A mount by the identity that tables have.
+Lookup look_up(std::uint64_t table_id, int table) noexcept;
 
 } // namespace gpucontainer::mount

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Runs the tests of one module in private namespaces and looks after the machine.
 
-    launch.py [--plain] MODULE [TEST]...
+    launch.py [--plain | --old-kernel] MODULE [TEST]...
 
 The tests run on the simulated host GPUCTR_HOST_DIR, or with --plain on this
-machine as it is, in a mount namespace of their own either way. Afterwards the
+machine as it is, in a mount namespace of their own either way. With --old-kernel
+nothing tells about mounts but the mount table, as before Linux 6.8. Afterwards the
 machine's mounts and /dev must be what they were. Exits with 77, a skip, for an
 ordinary user; CI=true turns that into a failure.
 """
@@ -17,6 +18,7 @@ import sys
 import tempfile
 
 import mount_table
+import seccomp
 import snapshot
 
 SKIPPED = 77
@@ -44,17 +46,23 @@ def command(plain, module, tests, directory):
     return words, environment
 
 
+def without_statmount():
+    seccomp.forbid(seccomp.STATMOUNT, seccomp.LISTMOUNT)
+
+
 def main(arguments):
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         print("these tests are for root, with unshare of util-linux")
         return 1 if os.environ.get("CI") == "true" else SKIPPED
     plain = arguments[:1] == ["--plain"]
-    module, *tests = arguments[1:] if plain else arguments
+    old = arguments[:1] == ["--old-kernel"]
+    module, *tests = arguments[1:] if plain or old else arguments
     before = machine()
     directory = tempfile.mkdtemp(prefix="gpuctr-cli-")
     try:
         words, environment = command(plain, module, tests, directory)
-        status = subprocess.run(words, env=environment, check=False).returncode
+        status = subprocess.run(words, env=environment, check=False,
+                                preexec_fn=without_statmount if old else None).returncode
     finally:
         os.rmdir(directory)  # all that the tests write is on a tmpfs of their own
     after = machine()

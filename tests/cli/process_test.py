@@ -161,6 +161,13 @@ class Refused(Container):
         self.assertEqual(done.returncode, 6, done.stderr)
 
 
+MOUNT_BELOW = """
+mkdir usr/local/lib/here && mount -t tmpfs test usr/local/lib/here &&
+echo here >usr/local/lib/here/note && echo above >tmp/resolv.conf &&
+touch etc/resolv.conf && mount --bind tmp/resolv.conf etc/resolv.conf
+""".strip()
+
+
 class Process(Container):
     """Set up by root of the same user namespace."""
 
@@ -171,6 +178,33 @@ class Process(Container):
     def test_not_written(self):
         self.start()
         self.check("--write", "never")
+
+    def test_what_is_mounted_in_the_container_stays_in_sight(self):
+        (self.root / "etc/ld.so.cache").unlink()  # or nothing would be laid over /etc
+        self.start(prepare=MOUNT_BELOW)
+        before = self.mounts()
+
+        self.on_process("--nv", "--device", "3", "--write", "never")
+
+        self.assertIn("overlay", [m.type for m in self.mounts() if m.target == "/etc"])
+        self.assertEqual(self.inside("cat", "/etc/resolv.conf"), "above\n")
+        self.assertEqual(self.inside("cat", "/usr/local/lib/here/note"), "here\n")
+        self.on_process("undo")
+        self.assertEqual(self.mounts(), before)
+
+    def test_a_foreign_mount_over_ours_is_reported_and_left(self):
+        self.start()
+        before = self.mounts()
+        self.on_process("--nv", "--device", "3", "--write", "always")
+        self.inside("mount", "-t", "tmpfs", "foreign", TREE)
+
+        self.on_process("undo", status=8, stderr=None)
+
+        self.assertIn("foreign", [m.source for m in self.mounts()])
+        self.inside("umount", TREE)
+        self.on_process("undo")
+        self.assertEqual(self.mounts(), before)
+        self.assertEqual(harness.journals(), [])
 
     def test_staged(self):
         self.start()

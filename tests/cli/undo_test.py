@@ -340,6 +340,34 @@ class Replaced(harness.Case):
         self.assert_state(before)
 
 
+class SeenTwice(harness.Case):
+    """One directory on two mounts of one namespace."""
+
+    def setUp(self):
+        super().setUp()
+        self.first, self.second = (harness.DIRECTORY / name for name in ("first", "second"))
+        for place in (self.first, self.second):
+            place.mkdir()
+            self.addCleanup(place.rmdir)
+            harness.must("mount", "--bind", self.root, place)
+            self.addCleanup(harness.call, "umount", "-l", "-R", place)
+
+    def test_a_set_up_leaves_that_of_the_other_mount(self):
+        before = self.state()
+        self.run_setup("--nv", "--rootfs", self.first, "--device", "0")
+        written = self.state()
+
+        self.run_setup("--nv", "--rootfs", self.second, "--device", "1")
+
+        self.assertEqual(snapshot.difference(written[0], self.state()[0]), [])
+        self.assertEqual(len(harness.journals()), 2)
+        self.run_setup("undo", "--rootfs", self.second)
+        self.assert_state(written)
+        self.run_setup("undo", "--rootfs", self.first)
+        self.assert_state(before)
+        self.assertEqual(harness.journals(), [])
+
+
 class AtOnce(harness.Case):
     """Two set-ups of one root in two mount namespaces."""
 

@@ -3,6 +3,7 @@
 
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
+#include "mount/statmount.hpp"
 #include "mount/table.hpp"
 #include "support/temp_root.hpp"
 
@@ -11,9 +12,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <functional>
 #include <sched.h>
 #include <string>
 #include <sys/mount.h>
+#include <unistd.h>
 #include <vector>
 
 namespace gpucontainer::mount {
@@ -35,6 +38,9 @@ public:
 private:
     std::size_t most_;
 };
+
+Listing by_table(int fd, MountVisitor& visitor) { return read_children(fd, visitor); }
+using Lister = std::function<Listing(int, MountVisitor&)>;
 
 /// In a mount namespace of its own: `below` and `over` are two mounts with the
 /// same directories.
@@ -69,7 +75,8 @@ protected:
         return UniqueFd(::open(root_.at(path).c_str(), O_PATH | O_CLOEXEC));
     }
 
-    std::vector<std::string> listed(Listing (*list)(int, MountVisitor&)) const
+    template <typename List>
+    std::vector<std::string> listed(List list) const
     {
         Collector collector;
         EXPECT_EQ(list(open("below").get(), collector), Listing::complete);
@@ -90,7 +97,7 @@ TEST_F(SubmountsTest, AreToldByTheKernelAndByTheTableAlike)
     mount_tmpfs("below/c d\\e\tf");
 
     const std::vector<std::string> expected = {root_.at("below/a"), root_.at("below/c d\\e\tf")};
-    EXPECT_EQ(listed(read_children), expected);
+    EXPECT_EQ(listed(by_table), expected);
     Collector collector;
     if (list_children(open("below").get(), collector) != Listing::unavailable) {
         EXPECT_EQ(listed(list_children), expected);
@@ -102,7 +109,7 @@ TEST_F(SubmountsTest, EndWithAVisitorThatFails)
     mount_tmpfs("below/a");
     mount_tmpfs("below/c d\\e\tf");
 
-    for (auto* const list : {list_children, read_children}) {
+    for (const auto& list : {Lister(list_children), Lister(by_table)}) {
         Collector collector(1);
         EXPECT_EQ(list(open("below").get(), collector), Listing::failed);
         EXPECT_EQ(errno, EINTR);
@@ -117,7 +124,7 @@ TEST_F(SubmountsTest, AreCarriedToTheSameNames)
     root_.file("below/a/b/note", "here");
 
     for (auto* const carry : {carry_submounts, carry_submounts_by_table}) {
-        ASSERT_EQ(carry(open("below").get(), open("over").get()), 0);
+        ASSERT_EQ(carry(open("below").get(), open("over").get(), own_table), 0);
 
         EXPECT_EQ(root_.read("over/a/b/note"), "here");
         EXPECT_TRUE(is_mounted("over/c d\\e\tf"));
@@ -157,6 +164,77 @@ TEST_F(SubmountsTest, ThatCannotBeCarriedAreAnError)
     EXPECT_EQ(carry_submounts(open("below").get(), open("over").get()), -1);
     EXPECT_EQ(errno, EINVAL);
     EXPECT_EQ(carry_submounts_by_table(open("below").get(), open("over").get()), -1);
+}
+
+/// As a thread that is in a container's mount namespace with a root of the host's.
+TEST_F(SubmountsTest, OutOfReachOfTheRootDirectoryNeedATableFromThere)
+{
+    mount_tmpfs("below/a");
+    root_.directory("jail");
+    mount_tmpfs("jail");
+    root_.directory("jail/proc");
+    ASSERT_EQ(::mount("/proc", root_.at("jail/proc").c_str(), nullptr, MS_BIND | MS_REC, nullptr),
+              0);
+    const UniqueFd below = open("below");
+    const UniqueFd over = open("over");
+    const UniqueFd root(::open("/", O_PATH | O_CLOEXEC));
+    const UniqueFd table(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+    ASSERT_EQ(::chroot(root_.at("jail").c_str()), 0);
+
+    const int by_kernel = carry_submounts(below.get(), over.get());
+    const int kernel_error = errno;
+    const int by_own_table = carry_submounts_by_table(below.get(), over.get());
+    const int own_table_error = errno;
+    const int count = count_below_by_table(below.get());
+    const int given = carry_submounts(below.get(), over.get(), table.get());
+    const int again = count_below_by_table(below.get(), table.get());
+    ASSERT_EQ(::fchdir(root.get()), 0);
+    ASSERT_EQ(::chroot("."), 0);
+
+    EXPECT_EQ(by_kernel, -1);
+    EXPECT_EQ(kernel_error, EXDEV);
+    EXPECT_EQ(by_own_table, -1);
+    EXPECT_EQ(own_table_error, EXDEV);
+    EXPECT_EQ(count, -1);
+    EXPECT_EQ(given, 0);
+    EXPECT_EQ(again, 1);
+    EXPECT_TRUE(is_mounted("over/a"));
+    (void)::umount2(root_.at("jail").c_str(), MNT_DETACH);
+}
+
+TEST_F(SubmountsTest, AreCountedAtAnyDepth)
+{
+    EXPECT_EQ(count_below(open("below").get()), 0);
+    EXPECT_EQ(count_below_by_table(open("below").get()), 0);
+
+    mount_tmpfs("below/a");
+    root_.directory("below/a/deeper");
+    mount_tmpfs("below/a/deeper");
+    mount_tmpfs("below/c d\\e\tf");
+    mount_tmpfs("over/a");
+
+    EXPECT_EQ(count_below(open("below").get()), 3);
+    EXPECT_EQ(count_below_by_table(open("below").get()), 3);
+}
+
+TEST_F(SubmountsTest, AreKnownToTheTableByTheirIdentity)
+{
+    mount_tmpfs("below/a");
+    ASSERT_EQ(::mount(nullptr, root_.at("below/a").c_str(), nullptr, MS_SHARED, nullptr), 0);
+    std::uint64_t shared = 0;
+    std::uint64_t isolated = 0;
+    ASSERT_TRUE(table_id(open("below/a").get(), shared));
+    ASSERT_TRUE(table_id(open("below").get(), isolated));
+
+    EXPECT_TRUE(is_on(open("below/a").get(), shared));
+    EXPECT_FALSE(is_on(open("below/a").get(), isolated));
+    EXPECT_TRUE(is_on(open("below/a").get(), mount_id(open("below/a").get())));
+    EXPECT_TRUE(look_up(shared, own_table).shared);
+    EXPECT_FALSE(look_up(isolated, own_table).shared);
+    EXPECT_TRUE(exists(shared));
+    ASSERT_EQ(::umount2(root_.at("below/a").c_str(), 0), 0);
+    EXPECT_FALSE(exists(shared));
+    EXPECT_EQ(look_up(shared, own_table).found, Found::no);
 }
 
 } // namespace
