@@ -18,16 +18,13 @@ namespace {
 
 using gpucontainer::Error;
 
+/// Whichever mount they are seen on: in another namespace, that is another one.
 bool is_same_directory(int left, int right)
 {
-    struct statx first = {};
-    struct statx second = {};
-    constexpr unsigned wanted = STATX_INO | STATX_MNT_ID;
-    return ::statx(left, "", AT_EMPTY_PATH, wanted, &first) == 0
-           && ::statx(right, "", AT_EMPTY_PATH, wanted, &second) == 0
-           && first.stx_ino == second.stx_ino && first.stx_mnt_id == second.stx_mnt_id
-           && first.stx_dev_major == second.stx_dev_major
-           && first.stx_dev_minor == second.stx_dev_minor;
+    struct stat first = {};
+    struct stat second = {};
+    return ::fstat(left, &first) == 0 && ::fstat(right, &second) == 0
+           && first.st_ino == second.st_ino && first.st_dev == second.st_dev;
 }
 
 /// What id 0 of a map such as /proc/PID/uid_map is in this process's namespace.

@@ -11,12 +11,15 @@
 #include "base/try.hpp"
 #include "mount/calls.hpp"
 #include "mount/namespace.hpp"
+#include "plan/builder.hpp"
 #include "privilege/capabilities.hpp"
 #include "privilege/file_owner.hpp"
+#include "rootfs/root.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
+#include <fcntl.h>
 #include <limits>
 
 namespace gpucontainer::apply {
@@ -221,6 +224,18 @@ Result<void> replace(const plan::Plan& plan, const Replan& replan, std::vector<J
     return {};
 }
 
+/// Through a bind of the caller's root, mounts alone show nowhere else.
+Result<void> check_root(const plan::Plan& plan, const Target& target, const RootId& root)
+{
+    if (!rootfs::Root::is_callers(root.device, root.inode))
+        return {};
+    const base::UniqueFd own(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (target.pidfd >= 0 || plan.writes_root || !own
+        || mount::is_on(target.rootfs_fd, mount::mount_id(own.get())))
+        return plan::callers_root();
+    return {};
+}
+
 Result<void> check_state_directory(const Target& target, const std::string& root)
 {
     const std::string& directory = target.state_directory;
@@ -243,6 +258,7 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     }
     GPUCTR_CHECK(check_state_directory(target, path));
     GPUCTR_TRY(const RootId root, RootId::of(target.rootfs_fd));
+    GPUCTR_CHECK(check_root(plan, target, root));
     GPUCTR_TRY(const JournalStore store, JournalStore::create(target.state_directory));
     GPUCTR_TRY(auto journals, store.create_root({root.device, root.inode}));
     Site site = {target, root, {}, std::move(path), std::move(journals)};

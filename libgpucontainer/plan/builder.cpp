@@ -57,6 +57,14 @@ void choose_files(Draft& draft)
     }
 }
 
+/// What -- CMD does there, in a namespace of its own, changes nothing outside.
+Result<void> require_other_root(const Request& request, const Target* target)
+{
+    if (target == nullptr || !target->facts.is_callers || request.write == Write::never)
+        return {};
+    return callers_root();
+}
+
 /// Tells the names that will be added, before the first is.
 Result<void> expect_names(Draft& draft)
 {
@@ -110,9 +118,18 @@ Result<void> add_files(Draft& draft)
 
 } // namespace
 
+Error callers_root()
+{
+    return Error(Errc::rootfs, "the root file system is this process's own root directory")
+        .with_object("/")
+        .with_hint("name the directory of a container; in a script, a variable of its path may be "
+                   "empty");
+}
+
 Result<Plan> create_plan(const vendor::DriverStack& driver, const Request& request,
                          const Target* target, mount::Backend backend)
 {
+    GPUCTR_CHECK(require_other_root(request, target));
     Draft draft(driver, request, target);
     draft.plan.backend = backend;
     draft.plan.layout = request.layout;

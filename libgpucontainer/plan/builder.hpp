@@ -40,6 +40,9 @@ struct Target {
     bool may_make_nodes = true;
 };
 
+/// The set-up would be of the host, or of whatever the caller lives in.
+Error callers_root();
+
 /// Decides everything: driver, request and root file system in, plan out. Reads
 /// the root through its view and nothing else.
 Result<Plan> create_plan(const vendor::DriverStack& driver, const Request& request,

@@ -94,8 +94,15 @@ Result<Root> Root::open(int fd)
     facts.read_only = (static_cast<unsigned long>(file_system.f_flags) & ST_RDONLY) != 0;
     facts.network = is_network(file_system.f_type);
     facts.own = status.stx_uid == ::geteuid();
+    facts.is_callers = is_callers(facts.device, facts.inode);
     facts.writable = ::faccessat(own.get(), ".", W_OK, AT_EACCESS) == 0;
     return Root(std::move(own), facts, status.stx_mnt_id);
+}
+
+bool Root::is_callers(std::uint64_t device, std::uint64_t inode)
+{
+    struct stat status = {};
+    return ::stat("/", &status) == 0 && status.st_dev == device && status.st_ino == inode;
 }
 
 Entry Root::entry(const std::string& path, std::uint64_t flags) const

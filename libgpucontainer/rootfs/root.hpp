@@ -11,9 +11,10 @@ struct RootFacts {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     bool read_only = false;
-    bool network = false;  ///< NFS, Lustre ...: other hosts see what is written.
-    bool writable = false; ///< The caller has write permission.
-    bool own = false;      ///< Its directory belongs to the caller.
+    bool network = false;    ///< NFS, Lustre ...: other hosts see what is written.
+    bool writable = false;   ///< The caller has write permission.
+    bool own = false;        ///< Its directory belongs to the caller.
+    bool is_callers = false; ///< It is the caller's own root directory.
 };
 
 /// A container's root, hostile as it may be: every path is resolved in it.
@@ -29,6 +30,9 @@ public:
     std::string link_target(const std::string& path) const override;
     Result<std::string> read(const std::string& path, std::size_t limit) const override;
     bool is_empty_directory(const std::string& path) const override;
+
+    /// Whether it is the calling thread's root directory, on whichever mount.
+    static bool is_callers(std::uint64_t device, std::uint64_t inode);
 
     const RootFacts& facts() const noexcept { return facts_; }
     int fd() const noexcept { return fd_.get(); }

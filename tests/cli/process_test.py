@@ -149,6 +149,13 @@ class Refused(Container):
         done = self.run_setup("--nv", "--pid", os.getpid(), status=5, stderr=None)
         self.assertIn("is in no container: its root directory is the host's", done.stderr)
 
+    def test_nor_is_one_in_a_mount_namespace_of_its_own(self):
+        process = self.popen("unshare", "--mount", "--propagation", "private", "sh", "-c",
+                             "echo ready; exec sleep 60")
+        for words in (("plan", "--nv"), ("--nv",), ("--nv", "--write", "never")):
+            done = self.run_setup(*words, "--pid", process.pid, status=5, stderr=None)
+            self.assertIn("its root directory is the host's", done.stderr)
+
     def test_a_process_that_is_not_there(self):
         self.run_setup("--nv", "--pid", 2**22 - 1, status=5, stderr=None)
 

@@ -8,6 +8,7 @@ import shutil
 import unittest
 
 import harness
+import mount_table
 from harness import SETUP
 
 USAGE = "hint: gpuctr-setup --help\n"
@@ -151,6 +152,33 @@ class Root(Refusal):
 
         self.refuse("--nv", "--rootfs", self.root / "usr", status=6, stderr=None,
                     prefix=harness.ORDINARY_USER)
+
+    def test_the_callers_own_root(self):
+        host = mount_table.read()
+        message = ("gpuctr-setup: the root file system is this process's own root directory\n"
+                   "hint: name the directory of a container; in a script, a variable of its path "
+                   "may be empty\n")
+
+        for words in (("--nv",), ("plan", "--nv"), ("--nv", "--write", "never")):
+            self.refuse(*words, "--rootfs", "/", status=5, stderr=message)
+
+        self.assertEqual(mount_table.read(), host)
+
+    def test_the_callers_own_root_on_another_mount(self):
+        place = harness.DIRECTORY / "bound"
+        place.mkdir()
+        self.addCleanup(place.rmdir)
+        harness.must("mount", "--bind", "/", place)
+        self.addCleanup(harness.must, "umount", place)
+
+        message = self.refuse("--nv", "--rootfs", place, status=5, stderr=None)
+
+        self.assertIn("this process's own root directory", message)
+
+    def test_a_command_in_the_callers_own_root(self):
+        done = harness.call(harness.SIMHOST, "-q", self.host, "--", SETUP, "--nv", "--device", "1",
+                            "--rootfs", "/", "--", "sh", "-c", "echo /dev/nvidia?")
+        self.assertEqual((done.stdout, done.stderr), ("/dev/nvidia1\n", ""))
 
     def test_hostile_places_for_the_tree(self):
         for make in (lambda p: p.write_text("file"), lambda p: p.symlink_to("/proc/self/root"),
