@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "base/write_all.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -97,19 +98,6 @@ bool was_removed(int file)
     return ::fstat(file, &status) != 0 || status.st_nlink == 0;
 }
 
-bool write_all(int file, std::string_view text)
-{
-    while (!text.empty()) {
-        const ssize_t written = ::write(file, text.data(), text.size());
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
-}
-
 } // namespace
 
 RootJournals::~RootJournals()
@@ -170,7 +158,7 @@ Result<void> RootJournals::write(const Journal& journal, const Program& program)
                                  private_file));
     if (!file)
         return Error::from_errno(errno, "journal " + temporary, Errc::apply);
-    if (!write_all(file.get(), to_text(journal, program))
+    if (!base::write_all(file.get(), to_text(journal, program))
         || (journal.persistent && ::fsync(file.get()) != 0)
         || ::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) != 0)
         return discard(temporary);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/layer.hpp"
 
+#include "base/write_all.hpp"
 #include "mount/calls.hpp"
 
 #include <cerrno>
@@ -41,16 +42,8 @@ Result<void> Layer::file(const std::string& path, std::string_view content, std:
 {
     const base::UniqueFd file(
         ::openat(fd_.get(), path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
-    if (!file || ::fchmod(file.get(), mode) != 0)
+    if (!file || ::fchmod(file.get(), mode) != 0 || !base::write_all(file.get(), content))
         return failed(path);
-    while (!content.empty()) {
-        const ssize_t written = ::write(file.get(), content.data(), content.size());
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return failed(path);
-        content.remove_prefix(static_cast<std::size_t>(written));
-    }
     return {};
 }
 

@@ -3,6 +3,7 @@
 
 #include "apply/parent.hpp"
 #include "base/in_root.hpp"
+#include "base/write_all.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -24,20 +25,6 @@ bool fail(Failure& failure, const char* step, const char* object, Errc otherwise
     return false;
 }
 
-bool write_all(int fd, const char* bytes, std::size_t size) noexcept
-{
-    while (size > 0) {
-        const ssize_t written = ::write(fd, bytes, size);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written < 0)
-            return false;
-        bytes += written;
-        size -= static_cast<std::size_t>(written);
-    }
-    return true;
-}
-
 /// A new file of this name; removed again when it cannot be completed.
 bool create_file(const Program& program, const Operation& operation, int directory,
                  const char* name) noexcept
@@ -47,7 +34,7 @@ bool create_file(const Program& program, const Operation& operation, int directo
     if (!file)
         return false;
     // The mode at creation is subject to the caller's umask.
-    if (write_all(file.get(), program.text(operation.data), operation.data_size)
+    if (base::write_all(file.get(), {program.text(operation.data), operation.data_size})
         && ::fchmod(file.get(), operation.mode) == 0)
         return true;
     const int saved = errno;
