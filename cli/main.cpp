@@ -122,14 +122,19 @@ int run(Words& words, const Streams& streams)
 } // namespace gpuctr_setup
 
 int main(int argc, char** argv)
-try {
-    auto words = gpuctr_setup::split(argc, argv);
-    const int code = gpuctr_setup::run(words, {stdout, stderr});
-    // A full disk or a closed pipe must not pass for success.
-    if (std::fflush(stdout) != 0 && code == 0)
-        return gpuctr_setup::internal_error;
-    return code;
-} catch (const std::exception& exception) {
-    (void)std::fprintf(stderr, "gpuctr-setup: internal error: %s\n", exception.what());
-    return gpuctr_setup::internal_error;
+{
+    bool with_command = false;
+    try {
+        auto words = gpuctr_setup::split(argc, argv);
+        with_command = words.has_command;
+        const int code = gpuctr_setup::run(words, {stdout, stderr});
+        // A full disk or a closed pipe must not pass for success.
+        if (std::fflush(stdout) != 0 && code == 0)
+            return gpuctr_setup::internal_error;
+        return code;
+    } catch (const std::exception& exception) {
+        (void)std::fprintf(stderr, "gpuctr-setup: internal error: %s%s\n", exception.what(),
+                           with_command ? " (error 1)" : "");
+        return with_command ? gpuctr_setup::set_up_failed : gpuctr_setup::internal_error;
+    }
 }

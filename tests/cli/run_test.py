@@ -150,6 +150,13 @@ class Run:
 
         self.assertEqual(sorted(map(int, listed.split())), [0, 1, 2, 7, 9])
 
+    def test_an_internal_error_is_none_of_the_commands(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = harness.call(*self.prefix, harness.SETUP, "--nv", "--rootfs", "/nowhere", "--",
+                                "true", stderr=full)
+
+        self.assertEqual(done.returncode, 125)
+
     def test_the_root_as_a_descriptor_leads_no_command_out(self):
         done = harness.call(*self.prefix, "sh", "-c", 'root=$1; shift; exec "$@" 7<"$root"', "sh",
                             self.root, harness.SETUP, "--nv", "--rootfs-fd", "7", "--", "ls",
