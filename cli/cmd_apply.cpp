@@ -74,8 +74,6 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
     options->request.add_to(command);
     options->root.add_to(command);
     add_state_option(command, options->state);
-    command.add_flag("--if-present", options->run.if_present,
-                     "having no GPU is a warning; CMD then runs without");
     command.add_option("--chdir", options->run.directory, "working directory of CMD")
         ->type_name("DIR");
     command.add_option("--setenv", options->run.variables, "variable for CMD; repeatable")
@@ -92,7 +90,8 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
             if (!command_line.empty())
                 return run(options->request, options->root.open(), options->run, command_line,
                            messages);
-            with_gpu(options->run.if_present, messages, [&] { apply(*options, messages); });
+            with_gpu(options->request.host.if_present, messages,
+                     [&] { apply(*options, messages); });
             return ExitCode::done;
         };
     });

@@ -61,6 +61,19 @@ void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
         print_skipped(driver.skipped(), out);
 }
 
+/// What there is is listed, if not what was asked for.
+gpucontainer::Host open(HostOptions options)
+{
+    try {
+        return options.open();
+    } catch (const gpucontainer::Error& error) {
+        if (!options.if_present || error.status() != GPUCTR_E_NO_DEVICE)
+            throw;
+    }
+    options.nvidia = false;
+    return options.open();
+}
+
 } // namespace
 
 /// `gpuctr-setup list`: the GPUs and drivers of this host.
@@ -82,7 +95,7 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) -> int {
-            const gpucontainer::Host host = options->host.open();
+            const gpucontainer::Host host = open(options->host);
             if (options->format == Format::json)
                 fmt::print(streams.out, "{}", host.to_json());
             else

@@ -15,6 +15,12 @@ namespace {
 
 using gpucontainer::Plan;
 
+struct Options {
+    RequestOptions request;
+    RootOptions root;
+    Format format = Format::text;
+};
+
 void print_items(const Plan& plan, Verbosity verbosity, std::FILE* out)
 {
     const bool reasons = verbosity == Verbosity::verbose;
@@ -39,16 +45,26 @@ void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
         print_skipped(plan.skipped(), out);
 }
 
+void show(const Options& options, const Messages& messages, std::FILE* out)
+{
+    const gpucontainer::Host host = options.request.host.open();
+    std::optional<RootDirectory> root;
+    if (options.root.is_given())
+        root.emplace(options.root.open());
+    const Plan plan(host, options.request.request(), root ? root->fd() : -1);
+    warn_about(host, messages);
+    warn_about(plan, messages);
+    if (options.format == Format::json)
+        fmt::print(out, "{}", plan.to_json());
+    else
+        print_plan(plan, messages.verbosity, out);
+}
+
 } // namespace
 
 /// `gpuctr-setup plan`: print what apply would do, without touching anything.
 void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
 {
-    struct Options {
-        RequestOptions request;
-        RootOptions root;
-        Format format = Format::text;
-    };
     auto options = std::make_shared<Options>();
 
     CLI::App& command = *app.add_subcommand("plan", "what apply would do, and why");
@@ -61,18 +77,9 @@ void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) -> int {
-            const gpucontainer::Host host = options->request.host.open();
-            std::optional<RootDirectory> root;
-            if (options->root.is_given())
-                root.emplace(options->root.open());
-            const Plan plan(host, options->request.request(), root ? root->fd() : -1);
             const Messages messages = {streams.err, verbosity};
-            warn_about(host, messages);
-            warn_about(plan, messages);
-            if (options->format == Format::json)
-                fmt::print(streams.out, "{}", plan.to_json());
-            else
-                print_plan(plan, verbosity, streams.out);
+            with_gpu(options->request.host.if_present, messages,
+                     [&] { show(*options, messages, streams.out); });
             return ExitCode::done;
         };
     });

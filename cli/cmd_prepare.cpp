@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "messages.hpp"
 #include "request_options.hpp"
 #include "table.hpp"
 
@@ -15,18 +16,24 @@ struct Options {
     bool undo = false;
 };
 
-int stage(const Options& options, Verbosity verbosity, const Streams& streams)
+void stage(const Options& options, const Messages& messages)
 {
-    if (!options.request.host.nvidia)
-        throw gpucontainer::Error(GPUCTR_E_USAGE, "name a vendor: --nv", "gpuctr-setup --help", 0);
     const gpucontainer::Host host = options.request.host.open();
     const gpucontainer::Plan plan(host, options.request.request(), -1);
     const auto outcome = plan.stage(options.request.staged_tree);
-    if (verbosity == Verbosity::verbose)
-        fmt::print(streams.err, "gpuctr-setup: {}: {}\n", printable(options.request.staged_tree),
+    if (messages.verbosity == Verbosity::verbose)
+        fmt::print(messages.err, "gpuctr-setup: {}: {}\n", printable(options.request.staged_tree),
                    outcome == gpucontainer::Staged::made        ? "staged"
                    : outcome == gpucontainer::Staged::unchanged ? "staged already"
                                                                 : "an older tree was replaced");
+}
+
+int prepare(const Options& options, Verbosity verbosity, const Streams& streams)
+{
+    if (!options.request.host.nvidia)
+        throw gpucontainer::Error(GPUCTR_E_USAGE, "name a vendor: --nv", "gpuctr-setup --help", 0);
+    const Messages messages = {streams.err, verbosity};
+    with_gpu(options.request.host.if_present, messages, [&] { stage(options, messages); });
     return ExitCode::done;
 }
 
@@ -54,7 +61,7 @@ void add_prepare_command(CLI::App& app, Command& chosen, const Verbosity& verbos
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) {
             return options->undo ? unstage(*options, verbosity, streams)
-                                 : stage(*options, verbosity, streams);
+                                 : prepare(*options, verbosity, streams);
         };
     });
 }

@@ -74,6 +74,7 @@ std::string read_record(const std::string& path)
 void HostOptions::add_to(CLI::App& command)
 {
     command.add_flag("--nv", nvidia, "NVIDIA GPUs");
+    command.add_flag("--if-present", if_present, "having no GPU is a warning");
     command.add_option("--driver-root", driver_root, "where the driver's files are")
         ->type_name("DIR");
     command

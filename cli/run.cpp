@@ -102,7 +102,7 @@ int run(const RequestOptions& request, const RootDirectory& root, const RunOptio
         const std::vector<std::string>& command_line, const Messages& messages)
 {
     std::optional<gpucontainer::Host> host;
-    with_gpu(options.if_present, messages, [&] { host.emplace(request.host.open()); });
+    with_gpu(request.host.if_present, messages, [&] { host.emplace(request.host.open()); });
     // The one way to take a directory along into a copy of the mounts, whichever
     // way it was named.
     if (::fchdir(root.fd()) != 0)
@@ -114,7 +114,7 @@ int run(const RequestOptions& request, const RootDirectory& root, const RunOptio
 
     auto variables = current_environment();
     if (host)
-        with_gpu(options.if_present, messages,
+        with_gpu(request.host.if_present, messages,
                  [&] { put_gpus_into(container, *host, request.request(), variables, messages); });
     // Afterwards: what is asked for by name lies over what comes with the driver.
     for (const std::string& bind : options.binds)

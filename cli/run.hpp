@@ -10,12 +10,11 @@
 
 namespace gpuctr_setup {
 
-/// What CMD gets besides the GPUs, and whether it runs without any.
+/// What CMD gets besides the GPUs.
 struct RunOptions {
     std::string directory;              ///< Working directory; empty: "/".
     std::vector<std::string> variables; ///< NAME=VALUE
     std::vector<std::string> binds;     ///< SRC[:DST[:ro]]
-    bool if_present = false;            ///< Having no GPU is no error.
 
     /// Whether something is set that goes with CMD only.
     bool is_set() const noexcept

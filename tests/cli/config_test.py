@@ -291,6 +291,7 @@ class IfPresent(Config):
         self.refused("--nv", "--rootfs", self.root, status=3, **self.NONE)
         with self.nothing_changes():
             self.apply("--if-present", env=environment, stderr=self.WARNING)
+            self.run_setup("plan", "--nv", "--if-present", env=environment, stderr=self.WARNING)
             self.apply("--if-present", env=environment | {"GPUCTR_IF_PRESENT": "0"},
                        stderr=self.WARNING)
             self.run_setup("-q", "--nv", "--rootfs", self.root,

@@ -107,6 +107,10 @@ class NoGpu(Refusal):
         words = ("--nv", "--if-present", "--rootfs", self.root)
         self.refuse(*words, status=0, stderr=warning)
         self.refuse(*words, "--", "sh", "-c", "exit 9", status=9, stderr=warning)
+        self.refuse("plan", "--nv", "--if-present", status=0, stderr=warning)
+        self.refuse("prepare", "--nv", "--if-present", status=0, stderr=warning)
+        self.refuse("list", "--nv", "--if-present", status=0,
+                    stderr="gpuctr-setup: no GPU on this host\n")
 
     def test_list_says_so_and_succeeds(self):
         self.refuse("list", status=0, stderr="gpuctr-setup: no GPU on this host\n")
