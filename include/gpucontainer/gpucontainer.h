@@ -246,10 +246,12 @@ GPUCTR_API gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
 
 /**
  * 1 while the host is as it was when it was recorded: same boot, kernel modules
- * and GPUs, nothing changed in the directories with the drivers' files or in the
- * loader cache, nodes with the same permissions and as usable for the caller.
- * Otherwise 0: open it again. Also 0 while the UUID of a GPU is not known, and for
- * a record of another host.
+ * and GPUs, nothing changed in the directories with the drivers' files, in the
+ * loader cache or in the catalogues that the options named, nodes with the same
+ * permissions and as usable for the caller. Otherwise 0: open it again. Also 0
+ * while the UUID of a GPU is not known, for a record of another host, and where
+ * something of this changed while the host was recorded, or some milliseconds
+ * before.
  *
  * Two system calls a GPU and some thirty besides; opens no device node.
  * Privileges: none. @since 0.1

@@ -3,6 +3,8 @@
 #include "base/unique_fd.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "vendor/fingerprint.hpp"
+#include "vendor/site_catalogue.hpp"
 
 using namespace gpucontainer;
 
@@ -13,8 +15,10 @@ gpuctr_status gpuctr_host_open(const gpuctr_host_options* options, gpuctr_host**
         if (ret_host == nullptr)
             return Error(Errc::usage, "gpuctr_host_open: ret_host is missing");
         GPUCTR_TRY(const auto detection, capi::read_detection(options));
+        auto beginning = vendor::begin_fingerprint("");
         GPUCTR_TRY(auto found, capi::detect(detection));
-        auto fingerprint = vendor::fingerprint("", found.drivers);
+        const auto site = vendor::site_places(detection.catalogue_directory, detection.catalogues);
+        auto fingerprint = vendor::fingerprint("", found.drivers, site, std::move(beginning));
         *ret_host = new gpuctr_host{
             std::make_shared<const std::vector<vendor::DriverStack>>(std::move(found.drivers)),
             std::move(found.skipped), found.failure, std::move(fingerprint), std::nullopt};

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <optional>
 #include <set>
 #include <unistd.h>
 
@@ -15,14 +16,38 @@ namespace gpucontainer::vendor {
 namespace {
 
 constexpr std::string_view missing = "missing";
+constexpr std::string_view unsettled = "changed while it was looked at";
 
-struct stat status_of(const std::string& path)
+struct stat status_of(const std::string& path, int flags = AT_SYMLINK_NOFOLLOW)
 {
     struct stat status = {};
-    if (::fstatat(AT_FDCWD, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (::fstatat(AT_FDCWD, path.c_str(), &status, flags) != 0)
         status = {};
     return status;
 }
+
+/// When a detection took place.
+struct Period {
+    timespec begin;
+    time_t end;
+
+    static Period since(timespec begin)
+    {
+        timespec now = {};
+        (void)::clock_gettime(CLOCK_REALTIME, &now);
+        return {begin, now.tv_sec + 1}; // for what changes from here on
+    }
+
+    /// A time to come, of a clock that was wrong, says nothing. Some file systems
+    /// count in seconds.
+    bool saw_change(const struct stat& status) const
+    {
+        const timespec& change = status.st_ctim;
+        if (change.tv_sec != begin.tv_sec || change.tv_nsec == 0)
+            return change.tv_sec >= begin.tv_sec && change.tv_sec <= end;
+        return change.tv_nsec >= begin.tv_nsec;
+    }
+};
 
 /// The time of change moves with content, owner and permissions, and nobody can
 /// set it back.
@@ -51,44 +76,111 @@ std::string state_of(const KernelPlace& place, const std::string& path)
     return "";
 }
 
-std::string state_of_node(const std::string& path)
-{
-    const struct stat status = status_of(path);
-    // The device cgroup may change while the node stays as it is.
-    const bool accessible = ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
-    return identity(status) + (accessible ? " rw" : "");
-}
-
-} // namespace
-
-std::vector<Mark> fingerprint(const std::string& system_root, std::span<const DriverStack> drivers)
+std::vector<Mark> kernel_marks(const std::string& system_root)
 {
     std::vector<Mark> marks;
-    const auto add_kernel_place = [&](const KernelPlace& place) {
+    const auto add = [&](const KernelPlace& place) {
         const std::string path(place.path);
         marks.push_back({path, state_of(place, system_root + path)});
     };
-    const auto add_path = [&](std::string path) {
-        std::string state = identity(status_of(path));
-        marks.push_back({std::move(path), std::move(state)});
-    };
-    const auto add_node = [&](const DeviceNode& node) {
-        marks.push_back({node.host_path, state_of_node(system_root + node.host_path)});
-    };
-
-    add_kernel_place({"/proc/sys/kernel/random/boot_id", KernelPlace::How::content});
+    add({"/proc/sys/kernel/random/boot_id", KernelPlace::How::content});
     for (const Vendor& vendor : vendors())
-        std::ranges::for_each(vendor.kernel_places, add_kernel_place);
-    for (const DriverStack& driver : drivers) {
-        std::set<std::string> directories;
-        for (const DriverFile& file : driver.files)
-            directories.emplace(base::directory_of(file.path));
-        std::ranges::for_each(directories, add_path);
-        add_path((driver.root == "/" ? "" : driver.root) + "/etc/ld.so.cache");
-        std::ranges::for_each(driver.nodes, add_node);
-        std::ranges::for_each(driver.missing_nodes, add_node);
-    }
+        std::ranges::for_each(vendor.kernel_places, add);
     return marks;
+}
+
+/// Looks at places as they are; with a period, also whether they are what
+/// detection saw in it.
+class Marks {
+public:
+    Marks(std::string system_root, std::vector<Mark> first, std::optional<Period> period)
+        : system_root_(std::move(system_root)), period_(period), marks_(std::move(first))
+    {
+    }
+
+    void add_drivers(std::span<const DriverStack> drivers)
+    {
+        for (const DriverStack& driver : drivers) {
+            std::set<std::string> directories;
+            for (const DriverFile& file : driver.files)
+                directories.emplace(base::directory_of(file.path));
+            for (const std::string& directory : directories)
+                add(directory, detected_state(status_of(directory)));
+            add_optional((driver.root == "/" ? "" : driver.root) + "/etc/ld.so.cache",
+                         AT_SYMLINK_NOFOLLOW);
+            for (const DeviceNode& node : driver.nodes)
+                add_node(node, true);
+            for (const DeviceNode& node : driver.missing_nodes)
+                add_node(node, false);
+        }
+    }
+
+    /// A place that need not be there.
+    void add_optional(const std::string& path, int flags)
+    {
+        const struct stat status = status_of(path, flags);
+        const bool was_removed =
+            period_ && status.st_ino == 0
+            && period_->saw_change(status_of(std::string(base::directory_of(path)), 0));
+        add(path, was_removed ? std::string(unsettled) : settled_state(status));
+    }
+
+    std::vector<Mark> take() && { return std::move(marks_); }
+
+private:
+    std::string settled_state(const struct stat& status) const
+    {
+        return std::string(period_ && period_->saw_change(status) ? unsettled : identity(status));
+    }
+
+    /// Of what detection found: it cannot be missing.
+    std::string detected_state(const struct stat& status) const
+    {
+        return period_ && status.st_ino == 0 ? std::string(unsettled) : settled_state(status);
+    }
+
+    void add(const std::string& path, std::string state)
+    {
+        marks_.push_back({path, std::move(state)});
+    }
+
+    /// The device cgroup may change while the node stays as it is: of a node that
+    /// detection found, what it was told counts.
+    void add_node(const DeviceNode& node, bool was_found)
+    {
+        const std::string path = system_root_ + node.host_path;
+        const bool accessible =
+            period_ && was_found
+                ? node.accessible
+                : ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+        const struct stat status = status_of(path);
+        add(node.host_path, (was_found ? detected_state(status) : settled_state(status))
+                                + (accessible ? " rw" : ""));
+    }
+
+    std::string system_root_;
+    std::optional<Period> period_;
+    std::vector<Mark> marks_;
+};
+
+} // namespace
+
+Beginning begin_fingerprint(const std::string& system_root)
+{
+    Beginning beginning = {kernel_marks(system_root), {}};
+    // The clock that file systems use; it must not be ahead of theirs.
+    (void)::clock_gettime(CLOCK_REALTIME_COARSE, &beginning.time);
+    return beginning;
+}
+
+std::vector<Mark> fingerprint(const std::string& system_root, std::span<const DriverStack> drivers,
+                              std::span<const std::string> site_places, Beginning beginning)
+{
+    Marks marks(system_root, std::move(beginning.kernel), Period::since(beginning.time));
+    marks.add_drivers(drivers);
+    for (const std::string& place : site_places)
+        marks.add_optional(place, 0);
+    return std::move(marks).take();
 }
 
 bool is_current(const std::string& system_root, std::span<const DriverStack> drivers,
@@ -99,7 +191,14 @@ bool is_current(const std::string& system_root, std::span<const DriverStack> dri
         if (driver.version_source == VersionSource::module
             && std::ranges::any_of(driver.gpus, [](const Gpu& gpu) { return gpu.uuid.empty(); }))
             return false;
-    return std::ranges::equal(fingerprint(system_root, drivers), marks);
+    Marks here(system_root, kernel_marks(system_root), std::nullopt);
+    here.add_drivers(drivers);
+    const auto now = std::move(here).take();
+    if (marks.size() < now.size() || !std::ranges::equal(now, marks.first(now.size())))
+        return false;
+    return std::ranges::all_of(marks.subspan(now.size()), [](const Mark& site_place) {
+        return identity(status_of(site_place.path, 0)) == site_place.state;
+    });
 }
 
 } // namespace gpucontainer::vendor

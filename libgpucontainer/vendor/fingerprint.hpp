@@ -3,6 +3,7 @@
 
 #include "vendor/driver.hpp"
 
+#include <ctime>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,10 +18,21 @@ struct Mark {
     bool operator==(const Mark&) const = default;
 };
 
-/// Ties what was detected to the host as it is now: the boot, the kernel modules
-/// and their GPUs, the directories with the drivers' files, the loader cache, and
-/// each node with what this process may do with it. Opens no device node.
-std::vector<Mark> fingerprint(const std::string& system_root, std::span<const DriverStack> drivers);
+/// What is noted before detection: afterwards nobody could tell whether it is what
+/// detection read.
+struct Beginning {
+    std::vector<Mark> kernel;
+    timespec time = {};
+};
+Beginning begin_fingerprint(const std::string& system_root);
+
+/// Ties what was detected since `beginning` to the host: the boot, the kernel
+/// modules and their GPUs, the directories with the drivers' files, the loader
+/// cache, each node with what this process may do with it, and `site_places`, the
+/// files and directories with a site's catalogues. A place that changed meanwhile
+/// gets a mark that is never current. Opens no device node.
+std::vector<Mark> fingerprint(const std::string& system_root, std::span<const DriverStack> drivers,
+                              std::span<const std::string> site_places, Beginning beginning);
 
 /// False also where detection could not know everything yet.
 bool is_current(const std::string& system_root, std::span<const DriverStack> drivers,

@@ -7,7 +7,11 @@
 #include "config/library_list.hpp"
 #include "config/trusted_file.hpp"
 
+#include <algorithm>
+#include <cstdlib>
+#include <fcntl.h>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 namespace gpucontainer::vendor {
@@ -70,6 +74,22 @@ CatalogueRule* find(std::vector<CatalogueRule>& rules, const CatalogueRule& like
     return found == nullptr ? nullptr : &rules[static_cast<std::size_t>(found - rules.data())];
 }
 
+/// As it was given, where that is plain: a link in it may be put somewhere else.
+/// Empty for a relative path of nothing.
+std::string absolute(const std::string& path)
+{
+    const auto names = base::split(path, '/');
+    const bool is_plain =
+        path.starts_with('/') && std::all_of(names.begin() + 1, names.end(), [](auto name) {
+            return !name.empty() && name != "." && name != "..";
+        });
+    if (is_plain)
+        return path;
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                           std::free);
+    return real ? real.get() : "";
+}
+
 } // namespace
 
 Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
@@ -94,6 +114,24 @@ Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
         GPUCTR_CHECK(add_text(site, path, *text), "catalogue");
     }
     return site;
+}
+
+std::vector<std::string> site_places(const std::string& directory,
+                                     const std::vector<std::string>& files)
+{
+    std::vector<std::string> places;
+    const auto add = [&](const std::string& path) {
+        if (std::string place = absolute(path); !place.empty())
+            places.push_back(std::move(place));
+    };
+    if (!directory.empty()) {
+        add(directory);
+        if (const auto names = base::list_directory(AT_FDCWD, directory))
+            for (const std::string& name : *names)
+                add(directory + "/" + name);
+    }
+    std::ranges::for_each(files, add);
+    return places;
 }
 
 MergedCatalogue::MergedCatalogue(std::string_view vendor, Catalogue built_in,

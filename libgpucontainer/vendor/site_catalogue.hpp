@@ -26,6 +26,11 @@ struct SiteCatalogue {
 Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
                                           const std::vector<std::string>& files);
 
+/// The places that this reads, as absolute paths, for a fingerprint: the directory
+/// and all that is in it, then the files. To be asked after reading them.
+std::vector<std::string> site_places(const std::string& directory,
+                                     const std::vector<std::string>& files);
+
 /// A built-in catalogue with a site's rules over it. Borrows from both.
 class MergedCatalogue {
 public:

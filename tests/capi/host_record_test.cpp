@@ -3,11 +3,14 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <memory>
 #include <string>
 #include <sys/stat.h>
+#include <tuple>
 #include <unistd.h>
 
 namespace gpucontainer {
@@ -19,10 +22,22 @@ using Plan = std::unique_ptr<gpuctr_plan, decltype(&gpuctr_plan_free)>;
 
 constexpr const char* library = "/usr/local/nvidia/lib64/libcuda.so.580.159.04";
 
-Host open_host()
+/// What changed before is not taken for a change during what follows.
+void wait_for_a_tick()
+{
+    timespec now = {};
+    timespec files = {};
+    ASSERT_EQ(::clock_gettime(CLOCK_REALTIME, &now), 0);
+    do {
+        (void)::usleep(1000);
+        ASSERT_EQ(::clock_gettime(CLOCK_REALTIME_COARSE, &files), 0);
+    } while (std::tie(files.tv_sec, files.tv_nsec) <= std::tie(now.tv_sec, now.tv_nsec));
+}
+
+Host open_host(const gpuctr_host_options* options = nullptr)
 {
     gpuctr_host* host = nullptr;
-    EXPECT_EQ(gpuctr_host_open(nullptr, &host, nullptr), GPUCTR_OK);
+    EXPECT_EQ(gpuctr_host_open(options, &host, nullptr), GPUCTR_OK);
     return {host, &gpuctr_host_free};
 }
 
@@ -130,6 +145,7 @@ TEST_F(HostRecordTest, ComesBackAsItWas)
 
 TEST_F(HostRecordTest, IsCurrentUntilTheHostChanges)
 {
+    wait_for_a_tick();
     const Host host = open_host();
     const Host read = read_host(to_json(host.get()));
     EXPECT_EQ(gpuctr_host_is_current(host.get()), 1);
@@ -140,7 +156,32 @@ TEST_F(HostRecordTest, IsCurrentUntilTheHostChanges)
     EXPECT_EQ(gpuctr_host_is_current(host.get()), 0);
     EXPECT_EQ(gpuctr_host_is_current(read.get()), 0);
     ASSERT_EQ(::chmod("/dev/nvidia3", 0666), 0);
+    wait_for_a_tick();
     EXPECT_EQ(gpuctr_host_is_current(open_host().get()), 1);
+}
+
+TEST_F(HostRecordTest, IsCurrentUntilACatalogueChanges)
+{
+    const std::string path = "/tmp/gpuctr-record-site.yaml";
+    const char* const files[] = {"/tmp/../tmp/gpuctr-record-site.yaml", nullptr};
+    gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
+    options.catalogues = files;
+    const auto write = [&](const char* capability) {
+        std::ofstream(path) << "vendor: nvidia\nfiles:\n  - library: libnvidia-nvvm.so.4\n"
+                            << "    capability: " << capability << "\n    reason: a test\n";
+        wait_for_a_tick();
+    };
+    write("none");
+    const Host host = open_host(&options);
+    const Host read = read_host(to_json(host.get()), &options);
+    EXPECT_EQ(gpuctr_host_is_current(host.get()), 1);
+    EXPECT_EQ(gpuctr_host_is_current(read.get()), 1);
+
+    write("compute");
+
+    EXPECT_EQ(gpuctr_host_is_current(host.get()), 0);
+    EXPECT_EQ(gpuctr_host_is_current(read.get()), 0);
+    std::filesystem::remove(path);
 }
 
 TEST_F(HostRecordTest, MayServeAVendorThatIsAskedFor)

@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
 #include <filesystem>
 #include <sys/stat.h>
+#include <tuple>
+#include <unistd.h>
 
 namespace gpucontainer::vendor {
 namespace {
@@ -34,9 +37,32 @@ protected:
         driver.nodes[0].host_path = "/dev/nvidia0";
         driver.missing_nodes.resize(1);
         driver.missing_nodes[0].host_path = "/dev/nvidia1";
+        driver.nodes[0].accessible = true;
         drivers_.push_back(std::move(driver));
-        marks_ = fingerprint(root(), drivers_);
+        site_ = {host_.at("site"), host_.at("site/a.yaml"), host_.at("link.yaml")};
+        host_.file("site/a.yaml", "");
+        std::filesystem::create_symlink(host_.at("site/a.yaml"), host_.at("link.yaml"));
+        marks_ = detect([] {});
         wait_for_a_tick();
+    }
+
+    /// The fingerprint of a detection during which something happened.
+    template <typename Change>
+    std::vector<Mark> detect(Change&& change)
+    {
+        wait_for_a_tick();
+        auto beginning = begin_fingerprint(root());
+        change();
+        return fingerprint(root(), drivers_, site_, std::move(beginning));
+    }
+
+    /// Whether what was detected counts for ever, had the host changed meanwhile.
+    template <typename Change>
+    bool is_current_after(Change&& change)
+    {
+        marks_ = detect(std::forward<Change>(change));
+        wait_for_a_tick();
+        return is_current();
     }
 
     std::string root() const { return host_.at("drv").parent_path().string(); }
@@ -44,17 +70,20 @@ protected:
 
     test::TempRoot host_;
     std::vector<DriverStack> drivers_;
+    std::vector<std::string> site_;
     std::vector<Mark> marks_;
 
 private:
     /// Until the file system's clock has moved on: it counts in milliseconds.
-    void wait_for_a_tick()
+    static void wait_for_a_tick()
     {
-        const auto time = [&] { return std::filesystem::last_write_time(host_.at("clock")); };
-        host_.file("clock", "");
-        const auto before = time();
-        while (time() == before)
-            host_.file("clock", "x");
+        timespec now = {};
+        timespec files = {};
+        ASSERT_EQ(::clock_gettime(CLOCK_REALTIME, &now), 0);
+        do {
+            (void)::usleep(1000);
+            ASSERT_EQ(::clock_gettime(CLOCK_REALTIME_COARSE, &files), 0);
+        } while (std::tie(files.tv_sec, files.tv_nsec) <= std::tie(now.tv_sec, now.tv_nsec));
     }
 };
 
@@ -122,18 +151,72 @@ TEST_F(FingerprintTest, IsNeverCurrentWhileAUuidIsUnknown)
 {
     drivers_[0].gpus[0].uuid.clear();
 
-    EXPECT_FALSE(vendor::is_current(root(), drivers_, fingerprint(root(), drivers_)));
+    EXPECT_FALSE(is_current_after([] {}));
 }
 
 TEST_F(FingerprintTest, OfAHostWithoutGpusChangesWhenAModuleIsLoaded)
 {
     std::filesystem::remove_all(host_.at("proc/driver"));
-    const auto before = fingerprint(root(), {});
-    EXPECT_TRUE(vendor::is_current(root(), {}, before));
+    drivers_.clear();
+    EXPECT_TRUE(is_current_after([] {}));
 
     host_.file("proc/driver/nvidia/version", "580.1\n");
 
-    EXPECT_FALSE(vendor::is_current(root(), {}, before));
+    EXPECT_FALSE(is_current());
+}
+
+TEST_F(FingerprintTest, ChangesWithASitesCatalogues)
+{
+    host_.file("site/a.yaml", "edited");
+    EXPECT_FALSE(is_current());
+
+    EXPECT_TRUE(is_current_after([] {}));
+    host_.file("site/b.yaml", "");
+    EXPECT_FALSE(is_current());
+
+    EXPECT_TRUE(is_current_after([] {}));
+    std::filesystem::remove_all(host_.at("site"));
+    EXPECT_FALSE(is_current());
+}
+
+TEST_F(FingerprintTest, FollowsALinkToACatalogue)
+{
+    host_.file("other.yaml", "");
+    std::filesystem::remove(host_.at("link.yaml"));
+    std::filesystem::create_symlink(host_.at("other.yaml"), host_.at("link.yaml"));
+
+    EXPECT_FALSE(is_current());
+}
+
+TEST_F(FingerprintTest, IsNeverCurrentWhenTheHostChangedDuringDetection)
+{
+    EXPECT_TRUE(is_current_after([] {}));
+    const auto removes = [&](const char* path) {
+        return [this, path] { std::filesystem::remove_all(host_.at(path)); };
+    };
+    const auto writes = [&](const char* path) {
+        return [this, path] { host_.file(path, "changed"); };
+    };
+
+    EXPECT_FALSE(is_current_after(writes("drv/lib/libcuda.so.590.1")));
+    EXPECT_FALSE(is_current_after(writes("drv/etc/ld.so.cache")));
+    EXPECT_FALSE(is_current_after(removes("drv/etc/ld.so.cache")));
+    EXPECT_FALSE(is_current_after(writes("site/a.yaml")));
+    EXPECT_FALSE(is_current_after(writes("site/b.yaml")));
+    EXPECT_FALSE(is_current_after(removes("site")));
+    EXPECT_FALSE(is_current_after([&] { ::chmod(host_.at("dev/nvidia0").c_str(), 0600); }));
+    EXPECT_FALSE(is_current_after(writes("dev/nvidia1")));
+    EXPECT_FALSE(is_current_after(writes("proc/driver/nvidia/version")));
+    EXPECT_TRUE(is_current_after([] {}));
+    EXPECT_FALSE(is_current_after(removes("dev/nvidia0")));
+    EXPECT_FALSE(is_current_after(removes("drv/lib")));
+}
+
+TEST_F(FingerprintTest, HoldsWhatDetectionWasToldOfANode)
+{
+    drivers_[0].nodes[0].accessible = false;
+
+    EXPECT_FALSE(is_current_after([] {}));
 }
 
 } // namespace
