@@ -45,11 +45,13 @@ extern "C" {
  *   prepared object belongs to one thread at a time. Different objects may be
  *   used from different threads at the same time.
  * - The library is a guest in its caller's process: it changes no capability,
- *   no credential, no namespace, no signal handler, no environment variable,
- *   no working directory, no umask and no limit, starts no thread, reads no
- *   environment variable, and writes nothing to standard output or error.
- *   gpuctr_plan_prepare() alone may start one short-lived child process, where
- *   it says so.
+ *   no signal handler, no environment variable, no umask and no limit, starts
+ *   no thread, reads no environment variable, and writes nothing to standard
+ *   output or error. gpuctr_plan_prepare() alone may start one short-lived child
+ *   process, where it says so.
+ * - It changes no credential, no namespace and no root or working directory,
+ *   unless gpuctr_apply_options asks for it: then those of the calling thread,
+ *   until the call returns.
  */
 
 /** Outcome of a call. Values never change; negated they are exit codes. */
@@ -550,6 +552,11 @@ typedef struct gpuctr_apply_options {
      * directory with no other (unshare(CLONE_FS)), so dedicate one to the call;
      * a process with a single thread needs nothing. The mount that the root is
      * on must not be shared. Linux 5.8.
+     *
+     * A thread that cannot come back, because it lost CAP_SYS_ADMIN or
+     * CAP_SYS_CHROOT meanwhile or a security module forbids it, may be left in
+     * the namespace of the process: GPUCTR_E_APPLY says so, or the earlier error
+     * of the call. What was set up then stays for gpuctr_rootfs_undo().
      */
     int32_t pidfd;
     /**
