@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <sys/stat.h>
@@ -19,9 +18,6 @@ constexpr std::size_t max_segments = 256;
 constexpr std::size_t max_dynamic_entries = 4096;
 constexpr std::size_t max_interpreter_length = 4096;
 constexpr std::size_t string_window = 512;
-
-constexpr unsigned char own_byte_order =
-    std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
 Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
 
@@ -75,12 +71,6 @@ void keep(const GElf_Dyn& entry, Dynamic& dynamic)
     case DT_STRSZ:
         dynamic.strings_size = entry.d_un.d_val;
         break;
-    case DT_VERNEED:
-        dynamic.version_needs_address = entry.d_un.d_ptr;
-        break;
-    case DT_VERNEEDNUM:
-        dynamic.version_needs_count = entry.d_un.d_val;
-        break;
     case DT_SONAME:
         dynamic.soname = entry.d_un.d_val;
         break;
@@ -123,11 +113,6 @@ Result<ElfFile> ElfFile::open(int fd)
     GPUCTR_CHECK(file.read_header());
     GPUCTR_CHECK(file.read_segments());
     return file;
-}
-
-bool ElfFile::has_foreign_byte_order() const noexcept
-{
-    return header_.e_ident[EI_DATA] != own_byte_order;
 }
 
 Result<void> ElfFile::read_header()

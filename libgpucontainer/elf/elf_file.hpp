@@ -18,8 +18,6 @@ namespace gpucontainer::elf {
 struct Dynamic {
     std::uint64_t strings_address = 0;
     std::uint64_t strings_size = 0;
-    std::uint64_t version_needs_address = 0;
-    std::uint64_t version_needs_count = 0;
     std::uint64_t soname = 0; ///< 0 means none: offset 0 is the empty string
     std::uint64_t runpath = 0;
     std::uint64_t rpath = 0;
@@ -35,7 +33,6 @@ public:
     static Result<ElfFile> open(int fd);
 
     const GElf_Ehdr& header() const noexcept { return header_; }
-    bool has_foreign_byte_order() const noexcept;
 
     /// Empty when the file has no dynamic section, like a static program.
     Result<Dynamic> dynamic() const;
@@ -46,11 +43,6 @@ public:
     /// The string at `offset` of the dynamic string table, of at most `limit`
     /// bytes and without control characters.
     Result<std::string> string_at(const Dynamic& dynamic, std::uint64_t offset, std::size_t limit);
-
-    /// What the file holds for `address`, `limit` bytes or as many as there
-    /// are; in the byte order of this machine for types other than ELF_T_BYTE.
-    Result<Elf_Data*> data_at(std::uint64_t address, std::size_t limit,
-                              Elf_Type type = ELF_T_BYTE) const;
 
 private:
     using Handle = base::CHandle<Elf, elf_end>;
@@ -74,6 +66,10 @@ private:
 
     Result<void> read_header();
     Result<void> read_segments();
+    /// What the file holds for `address`, `limit` bytes or as many as there
+    /// are; in the byte order of this machine for types other than ELF_T_BYTE.
+    Result<Elf_Data*> data_at(std::uint64_t address, std::size_t limit,
+                              Elf_Type type = ELF_T_BYTE) const;
     Result<Window> strings_at(const Dynamic& dynamic, std::uint64_t offset, std::size_t size) const;
     Result<Range> find(std::uint64_t address) const;
     Result<Elf_Data*> data(Range range, Elf_Type type) const;

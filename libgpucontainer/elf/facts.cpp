@@ -14,8 +14,6 @@ constexpr std::size_t max_soname_length = NAME_MAX;
 constexpr std::size_t max_name_length = PATH_MAX - 1;
 constexpr std::size_t max_runpath_length = 32'768;
 constexpr std::size_t max_needed = 1024;
-constexpr std::size_t max_version_bytes = 16'384;
-constexpr std::size_t max_versions = 1024;
 
 #if defined(__x86_64__)
 constexpr std::uint16_t own_machine = EM_X86_64;
@@ -77,29 +75,6 @@ Result<std::vector<std::string>> read_runpath(ElfFile& file, const Dynamic& dyna
     return directories;
 }
 
-/// The versions that hang on `need`, which was found at `offset` of `data`.
-Result<VersionNeed> read_version_need(ElfFile& file, const Dynamic& dynamic, Elf_Data* data,
-                                      int offset, const GElf_Verneed& need)
-{
-    VersionNeed result;
-    GPUCTR_TRY(result.file, file.string_at(dynamic, need.vn_file, max_name_length), "version need");
-    std::uint64_t at = static_cast<std::uint64_t>(offset) + need.vn_aux;
-    for (std::size_t i = 0; i < need.vn_cnt; ++i) {
-        GElf_Vernaux version = {};
-        if (at > data->d_size || gelf_getvernaux(data, static_cast<int>(at), &version) == nullptr)
-            return Error(Errc::driver, "version need outside its table");
-        GPUCTR_TRY(std::string name, file.string_at(dynamic, version.vna_name, max_name_length),
-                   "version need");
-        result.versions.push_back(std::move(name));
-        if (result.versions.size() > max_versions)
-            return Error(Errc::driver, "too many version needs");
-        if (version.vna_next == 0)
-            break;
-        at += version.vna_next;
-    }
-    return result;
-}
-
 } // namespace
 
 Result<Facts> read_facts(int fd)
@@ -120,45 +95,6 @@ Result<Facts> read_facts(int fd)
     GPUCTR_TRY(facts.runpath, read_runpath(file, dynamic));
     GPUCTR_TRY(facts.interpreter, file.interpreter());
     return facts;
-}
-
-Result<std::vector<VersionNeed>> read_version_needs(int fd)
-{
-    GPUCTR_TRY(ElfFile file, ElfFile::open(fd));
-    // libelf would swap the chain in place, following links nobody checked.
-    if (file.has_foreign_byte_order())
-        return Error(Errc::driver, "version needs in a foreign byte order");
-    GPUCTR_TRY(const Dynamic dynamic, file.dynamic());
-    std::vector<VersionNeed> needs;
-    if (dynamic.version_needs_count == 0)
-        return needs;
-    GPUCTR_TRY(Elf_Data * data,
-               file.data_at(dynamic.version_needs_address, max_version_bytes, ELF_T_VNEED),
-               "read version needs");
-
-    std::uint64_t at = 0;
-    std::size_t versions = 0;
-    for (std::uint64_t i = 0; i < dynamic.version_needs_count; ++i) {
-        GElf_Verneed need = {};
-        if (at > data->d_size || gelf_getverneed(data, static_cast<int>(at), &need) == nullptr)
-            return Error(Errc::driver, "version need outside its table");
-        GPUCTR_TRY(VersionNeed found,
-                   read_version_need(file, dynamic, data, static_cast<int>(at), need));
-        versions += found.versions.size() + 1;
-        if (versions > max_versions)
-            return Error(Errc::driver, "too many version needs");
-        needs.push_back(std::move(found));
-        if (need.vn_next == 0)
-            break;
-        at += need.vn_next;
-    }
-    return needs;
-}
-
-bool same_machine(const Facts& left, const Facts& right) noexcept
-{
-    return left.elf_class == right.elf_class && left.byte_order == right.byte_order
-           && left.machine == right.machine;
 }
 
 bool is_native(const Facts& facts) noexcept

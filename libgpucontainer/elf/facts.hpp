@@ -28,23 +28,10 @@ struct Facts {
     bool has_interpreter() const noexcept { return !interpreter.empty(); }
 };
 
-/// Versions that a file wants from one library it needs.
-struct VersionNeed {
-    std::string file;
-    std::vector<std::string> versions; ///< "GLIBC_2.34"
-};
-
 /// Reads the regular file behind `fd`, which is borrowed and keeps its offset.
 /// Fails with Errc::driver for what is no well-formed ELF file. No string of
 /// the result holds control characters, and `soname` is safe as a file name.
 Result<Facts> read_facts(int fd);
-
-/// What the file wants from the libraries it needs, in the order of the file.
-/// Only for files in the byte order of this machine.
-Result<std::vector<VersionNeed>> read_version_needs(int fd);
-
-/// True when a process can load both files.
-bool same_machine(const Facts& left, const Facts& right) noexcept;
 
 /// True when the file is for the machine this library was built for.
 bool is_native(const Facts& facts) noexcept;

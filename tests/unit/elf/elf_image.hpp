@@ -93,7 +93,7 @@ public:
         dynamic.p_filesz = static_cast<decltype(dynamic.p_filesz)>(
             entries.size() * sizeof(typename Types::Dynamic));
         std::string result(strings_offset, '\0');
-        result.append(strings).append(extra);
+        result.append(strings);
         load.p_filesz = static_cast<decltype(load.p_filesz)>(result.size());
         std::memcpy(result.data(), &header, sizeof header);
         std::memcpy(result.data() + sizeof header, &load, sizeof load);
@@ -108,7 +108,6 @@ public:
     typename Types::Segment dynamic = {};
     std::vector<typename Types::Dynamic> entries;
     std::string strings = std::string(1, '\0');
-    std::string extra; ///< behind the strings
 };
 
 /// An unnamed regular file with `content`.

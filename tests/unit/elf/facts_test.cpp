@@ -3,7 +3,6 @@
 
 #include "unit/elf/elf_image.hpp"
 
-#include <algorithm>
 #include <array>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -22,7 +21,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::StartsWith;
 
 base::UniqueFd open_file(const char* path)
 {
@@ -195,7 +193,6 @@ TEST(ReadFacts, SurvivesFlippedBits)
         }
         const auto fd = memory_file(spoilt);
         const auto facts = read_facts(fd.get());
-        (void)read_version_needs(fd.get());
         if (facts) {
             EXPECT_EQ(facts->soname.find('/'), std::string::npos);
         }
@@ -296,63 +293,8 @@ TEST(ReadFacts, WorksFromSeveralThreads)
     EXPECT_THAT(good, ElementsAre(200, 200, 200, 200));
 }
 
-TEST(ReadVersionNeeds, NamesTheVersionsOfTheCLibrary)
+TEST(Machine, HasAName)
 {
-    const auto needs = read_version_needs(open_file("/proc/self/exe").get());
-
-    ASSERT_TRUE(needs) << needs.error().message();
-    const auto libc = std::find_if(needs->begin(), needs->end(),
-                                   [](const auto& need) { return need.file == "libc.so.6"; });
-    ASSERT_NE(libc, needs->end());
-    EXPECT_THAT(libc->versions, Contains(StartsWith("GLIBC_2.")));
-}
-
-TEST(ReadVersionNeeds, ReadsAHandMadeTable)
-{
-    ElfImage<> image;
-    const auto file = image.string("libc.so.6");
-    const auto version = image.string("GLIBC_2.17");
-    image.strings.resize(64);
-    const Elf64_Verneed need = {VER_NEED_CURRENT, 2, file, sizeof need, 0};
-    const std::array<Elf64_Vernaux, 2> versions = {
-        {{0, 0, 2, version, sizeof(Elf64_Vernaux)}, {0, 0, 3, file, 0}}};
-    image.extra.assign(reinterpret_cast<const char*>(&need), sizeof need);
-    image.extra.append(reinterpret_cast<const char*>(versions.data()), sizeof versions);
-    image.add(DT_VERNEED, ElfImage<>::load_address + ElfImage<>::strings_offset + 64);
-    image.add(DT_VERNEEDNUM, 1);
-
-    const auto needs = read_version_needs(memory_file(image.bytes()).get());
-
-    ASSERT_TRUE(needs) << needs.error().message();
-    ASSERT_EQ(needs->size(), 1U);
-    EXPECT_EQ(needs->front().file, "libc.so.6");
-    EXPECT_THAT(needs->front().versions, ElementsAre("GLIBC_2.17", "libc.so.6"));
-}
-
-TEST(ReadVersionNeeds, RefusesACircle)
-{
-    ElfImage<> image;
-    image.string("libc.so.6");
-    image.strings.resize(64);
-    const Elf64_Verneed need = {VER_NEED_CURRENT, 0, 1, 0, UINT32_MAX};
-    image.extra.assign(reinterpret_cast<const char*>(&need), sizeof need);
-    image.add(DT_VERNEED, ElfImage<>::load_address + ElfImage<>::strings_offset + 64);
-    image.add(DT_VERNEEDNUM, UINT64_MAX);
-
-    const auto needs = read_version_needs(memory_file(image.bytes()).get());
-
-    ASSERT_FALSE(needs);
-    EXPECT_EQ(needs.error().message(), "version need outside its table");
-}
-
-TEST(Machine, ComparesClassByteOrderAndNumber)
-{
-    const Facts here = *read_facts(open_file("/proc/self/exe").get());
-    Facts other = here;
-
-    EXPECT_TRUE(same_machine(here, other));
-    other.elf_class = Facts::Class::elf32;
-    EXPECT_FALSE(same_machine(here, other));
     EXPECT_EQ(machine_name(EM_AARCH64), "aarch64");
     EXPECT_EQ(machine_name(0xfffe), "unknown machine");
 }
