@@ -65,7 +65,7 @@ void fingerprints(benchmark::State& state)
     if (drivers.empty())
         return state.SkipWithError("no driver");
     while (state.KeepRunning())
-        benchmark::DoNotOptimize(fingerprint("", drivers));
+        benchmark::DoNotOptimize(fingerprint("", drivers, {}, begin_fingerprint("")));
 }
 
 BENCHMARK(gpus)->Apply(count_single_calls);

@@ -37,6 +37,14 @@ Result<void> add(std::vector<Setting>& settings, const YamlValue& key, const Yam
     return {};
 }
 
+Result<void> check(const YamlValue& key)
+{
+    const auto is_plain = [](char c) { return c == '-' || (c >= 'a' && c <= 'z'); };
+    if (key.text.empty() || !std::all_of(key.text.begin(), key.text.end(), is_plain))
+        return mistake(key.line, "a key has other characters than a-z and -");
+    return {};
+}
+
 } // namespace
 
 Result<std::vector<Setting>> parse_settings(std::string_view yaml)
@@ -51,9 +59,7 @@ Result<std::vector<Setting>> parse_settings(std::string_view yaml)
     for (std::size_t i = 0; i + 1 < document.items.size(); i += 2) {
         const YamlValue& key = document.items[i];
         const YamlValue& value = document.items[i + 1];
-        const auto is_plain = [](char c) { return c == '-' || (c >= 'a' && c <= 'z'); };
-        if (key.text.empty() || !std::all_of(key.text.begin(), key.text.end(), is_plain))
-            return mistake(key.line, "a key has other characters than a-z and -");
+        GPUCTR_CHECK(check(key));
         if (!known.insert(key.text).second)
             return mistake(key.line, fmt::format("key {} is repeated", key.text));
         if (value.kind != YamlValue::Kind::list) {

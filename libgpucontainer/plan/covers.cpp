@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 
+#include <fmt/format.h>
 #include <set>
 #include <utility>
 
@@ -25,7 +26,7 @@ public:
         std::erase(names, "");
         for (const std::string& directory : draft.image.searched_directories)
             for (const std::string& name : draft.view.present(directory, names))
-                present_.insert(directory + "/" + name);
+                present_.insert(fmt::format("{}/{}", directory, name));
     }
 
     void add(const DriverFile& file)
