@@ -128,7 +128,7 @@ std::vector<std::string> site_places(const std::string& directory,
         add(directory);
         if (const auto names = base::list_directory(AT_FDCWD, directory))
             for (const std::string& name : *names)
-                add(directory + "/" + name);
+                add(fmt::format("{}/{}", directory, name));
     }
     std::ranges::for_each(files, add);
     return places;
