@@ -203,10 +203,16 @@ bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
 {
     const char* const path = program.text(operation.path);
     const Parent parent(program, operation, rootfs_fd);
-    if (!parent && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-        return true; // the whole directory is gone
-    if (!parent)
+    const bool gone = !parent && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+    if (!parent && !gone)
         return fail(failure, "open the directory of", path, Errc::apply);
+    const bool ours = parent && is_ours(operation, mark_at(parent.fd(), parent.name()));
+    if (!ours && is_hidden(program, operation, rootfs_fd)) {
+        errno = EBUSY;
+        return fail(failure, "reach, under another mount, our name at", path, Errc::apply);
+    }
+    if (gone)
+        return true; // with the whole directory
     const std::int64_t found = parent.mtime();
     if (!take_away(operation, parent))
         return fail(failure, "remove", path, Errc::apply);

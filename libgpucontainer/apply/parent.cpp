@@ -39,6 +39,30 @@ KeptName::KeptName(const char* name) noexcept
     fits_ = length > 0 && static_cast<std::size_t>(length) < text_.size();
 }
 
+bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd) noexcept
+{
+    // Down to the directory, or to where it is no longer to be seen.
+    std::array<char, PATH_MAX> path = {};
+    const int length = std::snprintf(path.data(), path.size(), "%s", program.text(operation.path));
+    if (length <= 0 || static_cast<std::size_t>(length) >= path.size())
+        return false;
+    base::UniqueFd directory;
+    while (!directory) {
+        char* const slash = std::strrchr(path.data(), '/');
+        if (slash == nullptr || slash == path.data())
+            return false; // the root itself
+        *slash = '\0';
+        directory.reset(base::open_in_root(rootfs_fd, path.data(), O_PATH | O_DIRECTORY));
+        if (!directory && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
+            return false;
+    }
+    // A file system below the root may have been mounted anew, without the name.
+    struct stat root = {};
+    struct stat status = {};
+    return ::fstat(rootfs_fd, &root) == 0 && ::fstat(directory.get(), &status) == 0
+           && operation.made.device == root.st_dev && status.st_dev != root.st_dev;
+}
+
 Parent::Parent(const Program& program, const Operation& operation, int rootfs_fd) noexcept
 {
     const char* const path = program.text(operation.path);

@@ -29,6 +29,10 @@ private:
     bool fits_;
 };
 
+/// Whether another file system lies where an operation made its name in that of the
+/// root, and hides it. Of the same one mounted there once more it cannot be told.
+bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd) noexcept;
+
 /// The directory that an operation works in, and the name in it.
 class Parent {
 public:

@@ -149,6 +149,21 @@ class Meddled(harness.Case):
         self.undo()
         self.assert_state(self.before)
 
+    def test_names_under_a_foreign_mount_are_reported_and_kept_in_mind(self):
+        for covered in ("usr/bin", "usr", "etc"):
+            with self.subTest(covered=covered):
+                harness.must("mount", "-t", "tmpfs", "foreign", self.root / covered)
+
+                done = self.undo(status=8, stderr=None)
+
+                self.assertIn(" under another mount", done.stderr)
+                self.assertEqual(len(harness.journals()), 1)
+                harness.must("umount", self.root / covered)
+                self.undo()
+                self.assert_state(self.before)
+                self.assertEqual(harness.journals(), [])
+                self.apply()
+
     def test_foreign_mounts_elsewhere_stay(self):
         harness.mount_tmpfs(self.root / "mnt")
         (self.root / "mnt/file").write_text("theirs")
