@@ -131,8 +131,9 @@ std::vector<std::string> View::present(const std::string& directory,
                                        const std::vector<std::string>& names) const
 {
     std::vector<std::string> found;
+    const std::string prefix = directory + "/";
     for (const std::string& name : names)
-        if (look(directory + "/" + name))
+        if (look(prefix + name))
             found.push_back(name);
     return found;
 }

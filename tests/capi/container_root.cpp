@@ -12,6 +12,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace gpucontainer::test {
 namespace {
@@ -28,7 +29,7 @@ std::string describe(const std::string& path)
 
 } // namespace
 
-ContainerRoot::ContainerRoot(const std::string& directory) : path_(directory)
+ContainerRoot::ContainerRoot(std::string directory) : path_(std::move(directory))
 {
     std::filesystem::create_directories(path_);
     if (::mount("test", path_.c_str(), "tmpfs", 0, "mode=0755") != 0

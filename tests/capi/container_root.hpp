@@ -10,7 +10,7 @@ namespace gpucontainer::test {
 /// looks for. For root, in a mount namespace of the test.
 class ContainerRoot {
 public:
-    explicit ContainerRoot(const std::string& directory);
+    explicit ContainerRoot(std::string directory);
     ContainerRoot(const ContainerRoot&) = delete;
     ContainerRoot& operator=(const ContainerRoot&) = delete;
     ~ContainerRoot();

@@ -3,6 +3,7 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include <array>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -163,9 +164,9 @@ TEST_F(HostRecordTest, IsCurrentUntilTheHostChanges)
 TEST_F(HostRecordTest, IsCurrentUntilACatalogueChanges)
 {
     const std::string path = "/tmp/gpuctr-record-site.yaml";
-    const char* const files[] = {"/tmp/../tmp/gpuctr-record-site.yaml", nullptr};
+    const std::array<const char*, 2> files = {"/tmp/../tmp/gpuctr-record-site.yaml", nullptr};
     gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
-    options.catalogues = files;
+    options.catalogues = files.data();
     const auto write = [&](const char* capability) {
         std::ofstream(path) << "vendor: nvidia\nfiles:\n  - library: libnvidia-nvvm.so.4\n"
                             << "    capability: " << capability << "\n    reason: a test\n";

@@ -161,14 +161,13 @@ protected:
     /// The copy has no room to spare, for the sanitizer's sake.
     gpuctr_status use(const std::vector<unsigned char>& bytes) const
     {
-        const std::unique_ptr<std::uint64_t[]> buffer(
-            new std::uint64_t[(bytes.size() + 7) / 8]); // NOLINT: not value-initialised
-        std::memcpy(buffer.get(), bytes.data(), bytes.size());
+        std::vector<std::uint64_t> buffer((bytes.size() + 7) / 8);
+        std::memcpy(buffer.data(), bytes.data(), bytes.size());
         std::vector<int> fds;
         for (std::size_t i = 0; i < gpuctr_prepared_fd_count(prepared_.get()); ++i)
             fds.push_back(::fcntl(gpuctr_prepared_fd_at(prepared_.get(), i), F_DUPFD_CLOEXEC, 0));
         const Prepared adopted(
-            gpuctr_prepared_adopt(buffer.get(), bytes.size(), fds.data(), fds.size()),
+            gpuctr_prepared_adopt(buffer.data(), bytes.size(), fds.data(), fds.size()),
             &gpuctr_prepared_free);
         if (!adopted) {
             for (const int fd : fds)

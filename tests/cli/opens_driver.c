@@ -12,7 +12,7 @@ static int print(const char* name)
     struct link_map* map = NULL;
     void* const library = dlopen(name, RTLD_NOW);
     if (library == NULL || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) {
-        fprintf(stderr, "%s\n", dlerror());
+        (void)fprintf(stderr, "%s\n", dlerror());
         return 1;
     }
     char* const path = realpath(map->l_name, NULL);

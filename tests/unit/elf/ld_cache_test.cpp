@@ -29,9 +29,9 @@ std::string example(std::string_view name)
     return *base::read_file(path);
 }
 
-std::string problem_of(std::string bytes)
+std::string problem_of(const std::string& bytes)
 {
-    const auto cache = LdCache::parse(std::move(bytes));
+    const auto cache = LdCache::parse(bytes);
     return cache ? "" : cache.error().message();
 }
 
@@ -141,7 +141,7 @@ TEST_F(LocalCacheTest, SurvivesFlippedBits)
             const std::size_t at = random() % range;
             spoilt[at] = static_cast<char>(spoilt[at] ^ (1 << random() % 8));
         }
-        if (const auto cache = LdCache::parse(std::move(spoilt)))
+        if (const auto cache = LdCache::parse(spoilt))
             touch(*cache);
     }
 }

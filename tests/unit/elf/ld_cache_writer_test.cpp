@@ -196,7 +196,7 @@ TEST(MergeCache, SurvivesSpoiltCaches)
             const std::size_t at = random() % spoilt.size();
             spoilt[at] = static_cast<char>(spoilt[at] ^ (1 << random() % 8));
         }
-        const auto old = LdCache::parse(std::move(spoilt));
+        const auto old = LdCache::parse(spoilt);
         if (!old)
             continue;
         const auto cache = LdCache::parse(merged(&*old, {{"libcuda.so.1", ours}}));

@@ -11,7 +11,6 @@ namespace gpucontainer::plan {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 using vendor::Capability;
 
 constexpr const char* both = "there are 2 GPUs: 0 to 1; `gpuctr-setup list` shows UUIDs and PCI "
