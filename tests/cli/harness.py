@@ -77,7 +77,18 @@ def journals():
     return sorted(path.name for path in STATE.glob("*/*.json*"))
 
 
+# Whether the variant of the tests that runs (launch.py) chooses the backend.
+CHOOSES_BACKEND = ("GPUCTR_TEST_BACKEND" in os.environ
+                   or any(call in os.environ.get("GPUCTR_TEST_FORBID", "")
+                          for call in ("mount_api", "mount_setattr")))
+
+
 def setup(*words, **options):
+    """The command; the backend that a test forces yields to that of a variant."""
+    words = list(words)
+    if CHOOSES_BACKEND and "--backend" in words:
+        at = words.index("--backend")
+        del words[at:at + 2]
     return call(SETUP, *words, **options)
 
 

@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: MIT
 """Runs the tests of one module in private namespaces and looks after the machine.
 
-    launch.py [--plain | --old-kernel] MODULE [TEST]...
+    launch.py [--plain] MODULE [TEST]...
 
 The tests run on the simulated host GPUCTR_HOST_DIR, or with --plain on this
-machine as it is, in a mount namespace of their own either way. With --old-kernel
-nothing tells about mounts but the mount table, as before Linux 6.8. Afterwards the
-machine's mounts and /dev must be what they were. Exits with 77, a skip, for an
-ordinary user; CI=true turns that into a failure.
+machine as it is, in a mount namespace of their own either way. Afterwards the
+machine's mounts and /dev must be what they were. The environment chooses a variant:
+
+    GPUCTR_TEST_BACKEND=NAME     the backend of every command, for --backend
+    GPUCTR_TEST_FORBID=CALLS     system calls that fail, in the words of seccomp.py
+    GPUCTR_TEST_ONLY_LONG=1      nothing is run unless GPUCTR_TEST_LONG=1
+
+Exits with 77, a skip, for an ordinary user; CI=true turns that into a failure.
 """
 
 import os
@@ -18,7 +22,6 @@ import sys
 import tempfile
 
 import mount_table
-import seccomp
 import snapshot
 
 SKIPPED = 77
@@ -34,6 +37,10 @@ def machine():
 def command(plain, module, tests, directory):
     words = [sys.executable, "-B", "-m", "unittest", "-v"]
     words += [f"{module}.{test}" for test in tests] or [module]
+    # Not earlier: what stands the host up may use them.
+    if forbidden := os.environ.get("GPUCTR_TEST_FORBID"):
+        seccomp = os.path.join(os.path.dirname(os.path.abspath(__file__)), "seccomp.py")
+        words = [sys.executable, "-B", seccomp, forbidden, *words]
     if plain:
         words = ["unshare", "--mount", "--propagation", "private", *words]
     else:
@@ -43,26 +50,30 @@ def command(plain, module, tests, directory):
     for name in list(environment):
         if name.startswith(("NVIDIA_", "CUDA_")):
             del environment[name]
+    if backend := os.environ.get("GPUCTR_TEST_BACKEND"):
+        environment["GPUCTR_BACKEND"] = backend
     return words, environment
 
 
-def without_statmount():
-    seccomp.forbid(seccomp.STATMOUNT, seccomp.LISTMOUNT)
+def is_left_out():
+    return (os.environ.get("GPUCTR_TEST_ONLY_LONG") == "1"
+            and os.environ.get("GPUCTR_TEST_LONG") != "1")
 
 
 def main(arguments):
+    if is_left_out():
+        print("these tests run with GPUCTR_TEST_LONG=1 only")
+        return SKIPPED
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         print("these tests are for root, with unshare of util-linux")
         return 1 if os.environ.get("CI") == "true" else SKIPPED
     plain = arguments[:1] == ["--plain"]
-    old = arguments[:1] == ["--old-kernel"]
-    module, *tests = arguments[1:] if plain or old else arguments
+    module, *tests = arguments[1:] if plain else arguments
     before = machine()
     directory = tempfile.mkdtemp(prefix="gpuctr-cli-")
     try:
         words, environment = command(plain, module, tests, directory)
-        status = subprocess.run(words, env=environment, check=False,
-                                preexec_fn=without_statmount if old else None).returncode
+        status = subprocess.run(words, env=environment, check=False).returncode
     finally:
         os.rmdir(directory)  # all that the tests write is on a tmpfs of their own
     after = machine()

@@ -1,11 +1,37 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""System calls that fail as on a kernel that lacks them."""
+"""System calls that fail as on a kernel that lacks them, or by a filter's word.
+
+    seccomp.py CALL:ERROR[,CALL:ERROR]... COMMAND...
+
+runs COMMAND with CALL, one of those below or of the groups, failing with ERROR,
+such as openat2:ENOSYS or mount_api:EPERM. Needs CAP_SYS_ADMIN.
+"""
 
 import ctypes
 import errno
+import os
 import struct
+import sys
 
-STATMOUNT, LISTMOUNT = 457, 458  # the same on all architectures
+# The same on all architectures.
+CALLS = {
+    "open_tree": 428,
+    "move_mount": 429,
+    "fsopen": 430,
+    "fsconfig": 431,
+    "fsmount": 432,
+    "fspick": 433,
+    "openat2": 437,
+    "mount_setattr": 442,
+    "statmount": 457,
+    "listmount": 458,
+    "open_tree_attr": 467,
+}
+GROUPS = {
+    "mount_api": [name for name in CALLS if name not in ("openat2", "statmount", "listmount")],
+    "mount_table": ["statmount", "listmount"],
+}
 
 _PR_SET_SECCOMP = 22
 _SECCOMP_MODE_FILTER = 2
@@ -18,10 +44,20 @@ class _Program(ctypes.Structure):
     _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
 
 
-def forbid(*calls, error=errno.ENOSYS):
-    """For this process and all that it starts; needs CAP_SYS_ADMIN."""
+def parse(text):
+    """What "openat2:ENOSYS,mount_api:EPERM" forbids: number and error of each call."""
+    forbidden = {}
+    for part in text.split(","):
+        name, _, error = part.partition(":")
+        for call in GROUPS.get(name, [name]):
+            forbidden[CALLS[call]] = getattr(errno, error)
+    return forbidden
+
+
+def forbid(forbidden):
+    """For this process and all that it starts."""
     rules = [_LOAD_NUMBER]
-    for call in calls:
+    for call, error in forbidden.items():
         rules += [(0x15, 0, 1, call), (0x06, 0, 0, _RETURN_ERROR | error)]
     rules.append(_RETURN_ALLOW)
     code = b"".join(struct.pack("=HBBI", *rule) for rule in rules)
@@ -29,3 +65,8 @@ def forbid(*calls, error=errno.ENOSYS):
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "seccomp filter")
+
+
+if __name__ == "__main__":
+    forbid(parse(sys.argv[1]))
+    os.execvp(sys.argv[2], sys.argv[2:])
