@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -23,7 +22,7 @@ namespace {
 using gpucontainer::Error;
 
 constexpr mode_t directory_mode = 0755;
-constexpr mode_t file_mode = 0644;
+constexpr mode_t file_mode = S_IFREG | 0644;
 
 void write_file(const char* path, const std::string& text)
 {
@@ -34,35 +33,6 @@ void write_file(const char* path, const std::string& text)
              "restriction or ask the administrator");
 }
 
-Fd clone_tree(int directory, const std::string& path)
-{
-    unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE;
-    if (path.empty())
-        flags |= AT_EMPTY_PATH;
-    return Fd(::open_tree(directory, path.c_str(), flags));
-}
-
-void set_attributes(const Fd& tree, std::uint64_t attributes, std::uint64_t propagation)
-{
-    mount_attr change = {};
-    change.attr_set = attributes;
-    change.propagation = propagation;
-    if (::mount_setattr(tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof change) != 0)
-        fail("set the flags of a mount", GPUCTR_E_APPLY);
-}
-
-Fd new_tmpfs()
-{
-    const Fd context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
-    if (!context || ::fsconfig(context.get(), FSCONFIG_SET_STRING, "mode", "0755", 0) != 0
-        || ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
-        fail("create a tmpfs for /dev", GPUCTR_E_APPLY);
-    Fd mount(::fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
-    if (!mount)
-        fail("create a tmpfs for /dev", GPUCTR_E_APPLY);
-    return mount;
-}
-
 /// Puts a part of the host's /dev into ours; what the host lacks is left out.
 void share_device(const Fd& devices, const std::string& name, bool directory)
 {
@@ -70,15 +40,11 @@ void share_device(const Fd& devices, const std::string& name, bool directory)
     struct stat status = {};
     if (::stat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode) != directory)
         return;
-    const Fd tree = clone_tree(AT_FDCWD, path);
-    if (!tree)
-        fail("bind " + path, GPUCTR_E_APPLY);
-    if (directory)
-        (void)::mkdirat(devices.get(), name.c_str(), directory_mode);
-    else
-        (void)Fd(::openat(devices.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-                          file_mode));
-    if (::move_mount(tree.get(), "", devices.get(), name.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
+    const int made = directory ? ::mkdirat(devices.get(), name.c_str(), directory_mode)
+                               : ::mknodat(devices.get(), name.c_str(), file_mode, 0);
+    const Fd place(
+        made != 0 ? -1 : ::openat(devices.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!place || PrivateMounts::bind_over(path, place) != 0)
         fail("bind " + path, GPUCTR_E_APPLY);
 }
 
@@ -119,51 +85,49 @@ void enter_private_mount_namespace()
     separate_mounts();
 }
 
-Container::Container(std::string name) : name_(std::move(name)), root_(clone_tree(AT_FDCWD, "."))
+Container::Container(std::string name) : name_(std::move(name))
 {
+    const Fd directory(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (directory)
+        root_ = mounts_.bind(directory);
     if (!root_)
         fail("root file system " + name_, GPUCTR_E_ROOTFS,
              "name the directory that holds the container's /usr and /etc with --rootfs");
-    if (::move_mount(root_.get(), "", AT_FDCWD, ".", MOVE_MOUNT_F_EMPTY_PATH) != 0)
+    if (PrivateMounts::make_private(root_) != 0 || PrivateMounts::move(root_, directory) != 0)
         fail("bind " + name_ + " on itself", GPUCTR_E_ROOTFS);
-    set_attributes(root_, 0, MS_PRIVATE);
 }
 
-Fd Container::open(const std::string& path, int flags) const
+void Container::attach(const Fd& mount, const std::string& target) const
 {
-    open_how how = {};
-    how.flags = static_cast<std::uint64_t>(flags) | O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    return Fd(
-        static_cast<int>(::syscall(SYS_openat2, root_.get(), path.c_str(), &how, sizeof how)));
-}
-
-void Container::attach(const Fd& tree, const std::string& target) const
-{
-    const Fd place = open(target, 0);
-    if (!place)
+    Fd place;
+    try {
+        place = Fd(gpucontainer::open_in_root(root_.get(), target, O_PATH));
+    } catch (const Error& error) {
+        errno = error.os_error();
         fail(fmt::format("{} in {}", target, name_), GPUCTR_E_ROOTFS,
              "create it there as an empty directory; nothing is written into the root file "
              "system by this command");
-    if (::move_mount(tree.get(), "", place.get(), "",
-                     MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH)
-        != 0)
+    }
+    if (PrivateMounts::move(mount, place) != 0)
         fail(fmt::format("mount {} in {}", target, name_), GPUCTR_E_ROOTFS);
 }
 
 void Container::mount_kernel_file_systems() const
 {
     for (const char* path : {"/proc", "/sys"}) {
-        const Fd tree = clone_tree(AT_FDCWD, path);
-        if (!tree)
+        const Fd source(::open(path, O_PATH | O_CLOEXEC));
+        const Fd mount = source ? mounts_.bind(source) : Fd();
+        if (!mount)
             fail(std::string("bind ") + path, GPUCTR_E_APPLY);
-        attach(tree, path);
+        attach(mount, path);
     }
 }
 
 void Container::mount_devices() const
 {
-    const Fd devices = new_tmpfs();
+    const Fd devices = mounts_.new_tmpfs();
+    if (!devices)
+        fail("create a tmpfs for /dev", GPUCTR_E_APPLY);
     attach(devices, "/dev");
     for (const char* name : {"null", "zero", "full", "random", "urandom", "tty"})
         share_device(devices, name, false);
@@ -195,16 +159,16 @@ void Container::bind(const std::string& specification) const
     if (!source.starts_with('/') || (!target.empty() && !target.starts_with('/')))
         throw Error(GPUCTR_E_USAGE, "--bind " + specification + ": paths must be absolute",
                     "the form is SRC[:DST[:ro]]", 0);
-    const Fd tree = clone_tree(AT_FDCWD, source);
-    if (!tree)
+    const Fd file(::open(source.c_str(), O_PATH | O_CLOEXEC));
+    const Fd mount = !file ? Fd() : read_only ? mounts_.bind_read_only(file) : mounts_.bind(file);
+    if (!mount)
         fail("bind " + source, GPUCTR_E_USAGE);
-    if (read_only)
-        set_attributes(tree, MOUNT_ATTR_RDONLY, 0);
-    attach(tree, target.empty() ? source : target);
+    attach(mount, target.empty() ? source : target);
 }
 
-void Container::enter(const std::string& working_directory) const
+void Container::enter(const std::string& working_directory)
 {
+    mounts_.clear();
     if (::fchdir(root_.get()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0
         || ::umount2(".", MNT_DETACH) != 0)
         fail("make " + name_ + " the root", GPUCTR_E_ROOTFS);

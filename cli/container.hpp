@@ -2,6 +2,7 @@
 #pragma once
 
 #include "descriptor.hpp"
+#include "private_mounts.hpp"
 
 #include <string>
 
@@ -33,12 +34,12 @@ public:
     /// "SRC[:DST[:ro]]"; the target has to be there.
     void bind(const std::string& specification) const;
     /// Makes it the root and forgets the host's.
-    void enter(const std::string& working_directory) const;
+    void enter(const std::string& working_directory);
 
 private:
-    Fd open(const std::string& path, int flags) const;
-    void attach(const Fd& tree, const std::string& target) const;
+    void attach(const Fd& mount, const std::string& target) const;
 
+    PrivateMounts mounts_;
     std::string name_;
     Fd root_;
 };

@@ -108,7 +108,7 @@ int run(const RequestOptions& request, const RootDirectory& root, const RunOptio
     if (::fchdir(root.fd()) != 0)
         fail("root file system " + root.name(), GPUCTR_E_ROOTFS);
     enter_private_namespaces();
-    const Container container(root.name());
+    Container container(root.name());
     container.mount_kernel_file_systems();
     container.mount_devices();
 

@@ -616,6 +616,23 @@ GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_f
 GPUCTR_API gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* options,
                                             int* ret_found, gpuctr_error** ret_error);
 
+/**
+ * Open a path in a root file system as this library does: a link is followed
+ * inside of it, an absolute one from its root, and nothing leads out of it. By
+ * openat2() or, where that is missing or a seccomp filter forbids it, by a walk
+ * with the same outcome.
+ *
+ * @param rootfs_fd  descriptor of the root directory
+ * @param path       absolute or relative, from that directory either way
+ * @param flags      of open(2), without O_CREAT and O_TMPFILE; O_CLOEXEC is added
+ * @param ret_fd     the descriptor; the caller closes it
+ * @return GPUCTR_E_ROOTFS when it is not there, with errno's reason,
+ *         GPUCTR_E_PERMISSION, GPUCTR_E_USAGE
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int flags, int* ret_fd,
+                                            gpuctr_error** ret_error);
+
 /* -- What is set up ------------------------------------------------------- */
 
 /**

@@ -456,6 +456,16 @@ inline bool undo(int rootfs_fd, const ApplyOptions& options = {})
     return found != 0;
 }
 
+/// gpuctr_rootfs_open(); the caller closes the descriptor. Throws Error: rootfs,
+/// permission, usage.
+inline int open_in_root(int rootfs_fd, const std::string& path, int flags)
+{
+    int fd = -1;
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_rootfs_open(rootfs_fd, path.c_str(), flags, &fd, &error), error);
+    return fd;
+}
+
 /// Unmounts what Plan::stage() mounted there; false when it was nothing. Throws
 /// Error: permission, usage.
 inline bool unstage(const std::string& directory)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/in_root.hpp"
 
+#include "base/walk.hpp"
+
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -11,32 +13,65 @@
 
 namespace gpucontainer::base {
 
-int open_in_root(int root_fd, const char* path, std::uint64_t flags, std::uint32_t mode) noexcept
-{
-    open_how how = {};
-    how.flags = flags | O_CLOEXEC;
-    how.mode = mode;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+namespace {
 
+int by_openat2(int directory, const char* path, open_how how) noexcept
+{
     // The kernel answers EAGAIN when a component moved meanwhile; a storm of
     // renames showed three in a row at most.
     constexpr int most_tries = 128;
     int fd = -1;
     for (int tries = 0; tries < most_tries; ++tries) {
-        fd = static_cast<int>(::syscall(SYS_openat2, root_fd, path, &how, sizeof how));
+        fd = static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
         if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
             break;
     }
     return fd;
 }
 
+/// Asked in a way that leaves no file system a say: a file system in user space may
+/// answer a lookup with any error.
+bool is_without_openat2() noexcept
+{
+    if (errno != ENOSYS && errno != EPERM)
+        return false;
+    const int saved = errno;
+    (void)::syscall(SYS_openat2, -1, "", nullptr, 0);
+    const bool absent = errno == ENOSYS || errno == EPERM;
+    errno = saved;
+    return absent;
+}
+
+int open_with(int directory, const char* path, const open_how& how, Links links) noexcept
+{
+    const int fd = by_openat2(directory, path, how);
+    if (fd < 0 && is_without_openat2())
+        return walk(directory, path, how.flags, static_cast<std::uint32_t>(how.mode), links);
+    return fd;
+}
+
+} // namespace
+
+int open_in_root(int root_fd, const char* path, std::uint64_t flags, std::uint32_t mode) noexcept
+{
+    open_how how = {};
+    how.flags = flags | O_CLOEXEC;
+    how.mode = mode;
+    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
+    return open_with(root_fd, path, how, Links::in_root);
+}
+
+int open_beneath(int directory, const char* path, std::uint64_t flags) noexcept
+{
+    open_how how = {};
+    how.flags = flags | O_CLOEXEC;
+    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+    return open_with(directory, path, how, Links::refused);
+}
+
 Result<UniqueFd> open_below(int root_fd, const std::string& path, std::uint64_t flags)
 {
     UniqueFd fd(open_in_root(root_fd, path.c_str(), flags));
-    if (!fd && errno == ENOSYS)
-        return Error::from_errno(ENOSYS, "openat2", Errc::permission)
-            .with_object(path)
-            .with_hint("Linux 5.6 or later is needed, without a seccomp filter on openat2");
     if (!fd)
         return Error::from_errno(errno, path).with_object(path);
     return fd;

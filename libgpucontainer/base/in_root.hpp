@@ -10,10 +10,15 @@
 namespace gpucontainer::base {
 
 /// openat2 with RESOLVE_IN_ROOT and RESOLVE_NO_MAGICLINKS: links are followed
-/// inside `root_fd` only. Retries while a rename races with the lookup. Returns
-/// -1 and errno; allocates nothing and is safe between clone and exec.
+/// inside `root_fd` only. Retries while a rename races with the lookup. Where there is
+/// no openat2, or a seccomp filter forbids it, walk() in its place. Returns -1 and
+/// errno; allocates nothing and is safe between clone and exec.
 int open_in_root(int root_fd, const char* path, std::uint64_t flags,
                  std::uint32_t mode = 0) noexcept;
+
+/// Same without following any link: a path that a link is on, or that leads out by
+/// "..", is an error.
+int open_beneath(int directory, const char* path, std::uint64_t flags) noexcept;
 
 /// Same, as a Result whose error names `path`.
 Result<UniqueFd> open_below(int root_fd, const std::string& path, std::uint64_t flags);

@@ -2,10 +2,13 @@
 #include "apply/apply.hpp"
 #include "apply/status.hpp"
 #include "apply/undo.hpp"
+#include "base/in_root.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "export/json.hpp"
+
+#include <fcntl.h>
 
 using namespace gpucontainer;
 
@@ -44,6 +47,22 @@ gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* opti
         GPUCTR_TRY(const bool found, apply::undo(target));
         if (ret_found != nullptr)
             *ret_found = found ? 1 : 0;
+        return {};
+    });
+}
+
+gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int flags, int* ret_fd,
+                                 gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (rootfs_fd < 0 || path == nullptr || ret_fd == nullptr)
+            return Error(Errc::usage, "gpuctr_rootfs_open: an argument is missing");
+        if ((flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE)
+            return Error(Errc::usage, "gpuctr_rootfs_open: O_CREAT and O_TMPFILE are not for it");
+        base::UniqueFd fd(base::open_in_root(rootfs_fd, path, static_cast<unsigned>(flags)));
+        if (!fd)
+            return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
+        *ret_fd = fd.release();
         return {};
     });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "mount/submounts.hpp"
 
+#include "base/in_root.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
 #include "mount/table.hpp"
@@ -11,9 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/mount.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace gpucontainer::mount {
@@ -23,10 +22,7 @@ using base::UniqueFd;
 
 UniqueFd open_beneath(int directory, const char* path) noexcept
 {
-    open_how how = {};
-    how.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-    how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-    return UniqueFd(static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how)));
+    return UniqueFd(base::open_beneath(directory, path, O_PATH | O_NOFOLLOW));
 }
 
 /// Carries the mounts of one directory over, each as it is found.

@@ -62,6 +62,7 @@ static void missing_arguments(int root)
     gpuctr_plan* plan = NULL;
     gpuctr_prepared* prepared = NULL;
     gpuctr_attach_error attach_error = {0, 0, "", ""};
+    int fd = -1;
 
     USAGE(gpuctr_config_open(NULL, &config, &error));
     USAGE(gpuctr_config_open("/", NULL, &error));
@@ -76,6 +77,11 @@ static void missing_arguments(int root)
     USAGE(gpuctr_plan_apply(NULL, root, NULL, NULL, &error));
     USAGE(gpuctr_plan_prepare(NULL, NULL, &prepared, &error));
     USAGE(gpuctr_rootfs_undo(-1, NULL, NULL, &error));
+    USAGE(gpuctr_rootfs_open(-1, "/", 0, &fd, &error));
+    USAGE(gpuctr_rootfs_open(root, NULL, 0, &fd, &error));
+    USAGE(gpuctr_rootfs_open(root, "/", 0, NULL, &error));
+    USAGE(gpuctr_rootfs_open(root, "/", O_CREAT, &fd, &error));
+    CHECK(fd == -1);
     CHECK(json == NULL && config == NULL && host == NULL && plan == NULL && prepared == NULL);
 
     CHECK(gpuctr_prepared_attach(NULL, root, &attach_error) == GPUCTR_E_USAGE);

@@ -31,8 +31,19 @@ ORDINARY_USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-gro
 _numbers = itertools.count()
 
 
+# Whether the variant of the tests that runs (launch.py) chooses the backend.
+CHOOSES_BACKEND = ("GPUCTR_TEST_BACKEND" in os.environ
+                   or any(call in os.environ.get("GPUCTR_TEST_FORBID", "")
+                          for call in ("mount_api", "mount_setattr")))
+
+
 def call(*words, **options):
-    """Runs a command to its end with its output as text."""
+    """Runs a command to its end with its output as text. The backend that a test
+    forces yields to that of a variant."""
+    words = list(words)
+    if CHOOSES_BACKEND and SETUP in words and "--backend" in words:
+        at = words.index("--backend")
+        del words[at:at + 2]
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
                "text": True, "timeout": 60, "check": False} | options
     return subprocess.run([str(word) for word in words], **options)
@@ -77,18 +88,7 @@ def journals():
     return sorted(path.name for path in STATE.glob("*/*.json*"))
 
 
-# Whether the variant of the tests that runs (launch.py) chooses the backend.
-CHOOSES_BACKEND = ("GPUCTR_TEST_BACKEND" in os.environ
-                   or any(call in os.environ.get("GPUCTR_TEST_FORBID", "")
-                          for call in ("mount_api", "mount_setattr")))
-
-
 def setup(*words, **options):
-    """The command; the backend that a test forces yields to that of a variant."""
-    words = list(words)
-    if CHOOSES_BACKEND and "--backend" in words:
-        at = words.index("--backend")
-        del words[at:at + 2]
     return call(SETUP, *words, **options)
 
 
