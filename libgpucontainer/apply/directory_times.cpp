@@ -2,6 +2,7 @@
 #include "apply/directory_times.hpp"
 
 #include "apply/parent.hpp"
+#include "base/file_time.hpp"
 #include "base/in_root.hpp"
 
 #include <algorithm>
@@ -16,11 +17,10 @@ namespace {
 /// When a name was last changed itself; 0 when it is not there.
 std::int64_t changed_at(int directory, const char* name) noexcept
 {
-    constexpr std::int64_t second = 1'000'000'000;
     struct stat status = {};
     if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return 0;
-    return status.st_ctim.tv_sec * second + status.st_ctim.tv_nsec;
+    return base::to_nanoseconds(status.st_ctim);
 }
 
 bool in_same_directory(const char* left, const char* right) noexcept

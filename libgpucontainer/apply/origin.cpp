@@ -2,6 +2,7 @@
 #include "apply/origin.hpp"
 
 #include "base/file.hpp"
+#include "base/file_time.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
@@ -24,10 +25,8 @@ Result<RootId> RootId::of(int rootfs_fd)
     id.device = ::makedev(root.stx_dev_major, root.stx_dev_minor);
     id.inode = root.stx_ino;
     // A directory on an overlay is born again when it is copied up.
-    if ((root.stx_mask & STATX_BTIME) != 0 && !mount::is_overlay(rootfs_fd)) {
-        constexpr std::int64_t second = 1'000'000'000;
-        id.birth_ns = root.stx_btime.tv_sec * second + root.stx_btime.tv_nsec;
-    }
+    if ((root.stx_mask & STATX_BTIME) != 0 && !mount::is_overlay(rootfs_fd))
+        id.birth_ns = base::to_nanoseconds(root.stx_btime.tv_sec, root.stx_btime.tv_nsec);
     return id;
 }
 

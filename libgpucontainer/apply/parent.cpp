@@ -2,6 +2,7 @@
 #include "apply/parent.hpp"
 
 #include "apply/attach.hpp"
+#include "base/file_time.hpp"
 #include "base/in_root.hpp"
 
 #include <cerrno>
@@ -13,19 +14,13 @@
 #include <sys/vfs.h>
 
 namespace gpucontainer::apply {
-namespace {
-
-constexpr std::int64_t second = 1'000'000'000;
-
-} // namespace
-
 FileMark mark_at(int directory, const char* name) noexcept
 {
     struct stat status = {};
     if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
         return {};
     return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-            status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
+            base::to_nanoseconds(status.st_mtim)};
 }
 
 bool same_file(const FileMark& left, const FileMark& right) noexcept
@@ -80,8 +75,7 @@ Parent::Parent(const Program& program, const Operation& operation, int rootfs_fd
 
 void Parent::set_mtime(std::int64_t time) const noexcept
 {
-    const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT},
-                                           timespec{time / second, time % second}};
+    const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, base::to_timespec(time)};
     (void)::utimensat(fd(), ".", times.data(), 0);
 }
 

@@ -2,6 +2,7 @@
 #include "rootfs/root.hpp"
 
 #include "base/file.hpp"
+#include "base/file_time.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
@@ -117,8 +118,7 @@ Entry Root::entry(const std::string& path, std::uint64_t flags) const
     found.inode = status.stx_ino;
     found.mount = status.stx_mnt_id;
     found.size = status.stx_size;
-    constexpr std::int64_t second = 1'000'000'000;
-    found.mtime_ns = status.stx_mtime.tv_sec * second + status.stx_mtime.tv_nsec;
+    found.mtime_ns = base::to_nanoseconds(status.stx_mtime.tv_sec, status.stx_mtime.tv_nsec);
     found.mode = status.stx_mode & 07777U;
     struct statfs file_system = {};
     found.own_tmpfs = found.type == EntryType::directory && status.stx_mnt_id != mount_id_

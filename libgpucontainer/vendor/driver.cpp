@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/driver.hpp"
 
+#include "base/file_time.hpp"
+
 namespace gpucontainer::vendor {
 
 FileId FileId::of(const struct stat& status)
 {
-    constexpr std::int64_t second = 1'000'000'000;
     return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
-            status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
+            base::to_nanoseconds(status.st_mtim)};
 }
 
 std::string_view name(VersionSource source)
