@@ -9,10 +9,10 @@
 #include <cerrno>
 #include <climits>
 #include <fcntl.h>
+#include <map>
 #include <set>
 #include <string_view>
 #include <unistd.h>
-#include <utility>
 #include <vector>
 
 namespace gpucontainer::mount {
@@ -64,6 +64,7 @@ private:
         field_ = 0;
         first_ = true;
         length_ = 0;
+        decoded_ = 0;
     }
 
     void feed(char c) noexcept
@@ -105,13 +106,14 @@ private:
         if (length_ < path_.size())
             path_[length_++] = c;
         constexpr std::size_t escape = 4; // "\040"
-        if (length_ < escape || length_ > path_.size())
+        if (length_ - decoded_ < escape)
             return;
         char* const last = &path_[length_ - escape];
         if (last[0] != '\\' || !is_octal(last[1]) || !is_octal(last[2]) || !is_octal(last[3]))
             return;
         last[0] = static_cast<char>((last[1] - '0') * 64 + (last[2] - '0') * 8 + (last[3] - '0'));
         length_ -= escape - 1;
+        decoded_ = length_; // a backslash that was written in octal begins no escape
     }
 
     std::uint64_t id_ = 0;
@@ -120,6 +122,7 @@ private:
     int field_ = 0;
     bool first_ = true; ///< The next character begins the field.
     std::size_t length_ = 0;
+    std::size_t decoded_ = 0; ///< How much of the path has no escape any more.
     std::array<char, PATH_MAX> path_ = {};
 };
 
@@ -221,21 +224,24 @@ int count_below_by_table(int fd, int table)
     if (!table_id(fd, id))
         return -1;
     bool seen = is_mount_of_own_root(id, table);
-    std::vector<std::pair<std::uint64_t, std::uint64_t>> parents;
+    std::multimap<std::uint64_t, std::uint64_t> children;
     const auto visit = [&](const TableLine& line) {
         seen = seen || line.id == id;
-        parents.emplace_back(line.id, line.parent);
+        children.emplace(line.parent, line.id);
         return true;
     };
     if (!for_each_line(table, visit) || !seen)
         return -1;
-    // A mount that was moved may stand before the one that it lies on.
+    // A mount that was moved may stand before the one that it lies on, and a table
+    // of such lines must not take the square of its length.
     std::set<std::uint64_t> below = {id};
-    for (std::size_t before = 0; before != below.size();) {
-        before = below.size();
-        for (const auto& [mount, parent] : parents)
-            if (below.contains(parent))
-                below.insert(mount);
+    std::vector<std::uint64_t> next = {id};
+    while (!next.empty()) {
+        const auto [begin, end] = children.equal_range(next.back());
+        next.pop_back();
+        for (auto child = begin; child != end; ++child)
+            if (below.insert(child->second).second)
+                next.push_back(child->second);
     }
     return static_cast<int>(below.size()) - 1;
 }

@@ -54,7 +54,7 @@ protected:
         for (const char* name : {"below", "over"}) {
             root_.directory(name);
             mount_tmpfs(name);
-            for (const char* path : {"/a", "/a/b", "/c d\\e\tf"})
+            for (const char* path : {"/a", "/a/b", "/c d\\040e\tf"})
                 root_.directory(std::string(name) + path);
         }
     }
@@ -94,9 +94,9 @@ TEST_F(SubmountsTest, AreToldByTheKernelAndByTheTableAlike)
     mount_tmpfs("below/a");
     root_.directory("below/a/deeper");
     mount_tmpfs("below/a/deeper"); // not on the mount that is asked for
-    mount_tmpfs("below/c d\\e\tf");
+    mount_tmpfs("below/c d\\040e\tf");
 
-    const std::vector<std::string> expected = {root_.at("below/a"), root_.at("below/c d\\e\tf")};
+    const std::vector<std::string> expected = {root_.at("below/a"), root_.at("below/c d\\040e\tf")};
     EXPECT_EQ(listed(by_table), expected);
     Collector collector;
     if (list_children(open("below").get(), collector) != Listing::unavailable) {
@@ -107,7 +107,7 @@ TEST_F(SubmountsTest, AreToldByTheKernelAndByTheTableAlike)
 TEST_F(SubmountsTest, EndWithAVisitorThatFails)
 {
     mount_tmpfs("below/a");
-    mount_tmpfs("below/c d\\e\tf");
+    mount_tmpfs("below/c d\\040e\tf");
 
     for (const auto& list : {Lister(list_children), Lister(by_table)}) {
         Collector collector(1);
@@ -120,16 +120,16 @@ TEST_F(SubmountsTest, EndWithAVisitorThatFails)
 TEST_F(SubmountsTest, AreCarriedToTheSameNames)
 {
     mount_tmpfs("below/a/b");
-    mount_tmpfs("below/c d\\e\tf");
+    mount_tmpfs("below/c d\\040e\tf");
     root_.file("below/a/b/note", "here");
 
     for (auto* const carry : {carry_submounts, carry_submounts_by_table}) {
         ASSERT_EQ(carry(open("below").get(), open("over").get(), own_table), 0);
 
         EXPECT_EQ(root_.read("over/a/b/note"), "here");
-        EXPECT_TRUE(is_mounted("over/c d\\e\tf"));
+        EXPECT_TRUE(is_mounted("over/c d\\040e\tf"));
         EXPECT_FALSE(is_mounted("over/a"));
-        for (const char* path : {"over/a/b", "over/c d\\e\tf"})
+        for (const char* path : {"over/a/b", "over/c d\\040e\tf"})
             ASSERT_EQ(::umount2(root_.at(path).c_str(), 0), 0);
     }
 }
@@ -210,7 +210,7 @@ TEST_F(SubmountsTest, AreCountedAtAnyDepth)
     mount_tmpfs("below/a");
     root_.directory("below/a/deeper");
     mount_tmpfs("below/a/deeper");
-    mount_tmpfs("below/c d\\e\tf");
+    mount_tmpfs("below/c d\\040e\tf");
     mount_tmpfs("over/a");
 
     EXPECT_EQ(count_below(open("below").get()), 3);
