@@ -8,6 +8,8 @@
 #include <array>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
 
 namespace gpucontainer::apply {
 namespace {
@@ -41,6 +43,20 @@ Progress progress_from_json(const json& value)
     return found->first;
 }
 
+/// A number that is whole and fits: what does not is no slip of ours, and the
+/// conversions of the JSON library would cut it off.
+template <typename Number>
+void read(const json& value, Number& number)
+{
+    const bool fits =
+        value.is_number_unsigned()
+            ? std::in_range<Number>(value.get<std::uint64_t>())
+            : value.is_number_integer() && std::in_range<Number>(value.get<std::int64_t>());
+    if (!fits)
+        throw std::out_of_range("not a number that fits");
+    number = value.get<Number>();
+}
+
 json mark_to_json(const FileMark& mark)
 {
     return json::array({mark.device, mark.inode, mark.size, mark.mtime_ns});
@@ -48,7 +64,12 @@ json mark_to_json(const FileMark& mark)
 
 FileMark mark_from_json(const json& value)
 {
-    return {value.at(0), value.at(1), value.at(2), value.at(3)};
+    FileMark mark = {};
+    read(value.at(0), mark.device);
+    read(value.at(1), mark.inode);
+    read(value.at(2), mark.size);
+    read(value.at(3), mark.mtime_ns);
+    return mark;
 }
 
 /// Content is needed to know our own again after a crash; that of the loader
@@ -72,20 +93,21 @@ json operation_to_json(const Program& program, const Operation& operation)
 
 void add_from_json(const json& value, ProgramBuilder& builder)
 {
-    const auto step = value.at("step").get<std::uint32_t>();
+    std::uint32_t step = 0;
+    read(value.at("step"), step);
     const auto path = value.at("path").get<std::string>();
     if (step > last_step || !path.starts_with('/') || path.find('\0') != std::string::npos)
         throw std::invalid_argument("no such step");
     Operation& operation =
         builder.add(static_cast<Step>(step), path, value.at("data").get<std::string>());
-    operation.flags = value.at("flags");
-    operation.mode = value.at("mode");
-    operation.done = value.at("done");
+    read(value.at("flags"), operation.flags);
+    read(value.at("mode"), operation.mode);
+    read(value.at("done"), operation.done);
     operation.expected = mark_from_json(value.at("expected"));
     operation.made = mark_from_json(value.at("made"));
-    operation.parent_before = value.at("parent").at(0);
-    operation.parent_after = value.at("parent").at(1);
-    operation.mount_id = value.at("mount_id");
+    read(value.at("parent").at(0), operation.parent_before);
+    read(value.at("parent").at(1), operation.parent_after);
+    read(value.at("mount_id"), operation.mount_id);
 }
 
 /// A path that JSON cannot hold is no path for those who read it.
@@ -110,17 +132,41 @@ json gpus_to_json(const std::vector<vendor::Gpu>& gpus)
     return array;
 }
 
+vendor::Gpu gpu_from_json(const json& value)
+{
+    vendor::Gpu gpu;
+    read(value.at("index"), gpu.index);
+    gpu.uuid = value.at("uuid");
+    gpu.pci_address = value.at("pci_address");
+    gpu.model = value.at("model");
+    read(value.at("minor"), gpu.minor);
+    read(value.at("numa_node"), gpu.numa_node);
+    return gpu;
+}
+
+/// Part of the journal's name.
+std::string boot_id_from_json(const json& value)
+{
+    auto boot_id = value.get<std::string>();
+    if (boot_id.find_first_not_of("0123456789abcdef-") != std::string::npos)
+        throw std::invalid_argument("no such boot");
+    return boot_id;
+}
+
 Journal from_json(const json& document)
 {
     Journal journal;
-    journal.root = {document.at("device"), document.at("inode"), document.at("birth")};
-    journal.key = {{document.at("mount_namespace"), document.at("boot_id")},
-                   document.at("mount_id"),
-                   journal.root.birth_ns};
+    read(document.at("device"), journal.root.device);
+    read(document.at("inode"), journal.root.inode);
+    read(document.at("birth"), journal.root.birth_ns);
+    read(document.at("mount_namespace"), journal.key.from.mount_namespace);
+    journal.key.from.boot_id = boot_id_from_json(document.at("boot_id"));
+    read(document.at("mount_id"), journal.key.mount_id);
+    journal.key.root_birth_ns = journal.root.birth_ns;
     journal.root_path = document.at("root_path");
-    journal.since = document.at("since");
+    read(document.at("since"), journal.since);
     journal.bound_on_itself = document.at("bound_on_itself");
-    journal.mounts_below = document.at("mounts_below");
+    read(document.at("mounts_below"), journal.mounts_below);
     journal.progress = progress_from_json(document.at("progress"));
     journal.writes_root = document.at("writes_root");
     journal.persistent = document.at("persistent");
@@ -129,8 +175,7 @@ Journal from_json(const json& document)
     journal.vendor = document.at("vendor");
     journal.driver_version = document.at("driver_version");
     for (const json& gpu : document.at("gpus"))
-        journal.gpus.push_back({gpu.at("index"), gpu.at("uuid"), gpu.at("pci_address"),
-                                gpu.at("model"), gpu.at("minor"), gpu.at("numa_node")});
+        journal.gpus.push_back(gpu_from_json(gpu));
     ProgramBuilder builder;
     for (const json& operation : document.at("operations"))
         add_from_json(operation, builder);
@@ -143,7 +188,7 @@ Journal from_json(const json& document)
 std::string file_name(const SetUpKey& key)
 {
     return fmt::format("{}_{}_{}_{}{}", key.from.boot_id, key.from.mount_namespace, key.mount_id,
-                       key.root_birth_ns, extension);
+                       static_cast<std::uint64_t>(key.root_birth_ns), extension);
 }
 
 std::optional<SetUpKey> parse_file_name(std::string_view name)

@@ -136,7 +136,14 @@ Result<Journal> RootJournals::read(const SetUpKey& key) const
     const std::string name = file_name(key);
     GPUCTR_TRY(const std::string text, base::read_file(directory_.get(), name, largest_journal),
                "journal");
-    return from_text(name_ + "/" + name, text);
+    const std::string path = name_ + "/" + name;
+    GPUCTR_TRY(Journal journal, from_text(path, text));
+    if (name != file_name(journal.key)
+        || name_ != directory_name({journal.root.device, journal.root.inode}))
+        return Error(Errc::apply, "journal " + path + ": damaged: it is that of another set-up")
+            .with_object(path)
+            .with_hint("remove it once you have looked after what it stands for");
+    return journal;
 }
 
 Error RootJournals::discard(const std::string& temporary) const

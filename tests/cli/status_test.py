@@ -178,7 +178,10 @@ class Status(Case):
         text = journal.read_text()
         for damaged in ("", "{", "[]", '{"schema": "gpucontainer/journal/2"}',
                         text.replace('"step":', '"pets":'), text[:-100],
-                        text.replace('"root_path":"', '"root_path":{"')):
+                        text.replace('"root_path":"', '"root_path":{"'),
+                        text.replace('"inode":', '"inode":1'),
+                        text.replace('"since":', '"since":-0.5e'),
+                        text.replace('"boot_id":"', '"boot_id":"0')):
             with self.subTest(text=damaged[:40]):
                 journal.write_text(damaged)
                 self.assertEqual([kind for kind, _ in self.problems("--all")], ["journal_damaged"])
