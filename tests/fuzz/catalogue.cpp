@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "config/catalogue_file.hpp"
+#include "vendor/nvidia/catalogue_nvidia.hpp"
+#include "vendor/site_catalogue.hpp"
+
+#include "fuzz/fuzz.hpp"
+#include "fuzz/yaml_text.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace gpucontainer::fuzz {
+namespace {
+
+using config::FileRule;
+
+std::string to_yaml(const std::vector<FileRule>& rules)
+{
+    std::string yaml = "vendor: " + rules.front().vendor + "\nfiles:\n";
+    for (const FileRule& rule : rules) {
+        const bool is_library = rule.kind == FileRule::Kind::library;
+        yaml += fmt::format("  - {}: {}\n    capability: {}\n    also: {}\n    reason: {}\n",
+                            is_library ? "library" : "tool", quoted(rule.name), rule.capability,
+                            rule.also, quoted(rule.reason));
+        if (is_library)
+            yaml +=
+                fmt::format("    entry: {}\n    unversioned: {}\n", rule.entry, rule.unversioned);
+    }
+    return yaml;
+}
+
+bool is_same(const FileRule& left, const FileRule& right)
+{
+    return left.vendor == right.vendor && left.kind == right.kind && left.name == right.name
+           && left.capability == right.capability && left.also == right.also
+           && left.entry == right.entry && left.unversioned == right.unversioned
+           && left.reason == right.reason;
+}
+
+void check_round_trip(const std::vector<FileRule>& rules)
+{
+    const auto again = config::parse_catalogue(to_yaml(rules));
+    demand(again.has_value(), "what was read can be written");
+    demand(std::equal(rules.begin(), rules.end(), again->begin(), again->end(), is_same),
+           "and is the same then");
+}
+
+bool is_known(const vendor::MergedCatalogue& catalogue, const FileRule& rule)
+{
+    const auto kind =
+        rule.kind == FileRule::Kind::tool ? vendor::FileKind::tool : vendor::FileKind::library;
+    return vendor::find_rule(catalogue.of_driver(), kind, rule.name) != nullptr
+           || vendor::find_rule(catalogue.of_site(), kind, rule.name) != nullptr;
+}
+
+/// Over the catalogue that is built in; twice, as two files of a directory may
+/// say the same.
+void check_merged(const std::vector<FileRule>& rules)
+{
+    vendor::SiteCatalogue site;
+    site.rules = rules;
+    site.rules.insert(site.rules.end(), rules.begin(), rules.end());
+    const vendor::MergedCatalogue merged("nvidia", vendor::nvidia_catalogue(), site);
+    demand(merged.of_driver().size() >= vendor::nvidia_catalogue().size(),
+           "no rule that is built in is lost");
+    demand(merged.of_driver().size() + merged.of_site().size()
+               <= vendor::nvidia_catalogue().size() + rules.size(),
+           "a rule counts once");
+    for (const FileRule& rule : rules)
+        demand(rule.vendor != "nvidia" || is_known(merged, rule), "a rule of the site counts");
+}
+
+} // namespace
+
+/// A site's catalogue file, alone and over the built-in one.
+void run(std::string_view input)
+{
+    const auto rules = config::parse_catalogue(input);
+    if (!rules || rules->empty())
+        return;
+    for (const FileRule& rule : *rules)
+        demand(config::check_name(rule).has_value() && rule.name.find('/') == std::string::npos
+                   && !rule.reason.empty(),
+               "a rule names a file, with a reason");
+    check_round_trip(*rules);
+    check_merged(*rules);
+}
+
+} // namespace gpucontainer::fuzz

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+#include "elf/facts.hpp"
+
+#include "base/text.hpp"
+#include "fuzz/fuzz.hpp"
+#include "fuzz/memory_file.hpp"
+
+#include <algorithm>
+#include <climits>
+
+namespace gpucontainer::fuzz {
+namespace {
+
+bool is_clean(const std::string& text)
+{
+    return text.size() <= std::string::size_type{1U << 16U}
+           && std::none_of(text.begin(), text.end(), base::is_control);
+}
+
+bool is_file_name(const std::string& text)
+{
+    return text.size() <= NAME_MAX && text != "." && text != ".."
+           && text.find('/') == std::string::npos;
+}
+
+} // namespace
+
+/// A library of an image or of a driver.
+void run(std::string_view input)
+{
+    const auto file = memory_file(input);
+    const auto facts = elf::read_facts(file.get());
+    if (!facts)
+        return;
+    demand(is_clean(facts->soname) && is_file_name(facts->soname), "a soname is a file name");
+    demand(std::all_of(facts->needed.begin(), facts->needed.end(), is_clean),
+           "names of libraries are clean");
+    demand(std::all_of(facts->runpath.begin(), facts->runpath.end(), is_clean),
+           "directories are clean");
+    demand(is_clean(facts->interpreter) && facts->interpreter.size() < PATH_MAX,
+           "an interpreter is a path");
+    (void)elf::machine_name(facts->machine);
+    (void)elf::is_native(*facts);
+
+    const auto again = elf::read_facts(file.get());
+    demand(again && again->soname == facts->soname && again->needed == facts->needed
+               && again->runpath == facts->runpath && again->interpreter == facts->interpreter,
+           "a file says the same twice");
+}
+
+} // namespace gpucontainer::fuzz

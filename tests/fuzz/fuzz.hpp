@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdlib>
+#include <fmt/format.h>
+#include <string_view>
+
+namespace gpucontainer::fuzz {
+
+/// What a target does with one input; each defines its own. An input that breaks
+/// nothing returns.
+void run(std::string_view input);
+
+/// What has to hold of whatever was read; what does not is a finding.
+inline void demand(bool holds, std::string_view what)
+{
+    if (holds)
+        return;
+    fmt::print(stderr, "does not hold: {}\n", what);
+    std::abort();
+}
+
+} // namespace gpucontainer::fuzz

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+#include "apply/journal.hpp"
+#include "elf/ld_cache_writer.hpp"
+#include "export/json.hpp"
+#include "unit/elf/cache_image.hpp"
+#include "unit/elf/elf_image.hpp"
+#include "unit/plan/driver_stack.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+/// Seeds that are no text, or that our own writers know best how to write: so
+/// that they stay what is written.
+namespace gpucontainer {
+namespace {
+
+class Folder {
+public:
+    explicit Folder(std::filesystem::path path) : path_(std::move(path))
+    {
+        std::filesystem::create_directories(path_);
+    }
+
+    void write(const char* name, std::string_view content) const
+    {
+        std::ofstream(path_ / name, std::ios::binary) << content;
+    }
+
+private:
+    std::filesystem::path path_;
+};
+
+std::string merged_cache()
+{
+    test::CacheImage image;
+    image.add("libz.so.1", "/usr/lib/libz.so.1");
+    image.add("libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1");
+    const auto old = elf::LdCache::parse(image.bytes());
+    const auto merged =
+        elf::merge(&*old, {{"libcuda.so.1", "/usr/lib/gpuctr/libcuda.so.580.1"},
+                           {"libnvidia-ml.so.1", "/usr/lib/gpuctr/libnvidia-ml.so.1"}});
+    return merged->bytes;
+}
+
+std::string cache_with_directories()
+{
+    constexpr std::uint64_t first_directory = std::uint64_t{1} << 62U;
+    test::CacheImage image;
+    image.add("libm.so.6", "/lib/glibc-hwcaps/x86-64-v3/libm.so.6", elf::native_cache_flags,
+              first_directory);
+    image.add("libm.so.6", "/lib/libm.so.6");
+    const auto name = image.string("x86-64-v3");
+    const auto strings =
+        static_cast<std::uint32_t>(sizeof image.header + image.entries.size() * 24);
+    const auto end = static_cast<std::uint32_t>((image.bytes().size() + 3) / 4 * 4);
+    return image.bytes_with_extensions(
+        {elf::format::extension_magic, 1, elf::format::hwcaps_tag, 0, end + 24, 4, strings + name});
+}
+
+/// In the older format alone, and in front of the newer one.
+std::string old_cache(bool alone)
+{
+    elf::format::OldHeader header = {};
+    std::ranges::copy(elf::format::old_magic, header.magic.begin());
+    header.count = 1;
+    const elf::format::OldEntry entry = {elf::native_cache_flags, 0, 10};
+    std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
+    bytes.append(reinterpret_cast<const char*>(&entry), sizeof entry);
+    if (alone)
+        return bytes + std::string("libz.so.1\0/lib/libz.so.1\0", 25);
+    bytes.resize((bytes.size() + 7) / 8 * 8);
+    return bytes + merged_cache();
+}
+
+void write_caches(const Folder& folder)
+{
+    folder.write("merged", merged_cache());
+    folder.write("directories", cache_with_directories());
+    folder.write("old", old_cache(true));
+    folder.write("both", old_cache(false));
+    folder.write("empty", test::CacheImage().bytes());
+}
+
+template <typename Types>
+std::string library()
+{
+    test::ElfImage<Types> image;
+    image.add(DT_SONAME, image.string("libcuda.so.1"));
+    image.add(DT_NEEDED, image.string("libc.so.6"));
+    image.add(DT_NEEDED, image.string("libm.so.6"));
+    image.add(DT_RUNPATH, image.string("$ORIGIN/../lib:/usr/lib"));
+    return image.bytes();
+}
+
+std::string program_file()
+{
+    test::ElfImage<> image;
+    image.add(DT_NEEDED, image.string("libc.so.6"));
+    const auto interpreter = image.string("/lib64/ld-linux-x86-64.so.2");
+    image.header.e_type = ET_EXEC;
+    std::string bytes = image.bytes();
+    Elf64_Phdr segment = {};
+    segment.p_type = PT_INTERP;
+    segment.p_offset = test::ElfImage<>::strings_offset + interpreter;
+    segment.p_filesz = 28;
+    std::memcpy(bytes.data() + sizeof image.header + 2 * sizeof segment, &segment, sizeof segment);
+    bytes[offsetof(Elf64_Ehdr, e_phnum)] = 3;
+    return bytes;
+}
+
+apply::ProgramBuilder some_program()
+{
+    apply::ProgramBuilder builder;
+    builder.add(apply::Step::make_directory, "/usr/lib/gpuctr").done = 1;
+    builder.add(apply::Step::make_link, "/usr/lib/libcuda.so.1", "gpuctr/libcuda.so.1").done = 1;
+    builder.add(apply::Step::make_file, "/etc/ld.so.conf.d/gpuctr.conf", "/usr/lib/gpuctr\n");
+    builder.add(apply::Step::replace_file, "/etc/ld.so.cache").expected = {1, 2, 3, 4};
+    return builder;
+}
+
+std::string journal()
+{
+    apply::Journal journal;
+    journal.root = {64, 4711, 1'700'000'000'000'000'000};
+    journal.key = {{4026531841, "00000000-0000-4000-8000-000000000000"}, 42, journal.root.birth_ns};
+    journal.root_path = "/var/lib/image";
+    journal.since = 1'700'000'000;
+    journal.progress = apply::Progress::complete;
+    journal.writes_root = true;
+    journal.tree_path = "/usr/lib/gpuctr";
+    journal.vendor = "nvidia";
+    journal.driver_version = "580.159.04";
+    journal.gpus = {{0, "GPU-0", "0000:06:00.0", "NVIDIA H200", 0, 1}};
+    auto builder = some_program();
+    builder.add(apply::Step::mount, "/usr/lib/gpuctr").mount_id = 42;
+    builder.add(apply::Step::overlay, "/usr").done = 1;
+    const auto block = std::move(builder).build();
+    return to_text(journal, apply::Program(block.get()));
+}
+
+std::string program_block()
+{
+    auto builder = some_program();
+    const auto fd = builder.keep(base::UniqueFd());
+    builder.add(apply::Step::mount, "/usr/lib/gpuctr").fd = fd;
+    const auto block = std::move(builder).build();
+    const apply::Program program(block.get());
+    return {reinterpret_cast<const char*>(block.get()), program.header().size};
+}
+
+std::string host_record()
+{
+    vendor::DriverStack driver = test::make_driver();
+    driver.library_directory = "/drv/lib";
+    driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
+    driver.warnings = {{vendor::Capability::compute, "something does not work"}};
+    driver.masks = {{"/proc/driver/nvidia/params", "A: 1\n", "a reason"}};
+    driver.skipped = {{"libx.so", "/drv/lib/libx.so", "is for i386"}};
+    const std::vector<vendor::Mark> marks = {{"/etc/ld.so.cache", "missing"}};
+    return exports::host_to_json({&driver, 1}, driver.skipped, marks);
+}
+
+void write_all(const std::filesystem::path& directory)
+{
+    write_caches(Folder(directory / "ld_cache"));
+    write_caches(Folder(directory / "ld_cache_merge"));
+
+    const Folder elf(directory / "elf_facts");
+    elf.write("library", library<test::Elf64>());
+    elf.write("library-32", library<test::Elf32>());
+    elf.write("program", program_file());
+
+    Folder(directory / "host_record").write("host", host_record());
+    Folder(directory / "journal").write("journal", journal());
+    Folder(directory / "program").write("block", program_block());
+}
+
+} // namespace
+} // namespace gpucontainer
+
+/// usage: make_fuzz_seeds DIRECTORY
+int main(int count, char** arguments)
+{
+    if (count != 2)
+        return 2;
+    gpucontainer::write_all(arguments[1]);
+    return 0;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#include "fuzz/fuzz.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace {
+
+using std::filesystem::path;
+
+std::vector<path> files_in(const path& directory)
+{
+    std::vector<path> files;
+    if (!std::filesystem::is_directory(directory)) // a target has both or one of two
+        return files;
+    for (const auto& entry : std::filesystem::directory_iterator(directory))
+        files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+std::string content_of(const path& file)
+{
+    std::ifstream stream(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+} // namespace
+
+/// usage: PROGRAM DIRECTORY...
+///
+/// Gives a target each file of the directories, without libFuzzer. The name of
+/// the last one is printed when it is a finding.
+int main(int count, char** arguments)
+{
+    std::size_t inputs = 0;
+    for (const char* const directory : std::vector<char*>(arguments + 1, arguments + count))
+        for (const path& file : files_in(directory)) {
+            fmt::print(stderr, "{}\n", file.string());
+            gpucontainer::fuzz::run(content_of(file));
+            ++inputs;
+        }
+    fmt::print("{} inputs\n", inputs);
+    return inputs > 0 ? 0 : 1;
+}

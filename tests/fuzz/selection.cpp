@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "plan/selection.hpp"
+
+#include "base/text.hpp"
+#include "fuzz/fuzz.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+namespace gpucontainer::fuzz {
+namespace {
+
+vendor::DriverStack host()
+{
+    vendor::DriverStack driver;
+    driver.vendor = "nvidia";
+    driver.vendor_name = "NVIDIA";
+    driver.visible_devices = "CUDA_VISIBLE_DEVICES";
+    driver.gpus = {
+        {0, "GPU-aaaaaaaa-0000-0000-0000-000000000000", "0000:06:00.0", "one", 3, 0},
+        {1, "GPU-aaaaaaaa-0000-0000-0000-000000000001", "0000:07:00.0", "two", 1, -1},
+        {2, "", "0001:07:00.1", "three", 2, 1},
+    };
+    for (const vendor::Gpu& gpu : driver.gpus) {
+        vendor::DeviceNode node;
+        node.gpu = static_cast<int>(gpu.index);
+        node.accessible = gpu.index != 1;
+        driver.nodes.push_back(node);
+    }
+    return driver;
+}
+
+void check(const vendor::DriverStack& driver, std::string_view list,
+           std::optional<std::string_view> scheduler)
+{
+    const auto selection = plan::select_gpus(driver, list, scheduler);
+    if (!selection)
+        return;
+    const auto& gpus = selection->gpus;
+    demand(std::is_sorted(gpus.begin(), gpus.end())
+               && std::adjacent_find(gpus.begin(), gpus.end()) == gpus.end(),
+           "a GPU is chosen once");
+    demand(std::all_of(gpus.begin(), gpus.end(),
+                       [&](unsigned gpu) { return gpu < driver.gpus.size(); }),
+           "and is one of the host's");
+    const bool automatic = base::to_lower(base::trim(list)) == "auto";
+    demand(selection->explicitly != automatic, "what is not automatic was asked for");
+    demand(!automatic || std::find(gpus.begin(), gpus.end(), 1U) == gpus.end(),
+           "one that may not be used is not taken by itself");
+    demand(!scheduler || !automatic || !gpus.empty(), "nothing granted is an error");
+}
+
+} // namespace
+
+/// A user's list of GPUs, and in a second line what the scheduler says.
+void run(std::string_view input)
+{
+    static const vendor::DriverStack driver = host();
+    const auto newline = input.find('\n');
+    const std::string_view list = input.substr(0, newline);
+    std::optional<std::string_view> scheduler;
+    if (newline != std::string_view::npos)
+        scheduler = input.substr(newline + 1);
+    check(driver, list, scheduler);
+    check(driver, "auto", list);
+    const auto capabilities = plan::parse_capabilities(list);
+    demand(!capabilities || (!capabilities->empty() && capabilities->size() <= 2),
+           "capabilities are those that are known");
+}
+
+} // namespace gpucontainer::fuzz
