@@ -97,17 +97,23 @@ Container::Container(std::string name) : name_(std::move(name))
         fail("bind " + name_ + " on itself", GPUCTR_E_ROOTFS);
 }
 
-void Container::attach(const Fd& mount, const std::string& target) const
+Fd Container::open(const std::string& path, int flags) const
 {
-    Fd place;
     try {
-        place = Fd(gpucontainer::open_in_root(root_.get(), target, O_PATH));
+        return Fd(gpucontainer::open_in_root(root_.get(), path, O_PATH | flags));
     } catch (const Error& error) {
         errno = error.os_error();
+        return Fd();
+    }
+}
+
+void Container::attach(const Fd& mount, const std::string& target) const
+{
+    const Fd place = open(target, 0);
+    if (!place)
         fail(fmt::format("{} in {}", target, name_), GPUCTR_E_ROOTFS,
              "create it there as an empty directory; nothing is written into the root file "
              "system by this command");
-    }
     if (PrivateMounts::move(mount, place) != 0)
         fail(fmt::format("mount {} in {}", target, name_), GPUCTR_E_ROOTFS);
 }
@@ -172,8 +178,10 @@ void Container::enter(const std::string& working_directory)
     if (::fchdir(root_.get()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0
         || ::umount2(".", MNT_DETACH) != 0)
         fail("make " + name_ + " the root", GPUCTR_E_ROOTFS);
+    // Not by its path alone: in the image that may lead to a descriptor of ours.
     const std::string directory = working_directory.empty() ? "/" : working_directory;
-    if (::chdir(directory.c_str()) != 0)
+    const Fd place = open(directory, O_DIRECTORY);
+    if (!place || ::fchdir(place.get()) != 0)
         fail(fmt::format("working directory {} in {}", directory, name_), GPUCTR_E_ROOTFS);
 }
 

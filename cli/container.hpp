@@ -37,6 +37,8 @@ public:
     void enter(const std::string& working_directory);
 
 private:
+    /// None, and errno, where there is nothing to be reached in the root.
+    Fd open(const std::string& path, int flags) const;
     void attach(const Fd& mount, const std::string& target) const;
 
     PrivateMounts mounts_;

@@ -22,6 +22,7 @@ public:
             (void)::close(fd_);
     }
     int get() const noexcept { return fd_; }
+    int release() noexcept { return std::exchange(fd_, -1); }
     explicit operator bool() const noexcept { return fd_ >= 0; }
 
 private:

@@ -6,7 +6,10 @@
 #include "failure.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <map>
@@ -67,6 +70,24 @@ void put_gpus_into(const Container& container, const gpucontainer::Host& host,
         change(variables, variable);
 }
 
+/// Closes what the command would not get. Until it runs, a link of the image may lead
+/// through these descriptors, to the host's files, as its program. `own` lists them.
+void close_own_descriptors(Fd own)
+{
+    std::vector<int> descriptors;
+    DIR* const directory = ::fdopendir(own.get());
+    if (directory == nullptr)
+        fail("list the descriptors of this process", GPUCTR_E_INTERNAL);
+    (void)own.release();
+    while (const dirent* const entry = ::readdir(directory))
+        descriptors.push_back(std::atoi(entry->d_name)); // NOLINT(cert-err34-c): the kernel's
+    (void)::closedir(directory);
+    for (const int fd : descriptors)
+        if (const int flags = ::fcntl(fd, F_GETFD);
+            fd > STDERR_FILENO && flags >= 0 && (flags & FD_CLOEXEC) != 0)
+            (void)::close(fd);
+}
+
 /// Becomes the command; PATH of the new environment counts.
 int execute(const std::vector<std::string>& command_line, const Environment& variables)
 {
@@ -103,6 +124,7 @@ int run(const RequestOptions& request, const RootDirectory& root, const RunOptio
 {
     std::optional<gpucontainer::Host> host;
     with_gpu(request.host.if_present, messages, [&] { host.emplace(request.host.open()); });
+    Fd descriptors(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     // The one way to take a directory along into a copy of the mounts, whichever
     // way it was named.
     if (::fchdir(root.fd()) != 0)
@@ -121,6 +143,7 @@ int run(const RequestOptions& request, const RootDirectory& root, const RunOptio
         container.bind(bind);
     assign(variables, options.variables);
     container.enter(options.directory);
+    close_own_descriptors(std::move(descriptors));
     return execute(command_line, variables);
 }
 
