@@ -3,6 +3,7 @@
 
 #include "apply/directory_times.hpp"
 #include "apply/name_steps.hpp"
+#include "apply/parent.hpp"
 #include "base/in_root.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
@@ -10,9 +11,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
 
@@ -71,6 +74,21 @@ UniqueFd make_overlay(const Program& program, const Operation& operation, int ta
     return overlay;
 }
 
+/// Where a link of the image leads, nothing may be mounted that hides what the kernel
+/// shows, or that is not reached again.
+bool is_allowed(const char* path, const Operation& operation, int target, int rootfs_fd) noexcept
+{
+    errno = ELOOP;
+    if (operation.step == Step::overlay) {
+        struct stat root = {};
+        struct stat status = {};
+        return ::fstat(target, &status) == 0 && ::fstat(rootfs_fd, &root) == 0
+               && (status.st_ino != root.st_ino || status.st_dev != root.st_dev);
+    }
+    return (operation.flags & follow_target) == 0 || !is_special(target)
+           || std::strncmp(path, "/proc/", std::strlen("/proc/")) == 0;
+}
+
 bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
                   int table) noexcept
 {
@@ -78,6 +96,8 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     const UniqueFd target = open_target(program, operation, rootfs_fd);
     if (!target)
         return fail(failure, Errc::rootfs, "open", path);
+    if (!is_allowed(path, operation, target.get(), rootfs_fd))
+        return fail(failure, Errc::rootfs, "mount, where it leads, at", path);
 
     UniqueFd overlay;
     int tree = program.fds()[static_cast<std::size_t>(operation.fd)];

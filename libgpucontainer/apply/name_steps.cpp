@@ -180,7 +180,7 @@ bool make_name(const Program& program, Operation& operation, int rootfs_fd,
     const Parent parent(program, operation, rootfs_fd);
     if (!parent)
         return fail(failure, "open the directory of", path, Errc::rootfs);
-    if (parent.is_special()) {
+    if (is_special(parent.fd())) {
         errno = ELOOP;
         return fail(failure, "create names in a kernel file system at", path, Errc::rootfs);
     }

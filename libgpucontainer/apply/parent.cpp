@@ -34,6 +34,15 @@ KeptName::KeptName(const char* name) noexcept
     fits_ = length > 0 && static_cast<std::size_t>(length) < text_.size();
 }
 
+bool is_special(int fd) noexcept
+{
+    struct statfs status = {};
+    if (::fstatfs(fd, &status) != 0)
+        return true;
+    return status.f_type == PROC_SUPER_MAGIC || status.f_type == SYSFS_MAGIC
+           || status.f_type == CGROUP_SUPER_MAGIC || status.f_type == CGROUP2_SUPER_MAGIC;
+}
+
 bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd) noexcept
 {
     // Down to the directory, or to where it is no longer to be seen.
@@ -77,15 +86,6 @@ void Parent::set_mtime(std::int64_t time) const noexcept
 {
     const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, base::to_timespec(time)};
     (void)::utimensat(fd(), ".", times.data(), 0);
-}
-
-bool Parent::is_special() const noexcept
-{
-    struct statfs status = {};
-    if (::fstatfs(fd(), &status) != 0)
-        return true;
-    return status.f_type == PROC_SUPER_MAGIC || status.f_type == SYSFS_MAGIC
-           || status.f_type == CGROUP_SUPER_MAGIC || status.f_type == CGROUP2_SUPER_MAGIC;
 }
 
 } // namespace gpucontainer::apply

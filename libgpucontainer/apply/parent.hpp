@@ -29,6 +29,9 @@ private:
     bool fits_;
 };
 
+/// On a file system of the kernel's whose names stand for something else than files.
+bool is_special(int fd) noexcept;
+
 /// Whether another file system lies where an operation made its name in that of the
 /// root, and hides it. Of the same one mounted there once more it cannot be told.
 bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd) noexcept;
@@ -44,9 +47,6 @@ public:
 
     std::int64_t mtime() const noexcept { return mark_at(fd(), ".").mtime_ns; }
     void set_mtime(std::int64_t time) const noexcept;
-
-    /// Kernel file systems whose names stand for something else than files.
-    bool is_special() const noexcept;
 
 private:
     base::UniqueFd fd_;

@@ -22,12 +22,14 @@ Result<void> Names::expect(const std::vector<std::string>& targets, std::vector<
     if (way_ != Way::overlay)
         return {};
     std::vector<std::string> directories;
+    const rootfs::Entry root = view_.resolve("/");
     for (const std::string& target : targets) {
         std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
-        if (view_.resolve(there).own_tmpfs)
+        const rootfs::Entry entry = view_.resolve(there);
+        if (entry.own_tmpfs)
             continue;
-        // What lies over the root directory is not reached through it.
-        if (there == "/")
+        // What lies over the root directory, however it is named, is not reached through it.
+        if (there == "/" || entry.same_file(root))
             return Error(Errc::rootfs, target + ": nothing above it is there but the root")
                 .with_object(target)
                 .with_hint("create " + std::string(base::directory_of(target))
