@@ -59,8 +59,10 @@ public:
         if (!is_mount_root(source.get()))
             return true;
         const UniqueFd clone(clone_tree(source.get(), "", true));
+        if (!clone)
+            return false;
         const UniqueFd target = open_beneath(over_, name);
-        return clone && target && set_attributes(clone.get(), 0, MS_SLAVE, true) == 0
+        return target && set_attributes(clone.get(), 0, MS_SLAVE, true) == 0
                && attach(clone.get(), target.get()) == 0;
     }
 
