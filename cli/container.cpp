@@ -93,7 +93,7 @@ Container::Container(std::string name) : name_(std::move(name))
     if (!root_)
         fail("root file system " + name_, GPUCTR_E_ROOTFS,
              "name the directory that holds the container's /usr and /etc with --rootfs");
-    if (PrivateMounts::make_private(root_) != 0 || PrivateMounts::move(root_, directory) != 0)
+    if (PrivateMounts::make_private(root_) != 0 || mounts_.keep(root_) != 0)
         fail("bind " + name_ + " on itself", GPUCTR_E_ROOTFS);
 }
 
@@ -174,10 +174,11 @@ void Container::bind(const std::string& specification) const
 
 void Container::enter(const std::string& working_directory)
 {
-    mounts_.clear();
+    // What lies over the old root directory has to go before that itself can.
     if (::fchdir(root_.get()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0
-        || ::umount2(".", MNT_DETACH) != 0)
+        || ::umount2(".", MNT_DETACH) != 0 || ::umount2(".", MNT_DETACH) != 0)
         fail("make " + name_ + " the root", GPUCTR_E_ROOTFS);
+    mounts_.forget();
     // Not by its path alone: in the image that may lead to a descriptor of ours.
     const std::string directory = working_directory.empty() ? "/" : working_directory;
     const Fd place = open(directory, O_DIRECTORY);

@@ -21,6 +21,7 @@ constexpr mode_t directory_mode = 0755;
 constexpr mode_t file_mode = S_IFREG | 0644;
 constexpr const char* directory_name = "directory";
 constexpr const char* file_name = "file";
+constexpr const char* kept_name = "kept";
 
 std::string path_of(const Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
 
@@ -74,13 +75,10 @@ PrivateMounts::PrivateMounts()
         fail("make a place to mount at", GPUCTR_E_APPLY);
 }
 
-PrivateMounts::~PrivateMounts() { clear(); }
-
-void PrivateMounts::clear()
+PrivateMounts::~PrivateMounts()
 {
     if (stage_)
         (void)::umount2(path_of(stage_).c_str(), MNT_DETACH);
-    stage_ = Fd();
 }
 
 Fd PrivateMounts::place(bool directory) const
@@ -101,7 +99,14 @@ Fd PrivateMounts::bind(const Fd& source, unsigned long flags) const
                    nullptr)
                != 0)
         return Fd();
-    return place(directory); // the same name is what lies over it now
+    Fd mount = place(directory); // the same name is what lies over it now
+    // Of the root directory that is a copy of our own mount over it.
+    struct stat top = {};
+    struct stat stage = {};
+    if (::fstat(mount.get(), &top) == 0 && ::fstat(stage_.get(), &stage) == 0
+        && top.st_dev == stage.st_dev && ::umount2(path_of(mount).c_str(), MNT_DETACH) == 0)
+        mount = place(directory);
+    return mount;
 }
 
 Fd PrivateMounts::bind(const Fd& source) const { return bind(source, MS_REC); }
@@ -132,6 +137,14 @@ Fd PrivateMounts::new_tmpfs() const
                != 0)
         return Fd();
     return place(true);
+}
+
+int PrivateMounts::keep(const Fd& mount) const
+{
+    if (::mkdirat(stage_.get(), kept_name, directory_mode) != 0)
+        return -1;
+    const Fd target(::openat(stage_.get(), kept_name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    return target ? move(mount, target) : -1;
 }
 
 int PrivateMounts::move(const Fd& mount, const Fd& target)

@@ -27,8 +27,11 @@ public:
     Fd bind_read_only(const Fd& source) const;
     Fd new_tmpfs() const;
 
-    /// No more of them: for who changes the root directory.
-    void clear();
+    /// Keeps a mount that is to be the root directory out of the way of others. What
+    /// covers the root directory itself, in front of this, could not be reached.
+    int keep(const Fd& mount) const;
+    /// No more of them: for who has left the root directory behind.
+    void forget() noexcept { stage_ = Fd(); }
 
     /// -1 and errno on failure.
     static int move(const Fd& mount, const Fd& target);
@@ -38,7 +41,6 @@ public:
 
 private:
     Fd place(bool directory) const;
-    Fd mounted(bool directory) const;
     Fd bind(const Fd& source, unsigned long flags) const;
 
     Fd stage_;
