@@ -2,6 +2,7 @@
 #include "container.hpp"
 
 #include "failure.hpp"
+#include "user_namespace.hpp"
 
 #include <array>
 #include <cerrno>
@@ -24,15 +25,6 @@ using gpucontainer::Error;
 constexpr mode_t directory_mode = 0755;
 constexpr mode_t file_mode = S_IFREG | 0644;
 
-void write_file(const char* path, const std::string& text)
-{
-    const Fd file(::open(path, O_WRONLY | O_CLOEXEC));
-    if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-        fail(fmt::format("write {}", path), GPUCTR_E_PERMISSION,
-             "this system restricts user namespaces of ordinary users; see AppArmor's "
-             "restriction or ask the administrator");
-}
-
 /// Puts a part of the host's /dev into ours; what the host lacks is left out.
 void share_device(const Fd& devices, const std::string& name, bool directory)
 {
@@ -52,28 +44,17 @@ void separate_mounts()
 {
     // Not private: what the host unmounts should not be kept busy from here.
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
-        fail("separate the mounts from the host's", GPUCTR_E_PERMISSION,
-             "AppArmor may restrict user namespaces of ordinary users (sysctl "
-             "kernel.apparmor_restrict_unprivileged_userns)");
+        fail_to_mount("separate the mounts from the host's");
 }
 
 } // namespace
 
 void enter_private_namespaces()
 {
-    const uid_t uid = ::getuid();
-    const gid_t gid = ::getgid();
     if (::unshare(CLONE_NEWNS) != 0) {
         if (errno != EPERM)
-            fail("make a mount namespace", GPUCTR_E_PERMISSION);
-        if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
-            fail("make a user namespace", GPUCTR_E_PERMISSION,
-                 "this system allows ordinary users no user namespace (sysctl "
-                 "user.max_user_namespaces, kernel.unprivileged_userns_clone, or AppArmor); run "
-                 "as root or ask the administrator");
-        write_file("/proc/self/setgroups", "deny");
-        write_file("/proc/self/uid_map", fmt::format("{} {} 1", uid, uid));
-        write_file("/proc/self/gid_map", fmt::format("{} {} 1", gid, gid));
+            fail_to_unshare("make a mount namespace");
+        enter_user_namespace();
     }
     separate_mounts();
 }
@@ -81,7 +62,7 @@ void enter_private_namespaces()
 void enter_private_mount_namespace()
 {
     if (::unshare(CLONE_NEWNS) != 0)
-        fail("make a mount namespace", GPUCTR_E_PERMISSION);
+        fail_to_unshare("make a mount namespace");
     separate_mounts();
 }
 
