@@ -55,11 +55,13 @@ Result<void> leave_out(Draft& draft, const DeviceNode& node)
     const bool asked_for = node.gpu >= 0 && draft.selection.explicitly;
     const bool needed = node.gpu < 0 && node.capability == Capability::none;
     if (asked_for || needed)
-        return Error(Errc::permission, node.host_path + ": this user may not read and write it")
+        return Error(Errc::permission,
+                     node.host_path + ": may not be used: " + draft.driver.obstacle_to(node))
             .with_object(node.host_path)
-            .with_hint("its permissions, its group or the device cgroup forbid it");
+            .with_hint("an administrator grants it, by its group or the scheduler; "
+                       "`gpuctr-setup list` shows which nodes are usable");
     draft.skip(std::string(base::name_of(node.path)), node.host_path,
-               "its permissions or the device cgroup forbid using it");
+               "may not be used: " + draft.driver.obstacle_to(node));
     return {};
 }
 
@@ -71,7 +73,9 @@ Result<void> add_nodes(Draft& draft)
         if (draft.is_wanted(node) && !draft.selection.gpus.empty())
             return missing(node);
     for (const DeviceNode& node : draft.driver.nodes) {
-        if (!draft.is_wanted(node))
+        // GPUs that may not be used are no choice, unless somebody made it.
+        const bool automatic = node.gpu >= 0 && !draft.selection.explicitly;
+        if (!draft.is_wanted(node) && (node.accessible || !automatic))
             continue;
         if (node.accessible)
             add_node(draft, node);

@@ -89,6 +89,19 @@ Result<unsigned> find_gpu(const vendor::DriverStack& driver, std::string_view wo
     return matches.front();
 }
 
+Error nothing_usable(const vendor::DriverStack& driver)
+{
+    Error error(Errc::permission, fmt::format("none of the {} {} GPUs may be used",
+                                              driver.gpus.size(), driver.vendor_name));
+    const auto first = std::ranges::find_if(
+        driver.nodes, [](const auto& node) { return node.gpu >= 0 && !node.accessible; });
+    if (first == driver.nodes.end())
+        return std::move(error).with_hint("their device nodes are missing; `gpuctr-setup list` "
+                                          "shows which are there");
+    return std::move(error).with_hint(fmt::format("{}: {}; `gpuctr-setup list -v` says why of each",
+                                                  first->host_path, driver.obstacle_to(*first)));
+}
+
 bool is_accessible(const vendor::DriverStack& driver, unsigned gpu)
 {
     return std::any_of(driver.nodes.begin(), driver.nodes.end(), [&](const auto& node) {
@@ -140,10 +153,7 @@ Result<Selection> select_automatically(const vendor::DriverStack& driver,
         if (gpu.minor < 0 && driver.version_source != vendor::VersionSource::module)
             selection.gpus.push_back(gpu.index);
     if (selection.gpus.empty())
-        return Error(Errc::permission, fmt::format("none of the {} {} GPUs may be used",
-                                                   driver.gpus.size(), driver.vendor_name))
-            .with_hint("the device nodes are missing, or their permissions or the device cgroup "
-                       "forbid it; `gpuctr-setup list` shows which");
+        return nothing_usable(driver);
     if (scheduler) {
         selection = narrow_to_scheduler(driver, *scheduler, selection);
         if (selection.gpus.empty())

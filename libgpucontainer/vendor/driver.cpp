@@ -3,6 +3,8 @@
 
 #include "base/file_time.hpp"
 
+#include <algorithm>
+
 namespace gpucontainer::vendor {
 
 FileId FileId::of(const struct stat& status)
@@ -30,6 +32,12 @@ std::optional<VersionSource> parse_version_source(std::string_view text)
         if (name(source) == text)
             return source;
     return std::nullopt;
+}
+
+std::string DriverStack::obstacle_to(const DeviceNode& node) const
+{
+    const auto said = std::ranges::find(skipped, node.host_path, &Skipped::source);
+    return said != skipped.end() ? said->reason : "its permissions or the device cgroup forbid it";
 }
 
 } // namespace gpucontainer::vendor

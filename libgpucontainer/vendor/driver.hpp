@@ -61,7 +61,8 @@ struct DeviceNode {
     std::uint32_t gid = 0;
     int gpu = -1;                             ///< Index of the GPU it is for; -1: all of them.
     Capability capability = Capability::none; ///< none: needed by each.
-    bool accessible = false;                  ///< By permissions and device cgroup, unopened.
+    /// By permissions, device cgroup and mount, unopened; why not stands in `skipped`.
+    bool accessible = false;
 
     bool operator==(const DeviceNode&) const = default;
 };
@@ -113,6 +114,9 @@ struct DriverStack {
     /// For containers whose processes may make device nodes.
     std::vector<Mask> masks;
     std::vector<Skipped> skipped;
+
+    /// Why a node that is not accessible is not.
+    std::string obstacle_to(const DeviceNode& node) const;
 };
 
 } // namespace gpucontainer::vendor

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "vendor/node_access.hpp"
 #include "vendor/vendor.hpp"
 
 #include <algorithm>
@@ -150,9 +151,7 @@ private:
     {
         const std::string path = system_root_ + node.host_path;
         const bool accessible =
-            period_ && was_found
-                ? node.accessible
-                : ::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+            period_ && was_found ? node.accessible : obstacle_to_opening(path).empty();
         const struct stat status = status_of(path);
         add(node.host_path, (was_found ? detected_state(status) : settled_state(status))
                                 + (accessible ? " rw" : ""));

@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "vendor/node_access.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -123,8 +124,11 @@ void add_node(const std::string& system_root, const std::string& dev_root, const
 
     node.mode = status.st_mode & 07777U;
     node.gid = status.st_gid;
-    // The kernel asks the device cgroup here too, and no GPU wakes up.
-    node.accessible = ::faccessat(AT_FDCWD, opened_path.c_str(), R_OK | W_OK, AT_EACCESS) == 0;
+    std::string obstacle = obstacle_to_opening(opened_path);
+    node.accessible = obstacle.empty();
+    if (!node.accessible)
+        skipped.push_back(
+            {std::string(base::name_of(wanted.path)), node.host_path, std::move(obstacle)});
     found.nodes.push_back(std::move(node));
 }
 

@@ -156,14 +156,16 @@ TEST_F(PlanTest, LeavesAForbiddenGpuOutUnlessItWasAskedFor)
 
     EXPECT_THAT(items({ItemKind::device}), Not(Contains(::testing::HasSubstr("/dev/nvidia0"))));
     request_.devices = "all";
-    EXPECT_EQ(problem(), "6 /dev/nvidia0: this user may not read and write it");
+    EXPECT_EQ(problem(), "6 /dev/nvidia0: may not be used: its permissions or the device cgroup "
+                         "forbid it");
 }
 
 TEST_F(PlanTest, NeedsTheControlNode)
 {
     driver_.nodes[0].accessible = false;
 
-    EXPECT_EQ(problem(), "6 /dev/nvidiactl: this user may not read and write it");
+    EXPECT_EQ(problem(), "6 /dev/nvidiactl: may not be used: its permissions or the device cgroup "
+                         "forbid it");
 }
 
 TEST_F(PlanTest, SaysThatAnOptionalNodeIsForbidden)
@@ -171,8 +173,19 @@ TEST_F(PlanTest, SaysThatAnOptionalNodeIsForbidden)
     driver_.nodes[1].accessible = false;
 
     EXPECT_THAT(skipped("nvidia-uvm"),
-                ElementsAre("/dev/nvidia-uvm: its permissions or the device cgroup forbid using "
-                            "it"));
+                ElementsAre("/dev/nvidia-uvm: may not be used: its permissions or the device "
+                            "cgroup forbid it"));
+}
+
+TEST_F(PlanTest, SaysWhyAGpuIsNotAmongThoseThatMayBeUsed)
+{
+    driver_.nodes[2].accessible = false;
+    driver_.skipped = {{"nvidia0", "/dev/nvidia0", "its mount has a flag"}};
+
+    EXPECT_THAT(skipped("nvidia0"),
+                ElementsAre("/dev/nvidia0: may not be used: its mount has a flag"));
+    request_.devices = "1";
+    EXPECT_THAT(skipped("nvidia0"), IsEmpty());
 }
 
 TEST_F(PlanTest, RefusesAChosenGpuWhoseNodeIsMissing)

@@ -185,9 +185,13 @@ TEST_F(SelectionTest, SaysThatNothingMayBeUsed)
     ASSERT_FALSE(selection);
     EXPECT_EQ(selection.error().code(), Errc::permission);
     EXPECT_EQ(selection.error().message(), "none of the 2 NVIDIA GPUs may be used");
-    EXPECT_EQ(selection.error().hint(),
-              "the device nodes are missing, or their permissions or the device cgroup forbid it; "
-              "`gpuctr-setup list` shows which");
+    EXPECT_EQ(
+        selection.error().hint(),
+        "/dev/nvidia0: its permissions or the device cgroup forbid it; `gpuctr-setup list -v` "
+        "says why of each");
+    driver_.nodes.clear();
+    EXPECT_EQ(select("auto").error().hint(),
+              "their device nodes are missing; `gpuctr-setup list` shows which are there");
 }
 
 TEST_F(SelectionTest, TakesAllGpusThatNothingDrives)
