@@ -7,7 +7,9 @@
 #include "vendor/nvidia/user_space.hpp"
 #include "vendor/site_files.hpp"
 
+#include <algorithm>
 #include <iterator>
+#include <sys/statvfs.h>
 #include <utility>
 
 namespace gpucontainer::vendor::nvidia {
@@ -16,6 +18,20 @@ namespace {
 void append(std::vector<Skipped>& to, std::vector<Skipped> from)
 {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// Mounted into a container, a file keeps that flag of the mount it comes from.
+void warn_of_noexec(DriverStack& stack)
+{
+    const auto main = std::ranges::find_if(
+        stack.files, [](const DriverFile& file) { return file.name.starts_with("libcuda.so"); });
+    struct statvfs status = {};
+    if (main != stack.files.end() && ::statvfs(main->path.c_str(), &status) == 0
+        && (status.f_flag & ST_NOEXEC) != 0)
+        stack.warnings.push_back(
+            {Capability::compute, main->path
+                                      + " is on a mount that allows no programs (noexec): they "
+                                        "cannot load it"});
 }
 
 } // namespace
@@ -65,6 +81,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     stack.warnings = warnings(stack.gpus, stack.nodes);
+    warn_of_noexec(stack);
     stack.masks = masks(sources.system_root);
     return std::optional(std::move(stack));
 }
