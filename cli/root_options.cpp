@@ -12,8 +12,13 @@
 namespace gpuctr_setup {
 namespace {
 
-constexpr const char* directory_hint =
-    "name the directory that holds the container's /usr and /etc with --rootfs";
+const char* directory_hint()
+{
+    if (errno == EACCES)
+        return "this user may not enter it, or a directory above it (mode x); --rootfs-fd takes "
+               "one that somebody else opened";
+    return "name the directory that holds the container's /usr and /etc with --rootfs";
+}
 
 } // namespace
 
@@ -21,7 +26,7 @@ RootDirectory RootDirectory::at(const std::string& path)
 {
     Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!directory)
-        fail("root file system " + path, GPUCTR_E_ROOTFS, directory_hint);
+        fail("root file system " + path, GPUCTR_E_ROOTFS, directory_hint());
     return {path, std::move(directory)};
 }
 
@@ -36,7 +41,7 @@ RootDirectory RootDirectory::from_descriptor(int fd)
                                   "`--rootfs-fd 3 3<DIR`",
                                   EBADF);
     if (!directory)
-        fail("root file system, " + name, GPUCTR_E_ROOTFS, directory_hint);
+        fail("root file system, " + name, GPUCTR_E_ROOTFS, directory_hint());
     // A command in the container must not get it: the host's tree is above it.
     if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
         fail(name, GPUCTR_E_INTERNAL);

@@ -14,6 +14,7 @@
 #include <gpucontainer/gpucontainer.hpp>
 #include <map>
 #include <optional>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace gpuctr_setup {
@@ -88,6 +89,15 @@ void close_own_descriptors(Fd own)
             (void)::close(fd);
 }
 
+/// A name that is searched for lies below the root, as a rule on its mount.
+bool is_on_noexec(const std::string& command)
+{
+    const bool is_path = command.find('/') != std::string::npos;
+    struct statvfs status = {};
+    return ::statvfs(is_path ? command.c_str() : "/", &status) == 0
+           && (status.f_flag & ST_NOEXEC) != 0;
+}
+
 /// Becomes the command; PATH of the new environment counts.
 int execute(const std::vector<std::string>& command_line, const Environment& variables)
 {
@@ -114,6 +124,10 @@ int execute(const std::vector<std::string>& command_line, const Environment& var
     environ = nullptr; // what it points to ends here
     fmt::print(stderr, "gpuctr-setup: {}: {}\n", printable(command_line.front()),
                ::strerrordesc_np(error));
+    if (error == EACCES && is_on_noexec(command_line.front()))
+        fmt::print(stderr,
+                   "hint: the mount that it is on allows no programs (noexec); mount options "
+                   "of the host stay in force in the container\n");
     return error == ENOENT || error == ENOTDIR ? ExitCode::not_found : ExitCode::not_executable;
 }
 
@@ -128,7 +142,8 @@ int run(const RequestOptions& request, const RootDirectory& root, const RunOptio
     // The one way to take a directory along into a copy of the mounts, whichever
     // way it was named.
     if (::fchdir(root.fd()) != 0)
-        fail("root file system " + root.name(), GPUCTR_E_ROOTFS);
+        fail("root file system " + root.name(), GPUCTR_E_ROOTFS,
+             "this user may not enter it (mode x)");
     enter_private_namespaces();
     Container container(root.name());
     container.mount_kernel_file_systems();
