@@ -51,15 +51,19 @@ Result<void> check_trust(int directory, const std::string& path)
     return {};
 }
 
-Result<void> make_directories(const std::string& directory)
+/// Yields what kept the last one from being made: if it is there, that is nothing.
+Result<int> make_directories(const std::string& directory)
 {
+    int refused = ENOENT;
     for (std::size_t slash = directory.find('/', 1);; slash = directory.find('/', slash + 1)) {
         const std::string part = directory.substr(0, slash);
-        if (::mkdir(part.c_str(), private_directory) != 0 && errno != EEXIST && errno != EROFS
-            && errno != EACCES)
-            return unusable_directory(directory);
+        if (::mkdir(part.c_str(), private_directory) != 0) {
+            if (errno != EEXIST && errno != EROFS && errno != EACCES && errno != ENOENT)
+                return unusable_directory(directory);
+            refused = errno == ENOENT ? refused : errno;
+        }
         if (slash == std::string::npos)
-            return {};
+            return refused;
     }
 }
 
@@ -188,10 +192,10 @@ Error JournalStore::unusable() const { return unusable_directory(path_); }
 
 Result<JournalStore> JournalStore::create(const std::string& directory)
 {
-    GPUCTR_CHECK(make_directories(directory));
+    GPUCTR_TRY(const int refused, make_directories(directory));
     GPUCTR_TRY(auto store, open(directory));
     if (!store) {
-        errno = ENOENT;
+        errno = refused;
         return unusable_directory(directory);
     }
     return *std::move(store);
