@@ -79,12 +79,17 @@ Fd ContainerProcess::open_root() const
     return root;
 }
 
-void ContainerProcess::enter_user_namespace() const
+bool ContainerProcess::is_in_own_user_namespace() const
 {
     struct stat own = {};
     struct stat its = {};
-    if (::geteuid() == 0 || ::stat("/proc/self/ns/user", &own) != 0
-        || ::stat(path("ns/user").c_str(), &its) != 0 || own.st_ino == its.st_ino)
+    return ::stat("/proc/self/ns/user", &own) == 0 && ::stat(path("ns/user").c_str(), &its) == 0
+           && own.st_ino == its.st_ino;
+}
+
+void ContainerProcess::enter_user_namespace() const
+{
+    if (::geteuid() == 0 || is_in_own_user_namespace())
         return;
     require_alive();
     if (::setns(pidfd_.get(), CLONE_NEWUSER) != 0)
@@ -95,8 +100,10 @@ void ContainerProcess::enter_user_namespace() const
 
 std::optional<gpucontainer::ApplyOptions::Owner> ContainerProcess::root_user() const
 {
-    const auto uid = outside_of_root(path("uid_map"));
-    const auto gid = outside_of_root(path("gid_map"));
+    // Seen from within, a map tells what its ids are in the namespace around it.
+    const bool within = is_in_own_user_namespace();
+    const auto uid = within ? std::optional(0U) : outside_of_root(path("uid_map"));
+    const auto gid = within ? std::optional(0U) : outside_of_root(path("gid_map"));
     require_alive();
     if (!uid || !gid || (*uid == ::geteuid() && *gid == ::getegid()))
         return std::nullopt;

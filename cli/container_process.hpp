@@ -32,6 +32,7 @@ public:
 private:
     std::string path(const char* name) const;
     void require_alive() const;
+    bool is_in_own_user_namespace() const;
 
     int pid_;
     Fd pidfd_;

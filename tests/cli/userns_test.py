@@ -6,8 +6,10 @@ import json
 import os
 import subprocess
 import unittest
+import unittest.mock
 
 import harness
+import process_test
 import snapshot
 from harness import VERSION
 
@@ -19,6 +21,27 @@ NODES = ["nvidia-uvm", "nvidia-uvm-tools", *(f"nvidia{n}" for n in range(8)), "n
 def popen(words, environment):
     return subprocess.Popen(list(map(str, words)), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, env=environment)
+
+
+def range_of_ids(case):
+    """What runs a command as root of a user namespace with a range of ids."""
+    holder = popen([*USER, "unshare", "--user", "sh", "-c", "echo ready; exec cat"], None)
+    case.addCleanup(holder.stdout.close)
+    case.addCleanup(holder.wait)
+    case.addCleanup(holder.stdin.close)
+    case.assertEqual(holder.stdout.readline(), "ready\n")
+    for name in ("uid_map", "gid_map"):
+        with open(f"/proc/{holder.pid}/{name}", "w", encoding="ascii") as file:
+            file.write(f"0 {UID} 1\n1 {FIRST} {COUNT}\n")
+    return ["nsenter", f"--user=/proc/{holder.pid}/ns/user", "--setuid", "0", "--setgid", "0"]
+
+
+def unpack(root):
+    """Gives the files of a root to the users of a range of ids."""
+    harness.must("chown", "-R", "-h", f"{UID}:{UID}", root)
+    for number, name in enumerate(("etc", "dev", "usr/bin", "usr/lib", "usr/local")):
+        owner = FIRST + number
+        harness.must("chown", "-R", "-h", f"{owner}:{owner}", root / name)
 
 
 class Shell:
@@ -180,23 +203,10 @@ class WithARange(InANamespace, harness.Case):
     """As by `podman unshare`: root is the user, and the image's files are of many."""
 
     def namespaces(self):
-        holder = popen([*USER, "unshare", "--user", "sh", "-c", "echo ready; exec cat"],
-                       self.environment)
-        self.addCleanup(holder.stdout.close)
-        self.addCleanup(holder.wait)
-        self.addCleanup(holder.stdin.close)
-        self.assertEqual(holder.stdout.readline(), "ready\n")
-        for name in ("uid_map", "gid_map"):
-            with open(f"/proc/{holder.pid}/{name}", "w", encoding="ascii") as file:
-                file.write(f"0 {UID} 1\n1 {FIRST} {COUNT}\n")
-        return ["nsenter", f"--user=/proc/{holder.pid}/ns/user", "--setuid", "0", "--setgid", "0",
-                "unshare", "--mount"]
+        return [*range_of_ids(self), "unshare", "--mount"]
 
     def own_root(self):
-        super().own_root()
-        for number, name in enumerate(("etc", "dev", "usr/bin", "usr/lib", "usr/local")):
-            owner = FIRST + number
-            harness.must("chown", "-R", "-h", f"{owner}:{owner}", self.root / name)
+        unpack(self.root)
 
     def test_names_belong_to_its_root(self):
         self.own_root()
@@ -220,6 +230,47 @@ class WithARange(InANamespace, harness.Case):
         self.shell = self.open_shell()
         self.setup("undo", "--rootfs", self.root)
         self.assert_state(before)
+
+
+class ARunningContainer(process_test.Container):
+    """Of rootless podman's kind, set up by its user."""
+
+    mount_proc = "mount --rbind /proc proc"
+
+    def setUp(self):
+        super().setUp()
+        harness.DIRECTORY.chmod(0o711)
+        unpack(self.root)
+        self.journals = harness.DIRECTORY / "state"
+        self.journals.mkdir()
+        self.addCleanup(harness.must, "rm", "-rf", self.journals)
+        os.chown(self.journals, UID, UID)
+        self.ids = range_of_ids(self)
+        self.caller = USER
+        self.start(command=self.ids)
+
+    def run_setup(self, *words, **options):
+        with unittest.mock.patch.object(harness, "setup", self.as_user):
+            return super().run_setup(*words, **options)
+
+    def as_user(self, *words, **options):
+        return harness.call(*self.caller, harness.SETUP, *words, env={
+            "PATH": os.environ["PATH"], "XDG_STATE_HOME": str(self.journals)}, **options)
+
+    def test_of_root_in_it(self):
+        self.check()
+        self.assertEqual(list(self.journals.glob("*/*/*.json")), [])
+
+    def test_of_root_in_it_by_root_of_its_user_namespace(self):
+        self.caller = [*self.ids, "unshare", "--mount"]
+        self.check()
+
+    def test_of_another_user_in_it(self):
+        process = self.popen("nsenter", "--target", self.pid, "--all", "--setuid", "7", "--setgid",
+                             "7", "sh", "-c", "echo ready; exec sleep 60")
+        self.pid = int(harness.must("ps", "-o", "pid=", "--ppid", process.pid) or process.pid)
+        self.assertEqual(os.stat(f"/proc/{self.pid}").st_uid, FIRST + 6)
+        self.check("--write", "never")
 
 
 if __name__ == "__main__":
