@@ -339,7 +339,7 @@ GPUCTR_API uint32_t gpuctr_node_major(const gpuctr_node* node);
 GPUCTR_API uint32_t gpuctr_node_minor(const gpuctr_node* node);
 /** Index of the GPU that the node is for; -1: all of the vendor's. @since 0.1 */
 GPUCTR_API int32_t gpuctr_node_gpu(const gpuctr_node* node);
-/** 1 when the caller may read and write it: permissions and device cgroup. @since 0.1 */
+/** 1 when the caller may read and write it: permissions, device cgroup and mount. @since 0.1 */
 GPUCTR_API int gpuctr_node_accessible(const gpuctr_node* node);
 
 /** Name that was wanted or seen. @since 0.1 */
