@@ -5,6 +5,7 @@
 #include "apply/program.hpp"
 #include "apply/sources.hpp"
 #include "apply/tree.hpp"
+#include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
@@ -241,6 +242,7 @@ Result<Block> prepare(const plan::Plan& plan)
         return Error(Errc::usage, "the plan was made for no root file system");
     GPUCTR_CHECK(require_driver(plan));
     GPUCTR_CHECK(privilege::require_mounting());
+    GPUCTR_CHECK(base::open_own_descriptors());
     return Preparation(plan).run();
 }
 

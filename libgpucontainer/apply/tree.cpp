@@ -4,6 +4,7 @@
 #include "apply/layer.hpp"
 #include "apply/sources.hpp"
 #include "base/file.hpp"
+#include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
@@ -161,6 +162,7 @@ Result<bool> unstage_tree(const std::string& directory)
 {
     bool found = false;
     for (UniqueFd tree = open_staged(directory); tree; tree = open_staged(directory)) {
+        GPUCTR_CHECK(base::open_own_descriptors());
         if (!base::read_file(tree.get(), inventory_name, largest_inventory))
             break; // somebody else's
         if (mount::detach(tree.get()) != 0)

@@ -4,6 +4,7 @@
 #include "apply/attach.hpp"
 #include "apply/directory_times.hpp"
 #include "apply/recovery.hpp"
+#include "base/own_proc.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
 #include "mount/namespace.hpp"
@@ -68,8 +69,10 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
                           int table)
 {
     const Program program(journal.program.get());
-    if (has_mounts(journal, program))
+    if (has_mounts(journal, program)) {
         GPUCTR_CHECK(privilege::require_mounting());
+        GPUCTR_CHECK(base::open_own_descriptors());
+    }
     Failure failure;
     bool complete = true;
     if (journal.progress == Progress::begun) {

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/in_root.hpp"
+#include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
@@ -102,6 +103,8 @@ Result<DriverRoot> DriverRoot::open(const std::string& path)
         return Error::from_errno(errno, "driver root " + path, Errc::driver)
             .with_object(path)
             .with_hint("name the directory that holds the driver's /usr and /etc");
+    // Where its files lie is what /proc says of them.
+    GPUCTR_CHECK(base::open_own_descriptors());
     GPUCTR_TRY(std::string prefix, base::path_of(fd.get()), "driver root {}", path);
     if (prefix == "/")
         prefix.clear();

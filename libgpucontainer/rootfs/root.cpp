@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/file_time.hpp"
 #include "base/in_root.hpp"
+#include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
@@ -173,8 +174,9 @@ Result<std::string> Root::read(const std::string& path, std::size_t limit) const
         return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
     if (!S_ISREG(status.st_mode))
         return Error(Errc::rootfs, path + ": not a regular file").with_object(path);
-    const std::string same = "/proc/self/fd/" + std::to_string(found.get());
-    const base::UniqueFd fd(::open(same.c_str(), O_RDONLY | O_CLOEXEC));
+    GPUCTR_TRY(const auto descriptors, base::open_own_descriptors());
+    const std::string same = std::to_string(found.get());
+    const base::UniqueFd fd(::openat(descriptors.get(), same.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
         return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
     auto content = base::read_all(fd.get(), limit);

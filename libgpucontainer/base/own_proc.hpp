@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+namespace gpucontainer::base {
+
+/// This process's directory of descriptors, as the kernel's own /proc shows it, opened
+/// with O_PATH. Whoever mounts something over it, or over /proc, would otherwise decide
+/// what the names in it lead to. Fails with Errc::requirement.
+Result<UniqueFd> open_own_descriptors();
+
+} // namespace gpucontainer::base
