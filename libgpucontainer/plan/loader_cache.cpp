@@ -86,8 +86,7 @@ Result<void> LoaderCache::add_to(Draft& draft) const
     item.content = std::move(merged.bytes);
     item.mode = usual_mode;
     if (plan.writes_root) {
-        item.place = Place::created;
-        draft.add(std::move(item));
+        draft.add_name(std::move(item));
         add_configuration(draft);
         return {};
     }

@@ -50,9 +50,19 @@ const std::string* Names::overlay_of(const std::string& directory) const
 {
     const std::uint64_t mount = view_.resolve(directory).mount;
     for (const std::string& overlay : overlays_)
-        if (base::is_below(directory, overlay) && view_.resolve(overlay).mount == mount)
+        if (base::is_below(directory, overlay) && view_.resolve(overlay).mount == mount
+            && !is_link_between(overlay, directory))
             return &overlay;
     return nullptr;
+}
+
+/// A directory of ours over a link of the image's would hide what the link leads to.
+bool Names::is_link_between(const std::string& above, std::string_view directory) const
+{
+    for (; directory.size() > above.size(); directory = base::directory_of(directory))
+        if (view_.look(std::string(directory)).type == rootfs::EntryType::link)
+            return true;
+    return false;
 }
 
 Names::Start Names::start_of(const std::string& target) const

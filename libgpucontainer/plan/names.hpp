@@ -39,6 +39,7 @@ private:
     Item overlay_over(const std::string& directory) const;
     /// The overlay that serves a directory; null when there is none.
     const std::string* overlay_of(const std::string& directory) const;
+    bool is_link_between(const std::string& above, std::string_view directory) const;
     void add_directories(const Start& start, const std::string& to, std::vector<Item>& items);
 
     const rootfs::View& view_;
