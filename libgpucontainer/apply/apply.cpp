@@ -101,6 +101,17 @@ bool attach_as_owner(const Program& program, const Site& site, int fd, Failure& 
     return attach(program, fd, failure, table);
 }
 
+/// What the journal says of a tree until it is seen how many are there.
+void expect_mounts_below(const Program& program, const plan::Plan& plan)
+{
+    const auto binds = std::count_if(plan.items.begin(), plan.items.end(), [](const auto& item) {
+        return item.place == plan::Place::tree && item.kind == plan::ItemKind::bind;
+    });
+    for (Operation& operation : program.operations())
+        if (operation.step == Step::mount && (operation.flags & holds_mounts) != 0)
+            operation.mounts_below = static_cast<std::uint32_t>(binds);
+}
+
 /// Everything that changes the root, in the mount namespace that it is seen in.
 Result<void> commit(const plan::Plan& plan, const Program& program, Site& site, int table)
 {
@@ -109,6 +120,7 @@ Result<void> commit(const plan::Plan& plan, const Program& program, Site& site, 
                                                         : Place::of_process(rootfs_fd, table));
     Journal journal = new_journal(plan, site, place);
     note_times(program, place.fd());
+    expect_mounts_below(program, plan);
     GPUCTR_CHECK(site.journals.write(journal, program));
 
     if (auto entered = place.enter(); !entered) {
@@ -120,6 +132,7 @@ Result<void> commit(const plan::Plan& plan, const Program& program, Site& site, 
     Failure failure;
     if (!attach_as_owner(program, site, place.fd(), failure, table))
         return roll_back(to_error(failure), journal, place, site.journals, program);
+    note_mounts_below(program, place.fd(), table);
     journal.progress = Progress::complete;
     if (auto written = site.journals.write(journal, program); !written) {
         (void)apply::undo(program, place.fd(), failure, table);

@@ -25,6 +25,7 @@ namespace {
 using base::UniqueFd;
 
 constexpr const char* overlay_step = "overlay names over";
+constexpr const char* foreign_step = "keep what somebody mounted below our mount at";
 
 bool fail(Failure& failure, Errc code, const char* step, const char* object) noexcept
 {
@@ -78,13 +79,14 @@ UniqueFd make_overlay(const Program& program, const Operation& operation, int ta
 /// shows, or that is not reached again.
 bool is_allowed(const char* path, const Operation& operation, int target, int rootfs_fd) noexcept
 {
+    struct stat root = {};
+    struct stat status = {};
+    const bool overlay = operation.step == Step::overlay;
+    const bool looked =
+        !overlay || (::fstat(target, &status) == 0 && ::fstat(rootfs_fd, &root) == 0);
     errno = ELOOP;
-    if (operation.step == Step::overlay) {
-        struct stat root = {};
-        struct stat status = {};
-        return ::fstat(target, &status) == 0 && ::fstat(rootfs_fd, &root) == 0
-               && (status.st_ino != root.st_ino || status.st_dev != root.st_dev);
-    }
+    if (overlay && (!looked || (status.st_ino == root.st_ino && status.st_dev == root.st_dev)))
+        return false;
     return (operation.flags & follow_target) == 0 || !is_special(target)
            || std::strncmp(path, "/proc/", std::strlen("/proc/")) == 0;
 }
@@ -126,19 +128,47 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     return true;
 }
 
-bool detach_mount(const Program& program, const Operation& operation, int rootfs_fd,
-                  Failure& failure, int table) noexcept
+/// Marks the directories of ours below which something is mounted that was not there
+/// when they were: unmounting them would take it along. Before any mount of ours is
+/// gone, or there would be fewer than there were.
+void mark_holders(const Program& program, int rootfs_fd, int table) noexcept
+{
+    for (Operation& operation : program.operations()) {
+        operation.flags &= ~holds_others;
+        if (operation.done == 0 || (operation.flags & holds_mounts) == 0
+            || operation.mounts_below == any_number)
+            continue;
+        const UniqueFd target = open_target(program, operation, rootfs_fd);
+        if (!target || !mount::is_on(target.get(), operation.mount_id))
+            continue;
+        const mount::Below below = mount::look_below(target.get(), table);
+        if (below.count > static_cast<std::int64_t>(operation.mounts_below)
+            || (operation.newest_below != 0 && below.newest > operation.newest_below))
+            operation.flags |= holds_others;
+    }
+}
+
+bool detach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
+                  int table) noexcept
 {
     const char* const path = program.text(operation.path);
     const UniqueFd target = open_target(program, operation, rootfs_fd);
     const bool ours = target && mount::is_mount_root(target.get())
                       && mount::is_on(target.get(), operation.mount_id);
-    if (ours && mount::detach(target.get()) == 0)
+    if (ours && (operation.flags & holds_others) != 0) {
+        errno = EBUSY;
+        return fail(failure, Errc::apply, foreign_step, path);
+    }
+    if (ours && mount::detach(target.get()) == 0) {
+        operation.done = 0;
         return true;
+    }
     if (ours)
         return fail(failure, Errc::apply, "unmount", path);
-    if (!mount::exists(operation.mount_id, table))
+    if (!mount::exists(operation.mount_id, table)) {
+        operation.done = 0;
         return true;
+    }
     errno = EBUSY;
     return fail(failure, Errc::apply, "reach, under another mount or elsewhere, our mount at",
                 path);
@@ -170,9 +200,28 @@ bool attach(const Program& program, int rootfs_fd, Failure& failure, int table) 
     return true;
 }
 
+void note_mounts_below(const Program& program, int rootfs_fd, int table) noexcept
+{
+    for (Operation& operation : program.operations()) {
+        if ((operation.flags & holds_mounts) == 0)
+            continue;
+        const UniqueFd target = open_target(program, operation, rootfs_fd);
+        // How many there are in the tree is known without a mount table.
+        const bool known = operation.mounts_below != any_number;
+        const mount::Below below = !target ? mount::Below()
+                                   : known ? mount::list_below(target.get())
+                                           : mount::look_below(target.get(), table);
+        if (below.count < 0)
+            continue;
+        operation.mounts_below = static_cast<std::uint32_t>(below.count);
+        operation.newest_below = below.newest;
+    }
+}
+
 bool undo(const Program& program, int rootfs_fd, Failure& failure, int table) noexcept
 {
     bool complete = true;
+    mark_holders(program, rootfs_fd, table);
     const auto operations = program.operations();
     for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
         if (operation->done == 0)
@@ -181,13 +230,16 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure, int table) no
         const bool undone = is_mount(*operation)
                                 ? detach_mount(program, *operation, rootfs_fd, found, table)
                                 : remove_name(program, *operation, rootfs_fd, found);
-        if (undone) {
-            operation->done = 0;
+        if (undone)
             hand_on_time(program, *operation);
-        } else if (complete)
+        else if (complete)
             failure = found;
         complete = complete && undone;
     }
+    // A name that was not there may come back before the next attempt.
+    if (complete)
+        for (Operation& operation : operations)
+            operation.done = 0;
     program.header().attached = 0;
     return complete;
 }
@@ -222,6 +274,8 @@ Error to_error(const Failure& failure)
                    ? "a user namespace may not lay anything over what the host mounted below "
                      "it; unmount that, or let the container mount it"
                    : "the mount that the root file system is on must not be shared";
+    if (failure.step == std::string_view(foreign_step))
+        hint = "unmount that first: it would go along";
     if (failure.os_error == ESTALE)
         hint = "it changed while this was going on; try again";
     return std::move(error)

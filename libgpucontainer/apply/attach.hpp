@@ -21,6 +21,11 @@ struct Failure {
 bool attach(const Program& program, int rootfs_fd, Failure& failure,
             int table = mount::own_table) noexcept;
 
+/// Notes what is mounted below the directories that attach() mounted: mounts of ours.
+/// Those that are found there later are somebody else's. To be called after attach().
+void note_mounts_below(const Program& program, int rootfs_fd,
+                       int table = mount::own_table) noexcept;
+
 /// Takes back what attach() did, newest first. What is no longer as attach()
 /// left it stays; what is gone already is no failure. On failure goes on with
 /// the rest and reports the first.

@@ -85,6 +85,8 @@ json operation_to_json(const Program& program, const Operation& operation)
                   {"made", mark_to_json(operation.made)},
                   {"parent", {operation.parent_before, operation.parent_after}},
                   {"mount_id", operation.mount_id}};
+    if (operation.mounts_below != any_number)
+        value["below"] = {operation.mounts_below, operation.newest_below};
     value["data"] = operation.step == Step::replace_file
                         ? std::string()
                         : std::string(program.text(operation.data), operation.data_size);
@@ -108,6 +110,10 @@ void add_from_json(const json& value, ProgramBuilder& builder)
     read(value.at("parent").at(0), operation.parent_before);
     read(value.at("parent").at(1), operation.parent_after);
     read(value.at("mount_id"), operation.mount_id);
+    if (const auto below = value.find("below"); below != value.end()) {
+        read(below->at(0), operation.mounts_below);
+        read(below->at(1), operation.newest_below);
+    }
 }
 
 /// A path that JSON cannot hold is no path for those who read it.

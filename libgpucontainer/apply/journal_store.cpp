@@ -138,10 +138,15 @@ bool RootJournals::has(const SetUpKey& key) const
 Result<Journal> RootJournals::read(const SetUpKey& key) const
 {
     const std::string name = file_name(key);
-    GPUCTR_TRY(const std::string text, base::read_file(directory_.get(), name, largest_journal),
-               "journal");
+    const UniqueFd file(::openat(directory_.get(), name.c_str(),
+                                 O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    if (!file)
+        return Error::from_errno(errno, "journal " + name, Errc::apply);
+    auto text = base::read_all(file.get(), largest_journal);
+    if (!text)
+        return std::move(text).error().with_code(Errc::apply).context("journal " + name);
     const std::string path = name_ + "/" + name;
-    GPUCTR_TRY(Journal journal, from_text(path, text));
+    GPUCTR_TRY(Journal journal, from_text(path, *text));
     if (name != file_name(journal.key)
         || name_ != directory_name({journal.root.device, journal.root.inode}))
         return Error(Errc::apply, "journal " + path + ": damaged: it is that of another set-up")

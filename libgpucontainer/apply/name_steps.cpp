@@ -121,26 +121,35 @@ const char* describe(Step step) noexcept
     }
 }
 
-/// Still what was made: the same file, and of the size that it was given.
+/// Still what was made: the same file, and not changed since. A file of somebody else's
+/// may have got the inode of one of ours that he removed.
 bool is_ours(const Operation& operation, const FileMark& now) noexcept
 {
-    if (operation.made.inode == 0 || !same_file(now, operation.made))
+    const FileMark& made = operation.made;
+    if (made.inode == 0 || !same_file(now, made))
         return false;
-    return operation.step == Step::make_directory || now.size == operation.made.size;
+    return operation.step == Step::make_directory
+           || (now.size == made.size && now.mtime_ns == made.mtime_ns);
 }
 
-bool put_back(const Operation& operation, const Parent& parent) noexcept
+bool put_back(Operation& operation, const Parent& parent) noexcept
 {
     const KeptName kept(parent.name());
-    const FileMark& made = operation.made;
-    const bool ours = made.inode != 0 && same_file(mark_at(parent.fd(), parent.name()), made);
+    const FileMark beside = mark_at(parent.fd(), kept.name());
+    const bool ours = is_ours(operation, mark_at(parent.fd(), parent.name()));
     const bool had_one = operation.expected.inode != 0;
+    const bool has_old = had_one && same_file(beside, operation.expected);
     if (ours && !had_one && ::unlinkat(parent.fd(), parent.name(), 0) != 0)
         return false;
     // Somebody wrote a file of his own meanwhile: then the old one is history.
-    if (ours && had_one && same_file(mark_at(parent.fd(), kept.name()), operation.expected)
+    if (ours && has_old
         && ::renameat2(parent.fd(), kept.name(), parent.fd(), parent.name(), RENAME_EXCHANGE) != 0)
         return false;
+    if (ours || has_old)
+        operation.done = 0;
+    // Of an apply that was cut off, what lies beside it is the successor.
+    if (!has_old && operation.made.inode != 0)
+        return true;
     return ::unlinkat(parent.fd(), kept.name(), 0) == 0 || errno == ENOENT;
 }
 
@@ -154,7 +163,7 @@ bool is_covered(const Parent& parent) noexcept
            && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-bool take_away(const Operation& operation, const Parent& parent) noexcept
+bool take_away(Operation& operation, const Parent& parent) noexcept
 {
     if (is_covered(parent)) {
         errno = EBUSY;
@@ -165,8 +174,10 @@ bool take_away(const Operation& operation, const Parent& parent) noexcept
     if (!is_ours(operation, mark_at(parent.fd(), parent.name())))
         return true;
     const bool directory = operation.step == Step::make_directory;
-    if (::unlinkat(parent.fd(), parent.name(), directory ? AT_REMOVEDIR : 0) == 0)
+    if (::unlinkat(parent.fd(), parent.name(), directory ? AT_REMOVEDIR : 0) == 0) {
+        operation.done = 0;
         return true;
+    }
     // Something of somebody else's lies in it by now.
     return errno == ENOENT || (directory && (errno == ENOTEMPTY || errno == EEXIST));
 }

@@ -104,7 +104,7 @@ private:
     {
         switch (item.kind) {
         case ItemKind::mount:
-            return mount(item, std::move(tree_), file_attributes);
+            return mount(item, std::move(tree_), file_attributes, holds_mounts);
         case ItemKind::cover:
         case ItemKind::ldcache: {
             if (item.place != Place::there)
@@ -148,7 +148,7 @@ private:
         const std::int32_t fd = builder_.keep(UniqueFd());
         Operation& operation = builder_.add(step, item.target);
         operation.fd = fd;
-        operation.flags = follow_target;
+        operation.flags = follow_target | (step == Step::overlay ? holds_mounts : 0);
         operation.attributes = attributes;
         parts_.push_back({std::move(name), builder_.operation_count() - 1, attributes});
     }

@@ -10,7 +10,7 @@ namespace gpucontainer::apply {
 namespace {
 
 constexpr std::uint64_t magic = 0x67707563'74720001; // "gpuctr", layout 1
-constexpr std::uint32_t version = 1;
+constexpr std::uint32_t version = 2;
 constexpr std::uint32_t most_operations = 4096;
 constexpr std::uint32_t most_fds = 4096;
 constexpr std::size_t largest_block = std::size_t{256} << 20U;
@@ -86,6 +86,7 @@ Operation& ProgramBuilder::add(Step step, std::string_view path, std::string_vie
     operation.data = append(data);
     operation.data_size = static_cast<std::uint32_t>(data.size());
     operation.fd = -1;
+    operation.mounts_below = any_number;
     return operations_.emplace_back(operation);
 }
 

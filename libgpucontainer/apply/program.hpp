@@ -26,6 +26,11 @@ inline constexpr std::uint32_t last_step = static_cast<std::uint32_t>(Step::over
 
 /// The path may lead through a symbolic link to what is mounted over.
 inline constexpr std::uint32_t follow_target = 1U << 0U;
+/// A directory is mounted, with mounts of ours below it, and perhaps of others later.
+inline constexpr std::uint32_t holds_mounts = 1U << 1U;
+/// Undo found one of others there.
+inline constexpr std::uint32_t holds_others = 1U << 2U;
+inline constexpr std::uint32_t any_number = ~std::uint32_t{0};
 
 /// Which file a name was, before or after.
 struct FileMark {
@@ -45,6 +50,9 @@ struct Operation {
     std::uint32_t mode; ///< Permission bits of what is made.
     std::int32_t fd;    ///< Index into the descriptors, or -1.
     std::uint32_t done;
+    std::uint32_t mounts_below; ///< How many of ours are below; any_number: not known.
+    std::uint32_t spare;
+    std::uint64_t newest_below; ///< The greatest identity among them; 0: not known.
     std::uint64_t attributes;   ///< MOUNT_ATTR_* that the mount must have.
     FileMark expected;          ///< What replace_file has to find.
     FileMark made;              ///< What now is at the path.

@@ -10,6 +10,7 @@
 #include <climits>
 #include <fcntl.h>
 #include <map>
+#include <new>
 #include <set>
 #include <string_view>
 #include <unistd.h>
@@ -207,15 +208,24 @@ Listing read_children(int fd, MountVisitor& visitor, int table) noexcept
     return seen ? Listing::complete : Listing::failed;
 }
 
-int count_below(int fd)
+Below list_below(int fd) noexcept
 {
     std::uint64_t id = 0;
-    int count = 0;
-    const auto visit = [&](std::uint64_t) {
-        ++count;
+    Below below = {0, 0};
+    const auto visit = [&](std::uint64_t mount) {
+        ++below.count;
+        below.newest = std::max(below.newest, mount);
         return true;
     };
-    return unique_id(fd, id) && for_each_below(id, visit) ? count : count_below_by_table(fd);
+    return unique_id(fd, id) && for_each_below(id, visit) ? below : Below();
+}
+
+Below look_below(int fd, int table) noexcept
+try {
+    const Below below = list_below(fd);
+    return below.count >= 0 ? below : Below{count_below_by_table(fd, table), 0};
+} catch (const std::bad_alloc&) {
+    return {};
 }
 
 int count_below_by_table(int fd, int table)

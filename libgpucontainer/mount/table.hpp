@@ -36,8 +36,16 @@ Listing list_children(int fd, MountVisitor& visitor) noexcept;
 /// Same by a mount table, whose cost is that of all mounts. Needs /proc.
 Listing read_children(int fd, MountVisitor& visitor, int table = own_table) noexcept;
 
-/// Number of mounts below the mount of `fd`, at any depth; -1 when nothing tells.
-int count_below(int fd);
+/// The mounts below the mount of `fd`, at any depth.
+struct Below {
+    int count = -1;           ///< -1: nothing tells.
+    std::uint64_t newest = 0; ///< The greatest of the identities that are never reused.
+};
+/// By the kernel's listmount alone.
+Below list_below(int fd) noexcept;
+/// By a mount table where that is not to be had.
+Below look_below(int fd, int table = own_table) noexcept;
+inline int count_below(int fd) noexcept { return look_below(fd).count; }
 int count_below_by_table(int fd, int table = own_table);
 
 enum class Found : std::uint8_t { unknown, no, yes };
