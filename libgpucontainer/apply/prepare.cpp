@@ -23,6 +23,13 @@ using plan::Item;
 using plan::ItemKind;
 using plan::Place;
 
+/// The plan was made of looks at different moments.
+Error changed_meanwhile()
+{
+    return Error(Errc::rootfs, "the root file system changed while it was looked at")
+        .with_hint("try again");
+}
+
 FileMark root_mark(int fd)
 {
     struct stat status = {};
@@ -174,8 +181,7 @@ private:
         // Only a lookup that failed for a moment leads here: what lies over the
         // root directory would not be reached through its descriptor.
         if (item.target == "/")
-            return Error(Errc::rootfs, "the root file system changed while it was looked at")
-                .with_hint("try again");
+            return changed_meanwhile();
         GPUCTR_TRY(std::string name, new_part());
         GPUCTR_CHECK(layer_->directory(name, item.mode));
         overlays_.push_back({item.target, name});
@@ -208,7 +214,7 @@ private:
                 && (best == nullptr || overlay.target.size() > best->target.size()))
                 best = &overlay;
         if (best == nullptr)
-            return Error(Errc::internal, "no overlay for " + item.target);
+            return changed_meanwhile();
         const std::size_t skipped = best->target == "/" ? 0 : best->target.size();
         return best->name + item.target.substr(skipped);
     }

@@ -168,9 +168,9 @@ std::string Root::link_target(const std::string& path) const
 Result<std::string> Root::read(const std::string& path, std::size_t limit) const
 {
     // Opening a device can have effects, so it must be a file before it is opened.
-    GPUCTR_TRY(const auto found, base::open_below(fd_.get(), path, O_PATH));
+    const base::UniqueFd found(base::open_in_root(fd_.get(), path.c_str(), O_PATH));
     struct stat status = {};
-    if (::fstat(found.get(), &status) != 0)
+    if (!found || ::fstat(found.get(), &status) != 0)
         return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
     if (!S_ISREG(status.st_mode))
         return Error(Errc::rootfs, path + ": not a regular file").with_object(path);
