@@ -46,7 +46,10 @@ def command(plain, module, tests, directory):
     else:
         words = [os.environ["GPUCTR_SIMHOST"], "-q", os.environ["GPUCTR_HOST_DIR"], "--", *words]
     environment = dict(os.environ, GPUCTR_TEST_DIRECTORY=directory, PYTHONDONTWRITEBYTECODE="1",
-                       PYTHONPATH=os.path.dirname(os.path.abspath(__file__)), LC_ALL="C.UTF-8")
+                       LC_ALL="C.UTF-8")
+    # Modules of other folders, which name themselves there, come with those of this one.
+    own = os.path.dirname(os.path.abspath(__file__))
+    environment["PYTHONPATH"] = os.pathsep.join([own, os.environ.get("PYTHONPATH", "")])
     for name in list(environment):
         if name.startswith(("NVIDIA_", "CUDA_")):
             del environment[name]

@@ -37,8 +37,9 @@ def _entry(path):
                  _attributes(path), _content(path, status))
 
 
-def take(directory):
-    """A dictionary from path to Entry; the directory itself is ""."""
+def take(directory, without=()):
+    """A dictionary from path to Entry, the directory itself being ""; nothing below the
+    paths that are named in `without`."""
     top = str(directory)
     found = {"": _entry(top)}
     pending = [top]
@@ -47,7 +48,7 @@ def take(directory):
         with os.scandir(current) as entries:
             for entry in entries:
                 found[entry.path[len(top):]] = _entry(entry.path)
-                if entry.is_dir(follow_symlinks=False):
+                if entry.is_dir(follow_symlinks=False) and entry.path[len(top):] not in without:
                     pending.append(entry.path)
     return found
 

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Does by path what gpuctr-setup does by descriptor, with a look before: it has to
+// lose against an attacker that the same test runs against gpuctr-setup.
+//
+//   naive mount SOURCE DIR NAME VICTIM    binds a file to DIR/NAME
+//   naive create DIR NAME VICTIM          makes the file DIR/NAME
+//   naive source SOURCE TARGET            binds the file that SOURCE was at first
+//   naive resolve ROOT PATH               opens PATH in ROOT, without trying again
+//
+// Tries for at most SECONDS (the environment) and until it has lost WANTED times;
+// prints how often it tried and how often it lost.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static char path[4096];
+
+static bool is_mounted_on(const char* file)
+{
+    struct statx status;
+    return statx(AT_FDCWD, file, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, &status) == 0
+           && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+}
+
+static void unmount_all(const char* file)
+{
+    while (umount2(file, MNT_DETACH) == 0)
+        continue;
+}
+
+static bool is_directory(const char* file)
+{
+    struct stat status;
+    return lstat(file, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool lose_mount(char** words)
+{
+    if (!is_directory(words[1]) || mount(words[0], path, NULL, MS_BIND, NULL) != 0)
+        return false;
+    const bool lost = is_mounted_on(words[3]);
+    unmount_all(path);
+    unmount_all(words[3]);
+    return lost;
+}
+
+static bool lose_create(char** words)
+{
+    if (!is_directory(words[0]))
+        return false;
+    const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (file < 0)
+        return false;
+    (void)close(file);
+    const bool lost = unlink(words[2]) == 0;
+    (void)unlink(path);
+    return lost;
+}
+
+static bool lose_source(char** words)
+{
+    static struct stat wanted;
+    struct stat status;
+    if (stat(words[0], &status) != 0)
+        return false;
+    if (wanted.st_ino == 0)
+        wanted = status;
+    if (status.st_ino != wanted.st_ino || mount(words[0], words[1], NULL, MS_BIND, NULL) != 0)
+        return false;
+    const bool lost = stat(words[1], &status) == 0 && status.st_ino != wanted.st_ino;
+    unmount_all(words[1]);
+    return lost;
+}
+
+static bool lose_resolve(char** words)
+{
+    struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
+    const int root = open(words[0], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const int file = (int)syscall(SYS_openat2, root, words[1], &how, sizeof how);
+    const bool lost = file < 0 && errno == EAGAIN;
+    (void)close(file);
+    (void)close(root);
+    return lost;
+}
+
+static long variable(const char* name)
+{
+    const char* const text = getenv(name);
+    return text != NULL ? strtol(text, NULL, 10) : 1;
+}
+
+int main(int argc, char** argv)
+{
+    bool (*lose)(char**) = NULL;
+    if (argc == 6 && strcmp(argv[1], "mount") == 0)
+        lose = lose_mount;
+    else if (argc == 5 && strcmp(argv[1], "create") == 0)
+        lose = lose_create;
+    else if (argc == 4 && strcmp(argv[1], "source") == 0)
+        lose = lose_source;
+    else if (argc == 4 && strcmp(argv[1], "resolve") == 0)
+        lose = lose_resolve;
+    if (lose == NULL)
+        return 2;
+    if (argc >= 5)
+        (void)snprintf(path, sizeof path, "%s/%s", argv[argc - 3], argv[argc - 2]);
+
+    const time_t end = time(NULL) + variable("SECONDS") + 1;
+    const long wanted = variable("WANTED");
+    long tries = 0;
+    long lost = 0;
+    for (; lost < wanted && time(NULL) < end; ++tries)
+        lost += lose(argv + 2) ? 1 : 0;
+    (void)printf("%ld %ld\n", tries, lost);
+    return 0;
+}

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""What is mounted into an image comes from the host's driver, and from nowhere else."""
+
+import os
+import pathlib
+import re
+import shutil
+import unittest
+
+import harness
+import hostile
+import mount_table
+from harness import MULTIARCH, VERSION
+
+LIBRARY = f"libcuda.so.{VERSION}"
+
+
+class OfTheDriver(hostile.Case):
+    """A driver in a directory that somebody else may write, too."""
+
+    def setUp(self):
+        super().setUp()
+        self.driver = harness.DIRECTORY / "driver"
+        library_directory = self.driver / "usr/lib" / MULTIARCH
+        library_directory.mkdir(parents=True)
+        (self.driver / "etc").mkdir()
+        (self.driver / "usr/bin").mkdir()
+        for path in pathlib.Path("/usr/local/nvidia/lib64").glob("lib*.so*"):
+            shutil.copy2(path, library_directory, follow_symlinks=False)
+        harness.must("ldconfig", "-r", self.driver)
+        self.addCleanup(harness.must, "rm", "-rf", self.driver)
+        self.library = library_directory / LIBRARY
+
+    def check(self):
+        """What the image gets, if anything, is not what a link led to."""
+        before = self.state()
+        for words in hostile.MODES.values():
+            done = harness.setup("--nv", "--rootfs", self.root, "--driver-root", self.driver,
+                                 *words)
+            self.assert_outcome(done, None, (4, *hostile.REFUSALS))
+            for mount in mount_table.below(self.root):
+                self.assertNotIn("/cny/", mount.root)
+                if os.path.isfile(mount.target):
+                    text = pathlib.Path(mount.target).read_bytes()
+                    self.assertNotIn(hostile.SECRET.encode(), text)
+            self.undo(stderr=None)
+            self.assert_canary()
+            self.assert_state(before)
+
+    def test_a_library_is_a_link_to_a_secret(self):
+        """T2"""
+        for target in (self.canary / "secret", "../" * 12 + str(self.canary / "secret")[1:],
+                       "/proc/self/root/etc/shadow", "/"):
+            with self.subTest(target=target):
+                self.library.unlink()
+                self.library.symlink_to(target)
+                self.check()
+
+    def test_another_file_of_the_driver_is_a_link_to_a_secret(self):
+        """T2"""
+        for name in ("libnvidia-ml.so", "libnvidia-ptxjitcompiler.so"):
+            path = self.library.with_name(f"{name}.{VERSION}")
+            path.unlink(missing_ok=True)
+            path.symlink_to(self.canary / "secret")
+            self.check()
+
+    def test_a_directory_of_the_driver_is_a_link(self):
+        """T2"""
+        shutil.rmtree(self.library.parent)
+        self.library.parent.symlink_to(self.canary)
+        self.check()
+
+    def test_a_library_is_a_device_or_a_pipe(self):
+        """T2, T15"""
+        for make in (os.mkfifo, os.mkdir):
+            self.library.unlink(missing_ok=True)
+            make(self.library)
+            self.check()
+            if self.library.is_dir():
+                self.library.rmdir()
+
+    def test_a_driver_that_was_changed_after_planning_is_refused(self):
+        """T2, R4"""
+        log = harness.DIRECTORY / "trace"
+        for number in (1, 3):
+            with self.subTest(number=number):
+                # Held at the first mount of a source, with the plan made.
+                done = harness.call(
+                    "strace", "-f", "-qq", "-o", log, "-e", "trace=open_tree", "-e",
+                    f"inject=open_tree:delay_enter=400000:when={number}", "sh", "-c",
+                    '(sleep 0.2; mv -T "$1" "$2/old"; ln -s "$3" "$1") & shift 3; exec "$@"', "sh",
+                    self.library, self.driver, self.canary / "secret", harness.SETUP, "--nv",
+                    "--rootfs", self.root, "--driver-root", self.driver,
+                    env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+                self.assertIn(done.returncode, (0, 4), done.stderr)
+                for mount in mount_table.below(self.root):
+                    self.assertNotIn("/cny/", mount.root)
+                self.undo(stderr=None)
+                if (self.driver / "old").exists():
+                    self.library.unlink()
+                    os.rename(self.driver / "old", self.library)
+                self.assert_canary()
+
+
+class OfTheImage(hostile.Case):
+    """System calls that name what is mounted."""
+
+    def test_nothing_of_the_image_is_ever_a_source(self):
+        """T1: all sources by strace, beside what mount tables tell in each other test"""
+        log = harness.DIRECTORY / "trace"
+        self.put("/usr/local/cuda/compat/libcuda.so.1")
+        self.put("/usr/bin/nvidia-smi")
+        for mode, words in hostile.MODES.items():
+            with self.subTest(mode=mode):
+                harness.must("strace", "-f", "-qq", "-y", "-s", "4096", "-o", log, "-e",
+                             "trace=open_tree,fsconfig,mount,move_mount", harness.SETUP, "--nv",
+                             "--rootfs", self.root, *words,
+                             env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+                self.check_calls(log.read_text(errors="replace"))
+                self.undo()
+
+    def check_calls(self, text):
+        cloned = re.findall(r'open_tree\((?:AT_FDCWD(?:<[^>]*>)?|(\d+)<([^>]*)>), "([^"]*)"', text)
+        self.assertGreater(len(cloned), 3, text)
+        for descriptor, directory, path in cloned:
+            # The root is bound on itself.
+            if descriptor and directory == str(self.root) and path == "":
+                continue
+            for place in (directory, path):
+                self.assertFalse(place.startswith((f"{self.root}/", str(self.canary))),
+                                 f"{directory} {path}")
+
+
+class Proc(hostile.Case):
+    """Somebody mounted over /proc before the command began."""
+
+    def setUp(self):
+        super().setUp()
+        self.victim = harness.DIRECTORY / "victim"
+        harness.mount_tmpfs(self.victim)
+        (self.victim / "file").write_text("")
+        self.addCleanup(harness.call, "umount", "-l", self.victim)
+        self.fake = harness.DIRECTORY / "fake"
+        self.fake.mkdir()
+        for number in range(64):
+            (self.fake / str(number)).symlink_to(self.victim)
+        self.addCleanup(harness.must, "rm", "-rf", self.fake)
+
+    def with_fake(self, script, *words, env=None):
+        """Runs the command in a process whose /proc is covered by then."""
+        return harness.call("sh", "-c", f'{script}; shift; exec "$@"', "sh", self.fake,
+                            harness.SETUP, *words, env=env)
+
+    # They end with the process.
+    COVERS = {
+        "links over the descriptors": 'mount --bind "$1" /proc/$$/fd',
+        "another process's descriptors": "mount --bind /proc/1/fd /proc/$$/fd",
+        "another process's directory": "mount --bind /proc/1 /proc/$$",
+    }
+
+    def check(self, *words):
+        for name, script in self.COVERS.items():
+            with self.subTest(cover=name):
+                table = mount_table.read()
+                done = self.with_fake(script, *words)
+                self.assert_calm(done)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("/proc", done.stderr)
+                self.assertEqual(mount_table.read(), table)
+                self.assertTrue((self.victim / "file").exists())
+                self.assert_canary()
+
+    def test_setting_up_by_a_proc_that_is_covered_is_refused(self):
+        """T11"""
+        before = self.state()
+        for write in ("auto", "never"):
+            self.check("--nv", "--rootfs", self.root, "--device", "0", "--write", write)
+            self.assert_state(before)
+            self.assertEqual(harness.journals(), [])
+
+    def test_undo_by_a_proc_that_is_covered_is_refused(self):
+        """T11"""
+        before = self.state()
+        for write in ("auto", "never"):
+            self.apply("--device", "0", "--write", write)
+            applied = self.state()
+            self.check("undo", "--rootfs", self.root)
+            self.assert_state(applied)
+            self.undo()
+            self.assert_state(before)
+
+    def test_running_a_command_by_a_proc_that_is_covered_is_refused(self):
+        """T11"""
+        self.check("--nv", "--rootfs", self.root, "--", "/usr/bin/true")
+
+    def test_staging_by_a_proc_that_is_covered_is_refused(self):
+        """T11"""
+        self.run_setup("prepare", "--nv", "--staged-tree", harness.DIRECTORY / "staged")
+        self.addCleanup(harness.call, "umount", "-l", harness.DIRECTORY / "staged")
+        self.check("prepare", "--undo", "--staged-tree", harness.DIRECTORY / "staged")
+
+
+if __name__ == "__main__":
+    unittest.main()
