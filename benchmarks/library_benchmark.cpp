@@ -186,11 +186,11 @@ public:
     {
         gpuctr_error* error = nullptr;
         const Plan plan = create_plan(host, place.request(GPUCTR_WRITE_NEVER), -1);
-        check(gpuctr_plan_stage(plan.get(), directory_.c_str(), nullptr, &error), error);
+        check(gpuctr_plan_stage(plan.get(), directory_.c_str(), nullptr, nullptr, &error), error);
     }
     StagedTree(const StagedTree&) = delete;
     StagedTree& operator=(const StagedTree&) = delete;
-    ~StagedTree() { (void)gpuctr_unstage(directory_.c_str(), nullptr, nullptr); }
+    ~StagedTree() { (void)gpuctr_unstage(directory_.c_str(), nullptr, nullptr, nullptr); }
 
 private:
     std::string directory_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "messages.hpp"
+#include "privileges.hpp"
 #include "request_options.hpp"
 #include "root_options.hpp"
 #include "run.hpp"
@@ -21,6 +22,7 @@ struct Options {
 
 void apply(const Options& options, const Messages& messages)
 {
+    shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY));
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
     const gpucontainer::Plan plan(host, options.request.request(), root.fd());
@@ -43,7 +45,7 @@ gpucontainer::Error usage(const std::string& problem)
 void check_command_line(const Options& options, bool with_command)
 {
     if (!with_command && options.run.is_set())
-        throw usage("--chdir, --setenv and --bind go with -- CMD");
+        throw usage("--chdir, --setenv, --bind and --allow-setuid go with -- CMD");
     if (with_command && options.root.pid)
         throw usage("--pid: a command of its own has a container of its own");
     if (with_command && !options.state.empty())
@@ -80,6 +82,8 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
         ->type_name("NAME=VALUE");
     command.add_option("--bind", options->run.binds, "further directory or file; repeatable")
         ->type_name("SRC[:DST[:ro]]");
+    command.add_flag("--allow-setuid", options->run.allow_setuid,
+                     "setuid programs that CMD executes have their effect");
     command.footer("-- CMD ...  run CMD there in private namespaces; nothing is written into DIR");
 
     command.callback([options, &chosen, &verbosity, &command_line] {
@@ -88,8 +92,7 @@ void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosit
             check_complete(*options);
             const Messages messages = {streams.err, verbosity};
             if (!command_line.empty())
-                return run(options->request, options->root.open(), options->run, command_line,
-                           messages);
+                return run(options->request, options->root, options->run, command_line, messages);
             with_gpu(options->request.host.if_present, messages,
                      [&] { apply(*options, messages); });
             return ExitCode::done;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "messages.hpp"
+#include "privileges.hpp"
 #include "request_options.hpp"
 #include "skipped.hpp"
 #include "table.hpp"
@@ -95,6 +96,7 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) -> int {
+            shrink_privileges(GPUCTR_PHASE_LOOK);
             const gpucontainer::Host host = open(options->host);
             if (options->format == Format::json)
                 fmt::print(streams.out, "{}", host.to_json());

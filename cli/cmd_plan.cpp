@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "messages.hpp"
+#include "privileges.hpp"
 #include "request_options.hpp"
 #include "root_options.hpp"
 #include "skipped.hpp"
@@ -47,6 +48,7 @@ void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
 
 void show(const Options& options, const Messages& messages, std::FILE* out)
 {
+    shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK));
     const gpucontainer::Host host = options.request.host.open();
     std::optional<RootDirectory> root;
     if (options.root.is_given())

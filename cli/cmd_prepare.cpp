@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "messages.hpp"
+#include "privileges.hpp"
 #include "request_options.hpp"
 #include "table.hpp"
 
@@ -60,6 +61,7 @@ void add_prepare_command(CLI::App& app, Command& chosen, const Verbosity& verbos
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) {
+            shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT);
             return options->undo ? unstage(*options, verbosity, streams)
                                  : prepare(*options, verbosity, streams);
         };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "privileges.hpp"
 #include "root_options.hpp"
 #include "table.hpp"
 
@@ -141,6 +142,7 @@ void add_status_command(CLI::App& app, Command& chosen, const Verbosity& verbosi
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) {
+            shrink_privileges(options->root.phases(GPUCTR_PHASE_STATE));
             return show(*options, verbosity, streams);
         };
     });

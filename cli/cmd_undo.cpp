@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "failure.hpp"
+#include "privileges.hpp"
 #include "root_options.hpp"
 #include "table.hpp"
 
@@ -82,6 +83,7 @@ void add_undo_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) {
+            shrink_privileges(options->root.phases(GPUCTR_PHASE_APPLY));
             return options->all ? undo_all(*options, verbosity, streams)
                                 : undo_root(*options, verbosity, streams);
         };

@@ -3,6 +3,7 @@
 
 #include "container.hpp"
 #include "failure.hpp"
+#include "privileges.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -96,6 +97,7 @@ void ContainerProcess::enter_user_namespace() const
         fail(fmt::format("join the user namespace of process {}", pid_), GPUCTR_E_PERMISSION,
              "be root, or the user that the container belongs to");
     enter_private_mount_namespace();
+    shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
 }
 
 std::optional<gpucontainer::ApplyOptions::Owner> ContainerProcess::root_user() const

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "failure.hpp"
+#include "privileges.hpp"
 #include "settings.hpp"
 #include "table.hpp"
 
@@ -125,6 +126,7 @@ int main(int argc, char** argv)
 {
     bool with_command = false;
     try {
+        gpuctr_setup::give_up_raised_privileges();
         auto words = gpuctr_setup::split(argc, argv);
         with_command = words.has_command;
         const int code = gpuctr_setup::run(words, {stdout, stderr});

@@ -50,6 +50,11 @@ struct RootOptions {
     std::optional<int> pid;
 
     void add_to(CLI::App& command);
+    /// `phases` of GPUCTR_PHASE_*, with what a process as the root needs besides.
+    std::uint32_t phases(std::uint32_t phases) const noexcept
+    {
+        return pid ? phases | GPUCTR_PHASE_IN_PROCESS : phases;
+    }
     bool is_given() const noexcept { return !path.empty() || descriptor || pid; }
     /// Throws also when none is given: usage.
     RootDirectory open() const;

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "container.hpp"
 #include "failure.hpp"
+#include "privileges.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -133,9 +134,12 @@ int execute(const std::vector<std::string>& command_line, const Environment& var
 
 } // namespace
 
-int run(const RequestOptions& request, const RootDirectory& root, const RunOptions& options,
+int run(const RequestOptions& request, const RootOptions& root_options, const RunOptions& options,
         const std::vector<std::string>& command_line, const Messages& messages)
 {
+    constexpr std::uint32_t phases = GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT;
+    shrink_privileges_until_exec(phases);
+    const RootDirectory root = root_options.open();
     std::optional<gpucontainer::Host> host;
     with_gpu(request.host.if_present, messages, [&] { host.emplace(request.host.open()); });
     Fd descriptors(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -145,6 +149,7 @@ int run(const RequestOptions& request, const RootDirectory& root, const RunOptio
         fail("root file system " + root.name(), GPUCTR_E_ROOTFS,
              "this user may not enter it (mode x)");
     enter_private_namespaces();
+    forbid_new_privileges(phases, options.allow_setuid);
     Container container(root.name());
     container.mount_kernel_file_systems();
     container.mount_devices();

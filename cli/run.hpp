@@ -15,19 +15,20 @@ struct RunOptions {
     std::string directory;              ///< Working directory; empty: "/".
     std::vector<std::string> variables; ///< NAME=VALUE
     std::vector<std::string> binds;     ///< SRC[:DST[:ro]]
+    bool allow_setuid = false;          ///< Setuid programs have their effect.
 
     /// Whether something is set that goes with CMD only.
     bool is_set() const noexcept
     {
-        return !directory.empty() || !variables.empty() || !binds.empty();
+        return !directory.empty() || !variables.empty() || !binds.empty() || allow_setuid;
     }
 };
 
-/// Makes private namespaces with `root` as their root and the GPUs in it, and
-/// becomes `command_line` there; nothing is written into `root`. Returns only
+/// Makes private namespaces with the given root and the GPUs in it, and
+/// becomes `command_line` there; nothing is written into it. Returns only
 /// when the command could not be executed, with the exit code for that. Throws
 /// gpucontainer::Error when the set-up fails.
-int run(const RequestOptions& request, const RootDirectory& root, const RunOptions& options,
+int run(const RequestOptions& request, const RootOptions& root_options, const RunOptions& options,
         const std::vector<std::string>& command_line, const Messages& messages);
 
 } // namespace gpuctr_setup

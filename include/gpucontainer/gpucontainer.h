@@ -48,10 +48,13 @@ extern "C" {
  *   no signal handler, no environment variable, no umask and no limit, starts
  *   no thread, reads no environment variable, and writes nothing to standard
  *   output or error. gpuctr_plan_prepare() alone may start one short-lived child
- *   process, where it says so.
+ *   process, where it says so. gpuctr_process_harden() is there to be asked.
  * - It changes no credential, no namespace and no root or working directory,
  *   unless gpuctr_apply_options asks for it: then those of the calling thread,
  *   until the call returns.
+ * - What changes a container is refused with GPUCTR_E_PERMISSION in a program
+ *   that is setuid, setgid or has file capabilities (AT_SECURE of its auxiliary
+ *   vector), unless the options of the call say that it is made for it.
  */
 
 /** Outcome of a call. Values never change; negated they are exit codes. */
@@ -116,6 +119,58 @@ GPUCTR_API int gpuctr_error_os_error(const gpuctr_error* error);
 
 /** @since 0.1 */
 GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
+
+/* -- This process ---------------------------------------------------------- */
+
+/** Functions that a process is still going to call; docs/security.md has the capabilities. */
+#define GPUCTR_PHASE_LOOK (UINT32_C(1) << 0)  /**< gpuctr_host_open(), gpuctr_plan_create() */
+#define GPUCTR_PHASE_STATE (UINT32_C(1) << 1) /**< gpuctr_state_open() */
+/** gpuctr_plan_prepare(), gpuctr_plan_stage(), gpuctr_prepared_attach() */
+#define GPUCTR_PHASE_MOUNT (UINT32_C(1) << 2)
+/** gpuctr_plan_apply(), gpuctr_rootfs_undo(), gpuctr_applied_undo() */
+#define GPUCTR_PHASE_APPLY (UINT32_C(1) << 3)
+/** The same with GPUCTR_APPLY_IN_PROCESS or GPUCTR_APPLY_OWNER, and opening /proc/PID/root. */
+#define GPUCTR_PHASE_IN_PROCESS (UINT32_C(1) << 4)
+
+/**
+ * The thread is going to execute a program that shall have the capabilities that
+ * the thread has: only the effective ones are dropped, which count until then.
+ */
+#define GPUCTR_HARDEN_FOR_EXEC (UINT32_C(1) << 0)
+/** Does not set no_new_privs: setuid programs that are executed work. */
+#define GPUCTR_HARDEN_NEW_PRIVILEGES (UINT32_C(1) << 1)
+/** Leaves it to others of the same user to trace the process, and to the kernel to dump it. */
+#define GPUCTR_HARDEN_DUMPABLE (UINT32_C(1) << 2)
+
+/** What a process needs from now on. Start from GPUCTR_HARDEN_OPTIONS_INIT. */
+typedef struct gpuctr_harden_options {
+    size_t struct_size;    /**< sizeof(gpuctr_harden_options) in the caller. */
+    uint32_t phases;       /**< GPUCTR_PHASE_* */
+    uint32_t flags;        /**< GPUCTR_HARDEN_* */
+    uint64_t capabilities; /**< To keep for the caller's own work: 1 << CAP_..., each. */
+} gpuctr_harden_options;
+
+/* clang-format off */
+#define GPUCTR_HARDEN_OPTIONS_INIT { sizeof(gpuctr_harden_options), 0, 0, 0 }
+/* clang-format on */
+
+/**
+ * Drop what the calling thread does not need any more: capabilities, by
+ * no_new_privs those that executing a program could bring, and being dumpable.
+ *
+ * The one function that changes its caller for good, for programs that do
+ * nothing else. Capabilities and no_new_privs are those of the calling thread and
+ * of threads that it starts later: call it before there are others. Nothing is
+ * ever added; called again it can only drop more. Joining a user namespace gives
+ * all capabilities there: call it again then. A process that is not dumpable
+ * cannot write its own /proc/self/uid_map as an ordinary user.
+ *
+ * @param options  NULL: nothing is needed any more
+ * @return GPUCTR_E_USAGE for an unknown phase or flag
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_process_harden(const gpuctr_harden_options* options,
+                                               gpuctr_error** ret_error);
 
 /* -- Configuration -------------------------------------------------------- */
 
@@ -534,6 +589,11 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
 #define GPUCTR_APPLY_IN_PROCESS (UINT32_C(1) << 0)
 /** Names created in the root file system belong to `owner_uid` and `owner_gid`. */
 #define GPUCTR_APPLY_OWNER (UINT32_C(1) << 1)
+/**
+ * The caller is a setuid or setgid program, or one with file capabilities, and
+ * has made sure that its user may have what is asked for.
+ */
+#define GPUCTR_APPLY_SETUID (UINT32_C(1) << 2)
 
 /** How apply, undo and status work. Start from GPUCTR_APPLY_OPTIONS_INIT. */
 typedef struct gpuctr_apply_options {
@@ -733,10 +793,16 @@ GPUCTR_API gpuctr_status gpuctr_applied_undo(const gpuctr_applied* applied,
 
 /* -- Prepare and attach ---------------------------------------------------- */
 
-/** How to prepare. Start from GPUCTR_PREPARE_OPTIONS_INIT. */
+/**
+ * As GPUCTR_APPLY_SETUID. It goes along with the prepared object, as the caller of
+ * gpuctr_prepared_attach() may be such a program too.
+ */
+#define GPUCTR_PREPARE_SETUID (UINT32_C(1) << 0)
+
+/** How to prepare and to stage. Start from GPUCTR_PREPARE_OPTIONS_INIT. */
 typedef struct gpuctr_prepare_options {
     size_t struct_size; /**< sizeof(gpuctr_prepare_options) in the caller. */
-    uint32_t flags;     /**< Must be zero. */
+    uint32_t flags;     /**< GPUCTR_PREPARE_* */
     uint32_t reserved;  /**< Must be zero. */
 } gpuctr_prepare_options;
 
@@ -784,6 +850,7 @@ GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
  *                     matter
  * @param directory    absolute path; made where it is missing, with mode 0755.
  *                     Nobody but root or the user of later set-ups may own it
+ * @param options      NULL for the defaults
  * @param ret_outcome  may be NULL; GPUCTR_STAGED, GPUCTR_STAGE_UNCHANGED or
  *                     GPUCTR_STAGE_REPLACED
  * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
@@ -792,17 +859,20 @@ GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
  * @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
+                                           const gpuctr_prepare_options* options,
                                            uint32_t* ret_outcome, gpuctr_error** ret_error);
 
 /**
  * Unmount what gpuctr_plan_stage() mounted at a directory; the directory stays.
  *
+ * @param options    NULL for the defaults
  * @param ret_found  may be NULL; 0 when no such tree was there
  * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
  *         owns the mount namespace, GPUCTR_E_USAGE
  * @since 0.1
  */
-GPUCTR_API gpuctr_status gpuctr_unstage(const char* directory, int* ret_found,
+GPUCTR_API gpuctr_status gpuctr_unstage(const char* directory,
+                                        const gpuctr_prepare_options* options, int* ret_found,
                                         gpuctr_error** ret_error);
 
 /** Closes its descriptors; what was attached stays. @since 0.1 */
@@ -822,6 +892,9 @@ GPUCTR_API size_t gpuctr_prepared_size(const gpuctr_prepared* prepared);
  *
  * Allocates nothing: the object lives in the buffer, which has to outlive it.
  * Safe between clone and exec of a threaded process.
+ *
+ * What is adopted is what will be mounted and written below the root that it is
+ * attached to: take it only from a process that has the privileges of this one.
  *
  * @param buffer    the bytes, aligned for uint64_t; taken over until
  *                  gpuctr_prepared_free()

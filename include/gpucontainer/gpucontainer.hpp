@@ -22,6 +22,17 @@
 
 namespace gpucontainer {
 
+/// Drops what this thread does not need any more; see gpuctr_process_harden().
+inline void harden(std::uint32_t phases, std::uint32_t flags = 0, std::uint64_t capabilities = 0)
+{
+    gpuctr_harden_options options = GPUCTR_HARDEN_OPTIONS_INIT;
+    options.phases = phases;
+    options.flags = flags;
+    options.capabilities = capabilities;
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_process_harden(&options, &error), error);
+}
+
 /// One GPU; a view into its Host.
 class Gpu {
 public:
@@ -289,6 +300,7 @@ struct ApplyOptions {
         std::uint32_t gid = 0;
     };
     std::optional<Owner> owner; ///< Of names created in the root; none: the caller.
+    bool for_setuid = false;    ///< This program is setuid or the like, and made for it.
 
     /// Valid as long as this is.
     gpuctr_apply_options native() const noexcept
@@ -304,6 +316,21 @@ struct ApplyOptions {
             native.owner_uid = owner->uid;
             native.owner_gid = owner->gid;
         }
+        if (for_setuid)
+            native.flags |= GPUCTR_APPLY_SETUID;
+        return native;
+    }
+};
+
+/// How prepare and stage work; see gpuctr_prepare_options.
+struct PrepareOptions {
+    bool for_setuid = false; ///< This program is setuid or the like, and made for it.
+
+    gpuctr_prepare_options native() const noexcept
+    {
+        gpuctr_prepare_options native = GPUCTR_PREPARE_OPTIONS_INIT;
+        if (for_setuid)
+            native.flags |= GPUCTR_PREPARE_SETUID;
         return native;
     }
 };
@@ -423,21 +450,24 @@ public:
     }
 
     /// Throws Error: permission, driver, no_device, usage, apply.
-    Prepared prepare() const
+    Prepared prepare(const PrepareOptions& options = {}) const
     {
+        const gpuctr_prepare_options native = options.native();
         gpuctr_prepared* prepared = nullptr;
         gpuctr_error* error = nullptr;
-        detail::check(gpuctr_plan_prepare(handle_.get(), nullptr, &prepared, &error), error);
+        detail::check(gpuctr_plan_prepare(handle_.get(), &native, &prepared, &error), error);
         return Prepared(prepared);
     }
 
     /// Mounts the plan's driver tree at a directory of the host, for later requests
     /// that name it as `staged_tree`. Throws Error: permission, driver, usage.
-    Staged stage(const std::string& directory) const
+    Staged stage(const std::string& directory, const PrepareOptions& options = {}) const
     {
+        const gpuctr_prepare_options native = options.native();
         std::uint32_t outcome = GPUCTR_STAGED;
         gpuctr_error* error = nullptr;
-        detail::check(gpuctr_plan_stage(handle_.get(), directory.c_str(), &outcome, &error), error);
+        detail::check(
+            gpuctr_plan_stage(handle_.get(), directory.c_str(), &native, &outcome, &error), error);
         return static_cast<Staged>(outcome);
     }
 
@@ -468,11 +498,12 @@ inline int open_in_root(int rootfs_fd, const std::string& path, int flags)
 
 /// Unmounts what Plan::stage() mounted there; false when it was nothing. Throws
 /// Error: permission, usage.
-inline bool unstage(const std::string& directory)
+inline bool unstage(const std::string& directory, const PrepareOptions& options = {})
 {
+    const gpuctr_prepare_options native = options.native();
     int found = 0;
     gpuctr_error* error = nullptr;
-    detail::check(gpuctr_unstage(directory.c_str(), &found, &error), error);
+    detail::check(gpuctr_unstage(directory.c_str(), &native, &found, &error), error);
     return found != 0;
 }
 

@@ -26,6 +26,7 @@ struct Target {
         gid_t gid = 0;
     };
     std::optional<Owner> owner; ///< None: the caller.
+    bool for_setuid = false;    ///< A program with raised privileges is made for it.
 };
 
 enum class Outcome : std::uint8_t { applied, unchanged, replaced };

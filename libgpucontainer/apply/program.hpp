@@ -74,7 +74,9 @@ struct ProgramHeader {
     std::uint32_t operation_count;
     std::uint32_t fd_count;
     std::uint32_t attached;
-    std::uint32_t owned; ///< Memory and descriptors go with the object.
+    std::uint32_t owned;      ///< Memory and descriptors go with the object.
+    std::uint32_t for_setuid; ///< A program with raised privileges is made for it.
+    std::uint32_t reserved;
 };
 
 /// Such a block that this process made; release() frees it.

@@ -6,6 +6,7 @@
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "export/json.hpp"
+#include "privilege/process.hpp"
 #include "rootfs/remembered_view.hpp"
 #include "rootfs/root.hpp"
 
@@ -138,6 +139,7 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
         if (plan == nullptr || rootfs_fd < 0)
             return Error(Errc::usage, "gpuctr_plan_apply: plan or rootfs_fd is missing");
         GPUCTR_TRY(const auto target, capi::read_target(rootfs_fd, options));
+        GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
         const auto replan = [&](bool shared) {
             plan::Request request = plan->request;
             if (shared)

@@ -6,6 +6,7 @@
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "privilege/process.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -41,12 +42,28 @@ gpuctr_status report(const apply::Failure& failure, gpuctr_attach_error* ret_err
     return status;
 }
 
-gpuctr_status misused(const char* step, gpuctr_attach_error* ret_error) noexcept
+gpuctr_status refused(Errc code, const char* step, gpuctr_attach_error* ret_error) noexcept
 {
     apply::Failure failure;
-    failure.code = Errc::usage;
+    failure.code = code;
     failure.step = step;
     return report(failure, ret_error);
+}
+
+bool is_for_another_program(const apply::Program& program) noexcept
+{
+    return program.header().for_setuid == 0 && privilege::is_raised();
+}
+
+/// Whether the caller is made for raised privileges.
+Result<bool> read_prepare_options(const gpuctr_prepare_options* options)
+{
+    GPUCTR_TRY(const auto given, capi::read_options(options));
+    if ((given.flags & ~GPUCTR_PREPARE_SETUID) != 0 || given.reserved != 0)
+        return Error(Errc::usage, "prepare options: an unknown flag is set");
+    const bool for_setuid = given.flags != 0;
+    GPUCTR_CHECK(privilege::refuse_raised(for_setuid));
+    return for_setuid;
 }
 
 } // namespace
@@ -57,23 +74,24 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (plan == nullptr || ret_prepared == nullptr)
             return Error(Errc::usage, "gpuctr_plan_prepare: plan or ret_prepared is missing");
-        GPUCTR_TRY(const auto chosen, capi::read_options(options));
-        if (chosen.flags != 0 || chosen.reserved != 0)
-            return Error(Errc::usage, "gpuctr_plan_prepare: an unknown flag is set");
+        GPUCTR_TRY(const bool for_setuid, read_prepare_options(options));
         GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
         GPUCTR_TRY(auto block, apply::prepare(plan->plan));
+        apply::Program(block.get()).header().for_setuid = for_setuid ? 1 : 0;
         *ret_prepared = reinterpret_cast<gpuctr_prepared*>(block.release());
         return {};
     });
 }
 
 gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
-                                uint32_t* ret_outcome, gpuctr_error** ret_error)
+                                const gpuctr_prepare_options* options, uint32_t* ret_outcome,
+                                gpuctr_error** ret_error)
 {
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (plan == nullptr || directory == nullptr || *directory != '/')
             return Error(Errc::usage,
                          "gpuctr_plan_stage: plan or the absolute path of a directory is missing");
+        GPUCTR_CHECK(read_prepare_options(options));
         GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
         GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->plan, directory));
         if (ret_outcome != nullptr)
@@ -82,12 +100,14 @@ gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
     });
 }
 
-gpuctr_status gpuctr_unstage(const char* directory, int* ret_found, gpuctr_error** ret_error)
+gpuctr_status gpuctr_unstage(const char* directory, const gpuctr_prepare_options* options,
+                             int* ret_found, gpuctr_error** ret_error)
 {
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (directory == nullptr || *directory != '/')
             return Error(Errc::usage,
                          "gpuctr_unstage: the absolute path of a directory is missing");
+        GPUCTR_CHECK(read_prepare_options(options));
         GPUCTR_TRY(const bool found, apply::unstage_tree(directory));
         if (ret_found != nullptr)
             *ret_found = found ? 1 : 0;
@@ -131,10 +151,12 @@ gpuctr_status gpuctr_prepared_attach(gpuctr_prepared* prepared, int rootfs_fd,
                                      gpuctr_attach_error* ret_error)
 {
     if (prepared == nullptr || rootfs_fd < 0)
-        return misused("attach without a prepared plan or a root", ret_error);
+        return refused(Errc::usage, "attach without a prepared plan or a root", ret_error);
     const apply::Program program(prepared);
     if (program.header().attached != 0)
-        return misused("attach a second time", ret_error);
+        return refused(Errc::usage, "attach a second time", ret_error);
+    if (is_for_another_program(program))
+        return refused(Errc::permission, "attach in a program with raised privileges", ret_error);
     apply::Failure failure;
     return apply::attach(program, rootfs_fd, failure) ? GPUCTR_OK : report(failure, ret_error);
 }
@@ -143,8 +165,10 @@ gpuctr_status gpuctr_prepared_undo(gpuctr_prepared* prepared, int rootfs_fd,
                                    gpuctr_attach_error* ret_error)
 {
     if (prepared == nullptr || rootfs_fd < 0)
-        return misused("undo without a prepared plan or a root", ret_error);
+        return refused(Errc::usage, "undo without a prepared plan or a root", ret_error);
+    const apply::Program program(prepared);
+    if (is_for_another_program(program))
+        return refused(Errc::permission, "undo in a program with raised privileges", ret_error);
     apply::Failure failure;
-    return apply::undo(apply::Program(prepared), rootfs_fd, failure) ? GPUCTR_OK
-                                                                     : report(failure, ret_error);
+    return apply::undo(program, rootfs_fd, failure) ? GPUCTR_OK : report(failure, ret_error);
 }

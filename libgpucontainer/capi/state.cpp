@@ -7,6 +7,7 @@
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "export/json.hpp"
+#include "privilege/process.hpp"
 
 #include <fcntl.h>
 
@@ -15,7 +16,8 @@ using namespace gpucontainer;
 namespace {
 
 constexpr const char* default_state_directory = "/var/lib/gpucontainer";
-constexpr std::uint32_t known_flags = GPUCTR_APPLY_IN_PROCESS | GPUCTR_APPLY_OWNER;
+constexpr std::uint32_t known_flags =
+    GPUCTR_APPLY_IN_PROCESS | GPUCTR_APPLY_OWNER | GPUCTR_APPLY_SETUID;
 
 } // namespace
 
@@ -34,6 +36,7 @@ Result<apply::Target> capi::read_target(int rootfs_fd, const gpuctr_apply_option
     }
     if ((given.flags & GPUCTR_APPLY_OWNER) != 0)
         target.owner = {given.owner_uid, given.owner_gid};
+    target.for_setuid = (given.flags & GPUCTR_APPLY_SETUID) != 0;
     return target;
 }
 
@@ -44,6 +47,7 @@ gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* opti
         if (rootfs_fd < 0)
             return Error(Errc::usage, "gpuctr_rootfs_undo: rootfs_fd is missing");
         GPUCTR_TRY(const auto target, capi::read_target(rootfs_fd, options));
+        GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
         GPUCTR_TRY(const bool found, apply::undo(target));
         if (ret_found != nullptr)
             *ret_found = found ? 1 : 0;
@@ -107,6 +111,7 @@ gpuctr_status gpuctr_applied_undo(const gpuctr_applied* applied,
         if (target.pidfd >= 0)
             return Error(Errc::usage, "gpuctr_applied_undo: goes by the path of the root, not by a "
                                       "process");
+        GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
         GPUCTR_TRY(const auto undone,
                    apply::undo_set_up(applied->root, applied->key, target.state_directory));
         if (ret_outcome != nullptr)

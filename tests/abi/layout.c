@@ -44,6 +44,12 @@ AT(gpuctr_apply_options, pidfd, 20);
 AT(gpuctr_apply_options, owner_uid, 24);
 AT(gpuctr_apply_options, owner_gid, 28);
 
+SIZE(gpuctr_harden_options, 24);
+AT(gpuctr_harden_options, struct_size, 0);
+AT(gpuctr_harden_options, phases, 8);
+AT(gpuctr_harden_options, flags, 12);
+AT(gpuctr_harden_options, capabilities, 16);
+
 SIZE(gpuctr_prepare_options, 16);
 AT(gpuctr_prepare_options, struct_size, 0);
 AT(gpuctr_prepare_options, flags, 8);
@@ -84,7 +90,14 @@ _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
                "values of gpuctr_request.vendor_libs");
 _Static_assert(GPUCTR_APPLIED == 0 && GPUCTR_UNCHANGED == 1 && GPUCTR_REPLACED == 2,
                "values of an outcome");
-_Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_OWNER == 2,
+_Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_OWNER == 2 && GPUCTR_APPLY_SETUID == 4
+                   && GPUCTR_PREPARE_SETUID == 1,
                "values of gpuctr_apply_options.flags");
+_Static_assert(GPUCTR_PHASE_LOOK == 1 && GPUCTR_PHASE_STATE == 2 && GPUCTR_PHASE_MOUNT == 4
+                   && GPUCTR_PHASE_APPLY == 8 && GPUCTR_PHASE_IN_PROCESS == 16,
+               "values of gpuctr_harden_options.phases");
+_Static_assert(GPUCTR_HARDEN_FOR_EXEC == 1 && GPUCTR_HARDEN_NEW_PRIVILEGES == 2
+                   && GPUCTR_HARDEN_DUMPABLE == 4,
+               "values of gpuctr_harden_options.flags");
 _Static_assert(GPUCTR_UNDONE == 0 && GPUCTR_FORGOTTEN == 1 && GPUCTR_LEFT == 2,
                "values of what became of a set-up");

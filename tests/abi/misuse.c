@@ -103,6 +103,8 @@ static void wrong_options(int root)
     gpuctr_host* host = NULL;
     gpuctr_host_options host_options = GPUCTR_HOST_OPTIONS_INIT;
     gpuctr_apply_options apply_options = GPUCTR_APPLY_OPTIONS_INIT;
+    gpuctr_harden_options harden_options = GPUCTR_HARDEN_OPTIONS_INIT;
+    gpuctr_prepare_options prepare_options = GPUCTR_PREPARE_OPTIONS_INIT;
     gpuctr_state* state = NULL;
 
     host_options.struct_size = 0;
@@ -117,6 +119,17 @@ static void wrong_options(int root)
     host_options.driver_version = "not a version";
     USAGE(gpuctr_host_open(&host_options, &host, &error));
     CHECK(host == NULL);
+
+    harden_options.flags = UINT32_C(1) << 31;
+    USAGE(gpuctr_process_harden(&harden_options, &error));
+    harden_options.flags = 0;
+    harden_options.phases = UINT32_C(1) << 31;
+    USAGE(gpuctr_process_harden(&harden_options, &error));
+    prepare_options.flags = UINT32_C(1) << 31;
+    USAGE(gpuctr_unstage("/nonexistent", &prepare_options, NULL, &error));
+    prepare_options.flags = 0;
+    prepare_options.reserved = 1;
+    USAGE(gpuctr_unstage("/nonexistent", &prepare_options, NULL, &error));
 
     apply_options.struct_size = 1;
     USAGE(gpuctr_rootfs_undo(root, &apply_options, NULL, &error));

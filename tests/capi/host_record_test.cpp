@@ -125,9 +125,10 @@ protected:
         EXPECT_THAT(status, testing::AnyOf(GPUCTR_OK, GPUCTR_E_DRIVER)) << message;
         gpuctr_error_free(error);
         EXPECT_EQ(apply(plan, root.fd()), status);
-        EXPECT_EQ(gpuctr_plan_stage(plan.get(), "/tmp/gpuctr-record-tree", nullptr, nullptr),
-                  status);
-        EXPECT_EQ(gpuctr_unstage("/tmp/gpuctr-record-tree", nullptr, nullptr), GPUCTR_OK);
+        EXPECT_EQ(
+            gpuctr_plan_stage(plan.get(), "/tmp/gpuctr-record-tree", nullptr, nullptr, nullptr),
+            status);
+        EXPECT_EQ(gpuctr_unstage("/tmp/gpuctr-record-tree", nullptr, nullptr, nullptr), GPUCTR_OK);
         (void)::rmdir("/tmp/gpuctr-record-tree");
         return message;
     }

@@ -72,7 +72,8 @@ class Usage(Refusal):
 
     def test_options_that_go_with_a_command_only(self):
         self.refuse("--nv", "--rootfs", self.root, "--chdir", "/", status=2,
-                    stderr=f"gpuctr-setup: --chdir, --setenv and --bind go with -- CMD\n{USAGE}")
+                    stderr=f"gpuctr-setup: --chdir, --setenv, --bind and --allow-setuid go with "
+                           f"-- CMD\n{USAGE}")
 
     def test_a_stray_word(self):
         for words in (("--nv", "--rootfs", self.root, "stray"), ("lost",), ("undo", "stray")):

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "privilege/process.hpp"
+
+#include "base/try.hpp"
+#include "privilege/capability_sets.hpp"
+
+#include <cerrno>
+#include <linux/capability.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+
+namespace gpucontainer::privilege {
+namespace {
+
+constexpr std::uint64_t bit(unsigned capability) { return std::uint64_t{1} << capability; }
+
+/// Reading what the caller may not, and asking whether it may be written: a plan
+/// has to say what apply is going to do.
+constexpr std::uint64_t for_look = bit(CAP_DAC_OVERRIDE) | bit(CAP_DAC_READ_SEARCH);
+/// Which mount namespaces live is told by the namespaces themselves, and before
+/// Linux 6.11 by their processes.
+constexpr std::uint64_t for_state = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_PTRACE);
+/// chroot is what a locked mount needs: a user namespace is made from no other root.
+constexpr std::uint64_t for_mounts = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT);
+/// The times of directories that belong to somebody else.
+constexpr std::uint64_t for_apply = for_state | for_mounts | bit(CAP_FOWNER);
+/// /proc/PID/root, the other namespace, and whose the files are that are made there.
+constexpr std::uint64_t in_other_process = bit(CAP_SYS_PTRACE) | bit(CAP_SYS_ADMIN)
+                                           | bit(CAP_SYS_CHROOT) | bit(CAP_SETUID)
+                                           | bit(CAP_SETGID);
+
+Result<void> set_flag(int option, unsigned long value, const char* what)
+{
+    if (::prctl(option, value, 0UL, 0UL, 0UL) != 0)
+        return Error::from_errno(errno, what);
+    return {};
+}
+
+} // namespace
+
+std::uint64_t capabilities_for(std::uint32_t phases)
+{
+    std::uint64_t needed = 0;
+    const auto add = [&](std::uint32_t phase, std::uint64_t capabilities) {
+        if ((phases & phase) != 0)
+            needed |= capabilities;
+    };
+    add(look, for_look);
+    add(state, for_state);
+    add(mounts, for_mounts);
+    add(apply, for_apply);
+    add(in_process, in_other_process);
+    return needed;
+}
+
+Result<void> harden(const Hardening& wanted)
+{
+    GPUCTR_TRY(CapabilitySets sets, CapabilitySets::read());
+    const CapabilitySets before = sets;
+    sets.effective &= wanted.capabilities;
+    if (!wanted.for_exec) {
+        sets.permitted = sets.effective;
+        sets.inheritable = 0; // and the ambient ones go along
+    }
+    if (sets != before)
+        GPUCTR_CHECK(sets.write());
+    if (!wanted.new_privileges)
+        GPUCTR_CHECK(set_flag(PR_SET_NO_NEW_PRIVS, 1, "forbid new privileges"));
+    if (!wanted.dumpable)
+        GPUCTR_CHECK(set_flag(PR_SET_DUMPABLE, 0, "forbid being traced"));
+    return {};
+}
+
+bool is_raised() noexcept { return ::getauxval(AT_SECURE) != 0; }
+
+Result<void> refuse_raised(bool made_for_it)
+{
+    if (made_for_it || !is_raised())
+        return {};
+    return Error(Errc::permission, "this program has more privileges than who started it: it is "
+                                   "setuid, setgid or has file capabilities")
+        .with_hint("run it as root, or as that user without them; a program that is made for it "
+                   "says so in the options of the call");
+}
+
+} // namespace gpucontainer::privilege

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* A program that calls everything that changes something, once as it is and once
+ * saying that it is made for raised privileges; prints what came of each.
+ *
+ *     raised_caller ROOT DIRECTORY
+ */
+#include <gpucontainer/gpucontainer.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int main(int argc, char** argv)
+{
+    const int root = open(argc > 2 ? argv[1] : "", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    gpuctr_host* host = NULL;
+    gpuctr_plan* plan = NULL;
+    gpuctr_error* error = NULL;
+
+    if (root < 0 || setuid(0) != 0 || gpuctr_host_open(NULL, &host, NULL) != GPUCTR_OK
+        || gpuctr_plan_create(host, NULL, root, &plan, NULL) != GPUCTR_OK)
+        return 1;
+    for (int made_for_it = 0; made_for_it < 2; ++made_for_it) {
+        gpuctr_apply_options apply = GPUCTR_APPLY_OPTIONS_INIT;
+        gpuctr_prepare_options prepare = GPUCTR_PREPARE_OPTIONS_INIT;
+        gpuctr_prepared* prepared = NULL;
+        gpuctr_state* state = NULL;
+        gpuctr_attach_error attach_error = {0, 0, "", ""};
+
+        if (made_for_it) {
+            apply.flags = GPUCTR_APPLY_SETUID;
+            prepare.flags = GPUCTR_PREPARE_SETUID;
+        }
+        printf("apply %d\n", gpuctr_plan_apply(plan, root, &apply, NULL, &error));
+        if (error != NULL)
+            printf("%s; %s\n", gpuctr_error_message(error), gpuctr_error_hint(error));
+        gpuctr_error_free(error);
+        error = NULL;
+        if (gpuctr_state_open(-1, &apply, &state, NULL) == GPUCTR_OK && gpuctr_state_count(state))
+            printf("applied_undo %d\n",
+                   gpuctr_applied_undo(gpuctr_state_at(state, 0), &apply, NULL, NULL));
+        gpuctr_state_free(state);
+        printf("rootfs_undo %d\n", gpuctr_rootfs_undo(root, &apply, NULL, NULL));
+        printf("stage %d\n", gpuctr_plan_stage(plan, argv[2], &prepare, NULL, NULL));
+        printf("unstage %d\n", gpuctr_unstage(argv[2], &prepare, NULL, NULL));
+        printf("prepare %d\n", gpuctr_plan_prepare(plan, &prepare, &prepared, NULL));
+        if (prepared != NULL) {
+            printf("attach %d\n", gpuctr_prepared_attach(prepared, root, &attach_error));
+            printf("undo %d\n", gpuctr_prepared_undo(prepared, root, &attach_error));
+        }
+        gpuctr_prepared_free(prepared);
+    }
+    gpuctr_plan_free(plan);
+    gpuctr_host_free(host);
+    return 0;
+}
