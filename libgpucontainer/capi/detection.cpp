@@ -55,11 +55,14 @@ void record_failure(Detected& found, const vendor::Vendor& vendor, const Error& 
         {fmt::format("{} driver", vendor.title), error.object(), error.message()});
 }
 
+constexpr const char* stale_record =
+    "the record is of another host, or out of date: make a new one";
+
 Error not_found(const std::string& object)
 {
     return Error(Errc::driver, object + ": in the host record, but not found on this host")
         .with_object(object)
-        .with_hint("the record is of another host, or out of date: make a new one");
+        .with_hint(stale_record);
 }
 
 /// What of a node counts, but for whether it is accessible: that depends on who asks.
@@ -91,6 +94,13 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
     for (const DeviceNode& node : recorded.nodes)
         if (!is_among(node, found.nodes))
             return not_found(node.path);
+    for (const DeviceNode& node : found.missing_nodes)
+        if (std::ranges::find(recorded.missing_nodes, node) == recorded.missing_nodes.end())
+            return Error(Errc::driver, node.host_path
+                                           + ": missing on this host, which the host record "
+                                             "does not say")
+                .with_object(node.host_path)
+                .with_hint(stale_record);
     if (recorded.masks != found.masks)
         return not_found(fmt::format("{} masks", recorded.vendor));
     return {};

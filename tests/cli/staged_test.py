@@ -97,6 +97,25 @@ class Staged(harness.Case):
 
         self.assertNotEqual(self.device_of_tree(), os.stat(STAGED).st_dev)
 
+    def test_one_on_another_file_system_is_not_believed(self):
+        """What says that it is root's may be said by whoever mounted it."""
+        self.prepare("--nv")
+        inventory = (STAGED / ".gpuctr-tree").read_bytes()
+        self.prepare("--undo")
+        forged = harness.DIRECTORY / "forged"
+        for name in ("lower", "empty"):
+            (forged / name).mkdir(parents=True)
+        self.addCleanup(shutil.rmtree, forged)
+        (forged / "lower/.gpuctr-tree").write_bytes(inventory)
+        harness.must("mount", "-t", "overlay", "-o", f"ro,lowerdir={forged}/lower:{forged}/empty",
+                     "forged", STAGED)
+
+        self.apply("--staged-tree", STAGED)
+
+        self.assertNotEqual(self.device_of_tree(), os.stat(STAGED).st_dev)
+        self.assertTrue(os.path.exists(f"{self.root}{TREE}/{LIBCUDA}"))
+        harness.must("umount", STAGED)
+
     def test_a_directory_that_is_no_tree_is_not_used(self):
         STAGED.mkdir(parents=True)
 
