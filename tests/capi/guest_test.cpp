@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "caller_facts.hpp"
 #include "container_root.hpp"
 
 #include <gpucontainer/gpucontainer.h>
@@ -11,13 +12,9 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <gmock/gmock.h>
-#include <map>
 #include <sys/mman.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -26,7 +23,12 @@
 namespace gpucontainer {
 namespace {
 
-using Facts = std::map<std::string, std::string>;
+using test::Facts;
+
+using test::differences;
+using test::facts_of_process;
+using test::read_links;
+using test::read_status;
 
 /// The library as a plug-in has it, which names no symbol of it when linked.
 class Library {
@@ -44,79 +46,6 @@ public:
 private:
     void* handle_;
 };
-
-void read_status(const char* path, Facts& facts)
-{
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) {
-        const auto colon = line.find(':');
-        const std::string key = line.substr(0, colon);
-        for (const char* wanted :
-             {"Umask",           "Tgid",        "Uid",    "Gid",    "Groups",     "Threads",
-              "SigPnd",          "ShdPnd",      "SigBlk", "SigIgn", "SigCgt",     "CapInh",
-              "CapPrm",          "CapEff",      "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp",
-              "Seccomp_filters", "Cpus_allowed"})
-            if (key == wanted)
-                facts[std::string(path) + " " + key] = line.substr(colon + 1);
-    }
-}
-
-void read_links(const char* directory, Facts& facts)
-{
-    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-        std::error_code error;
-        const auto target = std::filesystem::read_symlink(entry.path(), error);
-        // The iterator's own descriptor shows among the others.
-        if (!error && target.string().find("/fd") == std::string::npos)
-            facts[entry.path()] = target;
-    }
-}
-
-/// Everything of the calling process and thread that a library could change.
-Facts facts_of_process()
-{
-    Facts facts;
-    for (const char* path : {"/proc/self/status", "/proc/thread-self/status"})
-        read_status(path, facts);
-    for (const char* path : {"/proc/self/ns", "/proc/thread-self/ns", "/proc/self/fd"})
-        read_links(path, facts);
-    facts["cwd"] = std::filesystem::current_path();
-    facts["root"] = std::filesystem::read_symlink("/proc/self/root");
-    facts["dumpable"] = std::to_string(::prctl(PR_GET_DUMPABLE));
-    facts["keepcaps"] = std::to_string(::prctl(PR_GET_KEEPCAPS));
-    facts["securebits"] = std::to_string(::prctl(PR_GET_SECUREBITS));
-    facts["timer slack"] = std::to_string(::prctl(PR_GET_TIMERSLACK));
-    int number = 0;
-    (void)::prctl(PR_GET_PDEATHSIG, &number);
-    facts["death signal"] = std::to_string(number);
-    (void)::prctl(PR_GET_CHILD_SUBREAPER, &number);
-    facts["subreaper"] = std::to_string(number);
-    facts["locale"] = std::setlocale(LC_ALL, nullptr);
-    facts["environ"] = fmt::format("{}", static_cast<void*>(environ));
-    for (char** variable = environ; *variable != nullptr; ++variable)
-        facts[std::string("environment ") + *variable] = "";
-    for (int resource = 0; resource < RLIM_NLIMITS; ++resource) {
-        rlimit limit = {};
-        (void)::getrlimit(static_cast<__rlimit_resource>(resource), &limit);
-        facts[fmt::format("limit {}", resource)] =
-            fmt::format("{} {}", limit.rlim_cur, limit.rlim_max);
-    }
-    return facts;
-}
-
-std::vector<std::string> differences(const Facts& before, const Facts& after)
-{
-    std::vector<std::string> lines;
-    for (const auto& [name, value] : before)
-        if (const auto found = after.find(name); found == after.end())
-            lines.push_back(name + " is gone");
-        else if (found->second != value)
-            lines.push_back(fmt::format("{} was {} and is {}", name, value, found->second));
-    for (const auto& [name, value] : after)
-        if (before.count(name) == 0)
-            lines.push_back(fmt::format("{} appeared: {}", name, value));
-    return lines;
-}
 
 /// Standard output and error in a file of memory while it lives.
 class Captured {
