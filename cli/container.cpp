@@ -110,9 +110,12 @@ void Container::mount_kernel_file_systems() const
     }
 }
 
-void Container::mount_devices() const
+void Container::mount_devices(const std::string& label) const
 {
-    const Fd devices = mounts_.new_tmpfs();
+    const Fd devices = mounts_.new_tmpfs(label);
+    if (!devices && !label.empty() && errno == EINVAL)
+        fail("mount label " + label, GPUCTR_E_REQUIREMENT,
+             "SELinux has to be enabled, and know the label");
     if (!devices)
         fail("create a tmpfs for /dev", GPUCTR_E_APPLY);
     attach(devices, "/dev");

@@ -29,8 +29,9 @@ public:
 
     /// The host's /proc and /sys.
     void mount_kernel_file_systems() const;
-    /// A /dev of its own, with the devices that every program expects.
-    void mount_devices() const;
+    /// A /dev of its own, with the devices that every program expects and the SELinux
+    /// label, unless that is empty.
+    void mount_devices(const std::string& label) const;
     /// "SRC[:DST[:ro]]"; the target has to be there.
     void bind(const std::string& specification) const;
     /// Makes it the root and forgets the host's.

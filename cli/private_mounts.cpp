@@ -129,11 +129,15 @@ Fd PrivateMounts::bind_read_only(const Fd& source) const
     return mount;
 }
 
-Fd PrivateMounts::new_tmpfs() const
+Fd PrivateMounts::new_tmpfs(const std::string& label) const
 {
     const Fd target = place(true);
+    // In quotes, as the categories of a label have commas between them.
+    const std::string options =
+        label.empty() ? "mode=0755" : fmt::format("mode=0755,context=\"{}\"", label);
     if (!target
-        || ::mount("gpuctr", path_of(target).c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755")
+        || ::mount("gpuctr", path_of(target).c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC,
+                   options.c_str())
                != 0)
         return Fd();
     return place(true);

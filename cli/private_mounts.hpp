@@ -25,7 +25,8 @@ public:
     /// Same, and nobody can write there. Before Linux 5.12, and where a seccomp filter
     /// forbids mount_setattr, without what is mounted below.
     Fd bind_read_only(const Fd& source) const;
-    Fd new_tmpfs() const;
+    /// `label` is SELinux's, or ""; EINVAL when there is no such one.
+    Fd new_tmpfs(const std::string& label) const;
 
     /// Keeps a mount that is to be the root directory out of the way of others. What
     /// covers the root directory itself, in front of this, could not be reached.

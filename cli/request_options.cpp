@@ -123,6 +123,8 @@ void RequestOptions::add_staging_to(CLI::App& command)
     command.add_option("--staged-tree", staged_tree, "where `prepare` keeps the driver's tree")
         ->type_name("DIR")
         ->capture_default_str();
+    command.add_option("--mount-label", mount_label, "SELinux label of file systems that are made")
+        ->type_name("LABEL");
 }
 
 void RequestOptions::add_to(CLI::App& command)
@@ -147,6 +149,7 @@ void RequestOptions::add_to(CLI::App& command)
     command.add_option("--write", write, "may the root file system itself be written")
         ->transform(CLI::CheckedTransformer(write_names()))
         ->type_name("auto|never|always");
+    command.add_flag("--lock", lock, "not even root of the container can make mounts writable");
     command.add_option("--backend", backend, "how mounts are made, for tests")
         ->transform(CLI::CheckedTransformer(backend_names()))
         ->type_name("auto|detached|staged");
@@ -168,6 +171,8 @@ gpucontainer::Request RequestOptions::request() const
     request.layout = layout;
     request.vendor_libs = vendor_libs;
     request.tree_path = tree_path;
+    request.mount_label = mount_label;
+    request.lock = lock;
     return request;
 }
 

@@ -38,6 +38,8 @@ struct RequestOptions {
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
     std::string tree_path;
+    std::string mount_label;
+    bool lock = false;
 
     /// What concerns the driver's files alone.
     void add_staging_to(CLI::App& command);

@@ -152,7 +152,7 @@ int run(const RequestOptions& request, const RootOptions& root_options, const Ru
     forbid_new_privileges(phases, options.allow_setuid);
     Container container(root.name());
     container.mount_kernel_file_systems();
-    container.mount_devices();
+    container.mount_devices(request.mount_label);
 
     auto variables = current_environment();
     if (host)

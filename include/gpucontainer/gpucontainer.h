@@ -435,6 +435,14 @@ GPUCTR_API const char* gpuctr_skipped_reason(const gpuctr_skipped* skipped);
     UINT32_C(2) /**< Linux 5.12: built in a private namespace                                      \
                      by a short-lived child, then cloned. */
 
+/**
+ * Nobody in the container can take away what makes our mounts read-only, not even
+ * with CAP_SYS_ADMIN. gpuctr_plan_prepare() starts one more short-lived child
+ * process then, and gpuctr_prepared_attach() one for each overlay; both make a
+ * user namespace.
+ */
+#define GPUCTR_REQUEST_LOCK (UINT32_C(1) << 0)
+
 /** What a container asks for. Start from GPUCTR_REQUEST_INIT. */
 typedef struct gpuctr_request {
     size_t struct_size; /**< sizeof(gpuctr_request) in the caller. */
@@ -474,10 +482,20 @@ typedef struct gpuctr_request {
     const char* tree_path;
     uint32_t layout;      /**< GPUCTR_LAYOUT_* @since 0.1 */
     uint32_t vendor_libs; /**< GPUCTR_VENDOR_LIBS_* @since 0.1 */
+    /**
+     * SELinux label of the tmpfs and overlays that are made, such as
+     * "system_u:object_r:container_file_t:s0:c1,c2". Files and nodes of the host
+     * keep their own. Preparing is GPUCTR_E_REQUIREMENT where SELinux is not
+     * enabled. NULL: none. @since 0.1
+     */
+    const char* mount_label;
+    uint32_t flags;    /**< GPUCTR_REQUEST_* @since 0.1 */
+    uint32_t reserved; /**< Must be zero. @since 0.1 */
 } gpuctr_request;
 
 /* clang-format off */
-#define GPUCTR_REQUEST_INIT { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0 }
+#define GPUCTR_REQUEST_INIT                                                                        \
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0 }
 /* clang-format on */
 
 /**
@@ -493,7 +511,7 @@ typedef struct gpuctr_request {
  *                   for a plan that shows what is needed but cannot be prepared
  * @param ret_plan   freed by the caller with gpuctr_plan_free()
  * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability, or a
- *         tree_path that cannot be one,
+ *         tree_path or mount_label that cannot be one,
  *         GPUCTR_E_NO_DEVICE when nothing is left of "auto",
  *         GPUCTR_E_ROOTFS when the root file system cannot take the driver,
  *         GPUCTR_E_PERMISSION, also for a GPU that is not allowed

@@ -244,6 +244,8 @@ struct Request {
     std::string tree_path;            ///< Empty: the usual one.
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
+    std::string mount_label; ///< SELinux's, of what file systems are made; empty: none.
+    bool lock = false;       ///< Nobody in the container can make our mounts writable.
 };
 
 /// One thing that a plan puts into the container; a view into it.
@@ -381,6 +383,8 @@ public:
         native.tree_path = request.tree_path.empty() ? nullptr : request.tree_path.c_str();
         native.layout = request.layout;
         native.vendor_libs = request.vendor_libs;
+        native.mount_label = request.mount_label.empty() ? nullptr : request.mount_label.c_str();
+        native.flags = request.lock ? GPUCTR_REQUEST_LOCK : 0;
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);

@@ -7,6 +7,7 @@
 #include "base/in_root.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
+#include "mount/lock.hpp"
 #include "mount/submounts.hpp"
 
 #include <algorithm>
@@ -64,7 +65,14 @@ UniqueFd make_overlay(const Program& program, const Operation& operation, int ta
         return overlay;
     // Unbindable until now, and nothing unbindable can be a layer.
     if (mount::set_attributes(names, 0, MS_PRIVATE, false) == 0)
-        overlay.reset(mount::new_overlay(names, target, attributes));
+        overlay.reset(mount::new_overlay(names, target, attributes, program.text(operation.data)));
+    if (overlay && (operation.flags & lock_flags) != 0) {
+        int locked = overlay.release();
+        const bool failed = mount::lock({&locked, 1}) != nullptr;
+        overlay.reset(locked);
+        if (failed)
+            overlay.reset();
+    }
     if (overlay && mount::set_attributes(overlay.get(), 0, MS_UNBINDABLE, false) != 0)
         overlay.reset();
     const int saved = errno;

@@ -19,9 +19,14 @@ Error failed(const std::string& path)
 
 } // namespace
 
-Result<Layer> Layer::create()
+Result<Layer> Layer::create(const std::string& label)
 {
-    base::UniqueFd fd(mount::new_tmpfs());
+    base::UniqueFd fd(mount::new_tmpfs(label.c_str()));
+    if (!fd && !label.empty() && errno == EINVAL)
+        return Error::from_errno(errno, "create a tmpfs with mount label " + label,
+                                 Errc::requirement)
+            .with_object(label)
+            .with_hint("SELinux has to be enabled, and know the label");
     if (!fd)
         return Error::from_errno(errno, "create a tmpfs", Errc::apply)
             .with_hint("CAP_SYS_ADMIN is needed in the user namespace that owns the mount "

@@ -14,7 +14,8 @@ namespace gpucontainer::apply {
 /// reach it, so that paths in it are safe.
 class Layer {
 public:
-    static Result<Layer> create();
+    /// All in it has the SELinux label, unless that is empty.
+    static Result<Layer> create(const std::string& label);
 
     Result<void> directory(const std::string& path, std::uint32_t mode);
     Result<void> file(const std::string& path, std::string_view content, std::uint32_t mode);

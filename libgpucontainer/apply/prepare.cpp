@@ -9,9 +9,12 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
+#include "mount/lock.hpp"
 #include "mount/staging.hpp"
 #include "privilege/capabilities.hpp"
+#include "privilege/label.hpp"
 
+#include <cerrno>
 #include <optional>
 #include <sys/stat.h>
 
@@ -51,6 +54,8 @@ public:
             GPUCTR_CHECK(add(item), "prepare {}", item.target);
         if (layer_)
             GPUCTR_CHECK(take_parts());
+        if (plan_.lock)
+            GPUCTR_CHECK(lock_mounts());
         return std::move(builder_).build();
     }
 
@@ -153,9 +158,12 @@ private:
     void mount_part(Step step, const Item& item, std::string name, std::uint64_t attributes)
     {
         const std::int32_t fd = builder_.keep(UniqueFd());
-        Operation& operation = builder_.add(step, item.target);
+        const bool overlay = step == Step::overlay;
+        Operation& operation =
+            builder_.add(step, item.target, overlay ? plan_.mount_label : std::string());
         operation.fd = fd;
-        operation.flags = follow_target | (step == Step::overlay ? holds_mounts : 0);
+        operation.flags = follow_target | (overlay ? holds_mounts : 0)
+                          | (overlay && plan_.lock ? lock_flags : 0);
         operation.attributes = attributes;
         parts_.push_back({std::move(name), builder_.operation_count() - 1, attributes});
     }
@@ -163,7 +171,7 @@ private:
     Result<std::string> new_part()
     {
         if (!layer_) {
-            GPUCTR_TRY(layer_, Layer::create());
+            GPUCTR_TRY(layer_, Layer::create(plan_.mount_label));
         }
         return std::to_string(parts_.size());
     }
@@ -201,6 +209,32 @@ private:
             Operation& operation = builder_.operation(parts_[i].operation);
             operation.made = root_mark(assembled.parts[i].get());
             builder_.set(operation.fd, std::move(assembled.parts[i]));
+        }
+        return {};
+    }
+
+    /// Overlays are made when they are attached, and locked then.
+    Result<void> lock_mounts()
+    {
+        std::vector<Operation*> operations;
+        std::vector<int> mounts;
+        for (std::size_t i = 0; i < builder_.operation_count(); ++i)
+            if (Operation& operation = builder_.operation(i); operation.step == Step::mount) {
+                operations.push_back(&operation);
+                mounts.push_back(builder_.take(operation.fd).release());
+            }
+        const char* const failed = mount::lock(mounts);
+        const int os_error = errno;
+        std::vector<UniqueFd> locked;
+        for (const int mount : mounts)
+            locked.emplace_back(mount);
+        if (failed != nullptr)
+            return Error::from_errno(os_error, failed, Errc::apply)
+                .with_hint("locked mounts need a user namespace of their own: see the sysctl "
+                           "user.max_user_namespaces, or do without --lock");
+        for (std::size_t i = 0; i < locked.size(); ++i) {
+            GPUCTR_CHECK(guard(locked[i], operations[i]->attributes));
+            builder_.set(operations[i]->fd, std::move(locked[i]));
         }
         return {};
     }
@@ -249,6 +283,7 @@ Result<Block> prepare(const plan::Plan& plan)
     GPUCTR_CHECK(require_driver(plan));
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_CHECK(base::open_own_descriptors());
+    GPUCTR_CHECK(privilege::require_label(plan.mount_label));
     return Preparation(plan).run();
 }
 

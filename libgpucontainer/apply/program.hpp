@@ -20,7 +20,7 @@ enum class Step : std::uint32_t {
     make_link,    ///< To the target in `data`.
     replace_file, ///< By one with the content in `data`; the old one is kept.
     mount,        ///< Descriptor `fd` onto the path.
-    overlay,      ///< The names in mount `fd` over the directory at the path.
+    overlay,      ///< The names in mount `fd` over the directory at the path, labelled `data`.
 };
 inline constexpr std::uint32_t last_step = static_cast<std::uint32_t>(Step::overlay);
 
@@ -30,6 +30,8 @@ inline constexpr std::uint32_t follow_target = 1U << 0U;
 inline constexpr std::uint32_t holds_mounts = 1U << 1U;
 /// Undo found one of others there.
 inline constexpr std::uint32_t holds_others = 1U << 2U;
+/// The overlay's flags have to stay.
+inline constexpr std::uint32_t lock_flags = 1U << 3U;
 inline constexpr std::uint32_t any_number = ~std::uint32_t{0};
 
 /// Which file a name was, before or after.
@@ -115,6 +117,10 @@ public:
     std::size_t operation_count() const noexcept { return operations_.size(); }
 
     /// Sets one that was kept empty.
+    base::UniqueFd take(std::int32_t index)
+    {
+        return std::move(fds_[static_cast<std::size_t>(index)]);
+    }
     void set(std::int32_t index, base::UniqueFd fd)
     {
         fds_[static_cast<std::size_t>(index)] = std::move(fd);

@@ -10,6 +10,7 @@
 #include "mount/calls.hpp"
 #include "mount/staging.hpp"
 #include "privilege/capabilities.hpp"
+#include "privilege/label.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -38,10 +39,12 @@ std::string_view in_tree(const plan::Plan& plan, const Item& item)
     return std::string_view(item.target).substr(plan.tree_path.size() + 1);
 }
 
-/// Equal for plans whose trees hold the same names for the same files.
+/// Equal for plans whose trees hold the same names for the same files, with the same label.
 std::string inventory(const plan::Plan& plan)
 {
     std::string text;
+    if (!plan.mount_label.empty())
+        text = fmt::format("label {}\n", plan.mount_label);
     for (const Item& item : plan.items) {
         if (item.place != Place::tree)
             continue;
@@ -54,7 +57,7 @@ std::string inventory(const plan::Plan& plan)
 
 Result<UniqueFd> build_tree(const plan::Plan& plan, const std::string* inventory)
 {
-    GPUCTR_TRY(Layer layer, Layer::create());
+    GPUCTR_TRY(Layer layer, Layer::create(plan.mount_label));
     std::vector<mount::Branch> branches;
     std::set<std::string, std::less<>> directories;
     for (const Item& item : plan.items) {
@@ -145,6 +148,7 @@ Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory)
 {
     GPUCTR_CHECK(require_driver(plan));
     GPUCTR_CHECK(privilege::require_mounting());
+    GPUCTR_CHECK(privilege::require_label(plan.mount_label));
     if (plan.tree_path.empty())
         return Error(Errc::usage, "the plan has no driver files to stage");
     const std::string wanted = inventory(plan);

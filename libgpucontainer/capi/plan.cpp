@@ -6,6 +6,7 @@
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "export/json.hpp"
+#include "privilege/label.hpp"
 #include "privilege/process.hpp"
 #include "rootfs/remembered_view.hpp"
 #include "rootfs/root.hpp"
@@ -35,6 +36,12 @@ Result<plan::Request> read_request(const gpuctr_request& given)
         request.allowed_devices = given.allowed_devices;
     request.layout = static_cast<plan::Layout>(given.layout);
     request.vendor_libs = static_cast<plan::VendorLibs>(given.vendor_libs);
+    if ((given.flags & ~GPUCTR_REQUEST_LOCK) != 0 || given.reserved != 0)
+        return Error(Errc::usage, "gpuctr_plan_create: an unknown flag of the request is set");
+    request.lock = (given.flags & GPUCTR_REQUEST_LOCK) != 0;
+    if (given.mount_label != nullptr)
+        request.mount_label = given.mount_label;
+    GPUCTR_CHECK(privilege::check_label(request.mount_label));
     if (given.tree_path != nullptr)
         request.tree_path = given.tree_path;
     for (const char* const* variable = given.environment;

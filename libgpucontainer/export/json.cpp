@@ -197,6 +197,8 @@ std::string plan_to_json(const plan::Plan& plan)
                  {"layout", plan::name(plan.layout)},
                  {"tree_path", text_or_null(plan.tree_path)},
                  {"writes_root", plan.writes_root},
+                 {"lock", plan.lock},
+                 {"mount_label", text_or_null(plan.mount_label)},
                  {"gpus", array_of(plan.gpus, convert)},
                  {"items", array_of(plan.items, convert)},
                  {"environment", array_of(plan.variables, convert)},

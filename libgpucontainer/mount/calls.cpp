@@ -30,6 +30,14 @@ bool status_of(int fd, unsigned mask, struct statx& status) noexcept
     return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &status) == 0;
 }
 
+/// SELinux's option for a label that all files of the file system have.
+int set_label(int context, const char* label) noexcept
+{
+    if (label == nullptr || *label == '\0')
+        return 0;
+    return ::fsconfig(context, FSCONFIG_SET_STRING, "context", label, 0);
+}
+
 bool is_of_type(int fd, long magic) noexcept
 {
     struct statfs status = {};
@@ -69,13 +77,14 @@ int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagat
     return ::mount_setattr(tree_fd, "", flags, &change, sizeof change);
 }
 
-int new_tmpfs() noexcept
+int new_tmpfs(const char* label) noexcept
 {
     const int context = ::fsopen("tmpfs", FSOPEN_CLOEXEC);
     if (context < 0)
         return -1;
     if (::fsconfig(context, FSCONFIG_SET_STRING, "source", "gpuctr", 0) != 0
         || ::fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) != 0
+        || set_label(context, label) != 0
         || ::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
         return close_quietly(context, -1);
     return close_quietly(context, ::fsmount(context, FSMOUNT_CLOEXEC, 0));
@@ -92,7 +101,7 @@ int make_read_only(int fd) noexcept
                          ::fsconfig(context, FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0));
 }
 
-int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept
+int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes, const char* label) noexcept
 {
     const int context = ::fsopen("overlay", FSOPEN_CLOEXEC);
     if (context < 0)
@@ -105,6 +114,7 @@ int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept
     if (::fsconfig(context, FSCONFIG_SET_STRING, "source", "gpuctr", 0) != 0
         || ::fsconfig(context, FSCONFIG_SET_STRING, "lowerdir", layers.data(), 0) != 0
         || ::fsconfig(context, FSCONFIG_SET_FLAG, "userxattr", nullptr, 0) != 0
+        || set_label(context, label) != 0
         || ::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
         return close_quietly(context, -1);
     return close_quietly(context,

@@ -27,13 +27,15 @@ int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagat
 /// Makes the file system of a mount read-only, wherever else it is mounted.
 int make_read_only(int fd) noexcept;
 
-/// A new tmpfs, attached nowhere; its directory has mode 0755.
-int new_tmpfs() noexcept;
+/// A new tmpfs, attached nowhere; its directory has mode 0755. All in it has the SELinux
+/// `label`, unless that is empty or null.
+int new_tmpfs(const char* label) noexcept;
 
 /// A read-only overlay of `upper_fd` over `lower_fd`, itself attached nowhere.
 /// Both are on attached mounts: before Linux 6.15 no others can be layers, and
-/// later only those of the caller's own user namespace. Needs /proc.
-int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes) noexcept;
+/// later only those of the caller's own user namespace. Needs /proc. `label` as for
+/// a tmpfs.
+int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes, const char* label) noexcept;
 
 /// Detaches the mount whose root `fd` refers to; needs /proc.
 int detach(int fd) noexcept;

@@ -90,6 +90,16 @@ void add_warnings(Draft& draft)
             draft.plan.warnings.push_back(warning.text);
 }
 
+void secure_mounts(Draft& draft)
+{
+    draft.plan.lock = draft.request.lock;
+    draft.plan.mount_label = draft.request.mount_label;
+    if (draft.plan.lock)
+        draft.identify("locked");
+    if (!draft.plan.mount_label.empty())
+        draft.identify("label " + draft.plan.mount_label);
+}
+
 void add_variables(Draft& draft)
 {
     for (const Variable& variable : draft.plan.variables) {
@@ -133,6 +143,7 @@ Result<Plan> create_plan(const vendor::DriverStack& driver, const Request& reque
     Draft draft(driver, request, target);
     draft.plan.backend = backend;
     draft.plan.layout = request.layout;
+    secure_mounts(draft);
     GPUCTR_CHECK(choose_gpus(draft));
     GPUCTR_TRY(draft.capabilities, parse_capabilities(request.capabilities));
     choose_files(draft);

@@ -29,6 +29,8 @@ struct Request {
     Layout layout = Layout::tree;
     std::optional<std::string> tree_path; ///< The usual one where it is not given.
     VendorLibs vendor_libs = VendorLibs::automatic;
+    bool lock = false;       ///< As in Plan.
+    std::string mount_label; ///< As in Plan.
 };
 
 /// The root file system that a plan is for; absent for one that only shows.

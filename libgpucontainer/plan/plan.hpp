@@ -83,6 +83,8 @@ struct Plan {
     bool writes_root = false; ///< Names are created in the root file system itself.
     bool has_root = false;    ///< Made for a root file system; else it only shows.
     mount::Backend backend = mount::Backend::detached;
+    bool lock = false;       ///< Nobody can take the mounts' flags away.
+    std::string mount_label; ///< SELinux's, of what file systems are made; maybe "".
 
     std::vector<Item> items; ///< In the order of doing it.
     std::vector<Variable> variables;

@@ -23,7 +23,7 @@ AT(gpuctr_host_options, catalogues, 32);
 AT(gpuctr_host_options, catalogue_dir, 40);
 AT(gpuctr_host_options, dev_root, 48);
 
-SIZE(gpuctr_request, 72);
+SIZE(gpuctr_request, 88);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
@@ -35,6 +35,9 @@ AT(gpuctr_request, allowed_devices, 48);
 AT(gpuctr_request, tree_path, 56);
 AT(gpuctr_request, layout, 64);
 AT(gpuctr_request, vendor_libs, 68);
+AT(gpuctr_request, mount_label, 72);
+AT(gpuctr_request, flags, 80);
+AT(gpuctr_request, reserved, 84);
 
 SIZE(gpuctr_apply_options, 32);
 AT(gpuctr_apply_options, struct_size, 0);
@@ -88,6 +91,7 @@ _Static_assert(GPUCTR_LAYOUT_TREE == 0 && GPUCTR_LAYOUT_MERGED == 1,
 _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
                    && GPUCTR_VENDOR_LIBS_NONE == 2,
                "values of gpuctr_request.vendor_libs");
+_Static_assert(GPUCTR_REQUEST_LOCK == 1, "values of gpuctr_request.flags");
 _Static_assert(GPUCTR_APPLIED == 0 && GPUCTR_UNCHANGED == 1 && GPUCTR_REPLACED == 2,
                "values of an outcome");
 _Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_OWNER == 2 && GPUCTR_APPLY_SETUID == 4
