@@ -146,9 +146,17 @@ class Run:
         os.close(write_end)
         os.close(read_end)
 
-        listed = self.shell("exec 9</proc/self/fd; ls /proc/$$/fd; ", pass_fds=[7])
-
-        self.assertEqual(sorted(map(int, listed.split())), [0, 1, 2, 7, 9])
+        # A descriptor of the root has to be of the caller's mount namespace.
+        opened = [*self.prefix, "sh", "-c", 'exec 8<"$0"; exec "$@"', self.root]
+        script = ["sh", "-c", "exec 9</proc/self/fd; ls /proc/$$/fd"]
+        for words in (["--rootfs", self.root], ["--rootfs-fd", "8"],
+                      ["--rootfs", self.root, "--backend", "staged", "--lock"],
+                      ["--rootfs", self.root, "--bind", "/usr:/mnt", "--layout", "merged"]):
+            done = harness.call(*opened, harness.SETUP, "--nv", *words, "--", *script,
+                                pass_fds=[7])
+            inherited = [7, 9] if "--rootfs-fd" in words else [7, 8, 9]
+            self.assertEqual(sorted(map(int, done.stdout.split())), [0, 1, 2, *inherited],
+                             f"{words}: {done.stderr}")
 
     def test_an_internal_error_is_none_of_the_commands(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
