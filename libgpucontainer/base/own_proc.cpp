@@ -54,7 +54,9 @@ UniqueFd open_on_same_mount(int proc)
 Result<UniqueFd> open_own_descriptors()
 {
     const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!proc || !is_procfs(proc.get()))
+    if (!proc)
+        return Error::from_errno(errno, "/proc").with_code(Errc::requirement);
+    if (!is_procfs(proc.get()))
         return Error(Errc::requirement, "/proc: not the kernel's")
             .with_hint("/proc must be mounted");
     UniqueFd fd = open_on_same_mount(proc.get());

@@ -24,7 +24,7 @@ void read_status(const std::string& path, Facts& facts)
               "CapPrm",          "CapEff",      "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp",
               "Seccomp_filters", "Cpus_allowed"})
             if (key == wanted)
-                facts[path + " " + key] = line.substr(colon + 1);
+                facts[fmt::format("{} {}", path, key)] = line.substr(colon + 1);
     }
 }
 

@@ -13,7 +13,7 @@ import harness
 TIMES = ("mtime",)
 EVERY = int(os.environ.get("GPUCTR_INTERRUPT_EVERY", "1"))
 EXIT_CODES = {1: "internal", 2: "configuration", 3: "no device", 4: "driver", 5: "root",
-              6: "permission", 8: "apply"}
+              6: "permission", 7: "requirement", 8: "apply"}
 
 
 class Interrupted(harness.Case):

@@ -95,7 +95,7 @@ int main(int argc, char** argv)
     }
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
-    CPU_SET((size_t)atoi(argv[1]), &cpus);
+    CPU_SET(strtoul(argv[1], NULL, 10), &cpus);
     (void)sched_setaffinity(0, sizeof cpus, &cpus);
     void (*const attack)(const char*, const char*) = strcmp(argv[2], "swap") == 0     ? swap
                                                      : strcmp(argv[2], "rename") == 0 ? move
