@@ -147,8 +147,9 @@ bool put_back(Operation& operation, const Parent& parent) noexcept
         return false;
     if (ours || has_old)
         operation.done = 0;
-    // Of an apply that was cut off, what lies beside it is the successor.
-    if (!has_old && operation.made.inode != 0)
+    // Beside it lies ours, where an undo was cut off, or, of an apply that was, the
+    // successor; anything else is somebody's.
+    if (!has_old && operation.made.inode != 0 && !is_ours(operation, beside))
         return true;
     return ::unlinkat(parent.fd(), kept.name(), 0) == 0 || errno == ENOENT;
 }
