@@ -155,8 +155,9 @@ class Proc(hostile.Case):
     COVERS = {
         "links over the descriptors": 'mount --bind "$1" /proc/$$/fd',
         "another process's descriptors": "mount --bind /proc/1/fd /proc/$$/fd",
-        "another process's directory": "mount --bind /proc/1 /proc/$$",
     }
+    if os.environ.get("GPUCTR_TEST_FEWER") != "1":  # sanitizers look for the process there
+        COVERS["another process's directory"] = "mount --bind /proc/1 /proc/$$"
 
     def check(self, *words):
         for name, script in self.COVERS.items():
