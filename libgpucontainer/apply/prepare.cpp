@@ -162,8 +162,8 @@ private:
         Operation& operation =
             builder_.add(step, item.target, overlay ? plan_.mount_label : std::string());
         operation.fd = fd;
-        operation.flags = follow_target | (overlay ? holds_mounts : 0)
-                          | (overlay && plan_.lock ? lock_flags : 0);
+        operation.flags =
+            follow_target | (overlay ? holds_mounts : 0) | (overlay && plan_.lock ? lock_flags : 0);
         operation.attributes = attributes;
         parts_.push_back({std::move(name), builder_.operation_count() - 1, attributes});
     }
