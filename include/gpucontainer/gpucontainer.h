@@ -943,7 +943,9 @@ typedef struct gpuctr_attach_error {
  *
  * @param prepared   not attached yet
  * @param rootfs_fd  descriptor of the root directory, opened in this mount
- *                   namespace; the mount that it is on must not be shared
+ *                   namespace; the mount that it is on must not be shared, and
+ *                   lies below the thread's root directory where names appear
+ *                   through overlays: the kernel tells nothing of others
  * @param ret_error  may be NULL; written on failure only
  * @return GPUCTR_E_PERMISSION, GPUCTR_E_ROOTFS when the root file system is not
  *         as planned or its mount is shared, GPUCTR_E_APPLY, GPUCTR_E_USAGE
