@@ -226,6 +226,7 @@ private:
         const char* const failed = mount::lock(mounts);
         const int os_error = errno;
         std::vector<UniqueFd> locked;
+        locked.reserve(mounts.size());
         for (const int mount : mounts)
             locked.emplace_back(mount);
         if (failed != nullptr)
