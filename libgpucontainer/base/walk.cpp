@@ -60,7 +60,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t size = 2 * PATH_MAX;
+    static constexpr std::size_t size = std::size_t{2} * PATH_MAX;
     std::array<char, size> text_; // what begin_ has not come to is not looked at
     std::size_t begin_ = size;
 };
@@ -165,7 +165,7 @@ private:
             return false;
         if (!S_ISLNK(status.st_mode))
             return true;
-        const UniqueFd link = std::move(found);
+        const UniqueFd link(found.release());
         return expand(link);
     }
 
