@@ -55,6 +55,7 @@ ContainerRoot::~ContainerRoot()
     (void)::close(fd_);
     while (::umount2(path_.c_str(), MNT_DETACH) == 0)
         continue;
+    (void)::rmdir(path_.c_str());
 }
 
 std::vector<std::string> ContainerRoot::listing() const
