@@ -62,14 +62,16 @@ class Lock(harness.Case):
     def check(self, pid, *words, script=ATTEMPTS):
         enter = ["nsenter", "--target", pid, "--all", "--root", "--wd"]
         attempts = f"{ATTEMPTS.splitlines()[1]}\n" + script
+        nested = ["unshare", "--user", "--map-root-user", "--mount"]
         self.run_setup("--nv", "--pid", pid, *words)
+        self.assertEqual(harness.must(*enter, *nested, "sh", "-c", attempts), "")
         self.assertNotEqual(harness.must(*enter, "sh", "-c", attempts), "", "the attempts work")
         self.run_setup("undo", "--pid", pid)
 
         before = mount_table.read(f"/proc/{pid}/mountinfo")
         self.run_setup("--nv", "--pid", pid, "--lock", *words)
         mounts = self.mounts(pid)
-        for prefix in ([], ["unshare", "--user", "--map-root-user", "--mount"]):
+        for prefix in ([], nested):
             self.assertEqual(harness.must(*enter, *prefix, "sh", "-c", attempts), "")
         self.assertEqual(self.mounts(pid), mounts)
         done = harness.must(*enter, "/usr/bin/needs_driver")
