@@ -75,7 +75,7 @@ Container::Container(std::string name) : name_(std::move(name))
         fail("root file system " + name_, GPUCTR_E_ROOTFS,
              "name the directory that holds the container's /usr and /etc with --rootfs");
     if (PrivateMounts::make_private(root_) != 0 || mounts_.keep(root_) != 0)
-        fail("bind " + name_ + " on itself", GPUCTR_E_ROOTFS);
+        fail("set " + name_ + " apart from the host's mounts", GPUCTR_E_ROOTFS);
 }
 
 Fd Container::open(const std::string& path, int flags) const

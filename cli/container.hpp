@@ -21,8 +21,8 @@ void enter_private_mount_namespace();
 /// Everything throws gpucontainer::Error.
 class Container {
 public:
-    /// Binds the working directory on itself with all that is mounted below it;
-    /// `name` is what messages call it.
+    /// A private bind of the working directory with all that is mounted below it, kept
+    /// where paths do not lead; `name` is what messages call it.
     explicit Container(std::string name);
 
     int fd() const noexcept { return root_.get(); }
