@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 
 namespace gpucontainer::apply {
+
 FileMark mark_at(int directory, const char* name) noexcept
 {
     struct stat status = {};

@@ -116,11 +116,12 @@ public:
     Operation& operation(std::size_t index) { return operations_[index]; }
     std::size_t operation_count() const noexcept { return operations_.size(); }
 
-    /// Sets one that was kept empty.
+    /// Leaves its place empty.
     base::UniqueFd take(std::int32_t index)
     {
         return std::move(fds_[static_cast<std::size_t>(index)]);
     }
+    /// Fills a place that is empty.
     void set(std::int32_t index, base::UniqueFd fd)
     {
         fds_[static_cast<std::size_t>(index)] = std::move(fd);
