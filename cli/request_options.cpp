@@ -30,7 +30,8 @@ const std::map<std::string, std::uint32_t>& backend_names()
     static const std::map<std::string, std::uint32_t> names = {
         {"auto", GPUCTR_BACKEND_AUTO},
         {"detached", GPUCTR_BACKEND_DETACHED},
-        {"staged", GPUCTR_BACKEND_STAGED}};
+        {"staged", GPUCTR_BACKEND_STAGED},
+        {"legacy", GPUCTR_BACKEND_LEGACY}};
     return names;
 }
 

@@ -67,7 +67,7 @@ void put_gpus_into(const Container& container, const gpucontainer::Host& host,
     request.write = GPUCTR_WRITE_NEVER;
     const gpucontainer::Plan plan(host, request, container.fd());
     warn_about(plan, messages);
-    plan.prepare().attach(container.fd());
+    (void)plan.apply(container.fd(), {.without_journal = true});
     for (const auto variable : plan.variables())
         change(variables, variable);
 }

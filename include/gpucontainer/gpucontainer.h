@@ -428,12 +428,21 @@ GPUCTR_API const char* gpuctr_skipped_reason(const gpuctr_skipped* skipped);
 #define GPUCTR_VENDOR_LIBS_HOST UINT32_C(1)
 #define GPUCTR_VENDOR_LIBS_NONE UINT32_C(2)
 
-/** How mounts are made; for tests. A forced backend that the kernel lacks is an error. */
+/**
+ * How mounts are made: the first that the kernel has, in this order. To force one is for
+ * tests; GPUCTR_E_REQUIREMENT where the kernel lacks it.
+ */
 #define GPUCTR_BACKEND_AUTO UINT32_C(0)
 #define GPUCTR_BACKEND_DETACHED UINT32_C(1) /**< Linux 6.15: the tree is built detached. */
 #define GPUCTR_BACKEND_STAGED                                                                      \
     UINT32_C(2) /**< Linux 5.12: built in a private namespace                                      \
                      by a short-lived child, then cloned. */
+/**
+ * Every kernel from 4.18, also where a seccomp filter forbids the calls of the others:
+ * no detached mounts, so that gpuctr_plan_apply() alone works, in the caller's mount
+ * namespace. It stages mounts below the journal directory. @since 0.1
+ */
+#define GPUCTR_BACKEND_LEGACY UINT32_C(3)
 
 /**
  * Nobody in the container can take away what makes our mounts read-only, not even
@@ -612,6 +621,14 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
  * has made sure that its user may have what is asked for.
  */
 #define GPUCTR_APPLY_SETUID (UINT32_C(1) << 2)
+/**
+ * gpuctr_plan_apply() only, without GPUCTR_APPLY_OWNER and GPUCTR_APPLY_IN_PROCESS: no
+ * journal is kept, and there is no undo but the end of the mount namespace, which is
+ * the caller's own and shares no mounts. As gpuctr_plan_prepare() and
+ * gpuctr_prepared_attach(), on every kernel. The mount that the root directory is on
+ * must not be shared. @since 0.1
+ */
+#define GPUCTR_APPLY_WITHOUT_JOURNAL (UINT32_C(1) << 3)
 
 /** How apply, undo and status work. Start from GPUCTR_APPLY_OPTIONS_INIT. */
 typedef struct gpuctr_apply_options {
@@ -841,7 +858,8 @@ typedef struct gpuctr_prepare_options {
  * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
  *         owns the mount namespace, GPUCTR_E_DRIVER when a file is no longer
  *         the one that was planned, GPUCTR_E_NO_DEVICE when no kernel driver is
- *         loaded
+ *         loaded, GPUCTR_E_REQUIREMENT where there are no detached mounts
+ *         (GPUCTR_BACKEND_LEGACY): gpuctr_plan_apply() works there
  * @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,

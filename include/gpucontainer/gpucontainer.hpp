@@ -303,6 +303,8 @@ struct ApplyOptions {
     };
     std::optional<Owner> owner; ///< Of names created in the root; none: the caller.
     bool for_setuid = false;    ///< This program is setuid or the like, and made for it.
+    /// For a mount namespace that is the caller's own; GPUCTR_APPLY_WITHOUT_JOURNAL.
+    bool without_journal = false;
 
     /// Valid as long as this is.
     gpuctr_apply_options native() const noexcept
@@ -320,6 +322,8 @@ struct ApplyOptions {
         }
         if (for_setuid)
             native.flags |= GPUCTR_APPLY_SETUID;
+        if (without_journal)
+            native.flags |= GPUCTR_APPLY_WITHOUT_JOURNAL;
         return native;
     }
 };

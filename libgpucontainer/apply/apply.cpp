@@ -5,6 +5,7 @@
 #include "apply/directory_times.hpp"
 #include "apply/place.hpp"
 #include "apply/prepare.hpp"
+#include "apply/sources.hpp"
 #include "apply/undo.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
@@ -113,11 +114,13 @@ void expect_mounts_below(const Program& program, const plan::Plan& plan)
 }
 
 /// Everything that changes the root, in the mount namespace that it is seen in.
-Result<void> commit(const plan::Plan& plan, const Program& program, Site& site, int table)
+Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench& bench, Site& site,
+                    int table)
 {
     const int rootfs_fd = site.target.rootfs_fd;
-    GPUCTR_TRY(const Place place, site.target.pidfd < 0 ? Place::of_directory(rootfs_fd)
-                                                        : Place::of_process(rootfs_fd, table));
+    GPUCTR_TRY(const Place place, site.target.pidfd < 0
+                                      ? Place::of_directory(bench, rootfs_fd)
+                                      : Place::of_process(bench, rootfs_fd, table));
     Journal journal = new_journal(plan, site, place);
     note_times(program, place.fd());
     expect_mounts_below(program, plan);
@@ -144,10 +147,12 @@ Result<void> commit(const plan::Plan& plan, const Program& program, Site& site, 
 /// Sources are cloned where the host's files are seen, attached where the root is.
 Result<void> prepare_and_commit(const plan::Plan& plan, Site& site)
 {
-    GPUCTR_TRY(auto block, prepare(plan));
+    GPUCTR_TRY(const mount::Stage stage, site.journals.stage(plan.backend));
+    mount::Bench bench = stage.bench();
+    GPUCTR_TRY(auto block, prepare(plan, bench));
     const Prepared prepared(std::move(block));
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
-    GPUCTR_CHECK(commit(plan, prepared.program(), site, visit.table()));
+    GPUCTR_CHECK(commit(plan, prepared.program(), bench, site, visit.table()));
     return visit.leave();
 }
 
@@ -229,7 +234,9 @@ Result<void> replace(const plan::Plan& plan, const Replan& replan, std::vector<J
                      Site& site)
 {
     {
-        GPUCTR_TRY(auto block, prepare(plan));
+        GPUCTR_TRY(const mount::Stage stage, site.journals.stage(plan.backend));
+        mount::Bench bench = stage.bench();
+        GPUCTR_TRY(auto block, prepare(plan, bench));
         const Prepared proof(std::move(block));
     }
     GPUCTR_CHECK(make_room(outdated, site));
@@ -261,9 +268,25 @@ Result<void> check_state_directory(const Target& target, const std::string& root
 
 } // namespace
 
+Result<void> apply_without_journal(const plan::Plan& plan, int rootfs_fd)
+{
+    GPUCTR_CHECK(privilege::require_mounting());
+    GPUCTR_TRY(const mount::Stage stage, mount::Stage::in_own_namespace(plan.backend));
+    mount::Bench bench = stage.bench();
+    GPUCTR_TRY(auto block, prepare(plan, bench));
+    const Prepared prepared(std::move(block));
+    Failure failure;
+    if (!attach(prepared.program(), rootfs_fd, failure))
+        return to_error(failure);
+    return {};
+}
+
 Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& target)
 {
     GPUCTR_CHECK(privilege::require_mounting());
+    // Nothing gets from one mount namespace to another but a detached mount.
+    if (target.pidfd >= 0)
+        GPUCTR_CHECK(require_detached(plan));
     // The path of another process's root is one of its own mount namespace.
     std::string path;
     if (target.pidfd < 0) {

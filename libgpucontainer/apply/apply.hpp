@@ -38,6 +38,10 @@ using Replan = std::function<Result<plan::Plan>(bool shared)>;
 /// Makes the plan true, completely or not at all, with a journal.
 Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& target);
 
+/// Makes the plan true, completely or not at all, in a root that ends with the caller's
+/// mount namespace, which is its own.
+Result<void> apply_without_journal(const plan::Plan& plan, int rootfs_fd);
+
 /// Takes back what apply() did there; false when there was nothing.
 Result<bool> undo(const Target& target);
 

@@ -53,19 +53,23 @@ std::uint64_t flags_of(int fd) noexcept
     return ::fstatfs(fd, &status) == 0 ? static_cast<std::uint64_t>(status.f_flags) : 0;
 }
 
-/// The names in the operation's mount over what is at the path. They lie over
-/// the target themselves for as long as it takes to make the overlay.
-UniqueFd make_overlay(const Program& program, const Operation& operation, int target) noexcept
+/// The names in the operation's mount over what is at the path. A layer has to be
+/// attached: they lie over the target themselves for as long as it takes to make the
+/// overlay, unless they are on a stage.
+UniqueFd make_overlay(const Program& program, mount::Bench& bench, const Operation& operation,
+                      int target) noexcept
 {
     constexpr std::uint64_t inherited = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
     const std::uint64_t attributes = (flags_of(target) & inherited) | MOUNT_ATTR_RDONLY;
     const int names = program.fds()[static_cast<std::size_t>(operation.fd)];
+    const bool staged = bench.stage >= 0;
     UniqueFd overlay;
-    if (mount::attach(names, target) != 0)
+    if (!staged && mount::attach(bench, names, target) != 0)
         return overlay;
     // Unbindable until now, and nothing unbindable can be a layer.
-    if (mount::set_attributes(names, 0, MS_PRIVATE, false) == 0)
-        overlay.reset(mount::new_overlay(names, target, attributes, program.text(operation.data)));
+    if (mount::set_attributes(bench, names, 0, MS_PRIVATE, false) == 0)
+        overlay.reset(
+            mount::new_overlay(bench, names, target, attributes, program.text(operation.data)));
     if (overlay && (operation.flags & lock_flags) != 0) {
         int locked = overlay.release();
         const bool failed = mount::lock({&locked, 1}) != nullptr;
@@ -73,10 +77,10 @@ UniqueFd make_overlay(const Program& program, const Operation& operation, int ta
         if (failed)
             overlay.reset();
     }
-    if (overlay && mount::set_attributes(overlay.get(), 0, MS_UNBINDABLE, false) != 0)
+    if (overlay && mount::set_attributes(bench, overlay.get(), 0, MS_UNBINDABLE, false) != 0)
         overlay.reset();
     const int saved = errno;
-    if (mount::detach(names) != 0)
+    if (!staged && mount::detach(names) != 0)
         overlay.reset();
     else
         errno = saved;
@@ -109,25 +113,29 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     if (!is_allowed(path, operation, target.get(), rootfs_fd))
         return fail(failure, Errc::rootfs, "mount, where it leads, at", path);
 
+    mount::Bench bench = program.bench();
+    constexpr unsigned most_names = 1U << 12U; // of one operation, on the stage
+    bench.next += static_cast<unsigned>(&operation - program.operations().data()) * most_names;
     UniqueFd overlay;
     int tree = program.fds()[static_cast<std::size_t>(operation.fd)];
     if (operation.step == Step::overlay) {
-        overlay = make_overlay(program, operation, target.get());
+        overlay = make_overlay(program, bench, operation, target.get());
         if (!overlay)
             return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, overlay_step, path);
         tree = overlay.get();
     }
     // Trees are unbindable until here, so that the kernel itself refuses to
     // attach one where it would show in other namespaces.
-    if (mount::attach(tree, target.get()) != 0) {
+    if (mount::attach(bench, tree, target.get()) != 0) {
         const bool refused = errno == EINVAL || errno == ENOTDIR || errno == ENOENT;
         return fail(failure, refused ? Errc::rootfs : Errc::apply, "attach mount at", path);
     }
     operation.mount_id = mount::mount_id(tree);
     operation.done = 1; // from here on there is something to take back
-    if (mount::set_attributes(tree, 0, MS_PRIVATE, true) != 0)
+    if (mount::set_attributes(bench, tree, 0, MS_PRIVATE, true) != 0)
         return fail(failure, Errc::apply, "make private the mount at", path);
-    if (operation.step == Step::overlay && mount::carry_submounts(target.get(), tree, table) != 0)
+    if (operation.step == Step::overlay
+        && mount::carry_submounts(bench, target.get(), tree, table) != 0)
         return fail(failure, Errc::rootfs, "keep in sight what is mounted below", path);
     if ((flags_of(tree) & operation.attributes) != operation.attributes) {
         errno = EIO;

@@ -2,6 +2,7 @@
 #include "apply/journal_store.hpp"
 
 #include "base/file.hpp"
+#include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "base/write_all.hpp"
@@ -123,6 +124,10 @@ Result<std::vector<SetUpKey>> RootJournals::keys()
         // Of a process that was cut off writing it: nobody else holds the lock.
         if (exclusive_ && name.ends_with(unfinished))
             (void)::unlinkat(directory_.get(), name.c_str(), 0);
+        if (exclusive_ && name == mount::stage_name) {
+            GPUCTR_CHECK(base::open_own_descriptors());
+            mount::remove_stage(directory_.get());
+        }
         if (auto key = parse_file_name(name))
             keys.push_back(*std::move(key));
     }
@@ -133,6 +138,11 @@ Result<std::vector<SetUpKey>> RootJournals::keys()
 bool RootJournals::has(const SetUpKey& key) const
 {
     return ::faccessat(directory_.get(), file_name(key).c_str(), F_OK, 0) == 0;
+}
+
+Result<mount::Stage> RootJournals::stage(mount::Backend backend) const
+{
+    return mount::Stage::in_directory(backend, directory_.get());
 }
 
 Result<Journal> RootJournals::read(const SetUpKey& key) const

@@ -4,6 +4,7 @@
 #include "apply/journal.hpp"
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
+#include "mount/bench.hpp"
 
 #include <string>
 #include <utility>
@@ -28,6 +29,9 @@ public:
     Result<Journal> read(const SetUpKey& key) const;
 
     bool has(const SetUpKey& key) const;
+
+    /// Where nobody else looks, for who has the lock alone.
+    Result<mount::Stage> stage(mount::Backend backend) const;
 
     /// That of a persistent set-up outlives a loss of power from here on, as it
     /// must before anything is changed that does.

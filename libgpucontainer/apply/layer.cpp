@@ -19,9 +19,9 @@ Error failed(const std::string& path)
 
 } // namespace
 
-Result<Layer> Layer::create(const std::string& label)
+Result<Layer> Layer::create(mount::Bench& bench, const std::string& label)
 {
-    base::UniqueFd fd(mount::new_tmpfs(label.c_str()));
+    base::UniqueFd fd(mount::new_tmpfs(bench, label.c_str()));
     if (!fd && !label.empty() && errno == EINVAL)
         return Error::from_errno(errno, "create a tmpfs with mount label " + label,
                                  Errc::requirement)

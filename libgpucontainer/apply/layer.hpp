@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
+#include "mount/bench.hpp"
 
 #include <cstdint>
 #include <string>
@@ -15,7 +16,7 @@ namespace gpucontainer::apply {
 class Layer {
 public:
     /// All in it has the SELinux label, unless that is empty.
-    static Result<Layer> create(const std::string& label);
+    static Result<Layer> create(mount::Bench& bench, const std::string& label);
 
     Result<void> directory(const std::string& path, std::uint32_t mode);
     Result<void> file(const std::string& path, std::string_view content, std::uint32_t mode);

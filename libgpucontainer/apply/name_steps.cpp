@@ -4,6 +4,7 @@
 #include "apply/parent.hpp"
 #include "base/in_root.hpp"
 #include "base/write_all.hpp"
+#include "mount/calls.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -158,10 +159,15 @@ bool put_back(Operation& operation, const Parent& parent) noexcept
 bool is_covered(const Parent& parent) noexcept
 {
     struct statx status = {};
-    return ::statx(parent.fd(), parent.name(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_INO,
-                   &status)
-               == 0
-           && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    if (::statx(parent.fd(), parent.name(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_INO,
+                &status)
+        != 0)
+        return false;
+    if ((status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+        return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    // Before Linux 5.8.
+    const UniqueFd name(::openat(parent.fd(), parent.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    return name && mount::mount_id(name.get()) != mount::mount_id(parent.fd());
 }
 
 bool take_away(Operation& operation, const Parent& parent) noexcept

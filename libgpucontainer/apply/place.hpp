@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
+#include "mount/bench.hpp"
 
 namespace gpucontainer::apply {
 
@@ -12,8 +13,8 @@ class Place {
 public:
     /// For the root of a process that runs already: it would not see a bind over
     /// its root. `table` is the mount table that it is in.
-    static Result<Place> of_process(int rootfs_fd, int table);
-    static Result<Place> of_directory(int rootfs_fd);
+    static Result<Place> of_process(const mount::Bench& bench, int rootfs_fd, int table);
+    static Result<Place> of_directory(mount::Bench& bench, int rootfs_fd);
 
     /// Descriptor of the root to attach below.
     int fd() const noexcept { return bind_ ? bind_.get() : rootfs_fd_; }
@@ -24,8 +25,11 @@ public:
     void leave() const;
 
 private:
-    explicit Place(int rootfs_fd) noexcept : rootfs_fd_(rootfs_fd) {}
+    Place(const mount::Bench& bench, int rootfs_fd) noexcept : bench_(bench), rootfs_fd_(rootfs_fd)
+    {
+    }
 
+    mount::Bench bench_;
     int rootfs_fd_;
     base::UniqueFd bind_;
 };

@@ -43,12 +43,12 @@ FileMark root_mark(int fd)
 
 class Preparation {
 public:
-    explicit Preparation(const plan::Plan& plan) : plan_(plan) {}
+    Preparation(const plan::Plan& plan, mount::Bench& bench) : plan_(plan), bench_(bench) {}
 
     Result<Block> run()
     {
         if (!plan_.tree_path.empty()) {
-            GPUCTR_TRY(tree_, make_tree(plan_));
+            GPUCTR_TRY(tree_, make_tree(bench_, plan_));
         }
         for (const Item& item : plan_.items)
             GPUCTR_CHECK(add(item), "prepare {}", item.target);
@@ -56,7 +56,7 @@ public:
             GPUCTR_CHECK(take_parts());
         if (plan_.lock)
             GPUCTR_CHECK(lock_mounts());
-        return std::move(builder_).build();
+        return std::move(builder_).build(bench_);
     }
 
 private:
@@ -123,15 +123,15 @@ private:
                 return {};
             if (is_generated_cover(item))
                 return add_generated_cover(item);
-            GPUCTR_TRY(UniqueFd file, clone_file(item));
+            GPUCTR_TRY(UniqueFd file, clone_file(bench_, item));
             return mount(item, std::move(file), file_attributes, follow_target);
         }
         case ItemKind::bind: {
-            GPUCTR_TRY(UniqueFd file, clone_file(item));
+            GPUCTR_TRY(UniqueFd file, clone_file(bench_, item));
             return mount(item, std::move(file), file_attributes);
         }
         case ItemKind::device: {
-            GPUCTR_TRY(UniqueFd device, clone_device(item));
+            GPUCTR_TRY(UniqueFd device, clone_device(bench_, item));
             return mount(item, std::move(device), device_attributes);
         }
         default:
@@ -142,7 +142,7 @@ private:
     Result<void> mount(const Item& item, UniqueFd mount, std::uint64_t attributes,
                        std::uint32_t flags = 0)
     {
-        GPUCTR_CHECK(guard(mount, attributes));
+        GPUCTR_CHECK(guard(bench_, mount, attributes));
         const FileMark mark = root_mark(mount.get());
         const std::int32_t fd = builder_.keep(std::move(mount));
         Operation& operation = builder_.add(Step::mount, item.target);
@@ -171,7 +171,7 @@ private:
     Result<std::string> new_part()
     {
         if (!layer_) {
-            GPUCTR_TRY(layer_, Layer::create(plan_.mount_label));
+            GPUCTR_TRY(layer_, Layer::create(bench_, plan_.mount_label));
         }
         return std::to_string(parts_.size());
     }
@@ -202,10 +202,9 @@ private:
         std::vector<std::string> names;
         for (const Part& part : parts_)
             names.push_back(part.name);
-        GPUCTR_TRY(auto assembled,
-                   mount::assemble(std::move(*layer_).take(), {}, names, plan_.backend));
+        GPUCTR_TRY(auto assembled, mount::assemble(bench_, std::move(*layer_).take(), {}, names));
         for (std::size_t i = 0; i < parts_.size(); ++i) {
-            GPUCTR_CHECK(guard(assembled.parts[i], parts_[i].attributes));
+            GPUCTR_CHECK(guard(bench_, assembled.parts[i], parts_[i].attributes));
             Operation& operation = builder_.operation(parts_[i].operation);
             operation.made = root_mark(assembled.parts[i].get());
             builder_.set(operation.fd, std::move(assembled.parts[i]));
@@ -234,7 +233,7 @@ private:
                 .with_hint("locked mounts need a user namespace of their own: see the sysctl "
                            "user.max_user_namespaces, or do without --lock");
         for (std::size_t i = 0; i < locked.size(); ++i) {
-            GPUCTR_CHECK(guard(locked[i], operations[i]->attributes));
+            GPUCTR_CHECK(guard(bench_, locked[i], operations[i]->attributes));
             builder_.set(operations[i]->fd, std::move(locked[i]));
         }
         return {};
@@ -268,6 +267,7 @@ private:
     }
 
     const plan::Plan& plan_;
+    mount::Bench& bench_;
     ProgramBuilder builder_;
     UniqueFd tree_;
     std::optional<Layer> layer_; ///< Files and names of our own, outside the tree.
@@ -277,7 +277,7 @@ private:
 
 } // namespace
 
-Result<Block> prepare(const plan::Plan& plan)
+Result<Block> prepare(const plan::Plan& plan, mount::Bench& bench)
 {
     if (!plan.has_root)
         return Error(Errc::usage, "the plan was made for no root file system");
@@ -285,7 +285,8 @@ Result<Block> prepare(const plan::Plan& plan)
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_CHECK(base::open_own_descriptors());
     GPUCTR_CHECK(privilege::require_label(plan.mount_label));
-    return Preparation(plan).run();
+    GPUCTR_CHECK(require_lockable(plan));
+    return Preparation(plan, bench).run();
 }
 
 } // namespace gpucontainer::apply

@@ -7,9 +7,11 @@
 
 namespace gpucontainer::apply {
 
-/// The plan as detached mounts and a program to attach them; nothing is changed.
+/// The plan as detached mounts and a program to attach them; nothing is changed. With
+/// the legacy backend the mounts are on the stage of the bench, which has to stay
+/// until they are attached.
 /// Errors: permission without CAP_SYS_ADMIN, driver when a source is no longer
 /// the file that was planned, no_device when no kernel module is loaded.
-Result<Block> prepare(const plan::Plan& plan);
+Result<Block> prepare(const plan::Plan& plan, mount::Bench& bench);
 
 } // namespace gpucontainer::apply

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fcntl.h>
 #include <type_traits>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@ namespace gpucontainer::apply {
 namespace {
 
 constexpr std::uint64_t magic = 0x67707563'74720001; // "gpuctr", layout 1
-constexpr std::uint32_t version = 2;
+constexpr std::uint32_t version = 3;
 constexpr std::uint32_t most_operations = 4096;
 constexpr std::uint32_t most_fds = 4096;
 constexpr std::size_t largest_block = std::size_t{256} << 20U;
@@ -55,7 +56,9 @@ bool Program::is_valid(const void* block, std::size_t size) noexcept
         const_cast<void*>(block)); // NOLINT(cppcoreguidelines-pro-type-const-cast)
     const ProgramHeader& header = program.header();
     if (header.magic != magic || header.version != version || header.size != size
-        || header.operation_count > most_operations || header.fd_count > most_fds)
+        || header.operation_count > most_operations || header.fd_count > most_fds
+        || header.backend > static_cast<std::uint32_t>(mount::last_backend)
+        || header.stage >= static_cast<std::int32_t>(header.fd_count))
         return false;
     const std::size_t strings = strings_offset(header.operation_count, header.fd_count);
     if (strings > size)
@@ -76,6 +79,15 @@ std::span<std::int32_t> Program::fds() const noexcept
     std::byte* const start =
         block_ + sizeof(ProgramHeader) + header().operation_count * sizeof(Operation);
     return {reinterpret_cast<std::int32_t*>(start), header().fd_count};
+}
+
+mount::Bench Program::bench() const noexcept
+{
+    // Names on the stage that preparing did not use.
+    constexpr unsigned first = 1U << 20U;
+    const ProgramHeader& known = header();
+    const int stage = known.stage < 0 ? -1 : fds()[static_cast<std::size_t>(known.stage)];
+    return {static_cast<mount::Backend>(known.backend), stage, first};
 }
 
 Operation& ProgramBuilder::add(Step step, std::string_view path, std::string_view data)
@@ -104,8 +116,10 @@ std::uint32_t ProgramBuilder::append(std::string_view text)
     return offset;
 }
 
-Block ProgramBuilder::build() &&
+Block ProgramBuilder::build(const mount::Bench& bench) &&
 {
+    const std::int32_t stage =
+        bench.stage >= 0 ? keep(base::UniqueFd(::fcntl(bench.stage, F_DUPFD_CLOEXEC, 3))) : -1;
     const std::size_t strings = strings_offset(operations_.size(), fds_.size());
     const std::size_t size = strings + strings_.size();
     Block block(new std::uint64_t[size / sizeof(std::uint64_t) + 1]());
@@ -119,6 +133,8 @@ Block ProgramBuilder::build() &&
     header.operation_count = static_cast<std::uint32_t>(operations_.size());
     header.fd_count = static_cast<std::uint32_t>(fds_.size());
     header.owned = 1;
+    header.backend = static_cast<std::uint32_t>(bench.backend);
+    header.stage = stage;
 
     for (Operation& operation : operations_) {
         operation.path += static_cast<std::uint32_t>(strings);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/unique_fd.hpp"
+#include "mount/bench.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -78,6 +79,8 @@ struct ProgramHeader {
     std::uint32_t attached;
     std::uint32_t owned;      ///< Memory and descriptors go with the object.
     std::uint32_t for_setuid; ///< A program with raised privileges is made for it.
+    std::uint32_t backend;
+    std::int32_t stage; ///< Index of the descriptor of the bench's stage, or -1.
     std::uint32_t reserved;
 };
 
@@ -100,6 +103,8 @@ public:
         return reinterpret_cast<const char*>(block_) + offset;
     }
     void* block() const noexcept { return block_; }
+    /// That its mounts were made with.
+    mount::Bench bench() const noexcept;
 
 private:
     std::byte* block_;
@@ -128,7 +133,7 @@ public:
     }
 
     /// A block from new[]; its descriptors are those that were kept.
-    Block build() &&;
+    Block build(const mount::Bench& bench = {}) &&;
 
 private:
     std::uint32_t append(std::string_view text);

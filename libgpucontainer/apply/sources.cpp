@@ -23,9 +23,9 @@ Error changed(const std::string& path)
 
 /// The mount of a source alone. Whatever lies on the way to it, what counts is
 /// what was reached, which the caller compares with the plan.
-Result<UniqueFd> clone_source(const std::string& path, struct stat& status)
+Result<UniqueFd> clone_source(mount::Bench& bench, const std::string& path, struct stat& status)
 {
-    UniqueFd clone(mount::clone_tree(AT_FDCWD, path.c_str(), false));
+    UniqueFd clone(mount::clone_tree(bench, AT_FDCWD, path.c_str(), false));
     if (!clone || ::fstat(clone.get(), &status) != 0)
         return Error::from_errno(errno, "clone the mount of " + path, Errc::driver)
             .with_object(path);
@@ -34,19 +34,19 @@ Result<UniqueFd> clone_source(const std::string& path, struct stat& status)
 
 } // namespace
 
-Result<UniqueFd> clone_file(const plan::Item& item)
+Result<UniqueFd> clone_file(mount::Bench& bench, const plan::Item& item)
 {
     struct stat status = {};
-    GPUCTR_TRY(UniqueFd clone, clone_source(item.source, status));
+    GPUCTR_TRY(UniqueFd clone, clone_source(bench, item.source, status));
     if (!S_ISREG(status.st_mode) || vendor::FileId::of(status) != item.id)
         return changed(item.source);
     return clone;
 }
 
-Result<UniqueFd> clone_device(const plan::Item& item)
+Result<UniqueFd> clone_device(mount::Bench& bench, const plan::Item& item)
 {
     struct stat status = {};
-    GPUCTR_TRY(UniqueFd clone, clone_source(item.source, status));
+    GPUCTR_TRY(UniqueFd clone, clone_source(bench, item.source, status));
     if (!S_ISCHR(status.st_mode) || status.st_rdev != ::makedev(item.major, item.minor))
         return changed(item.source);
     return clone;
@@ -62,9 +62,28 @@ Result<void> require_driver(const plan::Plan& plan)
                    "all the same");
 }
 
-Result<void> guard(const UniqueFd& tree, std::uint64_t attributes)
+Result<void> require_detached(const plan::Plan& plan)
 {
-    if (mount::set_attributes(tree.get(), attributes, MS_UNBINDABLE, true) != 0)
+    if (plan.backend != mount::Backend::legacy)
+        return {};
+    return Error(Errc::requirement, "this kernel has no detached mounts")
+        .with_hint("Linux 5.12 or later is needed, without a seccomp filter on mount_setattr and "
+                   "open_tree; setting up in one step works without: gpuctr-setup --rootfs, "
+                   "gpuctr_plan_apply()");
+}
+
+Result<void> require_lockable(const plan::Plan& plan)
+{
+    if (!plan.lock || plan.backend != mount::Backend::legacy)
+        return {};
+    return Error(Errc::requirement, "the flags of mounts cannot be locked on this kernel")
+        .with_hint("Linux 5.12 or later is needed, without a seccomp filter on mount_setattr and "
+                   "open_tree; or do without --lock");
+}
+
+Result<void> guard(const mount::Bench& bench, const UniqueFd& tree, std::uint64_t attributes)
+{
+    if (mount::set_attributes(bench, tree.get(), attributes, MS_UNBINDABLE, true) != 0)
         return Error::from_errno(errno, "set the flags of a mount", Errc::apply);
     return {};
 }

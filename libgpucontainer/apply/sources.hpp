@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
+#include "mount/bench.hpp"
 #include "plan/plan.hpp"
 
 #include <cstdint>
@@ -19,14 +20,21 @@ inline constexpr std::uint64_t device_attributes =
     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 
 /// The item's source, which still has to be the file or device that was planned.
-Result<base::UniqueFd> clone_file(const plan::Item& item);
-Result<base::UniqueFd> clone_device(const plan::Item& item);
+Result<base::UniqueFd> clone_file(mount::Bench& bench, const plan::Item& item);
+Result<base::UniqueFd> clone_device(mount::Bench& bench, const plan::Item& item);
 
 /// An error where no kernel module is loaded and nobody said which version to take.
 Result<void> require_driver(const plan::Plan& plan);
 
-/// Sets the attributes of a mount and all below it, and keeps it from being
+/// An error where mounts cannot be made in one place and attached in another.
+Result<void> require_detached(const plan::Plan& plan);
+
+/// An error where the flags of mounts are to be locked and cannot be.
+Result<void> require_lockable(const plan::Plan& plan);
+
+/// Sets the attributes of a mount and all below it, which the legacy backend gave them
+/// before, and keeps it from being
 /// attached where it would show in other namespaces.
-Result<void> guard(const base::UniqueFd& tree, std::uint64_t attributes);
+Result<void> guard(const mount::Bench& bench, const base::UniqueFd& tree, std::uint64_t attributes);
 
 } // namespace gpucontainer::apply

@@ -55,9 +55,10 @@ std::string inventory(const plan::Plan& plan)
     return text;
 }
 
-Result<UniqueFd> build_tree(const plan::Plan& plan, const std::string* inventory)
+Result<UniqueFd> build_tree(mount::Bench& bench, const plan::Plan& plan,
+                            const std::string* inventory)
 {
-    GPUCTR_TRY(Layer layer, Layer::create(plan.mount_label));
+    GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
     std::vector<mount::Branch> branches;
     std::set<std::string, std::less<>> directories;
     for (const Item& item : plan.items) {
@@ -74,13 +75,14 @@ Result<UniqueFd> build_tree(const plan::Plan& plan, const std::string* inventory
             continue;
         }
         GPUCTR_CHECK(layer.placeholder(path));
-        GPUCTR_TRY(UniqueFd clone, clone_file(item), "prepare {}", item.target);
+        GPUCTR_TRY(UniqueFd clone, clone_file(bench, item), "prepare {}", item.target);
+        if (bench.backend == mount::Backend::legacy)
+            GPUCTR_CHECK(guard(bench, clone, file_attributes));
         branches.push_back({std::move(clone), path});
     }
     if (inventory != nullptr)
         GPUCTR_CHECK(layer.file(inventory_name, *inventory, file_mode));
-    GPUCTR_TRY(auto assembled,
-               mount::assemble(std::move(layer).take(), branches, {}, plan.backend));
+    GPUCTR_TRY(auto assembled, mount::assemble(bench, std::move(layer).take(), branches, {}));
     return std::move(assembled.tree);
 }
 
@@ -118,12 +120,12 @@ Result<void> create_directories(const std::string& path)
     }
 }
 
-Result<void> mount_at(const UniqueFd& tree, const std::string& directory)
+Result<void> mount_at(const mount::Bench& bench, const UniqueFd& tree, const std::string& directory)
 {
     GPUCTR_CHECK(create_directories(directory));
     const UniqueFd target(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!target || mount::attach(tree.get(), target.get()) != 0
-        || mount::set_attributes(tree.get(), 0, MS_PRIVATE, true) != 0)
+    if (!target || mount::attach(bench, tree.get(), target.get()) != 0
+        || mount::set_attributes(bench, tree.get(), 0, MS_PRIVATE, true) != 0)
         return Error::from_errno(errno, "mount the driver's tree at " + directory)
             .with_object(directory);
     return {};
@@ -131,16 +133,16 @@ Result<void> mount_at(const UniqueFd& tree, const std::string& directory)
 
 } // namespace
 
-Result<UniqueFd> make_tree(const plan::Plan& plan)
+Result<UniqueFd> make_tree(mount::Bench& bench, const plan::Plan& plan)
 {
     UniqueFd tree;
     if (const UniqueFd staged = open_staged(plan.staged_tree); staged)
         if (holds(staged, inventory(plan)))
-            tree.reset(mount::clone_tree(staged.get(), "", true));
+            tree.reset(mount::clone_tree(bench, staged.get(), "", true));
     if (!tree) {
-        GPUCTR_TRY(tree, build_tree(plan, nullptr));
+        GPUCTR_TRY(tree, build_tree(bench, plan, nullptr));
     }
-    GPUCTR_CHECK(guard(tree, file_attributes));
+    GPUCTR_CHECK(guard(bench, tree, file_attributes));
     return tree;
 }
 
@@ -151,17 +153,19 @@ Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory)
     GPUCTR_CHECK(privilege::require_label(plan.mount_label));
     if (plan.tree_path.empty())
         return Error(Errc::usage, "the plan has no driver files to stage");
+    GPUCTR_CHECK(require_detached(plan));
+    mount::Bench bench = {plan.backend};
     const std::string wanted = inventory(plan);
     if (const UniqueFd present = open_staged(directory); present && holds(present, wanted))
         return Staged::unchanged;
 
-    GPUCTR_TRY(const UniqueFd tree, build_tree(plan, &wanted));
+    GPUCTR_TRY(const UniqueFd tree, build_tree(bench, plan, &wanted));
     // Clones share the file system, so that nobody may write in it from any.
-    if (mount::set_attributes(tree.get(), file_attributes, MS_PRIVATE, true) != 0
+    if (mount::set_attributes(bench, tree.get(), file_attributes, MS_PRIVATE, true) != 0
         || mount::make_read_only(tree.get()) != 0)
         return Error::from_errno(errno, "set the flags of a mount", Errc::apply);
     GPUCTR_TRY(const bool replaced, unstage_tree(directory));
-    GPUCTR_CHECK(mount_at(tree, directory));
+    GPUCTR_CHECK(mount_at(bench, tree, directory));
     return replaced ? Staged::replaced : Staged::made;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
+#include "mount/bench.hpp"
 #include "plan/plan.hpp"
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace gpucontainer::apply {
 
 /// The plan's tree, attached nowhere: a clone of the staged one where that holds
 /// just what the plan wants, else a new one.
-Result<base::UniqueFd> make_tree(const plan::Plan& plan);
+Result<base::UniqueFd> make_tree(mount::Bench& bench, const plan::Plan& plan);
 
 enum class Staged : std::uint8_t { made, unchanged, replaced };
 
@@ -22,7 +23,8 @@ enum class Staged : std::uint8_t { made, unchanged, replaced };
 /// namespace, for make_tree() to clone. One that is there already is replaced
 /// unless it holds just the same; who cloned it keeps his own. The directory is
 /// made where it is missing. Errors: permission without CAP_SYS_ADMIN, driver
-/// when a source is no longer the file that was planned.
+/// when a source is no longer the file that was planned, requirement with the legacy
+/// backend.
 Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory);
 
 /// Unmounts what stage_tree() mounted there; false when it is nothing.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/own_proc.hpp"
 
+#include "base/mount_number.hpp"
+
 #include <cerrno>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -23,12 +24,9 @@ bool is_procfs(int fd)
 
 bool on_same_mount(int left, int right)
 {
-    struct statx first = {};
-    struct statx second = {};
-    return ::statx(left, "", AT_EMPTY_PATH, STATX_MNT_ID, &first) == 0
-           && ::statx(right, "", AT_EMPTY_PATH, STATX_MNT_ID, &second) == 0
-           && first.stx_mnt_id == second.stx_mnt_id && first.stx_dev_major == second.stx_dev_major
-           && first.stx_dev_minor == second.stx_dev_minor;
+    std::uint64_t first = 0;
+    std::uint64_t second = 0;
+    return mount_number(left, first) && mount_number(right, second) && first == second;
 }
 
 /// Without going over to another mount on the way, where the kernel can be asked for

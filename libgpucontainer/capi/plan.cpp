@@ -21,7 +21,7 @@ using Drivers = std::shared_ptr<const std::vector<vendor::DriverStack>>;
 
 Result<plan::Request> read_request(const gpuctr_request& given)
 {
-    if (given.write > GPUCTR_WRITE_ALWAYS || given.backend > GPUCTR_BACKEND_STAGED
+    if (given.write > GPUCTR_WRITE_ALWAYS || given.backend > GPUCTR_BACKEND_LEGACY
         || given.layout > GPUCTR_LAYOUT_MERGED || given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE)
         return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range");
     plan::Request request;
@@ -56,11 +56,16 @@ Result<plan::Request> read_request(const gpuctr_request& given)
 
 Result<mount::Backend> choose_backend(std::uint32_t backend)
 {
-    if (backend == GPUCTR_BACKEND_DETACHED)
+    switch (backend) {
+    case GPUCTR_BACKEND_DETACHED:
         return mount::require_backend(mount::Backend::detached);
-    if (backend == GPUCTR_BACKEND_STAGED)
+    case GPUCTR_BACKEND_STAGED:
         return mount::require_backend(mount::Backend::staged);
-    return mount::probe_backend();
+    case GPUCTR_BACKEND_LEGACY:
+        return mount::Backend::legacy;
+    default:
+        return mount::probe_backend();
+    }
 }
 
 /// Only in the initial user namespace can anybody make a device node.
@@ -104,6 +109,16 @@ std::vector<gpuctr_device_rule> device_rules(const plan::Plan& plan)
     return rules;
 }
 
+Result<void> apply_without_journal(const gpuctr_plan& plan, int rootfs_fd,
+                                   std::uint32_t* ret_outcome)
+{
+    GPUCTR_CHECK(capi::prove(*plan.drivers, plan.unproven));
+    GPUCTR_CHECK(apply::apply_without_journal(plan.plan, rootfs_fd));
+    if (ret_outcome != nullptr)
+        *ret_outcome = GPUCTR_APPLIED;
+    return {};
+}
+
 } // namespace
 
 gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* request,
@@ -145,6 +160,12 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (plan == nullptr || rootfs_fd < 0)
             return Error(Errc::usage, "gpuctr_plan_apply: plan or rootfs_fd is missing");
+        GPUCTR_TRY(const auto given, capi::read_options(options));
+        const bool for_setuid = (given.flags & GPUCTR_APPLY_SETUID) != 0;
+        if ((given.flags & ~GPUCTR_APPLY_SETUID) == GPUCTR_APPLY_WITHOUT_JOURNAL) {
+            GPUCTR_CHECK(privilege::refuse_raised(for_setuid));
+            return apply_without_journal(*plan, rootfs_fd, ret_outcome);
+        }
         GPUCTR_TRY(const auto target, capi::read_target(rootfs_fd, options));
         GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
         const auto replan = [&](bool shared) {

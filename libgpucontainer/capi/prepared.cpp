@@ -2,6 +2,7 @@
 #include "apply/attach.hpp"
 #include "apply/prepare.hpp"
 #include "apply/program.hpp"
+#include "apply/sources.hpp"
 #include "apply/tree.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
@@ -76,7 +77,9 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
             return Error(Errc::usage, "gpuctr_plan_prepare: plan or ret_prepared is missing");
         GPUCTR_TRY(const bool for_setuid, read_prepare_options(options));
         GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
-        GPUCTR_TRY(auto block, apply::prepare(plan->plan));
+        GPUCTR_CHECK(apply::require_detached(plan->plan));
+        mount::Bench bench = {plan->plan.backend};
+        GPUCTR_TRY(auto block, apply::prepare(plan->plan, bench));
         apply::Program(block.get()).header().for_setuid = for_setuid ? 1 : 0;
         *ret_prepared = reinterpret_cast<gpuctr_prepared*>(block.release());
         return {};

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "mount/calls.hpp"
 
+#include "base/unique_fd.hpp"
+#include "mount/fd_path.hpp"
+#include "mount/legacy.hpp"
 #include "mount/statmount.hpp"
 
 #include <array>
@@ -46,8 +49,10 @@ bool is_of_type(int fd, long magic) noexcept
 
 } // namespace
 
-int clone_tree(int dir_fd, const char* path, bool recursive) noexcept
+int clone_tree(Bench& bench, int dir_fd, const char* path, bool recursive) noexcept
 {
+    if (bench.backend == Backend::legacy)
+        return legacy::bind(bench, dir_fd, path, recursive);
     unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
     if (*path == '\0')
         flags |= AT_EMPTY_PATH;
@@ -56,20 +61,27 @@ int clone_tree(int dir_fd, const char* path, bool recursive) noexcept
     return ::open_tree(dir_fd, path, flags);
 }
 
-int attach(int tree_fd, int target_fd) noexcept
+int attach(const Bench& bench, int tree_fd, int target_fd) noexcept
 {
+    if (bench.backend == Backend::legacy)
+        return legacy::move(tree_fd, target_fd);
     return ::move_mount(tree_fd, "", target_fd, "",
                         MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
 }
 
-int attach_below(int tree_fd, int base_fd, const char* path) noexcept
+int attach_below(const Bench& bench, int tree_fd, int base_fd, const char* path) noexcept
 {
-    return ::move_mount(tree_fd, "", base_fd, path, MOVE_MOUNT_F_EMPTY_PATH);
+    if (bench.backend != Backend::legacy)
+        return ::move_mount(tree_fd, "", base_fd, path, MOVE_MOUNT_F_EMPTY_PATH);
+    const base::UniqueFd target(::openat(base_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    return target ? legacy::move(tree_fd, target.get()) : -1;
 }
 
-int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagation,
-                   bool recursive) noexcept
+int set_attributes(const Bench& bench, int tree_fd, std::uint64_t attributes,
+                   std::uint64_t propagation, bool recursive) noexcept
 {
+    if (bench.backend == Backend::legacy)
+        return legacy::change(tree_fd, attributes, propagation, recursive);
     mount_attr change = {};
     change.attr_set = attributes;
     change.propagation = propagation;
@@ -77,8 +89,10 @@ int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagat
     return ::mount_setattr(tree_fd, "", flags, &change, sizeof change);
 }
 
-int new_tmpfs(const char* label) noexcept
+int new_tmpfs(Bench& bench, const char* label) noexcept
 {
+    if (bench.backend == Backend::legacy)
+        return legacy::mount(bench, "tmpfs", 0, "mode=0755", label);
     const int context = ::fsopen("tmpfs", FSOPEN_CLOEXEC);
     if (context < 0)
         return -1;
@@ -101,8 +115,11 @@ int make_read_only(int fd) noexcept
                          ::fsconfig(context, FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0));
 }
 
-int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes, const char* label) noexcept
+int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
+                const char* label) noexcept
 {
+    if (bench.backend == Backend::legacy)
+        return legacy::overlay(bench, upper_fd, lower_fd, attributes, label);
     const int context = ::fsopen("overlay", FSOPEN_CLOEXEC);
     if (context < 0)
         return -1;
@@ -121,12 +138,7 @@ int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes, const char
                          ::fsmount(context, FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
 }
 
-int detach(int fd) noexcept
-{
-    std::array<char, 32> path = {};
-    (void)std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", fd);
-    return ::umount2(path.data(), MNT_DETACH);
-}
+int detach(int fd) noexcept { return ::umount2(FdPath(fd), MNT_DETACH); }
 
 std::uint64_t mount_id(int fd) noexcept
 {
@@ -154,9 +166,11 @@ bool exists(std::uint64_t mount_id, int table) noexcept
 bool is_mount_root(int fd) noexcept
 {
     struct statx status = {};
-    return status_of(fd, STATX_BASIC_STATS, status)
-           && (status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0
-           && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    if (!status_of(fd, STATX_BASIC_STATS, status))
+        return false;
+    if ((status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+        return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    return is_mount_point_by_table(fd);
 }
 
 bool is_overlay(int fd) noexcept { return is_of_type(fd, OVERLAYFS_SUPER_MAGIC); }

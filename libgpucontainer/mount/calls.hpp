@@ -1,41 +1,47 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "mount/bench.hpp"
 #include "mount/table.hpp"
 
 #include <cstdint>
 
 /// Mount system calls on descriptors, as thin as they come: each returns what
 /// the kernel returned (-1 and errno on failure), allocates nothing, takes no
-/// lock and is safe between clone and exec of a threaded process.
+/// lock and is safe between clone and exec of a threaded process. With the legacy
+/// backend, what is said to be attached nowhere is on the bench's stage, and all of it
+/// needs /proc.
 namespace gpucontainer::mount {
 
 /// A copy of the mount at `path` below `dir_fd`, attached nowhere; without the
 /// mounts below it unless `recursive`. With an empty path, of `dir_fd` itself.
-int clone_tree(int dir_fd, const char* path, bool recursive) noexcept;
+int clone_tree(Bench& bench, int dir_fd, const char* path, bool recursive) noexcept;
 
 /// Attaches `tree_fd` onto exactly what `target_fd` refers to.
-int attach(int tree_fd, int target_fd) noexcept;
+int attach(const Bench& bench, int tree_fd, int target_fd) noexcept;
 
 /// Attaches onto a path below a mount of our own making.
-int attach_below(int tree_fd, int base_fd, const char* path) noexcept;
+int attach_below(const Bench& bench, int tree_fd, int base_fd, const char* path) noexcept;
 
-/// Sets attributes (MOUNT_ATTR_*) and, unless 0, the propagation (MS_*).
-int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagation,
-                   bool recursive) noexcept;
+/// Sets attributes (MOUNT_ATTR_*) and, unless 0, the propagation (MS_*). The legacy
+/// backend leaves those below theirs, but for the propagation.
+int set_attributes(const Bench& bench, int tree_fd, std::uint64_t attributes,
+                   std::uint64_t propagation, bool recursive) noexcept;
 
-/// Makes the file system of a mount read-only, wherever else it is mounted.
+/// Makes the file system of a mount read-only, wherever else it is mounted. Not with
+/// the legacy backend.
 int make_read_only(int fd) noexcept;
 
 /// A new tmpfs, attached nowhere; its directory has mode 0755. All in it has the SELinux
 /// `label`, unless that is empty or null.
-int new_tmpfs(const char* label) noexcept;
+int new_tmpfs(Bench& bench, const char* label) noexcept;
 
 /// A read-only overlay of `upper_fd` over `lower_fd`, itself attached nowhere.
 /// Both are on attached mounts: before Linux 6.15 no others can be layers, and
 /// later only those of the caller's own user namespace. Needs /proc. `label` as for
 /// a tmpfs.
-int new_overlay(int upper_fd, int lower_fd, std::uint64_t attributes, const char* label) noexcept;
+int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
+                const char* label) noexcept;
 
 /// Detaches the mount whose root `fd` refers to; needs /proc.
 int detach(int fd) noexcept;

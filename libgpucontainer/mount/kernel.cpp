@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "mount/kernel.hpp"
 
+#include <array>
 #include <cerrno>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 namespace gpucontainer::mount {
@@ -25,27 +27,53 @@ bool has_call(long number)
 
 std::string_view name(Backend backend)
 {
-    return backend == Backend::detached ? "detached" : "staged";
+    switch (backend) {
+    case Backend::detached:
+        return "detached";
+    case Backend::staged:
+        return "staged";
+    case Backend::legacy:
+        return "legacy";
+    }
+    return "";
 }
 
-Result<Backend> probe_backend()
+bool is_kernel_at_least(unsigned major, unsigned minor) noexcept
 {
-    if (!has_call(SYS_mount_setattr))
-        return Error::from_errno(errno, "mount_setattr", Errc::requirement)
-            .with_code(Errc::requirement)
-            .with_hint("Linux 5.12 or later is needed, without a seccomp filter on mount_setattr");
+    utsname system = {};
+    std::array<unsigned, 2> found = {};
+    if (::uname(&system) != 0)
+        return false;
+    const char* text = system.release;
+    for (unsigned& number : found) {
+        for (; *text >= '0' && *text <= '9'; ++text)
+            number = number * 10 + static_cast<unsigned>(*text - '0');
+        if (*text == '.')
+            ++text;
+    }
+    return found[0] != major ? found[0] > major : found[1] >= minor;
+}
+
+Backend probe_backend()
+{
+    constexpr unsigned mount_api_major = 5;
+    constexpr unsigned mount_api_minor = 2;
+    if (!has_call(SYS_mount_setattr) || !has_call(SYS_open_tree)
+        || !is_kernel_at_least(mount_api_major, mount_api_minor))
+        return Backend::legacy;
     // Mounting onto a detached mount came with the release that added this call.
     return has_call(open_tree_attr_number) ? Backend::detached : Backend::staged;
 }
 
 Result<Backend> require_backend(Backend wanted)
 {
-    auto best = probe_backend();
-    if (best && wanted == Backend::detached && *best != Backend::detached)
-        return Error(Errc::requirement, "the detached backend needs Linux 6.15");
-    if (best)
+    const Backend best = probe_backend();
+    if (wanted == Backend::legacy || wanted == best || best == Backend::detached)
         return wanted;
-    return best;
+    if (wanted == Backend::detached)
+        return Error(Errc::requirement, "the detached backend needs Linux 6.15");
+    return Error(Errc::requirement, "the staged backend needs Linux 5.12, without a seccomp filter "
+                                    "on mount_setattr and open_tree");
 }
 
 } // namespace gpucontainer::mount

@@ -76,7 +76,7 @@ void enter_root_of_namespace() noexcept
         (void)::setns(self.get(), CLONE_NEWNS);
 }
 
-bool put(std::size_t index, int mount) noexcept
+bool put(const Bench& bench, std::size_t index, int mount) noexcept
 {
     const Name name = name_of(index);
     struct stat status = {};
@@ -85,7 +85,7 @@ bool put(std::size_t index, int mount) noexcept
     constexpr mode_t mode = 0700;
     const int made = S_ISDIR(status.st_mode) ? ::mkdir(name.data(), mode)
                                              : ::mknod(name.data(), S_IFREG | mode, 0);
-    return made == 0 && attach_below(mount, AT_FDCWD, name.data()) == 0;
+    return made == 0 && attach_below(bench, mount, AT_FDCWD, name.data()) == 0;
 }
 
 /// Runs in the child, which shares the descriptors of its parent, and memory but
@@ -95,12 +95,13 @@ const char* copy_locked(std::span<const int> mounts, int* copies) noexcept
     if (::unshare(CLONE_NEWNS) != 0)
         return "make a mount namespace to lock mounts in";
     enter_root_of_namespace();
-    const base::UniqueFd places(new_tmpfs(nullptr));
+    Bench bench = {Backend::staged};
+    const base::UniqueFd places(new_tmpfs(bench, nullptr));
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || !places
-        || attach_below(places.get(), AT_FDCWD, "/") != 0 || ::fchdir(places.get()) != 0)
+        || attach_below(bench, places.get(), AT_FDCWD, "/") != 0 || ::fchdir(places.get()) != 0)
         return "make a place to lock mounts in";
     for (std::size_t i = 0; i < mounts.size(); ++i)
-        if (!put(i, mounts[i]))
+        if (!put(bench, i, mounts[i]))
             return "put a mount where it is locked";
     // What is unbindable cannot be copied. Root is what lies over the namespace's.
     if (::mount(nullptr, ".", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || ::chroot(".") != 0)
@@ -108,7 +109,7 @@ const char* copy_locked(std::span<const int> mounts, int* copies) noexcept
     if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
         return "make a user namespace to lock mounts in";
     for (std::size_t i = 0; i < mounts.size(); ++i) {
-        copies[i] = clone_tree(AT_FDCWD, name_of(i).data(), true);
+        copies[i] = clone_tree(bench, AT_FDCWD, name_of(i).data(), true);
         if (copies[i] < 0)
             return "copy a locked mount";
     }

@@ -30,15 +30,16 @@ Error denied(int os_error, const std::string& what)
                                       "the mount namespace");
 }
 
-Result<DetachedTree> assemble_detached(UniqueFd base, const std::vector<Branch>& branches,
-                                       const std::vector<std::string>& parts)
+/// The one that needs no staging, and the one whose bench is the stage.
+Result<DetachedTree> assemble_here(Bench& bench, UniqueFd base, const std::vector<Branch>& branches,
+                                   const std::vector<std::string>& parts)
 {
     for (const Branch& branch : branches)
-        if (attach_below(branch.mount.get(), base.get(), branch.path.c_str()) != 0)
+        if (attach_below(bench, branch.mount.get(), base.get(), branch.path.c_str()) != 0)
             return denied(errno, "put " + branch.path + " into the tree");
     DetachedTree assembled;
     for (const std::string& path : parts) {
-        assembled.parts.emplace_back(clone_tree(base.get(), path.c_str(), false));
+        assembled.parts.emplace_back(clone_tree(bench, base.get(), path.c_str(), false));
         if (!assembled.parts.back())
             return denied(errno, "clone " + path + " of the tree");
     }
@@ -83,19 +84,19 @@ private:
         // all over, and "/" is a place that there always is.
         if (::unshare(CLONE_NEWNS) != 0
             || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0
-            || attach_below(base_, AT_FDCWD, "/") != 0)
+            || attach_below(bench_, base_, AT_FDCWD, "/") != 0)
             return false;
         report.stage = 0;
         for (const Branch& branch : branches_) {
-            if (attach_below(branch.mount.get(), base_, branch.path.c_str()) != 0)
+            if (attach_below(bench_, branch.mount.get(), base_, branch.path.c_str()) != 0)
                 return false;
             ++report.stage;
         }
         report.stage = stage_clone;
-        made_[count_++] = clone_tree(base_, "", true);
+        made_[count_++] = clone_tree(bench_, base_, "", true);
         for (const std::string& path : parts_)
             if (made_[count_ - 1] >= 0)
-                made_[count_++] = clone_tree(base_, path.c_str(), false);
+                made_[count_++] = clone_tree(bench_, base_, path.c_str(), false);
         return made_[count_ - 1] >= 0;
     }
 
@@ -118,6 +119,7 @@ private:
         (void)::sendmsg(socket, &message, MSG_NOSIGNAL);
     }
 
+    Bench bench_ = {Backend::staged};
     int base_;
     const std::vector<Branch>& branches_;
     const std::vector<std::string>& parts_;
@@ -190,14 +192,14 @@ Result<DetachedTree> assemble_staged(const UniqueFd& base, const std::vector<Bra
 
 } // namespace
 
-Result<DetachedTree> assemble(UniqueFd base, const std::vector<Branch>& branches,
-                              const std::vector<std::string>& parts, Backend backend)
+Result<DetachedTree> assemble(Bench& bench, UniqueFd base, const std::vector<Branch>& branches,
+                              const std::vector<std::string>& parts)
 {
     if (parts.size() > most_parts)
         return Error(Errc::internal, "more parts to clone than there is room for");
-    if (backend == Backend::detached)
-        return assemble_detached(std::move(base), branches, parts);
-    return assemble_staged(base, branches, parts);
+    if (bench.backend == Backend::staged)
+        return assemble_staged(base, branches, parts);
+    return assemble_here(bench, std::move(base), branches, parts);
 }
 
 } // namespace gpucontainer::mount

@@ -3,7 +3,7 @@
 
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
-#include "mount/kernel.hpp"
+#include "mount/bench.hpp"
 
 #include <string>
 #include <vector>
@@ -28,7 +28,8 @@ struct DetachedTree {
 /// The staged backend starts one child process with a mount namespace of its
 /// own and waits for it; the child raises no SIGCHLD. Errors: permission
 /// without CAP_SYS_ADMIN.
-Result<DetachedTree> assemble(base::UniqueFd base, const std::vector<Branch>& branches,
-                              const std::vector<std::string>& parts, Backend backend);
+Result<DetachedTree> assemble(Bench& bench, base::UniqueFd base,
+                              const std::vector<Branch>& branches,
+                              const std::vector<std::string>& parts);
 
 } // namespace gpucontainer::mount

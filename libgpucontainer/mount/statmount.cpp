@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "mount/statmount.hpp"
 
+#include "base/mount_number.hpp"
+
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,16 +18,6 @@ namespace {
 
 constexpr long statmount_number = 457;
 constexpr long listmount_number = 458;
-
-bool read_id(int fd, unsigned mask, std::uint64_t& id) noexcept
-{
-    struct statx status = {};
-    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &status) != 0
-        || (status.stx_mask & mask) == 0)
-        return false;
-    id = status.stx_mnt_id;
-    return true;
-}
 
 } // namespace
 
@@ -48,7 +40,16 @@ long listmount(const MountIdRequest& request, std::uint64_t* ids, std::size_t co
     return ::syscall(listmount_number, &request, ids, count, 0);
 }
 
-bool unique_id(int fd, std::uint64_t& id) noexcept { return read_id(fd, STATX_MNT_ID_UNIQUE, id); }
-bool table_id(int fd, std::uint64_t& id) noexcept { return read_id(fd, STATX_MNT_ID, id); }
+bool unique_id(int fd, std::uint64_t& id) noexcept
+{
+    struct statx status = {};
+    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID_UNIQUE, &status) != 0
+        || (status.stx_mask & STATX_MNT_ID_UNIQUE) == 0)
+        return false;
+    id = status.stx_mnt_id;
+    return true;
+}
+
+bool table_id(int fd, std::uint64_t& id) noexcept { return base::mount_number(fd, id); }
 
 } // namespace gpucontainer::mount

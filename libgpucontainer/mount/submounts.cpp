@@ -28,7 +28,8 @@ UniqueFd open_beneath(int directory, const char* path) noexcept
 /// Carries the mounts of one directory over, each as it is found.
 class Carrier final : public MountVisitor {
 public:
-    Carrier(int covered, int over) noexcept : covered_(covered), over_(over)
+    Carrier(const Bench& bench, int covered, int over) noexcept
+        : bench_(bench), covered_(covered), over_(over)
     {
         std::array<char, 32> name = {};
         (void)std::snprintf(name.data(), name.size(), "/proc/self/fd/%d", covered);
@@ -58,15 +59,16 @@ public:
             return false;
         if (!is_mount_root(source.get()))
             return true;
-        const UniqueFd clone(clone_tree(source.get(), "", true));
+        const UniqueFd clone(clone_tree(bench_, source.get(), "", true));
         if (!clone)
             return false;
         const UniqueFd target = open_beneath(over_, name);
-        return target && set_attributes(clone.get(), 0, MS_SLAVE, true) == 0
-               && attach(clone.get(), target.get()) == 0;
+        return target && set_attributes(bench_, clone.get(), 0, MS_SLAVE, true) == 0
+               && attach(bench_, clone.get(), target.get()) == 0;
     }
 
 private:
+    Bench bench_;
     int covered_;
     int over_;
     std::array<char, PATH_MAX> directory_ = {};
@@ -75,23 +77,23 @@ private:
 
 } // namespace
 
-int carry_submounts(int covered_fd, int over_fd, int table) noexcept
+int carry_submounts(const Bench& bench, int covered_fd, int over_fd, int table) noexcept
 {
     // The kernel tells paths from the thread's root only.
     if (table != own_table)
-        return carry_submounts_by_table(covered_fd, over_fd, table);
-    Carrier carrier(covered_fd, over_fd);
+        return carry_submounts_by_table(bench, covered_fd, over_fd, table);
+    Carrier carrier(bench, covered_fd, over_fd);
     if (!carrier.is_ready())
         return -1;
     const Listing listing = list_children(covered_fd, carrier);
     if (listing == Listing::unavailable)
-        return carry_submounts_by_table(covered_fd, over_fd);
+        return carry_submounts_by_table(bench, covered_fd, over_fd);
     return listing == Listing::complete ? 0 : -1;
 }
 
-int carry_submounts_by_table(int covered_fd, int over_fd, int table) noexcept
+int carry_submounts_by_table(const Bench& bench, int covered_fd, int over_fd, int table) noexcept
 {
-    Carrier carrier(covered_fd, over_fd);
+    Carrier carrier(bench, covered_fd, over_fd);
     const bool carried =
         carrier.is_ready() && read_children(covered_fd, carrier, table) == Listing::complete;
     return carried ? 0 : -1;

@@ -2,6 +2,7 @@
 #include "mount/table.hpp"
 
 #include "base/unique_fd.hpp"
+#include "mount/fd_path.hpp"
 #include "mount/statmount.hpp"
 
 #include <algorithm>
@@ -254,6 +255,23 @@ int count_below_by_table(int fd, int table)
                 next.push_back(child->second);
     }
     return static_cast<int>(below.size()) - 1;
+}
+
+bool is_mount_point_by_table(int fd) noexcept
+{
+    std::uint64_t id = 0;
+    std::array<char, PATH_MAX> path = {};
+    const ssize_t length = ::readlink(FdPath(fd), path.data(), path.size() - 1);
+    if (length <= 0 || !table_id(fd, id))
+        return false;
+    bool found = false;
+    const auto visit = [&](const TableLine& line) {
+        found = found
+                || (line.id == id && line.path != nullptr
+                    && std::string_view(line.path) == path.data());
+        return true;
+    };
+    return for_each_line(own_table, visit) && found;
 }
 
 Lookup look_up(std::uint64_t table_id, int table) noexcept

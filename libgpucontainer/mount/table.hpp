@@ -54,6 +54,10 @@ struct Lookup {
     bool shared = false; ///< With the mounts of other namespaces.
 };
 
+/// True when a mount's path in the table is where the kernel says that `fd`, which is
+/// on it, is: for kernels before Linux 5.8.
+bool is_mount_point_by_table(int fd) noexcept;
+
 /// A mount by the identity that tables have.
 Lookup look_up(std::uint64_t table_id, int table) noexcept;
 

@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/file_time.hpp"
 #include "base/in_root.hpp"
+#include "base/mount_number.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
@@ -27,7 +28,12 @@ constexpr unsigned wanted_facts = STATX_BASIC_STATS | STATX_MNT_ID;
 
 bool stat_fd(int fd, struct statx& facts)
 {
-    return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, wanted_facts, &facts) == 0;
+    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, wanted_facts, &facts) != 0)
+        return false;
+    std::uint64_t number = 0;
+    if ((facts.stx_mask & STATX_MNT_ID) == 0 && base::mount_number(fd, number))
+        facts.stx_mnt_id = number;
+    return true;
 }
 
 EntryType type_of(std::uint16_t mode)

@@ -94,7 +94,8 @@ _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
 _Static_assert(GPUCTR_REQUEST_LOCK == 1, "values of gpuctr_request.flags");
 _Static_assert(GPUCTR_APPLIED == 0 && GPUCTR_UNCHANGED == 1 && GPUCTR_REPLACED == 2,
                "values of an outcome");
-_Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_OWNER == 2 && GPUCTR_APPLY_SETUID == 4,
+_Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_OWNER == 2 && GPUCTR_APPLY_SETUID == 4
+                   && GPUCTR_APPLY_WITHOUT_JOURNAL == 8,
                "values of gpuctr_apply_options.flags");
 _Static_assert(GPUCTR_PREPARE_SETUID == 1, "values of gpuctr_prepare_options.flags");
 _Static_assert(GPUCTR_PHASE_LOOK == 1 && GPUCTR_PHASE_STATE == 2 && GPUCTR_PHASE_MOUNT == 4

@@ -95,7 +95,7 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     request.write = GPUCTR_WRITE_ALWAYS + 1;
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
     request = GPUCTR_REQUEST_INIT;
-    request.backend = GPUCTR_BACKEND_STAGED + 1;
+    request.backend = GPUCTR_BACKEND_LEGACY + 1;
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
     request = GPUCTR_REQUEST_INIT;
     request.layout = GPUCTR_LAYOUT_MERGED + 1;

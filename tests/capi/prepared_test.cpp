@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <memory>
 #include <random>
@@ -251,6 +252,67 @@ TEST_P(AdoptTest, SurvivesRandomBytes)
     }
     EXPECT_GT(adopted, 50) << "most mutations were refused at once and tested nothing";
 }
+
+/// Without detached mounts there is one stage only.
+class OneStageTest : public PreparedTest {};
+
+TEST_P(OneStageTest, IsRefusedWhereThereAreTwo)
+{
+    gpuctr_prepared* prepared = nullptr;
+    gpuctr_error* error = nullptr;
+
+    EXPECT_EQ(gpuctr_plan_prepare(plan_, nullptr, &prepared, &error), GPUCTR_E_REQUIREMENT);
+    EXPECT_STREQ(gpuctr_error_message(error), "this kernel has no detached mounts");
+    EXPECT_STRNE(gpuctr_error_hint(error), "");
+    gpuctr_error_free(error);
+    error = nullptr;
+    EXPECT_EQ(gpuctr_plan_stage(plan_, "/run/gpuctr-stage-test", nullptr, &error),
+              GPUCTR_E_REQUIREMENT);
+    gpuctr_error_free(error);
+
+    EXPECT_EQ(prepared, nullptr);
+    expect_untouched();
+}
+
+TEST_P(OneStageTest, GoesWithoutAJournalOnlyAlone)
+{
+    gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
+    options.flags = GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_OWNER;
+
+    EXPECT_EQ(gpuctr_plan_apply(plan_, root_->fd(), &options, nullptr, nullptr), GPUCTR_E_USAGE);
+    options.flags = GPUCTR_APPLY_WITHOUT_JOURNAL;
+    EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options, nullptr, nullptr), GPUCTR_E_USAGE);
+
+    expect_untouched();
+}
+
+TEST_P(OneStageTest, MakesOverlaysForSomebodyElse)
+{
+    const std::string journals = std::string(root_->path()) + "-journals";
+    gpuctr_request request = GPUCTR_REQUEST_INIT;
+    request.backend = GetParam();
+    request.write = GPUCTR_WRITE_NEVER;
+    gpuctr_plan* plan = nullptr;
+    ASSERT_EQ(gpuctr_plan_create(host_, &request, root_->fd(), &plan, nullptr), GPUCTR_OK);
+    gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
+    options.state_dir = journals.c_str();
+    options.flags = GPUCTR_APPLY_OWNER;
+    options.owner_uid = 1000;
+    options.owner_gid = 1000;
+    gpuctr_error* error = nullptr;
+
+    EXPECT_EQ(gpuctr_plan_apply(plan, root_->fd(), &options, nullptr, &error), GPUCTR_OK)
+        << gpuctr_error_message(error);
+    EXPECT_NE(test::mount_table(), mounts_);
+    EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options, nullptr, nullptr), GPUCTR_OK);
+
+    expect_untouched();
+    gpuctr_error_free(error);
+    gpuctr_plan_free(plan);
+    std::filesystem::remove_all(journals);
+}
+
+INSTANTIATE_TEST_SUITE_P(, OneStageTest, testing::Values(GPUCTR_BACKEND_LEGACY));
 
 const auto backends = testing::Values(GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_STAGED);
 const auto backend_name = [](const auto& test) {

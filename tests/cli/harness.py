@@ -36,6 +36,9 @@ CHOOSES_BACKEND = ("GPUCTR_TEST_BACKEND" in os.environ
                    or any(call in os.environ.get("GPUCTR_TEST_FORBID", "")
                           for call in ("mount_api", "mount_setattr")))
 
+# Whether it is the legacy one, which cannot lock mounts.
+IS_LEGACY = CHOOSES_BACKEND and os.environ.get("GPUCTR_TEST_BACKEND") in (None, "legacy")
+
 
 def call(*words, **options):
     """Runs a command to its end with its output as text. The backend that a test

@@ -196,16 +196,19 @@ class Label(harness.Case):
         self.addCleanup(log.unlink)
         harness.must("mount", "--bind", selinux.parent, "/sys/fs")
         self.addCleanup(harness.must, "umount", "/sys/fs")
+        by_option = f'"context", "{self.LABEL}", 0) = -1 EINVAL'
+        by_data = f'"mode=0755,context=\\"{self.LABEL}\\"") = -1 EINVAL'
         with self.nothing_changes():
-            options = (f'"context", "{self.LABEL}", 0) = -1', f'context=\\"{self.LABEL}\\""')
-            for command, status, option in (((), 7, options[0]), (("--", "true"), 125, options[1])):
+            for command, status, call in (((), 7, by_option),
+                                          (("--backend", "legacy"), 7, by_data),
+                                          (("--", "true"), 125, by_data)):
                 done = harness.call("strace", "-o", log, "-s", "99", "-e",
                                     "trace=fsopen,fsconfig,mount", harness.SETUP, "--nv",
                                     "--rootfs", self.root, "--mount-label", self.LABEL, *command,
                                     env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
                 self.assertEqual(done.returncode, status, done.stderr)
                 self.assertIn(f"mount label {self.LABEL}: Invalid argument", done.stderr)
-                self.assertIn(option, log.read_text())
+                self.assertIn(call, log.read_text())
 
 
 if __name__ == "__main__":

@@ -149,8 +149,9 @@ class Run:
         # A descriptor of the root has to be of the caller's mount namespace.
         opened = [*self.prefix, "sh", "-c", 'exec 8<"$0"; exec "$@"', self.root]
         script = ["sh", "-c", "exec 9</proc/self/fd; ls /proc/$$/fd"]
+        lock = [] if harness.IS_LEGACY else ["--lock"]
         for words in (["--rootfs", self.root], ["--rootfs-fd", "8"],
-                      ["--rootfs", self.root, "--backend", "staged", "--lock"],
+                      ["--rootfs", self.root, "--backend", "staged", *lock],
                       ["--rootfs", self.root, "--bind", "/usr:/mnt", "--layout", "merged"]):
             done = harness.call(*opened, harness.SETUP, "--nv", *words, "--", *script,
                                 pass_fds=[7])

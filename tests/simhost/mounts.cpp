@@ -172,7 +172,11 @@ Result<void> make_read_only(int mount)
 {
     mount_attr attributes = {};
     attributes.attr_set = MOUNT_ATTR_RDONLY;
-    if (::mount_setattr(mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes) != 0)
+    if (::mount_setattr(mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0)
+        return {};
+    const std::string path = fmt::format("/proc/self/fd/{}", mount);
+    constexpr unsigned long change = MS_REMOUNT | MS_BIND | MS_RDONLY;
+    if (errno != ENOSYS || ::mount(nullptr, path.c_str(), nullptr, change, nullptr) != 0)
         return failed("make read-only", "a mount");
     return {};
 }

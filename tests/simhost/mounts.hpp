@@ -36,6 +36,7 @@ Result<void> attach_mount(int mount, int dir_fd, const std::string& target);
 Result<void> bind(int dir_fd, const std::string& path, const std::string& target,
                   BindKind kind = BindKind::single);
 
+/// Of a mount that is attached.
 Result<void> make_read_only(int mount);
 
 /// Takes a mount out of the namespace; what still uses it keeps it.

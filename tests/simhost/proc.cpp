@@ -16,8 +16,8 @@ Result<void> mount_drivers(const std::string& source)
 {
     const std::string target(driver_directory);
     GPUCTR_TRY(const auto mount, clone_mount(AT_FDCWD, source));
-    GPUCTR_CHECK(make_read_only(mount.get()), "{}", target);
-    return attach_mount(mount.get(), AT_FDCWD, target);
+    GPUCTR_CHECK(attach_mount(mount.get(), AT_FDCWD, target));
+    return make_read_only(mount.get());
 }
 
 } // namespace

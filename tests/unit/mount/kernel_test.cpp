@@ -60,18 +60,13 @@ std::string without(const std::vector<unsigned>& calls, int error,
     return {said.data(), static_cast<std::size_t>(length > 0 ? length : 0)};
 }
 
-std::string probed()
-{
-    const auto backend = probe_backend();
-    return backend ? std::string(name(*backend))
-                   : std::to_string(static_cast<int>(backend.error().code())) + " "
-                         + backend.error().message();
-}
+std::string probed() { return std::string(name(probe_backend())); }
 
 TEST(Backend, HasAName)
 {
     EXPECT_EQ(name(Backend::detached), "detached");
     EXPECT_EQ(name(Backend::staged), "staged");
+    EXPECT_EQ(name(Backend::legacy), "legacy");
 }
 
 TEST(Backend, IsStagedWhereDetachedMountsCannotBeMountedOnto)
@@ -80,12 +75,11 @@ TEST(Backend, IsStagedWhereDetachedMountsCannotBeMountedOnto)
     EXPECT_EQ(without({open_tree_attr}, EPERM, probed), "staged");
 }
 
-TEST(Backend, NeedsTheCallsOfTheMountInterface)
+TEST(Backend, IsLegacyWhereTheCallsOfTheMountInterfaceAreMissing)
 {
-    EXPECT_EQ(without({SYS_mount_setattr}, ENOSYS, probed),
-              "7 mount_setattr: Function not implemented");
-    EXPECT_EQ(without({SYS_mount_setattr}, EPERM, probed),
-              "7 mount_setattr: Operation not permitted");
+    for (const int error : {ENOSYS, EPERM})
+        for (const unsigned call : {SYS_mount_setattr, SYS_open_tree})
+            EXPECT_EQ(without({call}, error, probed), "legacy");
 }
 
 TEST(Backend, IsRefusedWhereTheKernelLacksIt)
@@ -101,7 +95,17 @@ TEST(Backend, IsRefusedWhereTheKernelLacksIt)
               "the detached backend needs Linux 6.15");
     EXPECT_EQ(without({open_tree_attr}, ENOSYS, required(Backend::staged)), "staged");
     EXPECT_EQ(without({SYS_mount_setattr}, EPERM, required(Backend::staged)),
-              "mount_setattr: Operation not permitted");
+              "the staged backend needs Linux 5.12, without a seccomp filter on mount_setattr and "
+              "open_tree");
+    EXPECT_EQ(without({SYS_mount_setattr}, EPERM, required(Backend::legacy)), "legacy");
+    EXPECT_EQ(without({}, 0, required(Backend::legacy)), "legacy");
+}
+
+TEST(Kernel, KnowsItsVersion)
+{
+    EXPECT_TRUE(is_kernel_at_least(4, 18));
+    EXPECT_TRUE(is_kernel_at_least(2, 6));
+    EXPECT_FALSE(is_kernel_at_least(99, 0));
 }
 
 } // namespace

@@ -87,6 +87,8 @@ protected:
     bool is_mounted(const std::string& path) const { return is_mount_root(open(path).get()); }
 
     test::TempRoot root_;
+
+    const Bench bench;
 };
 
 TEST_F(SubmountsTest, AreToldByTheKernelAndByTheTableAlike)
@@ -124,7 +126,7 @@ TEST_F(SubmountsTest, AreCarriedToTheSameNames)
     root_.file("below/a/b/note", "here");
 
     for (auto* const carry : {carry_submounts, carry_submounts_by_table}) {
-        ASSERT_EQ(carry(open("below").get(), open("over").get(), own_table), 0);
+        ASSERT_EQ(carry(bench, open("below").get(), open("over").get(), own_table), 0);
 
         EXPECT_EQ(root_.read("over/a/b/note"), "here");
         EXPECT_TRUE(is_mounted("over/c d\\040e\tf"));
@@ -140,7 +142,7 @@ TEST_F(SubmountsTest, OfADirectoryAreThoseBelowItOnly)
     mount_tmpfs("below/ab");
     mount_tmpfs("below/a/b");
 
-    ASSERT_EQ(carry_submounts(open("below/a").get(), open("over/a").get()), 0);
+    ASSERT_EQ(carry_submounts(bench, open("below/a").get(), open("over/a").get()), 0);
 
     EXPECT_TRUE(is_mounted("over/a/b"));
 }
@@ -150,7 +152,7 @@ TEST_F(SubmountsTest, ThatAreHiddenStayHidden)
     mount_tmpfs("below/a/b");
     mount_tmpfs("below/a"); // without b
 
-    ASSERT_EQ(carry_submounts(open("below").get(), open("over").get()), 0);
+    ASSERT_EQ(carry_submounts(bench, open("below").get(), open("over").get()), 0);
 
     EXPECT_TRUE(is_mounted("over/a"));
     EXPECT_EQ(open("over/a/b").get(), -1);
@@ -161,9 +163,9 @@ TEST_F(SubmountsTest, ThatCannotBeCarriedAreAnError)
     mount_tmpfs("below/a");
     ASSERT_EQ(::mount(nullptr, root_.at("below/a").c_str(), nullptr, MS_UNBINDABLE, nullptr), 0);
 
-    EXPECT_EQ(carry_submounts(open("below").get(), open("over").get()), -1);
+    EXPECT_EQ(carry_submounts(bench, open("below").get(), open("over").get()), -1);
     EXPECT_EQ(errno, EINVAL);
-    EXPECT_EQ(carry_submounts_by_table(open("below").get(), open("over").get()), -1);
+    EXPECT_EQ(carry_submounts_by_table(bench, open("below").get(), open("over").get()), -1);
 }
 
 /// As a thread that is in a container's mount namespace with a root of the host's.
@@ -181,12 +183,12 @@ TEST_F(SubmountsTest, OutOfReachOfTheRootDirectoryNeedATableFromThere)
     const UniqueFd table(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
     ASSERT_EQ(::chroot(root_.at("jail").c_str()), 0);
 
-    const int by_kernel = carry_submounts(below.get(), over.get());
+    const int by_kernel = carry_submounts(bench, below.get(), over.get());
     const int kernel_error = errno;
-    const int by_own_table = carry_submounts_by_table(below.get(), over.get());
+    const int by_own_table = carry_submounts_by_table(bench, below.get(), over.get());
     const int own_table_error = errno;
     const int count = count_below_by_table(below.get());
-    const int given = carry_submounts(below.get(), over.get(), table.get());
+    const int given = carry_submounts(bench, below.get(), over.get(), table.get());
     const int again = count_below_by_table(below.get(), table.get());
     ASSERT_EQ(::fchdir(root.get()), 0);
     ASSERT_EQ(::chroot("."), 0);

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+#include "mount/bench.hpp"
+
+#include "base/own_proc.hpp"
+#include "base/try.hpp"
+#include "mount/calls.hpp"
+#include "mount/fd_path.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace gpucontainer::mount {
+namespace {
+
+using base::UniqueFd;
+
+constexpr mode_t private_directory = 0700;
+constexpr mode_t open_directory_mode = 0777;
+constexpr const char* workplace_name = "mounts";
+
+Error no_stage()
+{
+    return Error::from_errno(errno, "make a place to stage mounts at", Errc::apply)
+        .with_hint("CAP_SYS_ADMIN is needed in the user namespace that owns the mount namespace");
+}
+
+UniqueFd open_directory(int directory, const char* name)
+{
+    return UniqueFd(::openat(directory, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+bool mount_tmpfs(const char* path)
+{
+    return ::mount("gpuctr", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") == 0;
+}
+
+/// Where places to mount at are made: as whoever names in a root belong to, too. Nobody
+/// else comes past the directory that it is in.
+UniqueFd make_workplace(const UniqueFd& tmpfs)
+{
+    if (!tmpfs || ::mkdirat(tmpfs.get(), workplace_name, private_directory) != 0
+        || ::fchmodat(tmpfs.get(), workplace_name, open_directory_mode, 0) != 0)
+        return {};
+    return open_directory(tmpfs.get(), workplace_name);
+}
+
+} // namespace
+
+Result<Stage> Stage::in_directory(Backend backend, int directory)
+{
+    Stage stage(backend);
+    if (backend != Backend::legacy)
+        return stage;
+    GPUCTR_CHECK(base::open_own_descriptors());
+    remove_stage(directory);
+    if (::mkdirat(directory, stage_name, private_directory) != 0)
+        return no_stage();
+    stage.directory_.reset(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
+    // Not seen in other namespaces: first a private mount, then the place on that.
+    const UniqueFd place = open_directory(directory, stage_name);
+    if (!place || ::mount(FdPath(place.get()), FdPath(place.get()), nullptr, MS_BIND, nullptr) != 0)
+        return no_stage();
+    const UniqueFd bind = open_directory(directory, stage_name);
+    if (!bind || ::mount(nullptr, FdPath(bind.get()), nullptr, MS_PRIVATE, nullptr) != 0
+        || !mount_tmpfs(FdPath(bind.get())))
+        return no_stage();
+    stage.fd_ = make_workplace(open_directory(directory, stage_name));
+    if (!stage.fd_)
+        return no_stage();
+    return stage;
+}
+
+Result<Stage> Stage::in_own_namespace(Backend backend)
+{
+    Stage stage(backend);
+    if (backend != Backend::legacy)
+        return stage;
+    GPUCTR_CHECK(base::open_own_descriptors());
+    const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!root || sharing(root.get()) != Sharing::isolated)
+        return Error(Errc::requirement, "the mount namespace shares its mounts with others")
+            .with_hint("on this kernel this call is for a mount namespace of its own, after "
+                       "mount --make-rprivate / or --make-rslave /");
+    if (!mount_tmpfs("/"))
+        return no_stage();
+    // Paths begin below what lies over the root directory, but for this one.
+    stage.over_root_.reset(::open("/..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    stage.fd_ = make_workplace(stage.over_root_);
+    if (!stage.fd_)
+        return no_stage();
+    return stage;
+}
+
+Stage::~Stage()
+{
+    if (directory_)
+        remove_stage(directory_.get());
+    else if (over_root_)
+        (void)detach(over_root_.get());
+}
+
+void remove_stage(int directory) noexcept
+{
+    constexpr int most = 8; // two are the rule
+    for (int i = 0; i < most; ++i) {
+        const UniqueFd found = open_directory(directory, stage_name);
+        if (!found || !is_mount_root(found.get()) || detach(found.get()) != 0)
+            break;
+    }
+    (void)::unlinkat(directory, stage_name, AT_REMOVEDIR);
+}
+
+} // namespace gpucontainer::mount

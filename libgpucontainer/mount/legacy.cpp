@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "mount/legacy.hpp"
+
+#include "base/unique_fd.hpp"
+#include "mount/fd_path.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+namespace gpucontainer::mount::legacy {
+namespace {
+
+using base::UniqueFd;
+
+constexpr unsigned long none = 0;
+constexpr unsigned long with_those_below = MS_REC;
+constexpr unsigned long relative_times = MS_RELATIME;
+
+/// A name on the stage to mount at, and afterwards what was mounted there.
+class Place {
+public:
+    Place(Bench& bench, bool directory) noexcept : stage_(bench.stage)
+    {
+        (void)std::snprintf(name_.data(), name_.size(), "%u", bench.next++);
+        constexpr mode_t file_mode = S_IFREG | 0400U;
+        constexpr mode_t directory_mode = 0700;
+        const int made = directory ? ::mkdirat(stage_, name_.data(), directory_mode)
+                                   : ::mknodat(stage_, name_.data(), file_mode, 0);
+        if (made == 0)
+            fd_ = open();
+    }
+
+    explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+    FdPath path() const noexcept { return FdPath(fd_.get()); }
+    UniqueFd open() const noexcept
+    {
+        return UniqueFd(::openat(stage_, name_.data(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    }
+
+private:
+    int stage_;
+    std::array<char, 16> name_ = {};
+    UniqueFd fd_;
+};
+
+/// Of a file system, with an SELinux label for all in it unless that is empty or null.
+class Options {
+public:
+    Options(const char* options, const char* label) noexcept
+    {
+        const bool labelled = label != nullptr && *label != '\0';
+        // Commas in it are its own within quotes.
+        const int length = std::snprintf(text_.data(), text_.size(), "%s%s%s%s", options,
+                                         labelled ? ",context=\"" : "", labelled ? label : "",
+                                         labelled ? "\"" : "");
+        fits_ = length >= 0 && static_cast<std::size_t>(length) < text_.size();
+    }
+
+    /// Null and errno where the kernel would leave out what comes last.
+    const char* text() const noexcept
+    {
+        if (fits_)
+            return text_.data();
+        errno = ENAMETOOLONG;
+        return nullptr;
+    }
+
+private:
+    static constexpr std::size_t kernel_limit = 4096;
+    std::array<char, kernel_limit> text_; // the terminated text that was put there
+    bool fits_ = false;
+};
+
+/// What a mount is already: in a user namespace, what it has to stay.
+unsigned long flags_of(int fd) noexcept
+{
+    struct statfs status = {};
+    if (::fstatfs(fd, &status) != 0)
+        return 0;
+    // The same numbers in both, but for the last.
+    constexpr unsigned long same =
+        ST_RDONLY | ST_NOSUID | ST_NODEV | ST_NOEXEC | ST_NOATIME | ST_NODIRATIME;
+    const auto flags = static_cast<unsigned long>(status.f_flags);
+    return (flags & same) | ((flags & ST_RELATIME) != 0 ? relative_times : none);
+}
+
+} // namespace
+
+int bind(Bench& bench, int dir_fd, const char* path, bool recursive) noexcept
+{
+    const UniqueFd opened(*path != '\0' ? ::openat(dir_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC)
+                                        : -1);
+    const int source = *path != '\0' ? opened.get() : dir_fd;
+    struct stat status = {};
+    if (source < 0 || ::fstat(source, &status) != 0)
+        return -1;
+    const Place place(bench, S_ISDIR(status.st_mode));
+    const unsigned long flags = MS_BIND | (recursive ? with_those_below : none);
+    if (!place || ::mount(FdPath(source), place.path(), nullptr, flags, nullptr) != 0)
+        return -1;
+    return place.open().release();
+}
+
+int mount(Bench& bench, const char* type, unsigned long flags, const char* options,
+          const char* label) noexcept
+{
+    const Options all(options, label);
+    const Place place(bench, true);
+    if (!place || all.text() == nullptr
+        || ::mount("gpuctr", place.path(), type, flags, all.text()) != 0)
+        return -1;
+    return place.open().release();
+}
+
+int overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
+            const char* label) noexcept
+{
+    // What only an image could have brought is not looked at: attributes of
+    // trusted.overlay, or, before Linux 5.11, where those lead elsewhere.
+    constexpr unsigned userxattr_major = 5;
+    constexpr unsigned userxattr_minor = 11;
+    const char* const careful = is_kernel_at_least(userxattr_major, userxattr_minor)
+                                    ? "userxattr"
+                                    : "redirect_dir=nofollow";
+    std::array<char, 160> options = {};
+    (void)std::snprintf(options.data(), options.size(), "lowerdir=%s:%s,%s",
+                        static_cast<const char*>(FdPath(upper_fd)),
+                        static_cast<const char*>(FdPath(lower_fd)), careful);
+    return mount(bench, "overlay", attributes | MS_RDONLY, options.data(), label);
+}
+
+int move(int mount_fd, int target_fd) noexcept
+{
+    return ::mount(FdPath(mount_fd), FdPath(target_fd), nullptr, MS_MOVE, nullptr);
+}
+
+int change(int mount_fd, std::uint64_t attributes, std::uint64_t propagation,
+           bool recursive) noexcept
+{
+    const FdPath path(mount_fd);
+    if (attributes != 0
+        && ::mount(nullptr, path, nullptr, MS_REMOUNT | MS_BIND | flags_of(mount_fd) | attributes,
+                   nullptr)
+               != 0)
+        return -1;
+    if (propagation == 0)
+        return 0;
+    return ::mount(nullptr, path, nullptr, propagation | (recursive ? with_those_below : none),
+                   nullptr);
+}
+
+} // namespace gpucontainer::mount::legacy
