@@ -31,6 +31,9 @@ ORDINARY_USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-gro
 _numbers = itertools.count()
 
 
+# An emulated machine is many times slower.
+TIMEOUT = 60 * int(os.environ.get("GPUCTR_TEST_SLOWNESS", "1"))
+
 # Whether the variant of the tests that runs (launch.py) chooses the backend.
 CHOOSES_BACKEND = ("GPUCTR_TEST_BACKEND" in os.environ
                    or any(call in os.environ.get("GPUCTR_TEST_FORBID", "")
@@ -48,7 +51,7 @@ def call(*words, **options):
         at = words.index("--backend")
         del words[at:at + 2]
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
-               "text": True, "timeout": 60, "check": False} | options
+               "text": True, "timeout": TIMEOUT, "check": False} | options
     return subprocess.run([str(word) for word in words], **options)
 
 
