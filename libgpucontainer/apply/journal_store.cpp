@@ -9,9 +9,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace gpucontainer::apply {
@@ -86,14 +88,60 @@ std::optional<RootName> parse_directory_name(std::string_view name)
 }
 
 /// Shared locks too need a file that may be written where NFS turns them into
-/// locks of its own.
-bool take_lock(int file, JournalStore::Lock lock)
+/// locks of its own. EWOULDBLOCK when somebody had it all the while. A guest in its
+/// caller's process has no other means to wait for a time than to ask again.
+bool take_lock(int file, JournalStore::Lock lock, std::chrono::milliseconds limit)
 {
-    int locked = -1;
-    do
-        locked = ::flock(file, lock == JournalStore::Lock::shared ? LOCK_SH : LOCK_EX);
-    while (locked != 0 && errno == EINTR);
-    return locked == 0;
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds longest_pause(20);
+    const int operation = lock == JournalStore::Lock::shared ? LOCK_SH : LOCK_EX;
+    std::optional<Clock::time_point> end;
+    for (std::chrono::milliseconds pause(1); ::flock(file, operation | LOCK_NB) != 0;
+         pause = std::min(2 * pause, longest_pause)) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return false;
+        if (!end)
+            end = Clock::now() + limit;
+        if (Clock::now() >= *end) {
+            errno = EWOULDBLOCK;
+            return false;
+        }
+        const timespec time = {0, std::chrono::nanoseconds(pause).count()};
+        (void)::nanosleep(&time, nullptr);
+    }
+    return true;
+}
+
+/// Which process has the lock, in words; the kernel's table of locks names it where
+/// it is of this process's pid namespace.
+std::string holder_of(int file)
+{
+    struct stat status = {};
+    const auto locks = base::read_file("/proc/locks");
+    if (!locks || ::fstat(file, &status) != 0)
+        return "another process";
+    const std::string wanted = fmt::format("{:02x}:{:02x}:{}", ::major(status.st_dev),
+                                           ::minor(status.st_dev), status.st_ino);
+    for (const std::string_view line : base::split(*locks, '\n')) {
+        // "1: FLOCK  ADVISORY  WRITE 1234 00:1a:56 0 EOF"
+        auto words = base::split(line, ' ');
+        std::erase(words, std::string_view());
+        constexpr std::size_t type = 1;
+        constexpr std::size_t process = 4;
+        constexpr std::size_t inode = 5;
+        if (words.size() > inode && words[type] == "FLOCK" && words[inode] == wanted)
+            return fmt::format("process {}", words[process]);
+    }
+    return "another process";
+}
+
+Error locked_out(const std::string& directory, int file)
+{
+    return Error(Errc::apply, fmt::format("journal directory {}: {} is at work on this root file "
+                                          "system and does not come to an end",
+                                          directory, holder_of(file)))
+        .with_object(directory)
+        .with_hint("wait for that process or end it, and try again");
 }
 
 /// Whoever had the lock before may have removed the file along with its directory.
@@ -131,7 +179,7 @@ Result<std::vector<SetUpKey>> RootJournals::keys()
         if (auto key = parse_file_name(name))
             keys.push_back(*std::move(key));
     }
-    may_be_empty_ = exclusive_ && keys.empty();
+    may_be_empty_ = may_be_empty_ && keys.empty();
     return keys;
 }
 
@@ -174,7 +222,6 @@ Error RootJournals::discard(const std::string& temporary) const
 
 Result<void> RootJournals::write(const Journal& journal, const Program& program)
 {
-    may_be_empty_ = false;
     const std::string name = file_name(journal.key);
     const std::string temporary = unfinished_name(name);
     // Of a process that was cut off writing it: nobody else holds the lock.
@@ -188,6 +235,7 @@ Result<void> RootJournals::write(const Journal& journal, const Program& program)
         || (journal.persistent && ::fsync(file.get()) != 0)
         || ::renameat(directory_.get(), temporary.c_str(), directory_.get(), name.c_str()) != 0)
         return discard(temporary);
+    may_be_empty_ = false;
     if (journal.persistent && (::fsync(directory_.get()) != 0 || ::fsync(store_.get()) != 0))
         return Error::from_errno(errno, "journal " + name, Errc::apply);
     return {};
@@ -239,7 +287,8 @@ Result<RootJournals> JournalStore::create_root(RootName root) const
     }
 }
 
-Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock lock) const
+Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock lock,
+                                                            std::chrono::milliseconds limit) const
 {
     const std::string name = directory_name(root);
     while (true) {
@@ -258,10 +307,17 @@ Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock 
                                       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
         if (!journals.lock_ && errno == ENOENT)
             continue; // the directory is on its way out
-        if (!journals.lock_ || !take_lock(journals.lock_.get(), lock))
+        if (!journals.lock_)
             return unusable();
-        if (!was_removed(journals.lock_.get()))
-            return std::optional(std::move(journals));
+        if (!take_lock(journals.lock_.get(), lock, limit)) {
+            if (errno == EWOULDBLOCK)
+                return locked_out(path_ + "/" + name, journals.lock_.get());
+            return unusable();
+        }
+        if (was_removed(journals.lock_.get()))
+            continue;
+        journals.may_be_empty_ = journals.exclusive_;
+        return std::optional(std::move(journals));
     }
 }
 

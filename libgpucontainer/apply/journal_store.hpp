@@ -6,6 +6,7 @@
 #include "base/unique_fd.hpp"
 #include "mount/bench.hpp"
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +17,7 @@ namespace gpucontainer::apply {
 using RootName = std::pair<std::uint64_t, std::uint64_t>;
 
 /// The journals of one root directory, locked for as long as this lives: of two
-/// operations on one root at once, one waits.
+/// operations on one root at once, one waits, though not for ever.
 class RootJournals {
 public:
     RootJournals(RootJournals&&) noexcept = default;
@@ -62,10 +63,15 @@ public:
     /// that others may write, is an error: permission.
     static Result<std::optional<JournalStore>> open(const std::string& directory);
 
+    /// An operation takes milliseconds, and seconds on a slow disk.
+    static constexpr std::chrono::milliseconds patience = std::chrono::seconds(30);
+
     Result<RootJournals> create_root(RootName root) const;
-    /// None when there is no journal of it. Shared for those who only look.
+    /// None when there is no journal of it. Shared for those who only look. Whoever
+    /// has the lock for longer than `limit` is named in an error.
     enum class Lock : std::uint8_t { exclusive, shared };
-    Result<std::optional<RootJournals>> open_root(RootName root, Lock lock) const;
+    Result<std::optional<RootJournals>> open_root(RootName root, Lock lock,
+                                                  std::chrono::milliseconds limit = patience) const;
 
     Result<std::vector<RootName>> roots() const;
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+#include "apply/journal_store.hpp"
+
+#include "support/temp_root.hpp"
+
+#include <chrono>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+constexpr RootName root = {1, 2};
+constexpr std::chrono::milliseconds soon(30);
+
+JournalStore open_store(const test::TempRoot& directory)
+{
+    auto store = JournalStore::create(directory.at("state"));
+    EXPECT_TRUE(store);
+    return *std::move(store);
+}
+
+TEST(JournalStore, NamesTheProcessThatKeepsARootLocked)
+{
+    const test::TempRoot directory;
+    const JournalStore store = open_store(directory);
+    const auto first = store.create_root(root);
+    ASSERT_TRUE(first);
+
+    const auto second = store.open_root(root, JournalStore::Lock::exclusive, soon);
+
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code(), Errc::apply);
+    EXPECT_NE(second.error().message().find("process " + std::to_string(::getpid())),
+              std::string::npos)
+        << second.error().message();
+    EXPECT_FALSE(second.error().hint().empty());
+}
+
+TEST(JournalStore, LetsThoseWhoOnlyLookLookTogether)
+{
+    const test::TempRoot directory;
+    const JournalStore store = open_store(directory);
+    {
+        const auto made = store.create_root(root);
+        ASSERT_TRUE(made);
+        const auto first = store.open_root(root, JournalStore::Lock::shared, soon);
+        EXPECT_FALSE(first);
+    }
+    const auto first = store.open_root(root, JournalStore::Lock::shared, soon);
+    const auto second = store.open_root(root, JournalStore::Lock::shared, soon);
+
+    EXPECT_TRUE(first);
+    EXPECT_TRUE(second);
+}
+
+TEST(JournalStore, DoesNotKeepOtherRootsWaiting)
+{
+    const test::TempRoot directory;
+    const JournalStore store = open_store(directory);
+    const auto first = store.create_root(root);
+
+    const auto other = store.create_root({1, 3});
+
+    EXPECT_TRUE(first);
+    EXPECT_TRUE(other);
+}
+
+} // namespace
+} // namespace gpucontainer::apply
