@@ -97,7 +97,8 @@ RootDirectory RootOptions::open() const
 std::string state_directory(const std::string& option)
 {
     // Root of a user namespace may not write the host's, as a rule.
-    const bool root = ::geteuid() == 0 && ::access("/var/lib", W_OK) == 0;
+    const bool root = ::geteuid() == 0
+                      && (::access("/var/lib", W_OK) == 0 || (errno != EACCES && errno != EROFS));
     if (!option.empty() || root)
         return option;
     // As the XDG base directory rules want it.

@@ -40,26 +40,6 @@ private:
     Block block_;
 };
 
-/// After the steps were taken back: the rest, or a journal of what could not be.
-Error roll_back(Error error, Journal& journal, const Place& place, RootJournals& journals,
-                const Program& program)
-{
-    const auto operations = program.operations();
-    const bool complete =
-        std::all_of(operations.begin(), operations.end(),
-                    [](const Operation& operation) { return operation.done == 0; });
-    if (complete) {
-        place.leave();
-        (void)journals.remove(journal.key);
-        return error;
-    }
-    journal.progress = Progress::partly_undone;
-    (void)journals.write(journal, program);
-    return std::move(error)
-        .with_code(Errc::apply)
-        .with_hint("not everything could be taken back; `gpuctr-setup undo` tries again");
-}
-
 /// A root file system as it is seen from where the set-up is to be, and what is
 /// known of older set-ups in it.
 struct Site {
@@ -68,10 +48,36 @@ struct Site {
     Viewpoint here;
     std::string path; ///< Of the root; "" when it has none on this host.
     RootJournals journals;
-    bool bound = false;   ///< Bound on itself already, by an older set-up.
+    /// Bound on itself already, by an older set-up of this journal: it stays until
+    /// there is another, so that the bind is known after a crash.
+    std::optional<SetUpKey> bound;
     int mounts_below = 0; ///< How many that bind brought along.
     bool shared = false;  ///< Another namespace that lives has a set-up there.
+
+    void unbind()
+    {
+        if (bound && apply::unbind(target.rootfs_fd, mounts_below))
+            (void)journals.remove(*bound);
+    }
 };
+
+/// After the steps were taken back: the rest, or a journal of what could not be.
+Error roll_back(Error error, Journal& journal, const Place& place, Site& site,
+                const Program& program)
+{
+    const auto operations = program.operations();
+    const bool complete =
+        std::all_of(operations.begin(), operations.end(),
+                    [](const Operation& operation) { return operation.done == 0; });
+    if (complete && place.leave() && (site.bound || site.journals.remove(journal.key)))
+        return error;
+    site.bound.reset(); // for the next undo
+    journal.progress = Progress::partly_undone;
+    (void)site.journals.write(journal, program);
+    return std::move(error)
+        .with_code(Errc::apply)
+        .with_hint("not everything could be taken back; `gpuctr-setup undo` tries again");
+}
 
 Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place)
 {
@@ -80,7 +86,7 @@ Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place
     journal.key = {site.here, mount::mount_id(place.fd()), site.root.birth_ns};
     journal.root_path = site.path;
     journal.since = std::time(nullptr);
-    journal.bound_on_itself = site.bound || place.is_bind();
+    journal.bound_on_itself = site.bound.has_value() || place.is_bind();
     // Until it is known better, all that is below the bind came with it.
     journal.mounts_below = place.is_bind() ? std::numeric_limits<int>::max() : site.mounts_below;
     journal.writes_root = plan.writes_root;
@@ -122,24 +128,31 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
                                       ? Place::of_directory(bench, rootfs_fd)
                                       : Place::of_process(bench, rootfs_fd, table));
     Journal journal = new_journal(plan, site, place);
-    note_times(program, place.fd());
+    if (!note_times(program, place.fd()))
+        return Error::from_errno(errno, "look at the directories of our names", Errc::rootfs);
     expect_mounts_below(program, plan);
+    journal.changing_since = file_clock();
     GPUCTR_CHECK(site.journals.write(journal, program));
 
     if (auto entered = place.enter(); !entered) {
         (void)site.journals.remove(journal.key);
         return entered;
     }
-    if (place.is_bind())
-        journal.mounts_below = std::max(0, mount::count_below(place.fd()));
+    if (place.is_bind()) {
+        const int count = mount::count_below(place.fd());
+        if (count < 0 && errno != EXDEV)
+            return roll_back(Error::from_errno(errno, "count what is mounted below", Errc::apply),
+                             journal, place, site, program);
+        journal.mounts_below = std::max(0, count);
+    }
     Failure failure;
     if (!attach_as_owner(program, site, place.fd(), failure, table))
-        return roll_back(to_error(failure), journal, place, site.journals, program);
+        return roll_back(to_error(failure), journal, place, site, program);
     note_mounts_below(program, place.fd(), table);
     journal.progress = Progress::complete;
     if (auto written = site.journals.write(journal, program); !written) {
         (void)apply::undo(program, place.fd(), failure, table);
-        return roll_back(std::move(written).error(), journal, place, site.journals, program);
+        return roll_back(std::move(written).error(), journal, place, site, program);
     }
     return {};
 }
@@ -169,8 +182,9 @@ Result<void> clear(Journal& journal, Site& site, int table)
 {
     GPUCTR_CHECK(undo_journal(journal, site.target.rootfs_fd, site.journals, Bind::keep, table),
                  "undo the older set-up");
-    if (is_bound_by(journal, site.target.rootfs_fd)) {
-        site.bound = true;
+    GPUCTR_TRY(const bool bound, is_bound_by(journal, site.target.rootfs_fd));
+    if (bound) {
+        site.bound = journal.key;
         site.mounts_below = journal.mounts_below;
     }
     return {};
@@ -190,8 +204,8 @@ Result<Older> look_for_older(const plan::Plan& plan, Site& site)
     GPUCTR_TRY(const auto keys, keys_of(site.root, site.journals));
     mount::LivingNamespaces living;
     for (const SetUpKey& key : keys) {
-        const Origin origin =
-            origin_of(key, site.here, living, site.target.rootfs_fd, visit.table());
+        GPUCTR_TRY(const Origin origin,
+                   origin_of(key, site.here, living, site.target.rootfs_fd, visit.table()));
         if (!is_ours(origin)) {
             site.shared = true;
             continue;
@@ -213,8 +227,8 @@ Result<void> make_room(std::vector<Journal>& outdated, Site& site)
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
     for (Journal& journal : outdated) {
         auto cleared = clear(journal, site, visit.table());
-        if (!cleared && site.bound)
-            unbind(site.target.rootfs_fd, site.mounts_below);
+        if (!cleared)
+            site.unbind();
         GPUCTR_CHECK(std::move(cleared));
     }
     return visit.leave();
@@ -224,8 +238,8 @@ Result<void> commit_anew(const Replan& replan, Site& site)
 {
     auto plan = replan(site.shared);
     auto done = plan ? prepare_and_commit(*plan, site) : Result<void>(std::move(plan).error());
-    if (!done && site.bound)
-        unbind(site.target.rootfs_fd, site.mounts_below);
+    if (!done)
+        site.unbind();
     return done;
 }
 

@@ -47,10 +47,13 @@ UniqueFd open_target(const Program& program, const Operation& operation, int roo
 static_assert(MOUNT_ATTR_RDONLY == ST_RDONLY && MOUNT_ATTR_NOSUID == ST_NOSUID
               && MOUNT_ATTR_NODEV == 4 && MOUNT_ATTR_NOEXEC == 8);
 
-std::uint64_t flags_of(int fd) noexcept
+bool read_flags(int fd, std::uint64_t& flags) noexcept
 {
     struct statfs status = {};
-    return ::fstatfs(fd, &status) == 0 ? static_cast<std::uint64_t>(status.f_flags) : 0;
+    if (::fstatfs(fd, &status) != 0)
+        return false;
+    flags = static_cast<std::uint64_t>(status.f_flags);
+    return true;
 }
 
 /// The names in the operation's mount over what is at the path. A layer has to be
@@ -60,10 +63,13 @@ UniqueFd make_overlay(const Program& program, mount::Bench& bench, const Operati
                       int target) noexcept
 {
     constexpr std::uint64_t inherited = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-    const std::uint64_t attributes = (flags_of(target) & inherited) | MOUNT_ATTR_RDONLY;
     const int names = program.fds()[static_cast<std::size_t>(operation.fd)];
     const bool staged = bench.stage >= 0;
     UniqueFd overlay;
+    std::uint64_t flags = 0;
+    if (!read_flags(target, flags))
+        return overlay;
+    const std::uint64_t attributes = (flags & inherited) | MOUNT_ATTR_RDONLY;
     if (!staged && mount::attach(bench, names, target) != 0)
         return overlay;
     // Unbindable until now, and nothing unbindable can be a layer.
@@ -132,12 +138,18 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     }
     operation.mount_id = mount::mount_id(tree);
     operation.done = 1; // from here on there is something to take back
+    if (operation.mount_id == 0) {
+        (void)fail(failure, Errc::apply, "tell the identity of the mount at", path);
+        operation.done = mount::detach(tree) != 0 ? 1 : 0;
+        return false;
+    }
     if (mount::set_attributes(bench, tree, 0, MS_PRIVATE, true) != 0)
         return fail(failure, Errc::apply, "make private the mount at", path);
     if (operation.step == Step::overlay
         && mount::carry_submounts(bench, target.get(), tree, table) != 0)
         return fail(failure, Errc::rootfs, "keep in sight what is mounted below", path);
-    if ((flags_of(tree) & operation.attributes) != operation.attributes) {
+    std::uint64_t flags = 0;
+    if (!read_flags(tree, flags) || (flags & operation.attributes) != operation.attributes) {
         errno = EIO;
         return fail(failure, Errc::apply, "verify the flags of the mount at", path);
     }
@@ -195,10 +207,25 @@ bool perform(const Program& program, Operation& operation, int rootfs_fd, Failur
 {
     if (is_mount(operation))
         return attach_mount(program, operation, rootfs_fd, failure, table);
-    if (!make_name(program, operation, rootfs_fd, failure))
-        return false;
-    operation.done = 1;
-    return true;
+    return make_name(program, operation, rootfs_fd, failure);
+}
+
+/// Newest first; on failure goes on with the rest and reports the first.
+template <typename Chosen, typename Undo>
+bool take_back(const Program& program, Failure& failure, Chosen chosen, Undo undo) noexcept
+{
+    bool complete = true;
+    const auto operations = program.operations();
+    for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
+        if (operation->done == 0 || !chosen(*operation))
+            continue;
+        Failure found;
+        const bool undone = undo(*operation, found);
+        if (!undone && complete)
+            failure = found;
+        complete = complete && undone;
+    }
+    return complete;
 }
 
 } // namespace
@@ -234,30 +261,38 @@ void note_mounts_below(const Program& program, int rootfs_fd, int table) noexcep
     }
 }
 
+bool undo_mounts(const Program& program, int rootfs_fd, Failure& failure, int table) noexcept
+{
+    mark_holders(program, rootfs_fd, table);
+    return take_back(
+        program, failure, [](const Operation& operation) { return is_mount(operation); },
+        [&](Operation& operation, Failure& found) {
+            return detach_mount(program, operation, rootfs_fd, found, table);
+        });
+}
+
+bool undo_names(const Program& program, int rootfs_fd, Failure& failure) noexcept
+{
+    return take_back(
+        program, failure, [](const Operation& operation) { return !is_mount(operation); },
+        [&](Operation& operation, Failure& found) {
+            return remove_name(program, operation, rootfs_fd, found);
+        });
+}
+
 bool undo(const Program& program, int rootfs_fd, Failure& failure, int table) noexcept
 {
-    bool complete = true;
-    mark_holders(program, rootfs_fd, table);
-    const auto operations = program.operations();
-    for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
-        if (operation->done == 0)
-            continue;
-        Failure found;
-        const bool undone = is_mount(*operation)
-                                ? detach_mount(program, *operation, rootfs_fd, found, table)
-                                : remove_name(program, *operation, rootfs_fd, found);
-        if (undone)
-            hand_on_time(program, *operation);
-        else if (complete)
-            failure = found;
-        complete = complete && undone;
-    }
+    Failure later;
+    const bool unmounted = undo_mounts(program, rootfs_fd, failure, table);
+    // Without it the steps still know the times that they found.
+    (void)settle_times(program, rootfs_fd, 0);
+    const bool removed = undo_names(program, rootfs_fd, unmounted ? failure : later);
     // A name that was not there may come back before the next attempt.
-    if (complete)
-        for (Operation& operation : operations)
+    if (unmounted && removed)
+        for (Operation& operation : program.operations())
             operation.done = 0;
     program.header().attached = 0;
-    return complete;
+    return unmounted && removed;
 }
 
 bool is_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept

@@ -32,6 +32,12 @@ void note_mounts_below(const Program& program, int rootfs_fd,
 bool undo(const Program& program, int rootfs_fd, Failure& failure,
           int table = mount::own_table) noexcept;
 
+/// The two halves of that, between which settle_times() has its place: names show
+/// once nothing lies over them any more.
+bool undo_mounts(const Program& program, int rootfs_fd, Failure& failure,
+                 int table = mount::own_table) noexcept;
+bool undo_names(const Program& program, int rootfs_fd, Failure& failure) noexcept;
+
 /// True when what attach() did for the operation, or for all of them, is still
 /// there.
 bool is_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept;

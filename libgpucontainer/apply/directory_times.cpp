@@ -6,22 +6,18 @@
 #include "base/in_root.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace gpucontainer::apply {
 namespace {
 
-/// When a name was last changed itself; 0 when it is not there.
-std::int64_t changed_at(int directory, const char* name) noexcept
-{
-    struct stat status = {};
-    if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return 0;
-    return base::to_nanoseconds(status.st_ctim);
-}
+/// How long after its beginning what was cut off may have changed a directory:
+/// later changes are somebody else's.
+constexpr std::int64_t longest = 10 * base::nanoseconds_per_second;
 
 bool in_same_directory(const char* left, const char* right) noexcept
 {
@@ -30,39 +26,165 @@ bool in_same_directory(const char* left, const char* right) noexcept
            && std::strncmp(left, right, static_cast<std::size_t>(length)) == 0;
 }
 
+/// Which directory each operation works in, 0 where it is gone: paths that differ
+/// may lead to the same one.
+bool identify(const Program& program, int rootfs_fd) noexcept
+{
+    const auto operations = program.operations();
+    for (auto operation = operations.begin(); operation != operations.end(); ++operation) {
+        if (is_mount(*operation))
+            continue;
+        const auto same = std::find_if(operations.begin(), operation, [&](const Operation& other) {
+            return !is_mount(other)
+                   && in_same_directory(program.text(other.path), program.text(operation->path));
+        });
+        FileMark directory = {same->parent_device, same->parent_inode, 0, 0};
+        if (same == operation) {
+            directory = {};
+            const Parent parent(program, *operation, rootfs_fd);
+            const bool gone = !parent && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+            if (!gone && (!parent || !parent.look(directory)))
+                return false;
+        }
+        operation->parent_device = directory.device;
+        operation->parent_inode = directory.inode;
+    }
+    return true;
+}
+
+/// All operations that make names in one directory.
+class Siblings {
+public:
+    Siblings(const Program& program, const Operation& first) noexcept
+        : program_(program), first_(first)
+    {
+    }
+
+    /// False when an earlier operation stands for the same directory.
+    bool begin_here() const noexcept
+    {
+        for (const Operation& operation : program_.operations()) {
+            if (&operation == &first_)
+                return true;
+            if (contain(operation))
+                return false;
+        }
+        return true;
+    }
+
+    bool contain(const Operation& operation) const noexcept
+    {
+        return !is_mount(operation) && operation.parent_inode == first_.parent_inode
+               && operation.parent_device == first_.parent_device;
+    }
+
+    /// Whether something of ours is still in the directory, to be taken away.
+    bool any_left(const Parent& parent) const noexcept
+    {
+        for (const Operation& operation : program_.operations())
+            if (operation.done != 0 && contain(operation) && is_left(operation, parent))
+                return true;
+        return false;
+    }
+
+    /// The time of before our changes, where nobody else changed the directory
+    /// between them.
+    std::int64_t time_before(std::int64_t now) const noexcept
+    {
+        const auto operations = program_.operations();
+        for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation)
+            if (operation->done != 0 && contain(*operation) && operation->parent_after == now)
+                now = operation->parent_before;
+        return now;
+    }
+
+    void settle(std::int64_t wanted, std::int64_t now) const noexcept
+    {
+        for (Operation& operation : program_.operations())
+            if (contain(operation)) {
+                operation.parent_before = wanted;
+                operation.parent_after = now;
+            }
+    }
+
+private:
+    bool is_left(const Operation& operation, const Parent& parent) const noexcept
+    {
+        const char* const path = program_.text(operation.path);
+        const char* const name = std::strrchr(path, '/') + 1;
+        FileMark mark;
+        if (look_at(parent.fd(), name, mark) && is_ours(operation, mark))
+            return true;
+        return operation.step == Step::replace_file
+               && look_at(parent.fd(), KeptName(name).name(), mark) && mark.inode != 0;
+    }
+
+    const Program& program_;
+    const Operation& first_;
+};
+
+/// Calls `visit` with each directory that is there, its operations and its time.
+template <typename Visit>
+bool for_each_directory(const Program& program, int rootfs_fd, Visit visit) noexcept
+{
+    if (!identify(program, rootfs_fd))
+        return false;
+    for (Operation& operation : program.operations()) {
+        const Siblings siblings(program, operation);
+        if (is_mount(operation) || operation.parent_inode == 0 || !siblings.begin_here())
+            continue;
+        const Parent parent(program, operation, rootfs_fd);
+        FileMark directory;
+        if (!parent || !parent.look(directory)
+            || !visit(parent, siblings, operation, directory.mtime_ns))
+            return false;
+    }
+    return true;
+}
+
 } // namespace
 
-void note_times(const Program& program, int rootfs_fd) noexcept
+std::int64_t file_clock() noexcept
 {
-    for (Operation& operation : program.operations())
-        if (!is_mount(operation))
-            if (const Parent parent(program, operation, rootfs_fd); parent)
-                operation.parent_before = parent.mtime();
+    timespec now = {};
+    (void)::clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return base::to_nanoseconds(now);
 }
 
-void adopt_time(const Program& program, Operation& operation, int rootfs_fd) noexcept
+bool note_times(const Program& program, int rootfs_fd) noexcept
 {
-    const Parent parent(program, operation, rootfs_fd);
-    if (!parent)
-        return;
-    // One system call makes the name and changes the directory, and the clock
-    // of files may tick in between.
-    constexpr std::int64_t tick = 20'000'000;
-    const std::int64_t made = std::max(changed_at(parent.fd(), parent.name()),
-                                       changed_at(parent.fd(), KeptName(parent.name()).name()));
-    const std::int64_t time = parent.mtime();
-    if (operation.parent_before != 0 && time <= made + tick)
-        operation.parent_after = time;
+    return for_each_directory(
+        program, rootfs_fd,
+        [](const Parent&, const Siblings& siblings, const Operation&, std::int64_t now) {
+            siblings.settle(now, 0);
+            return true;
+        });
 }
 
-void hand_on_time(const Program& program, const Operation& undone) noexcept
+bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_since) noexcept
 {
-    if (is_mount(undone))
-        return;
-    for (Operation& later : program.operations())
-        if (later.done != 0 && !is_mount(later) && later.parent_before == undone.parent_after
-            && in_same_directory(program.text(later.path), program.text(undone.path)))
-            later.parent_before = undone.parent_before;
+    return for_each_directory(program, rootfs_fd,
+                              [&](const Parent& parent, const Siblings& siblings,
+                                  const Operation& first, std::int64_t now) {
+                                  const bool cut_off =
+                                      changing_since > 0 && first.parent_before != 0
+                                      && now >= changing_since && now - changing_since <= longest;
+                                  if (cut_off)
+                                      siblings.settle(first.parent_before, now);
+                                  else if (siblings.any_left(parent))
+                                      siblings.settle(siblings.time_before(now), now);
+                                  return true;
+                              });
+}
+
+bool restore_times(const Program& program, int rootfs_fd) noexcept
+{
+    return for_each_directory(
+        program, rootfs_fd,
+        [](const Parent& parent, const Siblings&, const Operation& first, std::int64_t now) {
+            return now != first.parent_after || now == first.parent_before
+                   || parent.set_mtime(first.parent_before);
+        });
 }
 
 void synchronize_directories(const Program& program, int rootfs_fd) noexcept

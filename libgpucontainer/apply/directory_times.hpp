@@ -3,20 +3,28 @@
 
 #include "apply/program.hpp"
 
+#include <cstdint>
+
 /// The times of directories that names are made in, and must have again once the
 /// names are gone. No allocation.
 namespace gpucontainer::apply {
 
+/// The clock by which the kernel gives files their times.
+std::int64_t file_clock() noexcept;
+
 /// Notes them before anything is made, so that they are known after a crash too.
-void note_times(const Program& program, int rootfs_fd) noexcept;
+bool note_times(const Program& program, int rootfs_fd) noexcept;
 
-/// For a name that was found to be ours after a crash: its directory gets the
-/// time back that was noted, unless somebody else changed it since.
-void adopt_time(const Program& program, Operation& operation, int rootfs_fd) noexcept;
+/// Decides, before names are taken away, which time each directory is to have
+/// afterwards, so that a crash in between loses none: `parent_before` of all its
+/// operations. `changing_since` is when an apply or undo that was cut off began
+/// to change directories, 0 if none was. False, with errno, when a directory could
+/// not be looked at.
+bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_since) noexcept;
 
-/// A later name in the same directory that could not be taken away yet has to
-/// give the directory the time back that it had before this one too.
-void hand_on_time(const Program& program, const Operation& undone) noexcept;
+/// After one that was cut off, gives what was settled to directories that it had
+/// changed and nothing was left to be taken away in.
+bool restore_times(const Program& program, int rootfs_fd) noexcept;
 
 /// Has the directories written out that names were removed from.
 void synchronize_directories(const Program& program, int rootfs_fd) noexcept;

@@ -171,6 +171,8 @@ Journal from_json(const json& document)
     journal.key.root_birth_ns = journal.root.birth_ns;
     journal.root_path = document.at("root_path");
     read(document.at("since"), journal.since);
+    if (const auto since = document.find("changing_since"); since != document.end())
+        read(*since, journal.changing_since);
     journal.bound_on_itself = document.at("bound_on_itself");
     read(document.at("mounts_below"), journal.mounts_below);
     journal.progress = progress_from_json(document.at("progress"));
@@ -229,6 +231,7 @@ std::string to_text(const Journal& journal, const Program& program)
                            {"birth", journal.root.birth_ns},
                            {"root_path", utf8_or_empty(journal.root_path)},
                            {"since", journal.since},
+                           {"changing_since", journal.changing_since},
                            {"bound_on_itself", journal.bound_on_itself},
                            {"mounts_below", journal.mounts_below},
                            {"progress", progress_to_json(journal.progress)},

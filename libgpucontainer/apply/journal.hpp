@@ -16,7 +16,7 @@ namespace gpucontainer::apply {
 enum class Progress : std::uint8_t {
     begun,         ///< Apply is at work, or was cut off somewhere.
     complete,      ///< All of it was done.
-    partly_undone, ///< What is left could not be taken back.
+    partly_undone, ///< Undo is at work, was cut off, or could not take all back.
 };
 
 /// One set-up: what apply did to a root, to be undone by any later process.
@@ -25,6 +25,9 @@ struct Journal {
     SetUpKey key;
     std::string root_path;  ///< Where the root was; "" when it has no path on the host.
     std::int64_t since = 0; ///< Seconds since 1970.
+    /// When apply or undo began to change the root, by the clock of files; what
+    /// follows until `progress` is `complete` is their doing.
+    std::int64_t changing_since = 0;
 
     bool bound_on_itself = false; ///< The mount that the root is seen on is ours.
     int mounts_below = 0;         ///< How many that bind brought along.

@@ -26,8 +26,16 @@ bool fail(Failure& failure, const char* step, const char* object, Errc otherwise
     return false;
 }
 
-/// A new file of this name; removed again when it cannot be completed.
-bool create_file(const Program& program, const Operation& operation, int directory,
+/// Takes away what was just created and cannot be completed.
+bool discard(int directory, const char* name, int flags) noexcept
+{
+    const int saved = errno;
+    (void)::unlinkat(directory, name, flags);
+    errno = saved;
+    return false;
+}
+
+bool create_file(const Program& program, Operation& operation, int directory,
                  const char* name) noexcept
 {
     const UniqueFd file(base::open_in_root(
@@ -36,25 +44,27 @@ bool create_file(const Program& program, const Operation& operation, int directo
         return false;
     // The mode at creation is subject to the caller's umask.
     if (base::write_all(file.get(), {program.text(operation.data), operation.data_size})
-        && ::fchmod(file.get(), operation.mode) == 0)
+        && ::fchmod(file.get(), operation.mode) == 0 && look_at(file.get(), operation.made))
         return true;
-    const int saved = errno;
-    (void)::unlinkat(directory, name, 0);
-    errno = saved;
-    return false;
+    return discard(directory, name, 0);
 }
 
-bool create_directory(const Operation& operation, int directory, const char* name) noexcept
+bool create_directory(Operation& operation, int directory, const char* name) noexcept
 {
     if (::mkdirat(directory, name, operation.mode) != 0)
         return false;
     const UniqueFd made(base::open_in_root(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    if (made && ::fchmod(made.get(), operation.mode) == 0)
+    if (made && ::fchmod(made.get(), operation.mode) == 0 && look_at(made.get(), operation.made))
         return true;
-    const int saved = errno;
-    (void)::unlinkat(directory, name, AT_REMOVEDIR);
-    errno = saved;
-    return false;
+    return discard(directory, name, AT_REMOVEDIR);
+}
+
+bool create_link(const Program& program, Operation& operation, int directory,
+                 const char* name) noexcept
+{
+    if (::symlinkat(program.text(operation.data), directory, name) != 0)
+        return false;
+    return look_at(directory, name, operation.made) || discard(directory, name, 0);
 }
 
 bool as_expected(const FileMark& found, const FileMark& expected) noexcept
@@ -67,14 +77,17 @@ bool as_expected(const FileMark& found, const FileMark& expected) noexcept
 
 /// Builds the successor under the kept name and exchanges the two, so that at
 /// no moment the name is missing or half-written.
-bool replace_file(const Program& program, const Operation& operation, const Parent& parent) noexcept
+bool replace_file(const Program& program, Operation& operation, const Parent& parent) noexcept
 {
     const KeptName kept(parent.name());
     if (!kept) {
         errno = ENAMETOOLONG;
         return false;
     }
-    if (!as_expected(mark_at(parent.fd(), parent.name()), operation.expected)) {
+    FileMark found;
+    if (!look_at(parent.fd(), parent.name(), found))
+        return false;
+    if (!as_expected(found, operation.expected)) {
         errno = ESTALE;
         return false;
     }
@@ -83,13 +96,10 @@ bool replace_file(const Program& program, const Operation& operation, const Pare
     const unsigned flags = operation.expected.inode != 0 ? RENAME_EXCHANGE : RENAME_NOREPLACE;
     if (::renameat2(parent.fd(), kept.name(), parent.fd(), parent.name(), flags) == 0)
         return true;
-    const int saved = errno;
-    (void)::unlinkat(parent.fd(), kept.name(), 0);
-    errno = saved;
-    return false;
+    return discard(parent.fd(), kept.name(), 0);
 }
 
-bool perform(const Program& program, const Operation& operation, const Parent& parent) noexcept
+bool perform(const Program& program, Operation& operation, const Parent& parent) noexcept
 {
     switch (operation.step) {
     case Step::make_directory:
@@ -97,7 +107,7 @@ bool perform(const Program& program, const Operation& operation, const Parent& p
     case Step::make_file:
         return create_file(program, operation, parent.fd(), parent.name());
     case Step::make_link:
-        return ::symlinkat(program.text(operation.data), parent.fd(), parent.name()) == 0;
+        return create_link(program, operation, parent.fd(), parent.name());
     case Step::replace_file:
         return replace_file(program, operation, parent);
     case Step::mount:
@@ -122,22 +132,13 @@ const char* describe(Step step) noexcept
     }
 }
 
-/// Still what was made: the same file, and not changed since. A file of somebody else's
-/// may have got the inode of one of ours that he removed.
-bool is_ours(const Operation& operation, const FileMark& now) noexcept
-{
-    const FileMark& made = operation.made;
-    if (made.inode == 0 || !same_file(now, made))
-        return false;
-    return operation.step == Step::make_directory
-           || (now.size == made.size && now.mtime_ns == made.mtime_ns);
-}
-
-bool put_back(Operation& operation, const Parent& parent) noexcept
+bool put_back(Operation& operation, const FileMark& now, const Parent& parent) noexcept
 {
     const KeptName kept(parent.name());
-    const FileMark beside = mark_at(parent.fd(), kept.name());
-    const bool ours = is_ours(operation, mark_at(parent.fd(), parent.name()));
+    FileMark beside;
+    if (!look_at(parent.fd(), kept.name(), beside))
+        return false;
+    const bool ours = is_ours(operation, now);
     const bool had_one = operation.expected.inode != 0;
     const bool has_old = had_one && same_file(beside, operation.expected);
     if (ours && !had_one && ::unlinkat(parent.fd(), parent.name(), 0) != 0)
@@ -170,15 +171,15 @@ bool is_covered(const Parent& parent) noexcept
     return name && mount::mount_id(name.get()) != mount::mount_id(parent.fd());
 }
 
-bool take_away(Operation& operation, const Parent& parent) noexcept
+bool take_away(Operation& operation, const FileMark& now, const Parent& parent) noexcept
 {
     if (is_covered(parent)) {
         errno = EBUSY;
         return false;
     }
     if (operation.step == Step::replace_file)
-        return put_back(operation, parent);
-    if (!is_ours(operation, mark_at(parent.fd(), parent.name())))
+        return put_back(operation, now, parent);
+    if (!is_ours(operation, now))
         return true;
     const bool directory = operation.step == Step::make_directory;
     if (::unlinkat(parent.fd(), parent.name(), directory ? AT_REMOVEDIR : 0) == 0) {
@@ -196,24 +197,28 @@ bool make_name(const Program& program, Operation& operation, int rootfs_fd,
 {
     const char* const path = program.text(operation.path);
     const Parent parent(program, operation, rootfs_fd);
-    if (!parent)
+    FileMark directory;
+    if (!parent || !parent.look(directory))
         return fail(failure, "open the directory of", path, Errc::rootfs);
     if (is_special(parent.fd())) {
         errno = ELOOP;
         return fail(failure, "create names in a kernel file system at", path, Errc::rootfs);
     }
-    operation.parent_before = parent.mtime();
-    if (!perform(program, operation, parent)) {
-        const int saved = errno;
-        // What was begun and removed again has touched the directory.
-        if (parent.mtime() != operation.parent_before)
-            parent.set_mtime(operation.parent_before);
-        errno = saved;
-        return fail(failure, describe(operation.step), path, Errc::rootfs);
+    operation.parent_before = directory.mtime_ns;
+    operation.made = {};
+    const bool made = perform(program, operation, parent);
+    operation.done = made ? 1 : 0;
+    if (made && parent.look(directory)) {
+        operation.parent_after = directory.mtime_ns;
+        return true;
     }
-    operation.made = mark_at(parent.fd(), parent.name());
-    operation.parent_after = parent.mtime();
-    return true;
+    (void)fail(failure, describe(operation.step), path, Errc::rootfs);
+    if (made && take_away(operation, operation.made, parent))
+        operation.done = 0;
+    // What was begun and removed again has touched the directory.
+    if (!parent.look(directory) || directory.mtime_ns != operation.parent_before)
+        (void)parent.set_mtime(operation.parent_before);
+    return false;
 }
 
 bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
@@ -224,28 +229,31 @@ bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
     const bool gone = !parent && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
     if (!parent && !gone)
         return fail(failure, "open the directory of", path, Errc::apply);
-    const bool ours = parent && is_ours(operation, mark_at(parent.fd(), parent.name()));
-    if (!ours && is_hidden(program, operation, rootfs_fd)) {
-        errno = EBUSY;
+    FileMark now = {};
+    FileMark directory = {};
+    if (parent && (!look_at(parent.fd(), parent.name(), now) || !parent.look(directory)))
+        return fail(failure, "look at", path, Errc::apply);
+    if (!is_ours(operation, now) && is_hidden(program, operation, rootfs_fd))
         return fail(failure, "reach, under another mount, our name at", path, Errc::apply);
-    }
     if (gone)
         return true; // with the whole directory
-    const std::int64_t found = parent.mtime();
-    if (!take_away(operation, parent))
+    if (!take_away(operation, now, parent))
         return fail(failure, "remove", path, Errc::apply);
     // Taking a name of ours away leaves the time as it was before the name, or,
     // where others changed the directory since, as they left it.
-    const std::int64_t wanted = found == operation.parent_after ? operation.parent_before : found;
-    if (parent.mtime() != wanted)
-        parent.set_mtime(wanted);
+    const std::int64_t wanted =
+        directory.mtime_ns == operation.parent_after ? operation.parent_before : directory.mtime_ns;
+    const bool same = parent.look(directory) && directory.mtime_ns == wanted;
+    if (!same && !parent.set_mtime(wanted))
+        return fail(failure, "give its time back to the directory of", path, Errc::apply);
     return true;
 }
 
 bool is_name_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept
 {
+    FileMark now;
     const Parent parent(program, operation, rootfs_fd);
-    return parent && is_ours(operation, mark_at(parent.fd(), parent.name()));
+    return parent && look_at(parent.fd(), parent.name(), now) && is_ours(operation, now);
 }
 
 } // namespace gpucontainer::apply

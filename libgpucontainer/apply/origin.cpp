@@ -42,15 +42,28 @@ Result<Viewpoint> Viewpoint::current()
     return here;
 }
 
-Origin origin_of(const SetUpKey& key, const Viewpoint& here, mount::LivingNamespaces& living,
-                 int rootfs_fd, int table)
+Result<bool> is_seen_on(int rootfs_fd, std::uint64_t mount_id)
+{
+    errno = 0;
+    if (mount::is_on(rootfs_fd, mount_id))
+        return true;
+    if (errno != 0 && errno != EXDEV)
+        return Error::from_errno(errno, "look at the root file system", Errc::apply);
+    return false;
+}
+
+Result<Origin> origin_of(const SetUpKey& key, const Viewpoint& here,
+                         mount::LivingNamespaces& living, int rootfs_fd, int table)
 {
     if (key.from.boot_id != here.boot_id)
         return Origin::earlier_boot;
     if (key.from.mount_namespace != here.mount_namespace)
         return living.contains(key.from.mount_namespace) ? Origin::elsewhere
                                                          : Origin::namespace_end;
-    const bool seen_here = rootfs_fd >= 0 && mount::is_on(rootfs_fd, key.mount_id);
+    bool seen_here = false;
+    if (rootfs_fd >= 0) {
+        GPUCTR_TRY(seen_here, is_seen_on(rootfs_fd, key.mount_id));
+    }
     return seen_here || !mount::exists(key.mount_id, table) ? Origin::here : Origin::another_mount;
 }
 

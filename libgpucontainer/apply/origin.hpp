@@ -54,8 +54,13 @@ enum class Origin : std::uint8_t {
 
 /// `rootfs_fd` may be -1 for a root that cannot be reached; `table` is the mount
 /// table of this namespace.
-Origin origin_of(const SetUpKey& key, const Viewpoint& here, mount::LivingNamespaces& living,
-                 int rootfs_fd, int table = mount::own_table);
+Result<Origin> origin_of(const SetUpKey& key, const Viewpoint& here,
+                         mount::LivingNamespaces& living, int rootfs_fd,
+                         int table = mount::own_table);
+
+/// Whether `rootfs_fd` is on the mount of that identity; an error when the kernel,
+/// though able to tell, did not.
+Result<bool> is_seen_on(int rootfs_fd, std::uint64_t mount_id);
 
 /// May be undone from here: nobody else relies on it.
 inline bool is_ours(Origin origin) noexcept

@@ -14,19 +14,47 @@
 #include <sys/vfs.h>
 
 namespace gpucontainer::apply {
+namespace {
 
-FileMark mark_at(int directory, const char* name) noexcept
+FileMark mark_of(const struct stat& status) noexcept
 {
-    struct stat status = {};
-    if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-        return {};
     return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
             base::to_nanoseconds(status.st_mtim)};
+}
+
+} // namespace
+
+bool look_at(int directory, const char* name, FileMark& mark) noexcept
+{
+    mark = {};
+    struct stat status = {};
+    if (::fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT;
+    mark = mark_of(status);
+    return true;
+}
+
+bool look_at(int file, FileMark& mark) noexcept
+{
+    struct stat status = {};
+    if (::fstat(file, &status) != 0)
+        return false;
+    mark = mark_of(status);
+    return true;
 }
 
 bool same_file(const FileMark& left, const FileMark& right) noexcept
 {
     return left.inode == right.inode && (left.inode == 0 || left.device == right.device);
+}
+
+bool is_ours(const Operation& operation, const FileMark& now) noexcept
+{
+    const FileMark& made = operation.made;
+    if (made.inode == 0 || !same_file(now, made))
+        return false;
+    return operation.step == Step::make_directory
+           || (now.size == made.size && now.mtime_ns == made.mtime_ns);
 }
 
 KeptName::KeptName(const char* name) noexcept
@@ -59,13 +87,15 @@ bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd
         *slash = '\0';
         directory.reset(base::open_in_root(rootfs_fd, path.data(), O_PATH | O_DIRECTORY));
         if (!directory && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
-            return false;
+            return true;
     }
     // A file system below the root may have been mounted anew, without the name.
-    struct stat root = {};
-    struct stat status = {};
-    return ::fstat(rootfs_fd, &root) == 0 && ::fstat(directory.get(), &status) == 0
-           && operation.made.device == root.st_dev && status.st_dev != root.st_dev;
+    FileMark root = {};
+    FileMark found = {};
+    if (!look_at(rootfs_fd, root) || !look_at(directory.get(), found))
+        return true;
+    errno = EBUSY;
+    return operation.made.device == root.device && found.device != root.device;
 }
 
 Parent::Parent(const Program& program, const Operation& operation, int rootfs_fd) noexcept
@@ -83,10 +113,10 @@ Parent::Parent(const Program& program, const Operation& operation, int rootfs_fd
     fd_.reset(base::open_in_root(rootfs_fd, directory.data(), O_PATH | O_DIRECTORY));
 }
 
-void Parent::set_mtime(std::int64_t time) const noexcept
+bool Parent::set_mtime(std::int64_t time) const noexcept
 {
     const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, base::to_timespec(time)};
-    (void)::utimensat(fd(), ".", times.data(), 0);
+    return ::utimensat(fd(), ".", times.data(), 0) == 0;
 }
 
 } // namespace gpucontainer::apply

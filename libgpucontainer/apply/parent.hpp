@@ -11,10 +11,16 @@
 /// Where a name is made, and what is there. No allocation.
 namespace gpucontainer::apply {
 
-/// What a name is at the moment; a mark without inode when it is not there.
-FileMark mark_at(int directory, const char* name) noexcept;
+/// What a name is at the moment, a mark without inode when it is not there; false,
+/// with errno, when that cannot be told.
+bool look_at(int directory, const char* name, FileMark& mark) noexcept;
+bool look_at(int file, FileMark& mark) noexcept;
 
 bool same_file(const FileMark& left, const FileMark& right) noexcept;
+
+/// Still what the operation made: the same file, and not changed since. A file of
+/// somebody else's may have got the inode of one of ours that he removed.
+bool is_ours(const Operation& operation, const FileMark& now) noexcept;
 
 /// Under which name the replaced file is kept beside its successor.
 class KeptName {
@@ -33,7 +39,8 @@ private:
 bool is_special(int fd) noexcept;
 
 /// Whether another file system lies where an operation made its name in that of the
-/// root, and hides it. Of the same one mounted there once more it cannot be told.
+/// root, and hides it: EBUSY, or why that cannot be told. Of the same one mounted
+/// there once more it is not known.
 bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd) noexcept;
 
 /// The directory that an operation works in, and the name in it.
@@ -45,8 +52,8 @@ public:
     int fd() const noexcept { return fd_.get(); }
     const char* name() const noexcept { return name_; }
 
-    std::int64_t mtime() const noexcept { return mark_at(fd(), ".").mtime_ns; }
-    void set_mtime(std::int64_t time) const noexcept;
+    bool look(FileMark& mark) const noexcept { return look_at(fd(), ".", mark); }
+    bool set_mtime(std::int64_t time) const noexcept;
 
 private:
     base::UniqueFd fd_;

@@ -20,7 +20,11 @@ Result<Place> Place::of_process(const mount::Bench& bench, int rootfs_fd, int ta
 Result<Place> Place::of_directory(mount::Bench& bench, int rootfs_fd)
 {
     Place place(bench, rootfs_fd);
-    if (mount::is_mount_root(rootfs_fd) && mount::sharing(rootfs_fd) == mount::Sharing::isolated)
+    errno = 0;
+    const bool mounted = mount::is_mount_root(rootfs_fd);
+    if (!mounted && errno != 0)
+        return Error::from_errno(errno, "look at the root file system", Errc::rootfs);
+    if (mounted && mount::sharing(rootfs_fd) == mount::Sharing::isolated)
         return place;
     place.bind_.reset(mount::clone_tree(bench, rootfs_fd, "", true));
     // On a stage it is seen by the group that the root is of, and would get a copy of
@@ -31,8 +35,9 @@ Result<Place> Place::of_directory(mount::Bench& bench, int rootfs_fd)
             || mount::set_attributes(bench, place.bind_.get(), 0, MS_PRIVATE, true) == 0);
     if (!alone)
         return Error::from_errno(errno, "bind the root file system on itself", Errc::apply)
-            .with_hint("CAP_SYS_ADMIN is needed in the user namespace that owns the mount "
-                       "namespace");
+            .with_hint(errno == EINVAL ? "its mount is gone meanwhile; try again"
+                                       : "CAP_SYS_ADMIN is needed in the user namespace that "
+                                         "owns the mount namespace");
     return place;
 }
 
@@ -45,14 +50,24 @@ Result<void> Place::enter() const
     if (mount::set_attributes(bench_, bind_.get(), 0, MS_PRIVATE, true) == 0)
         return {};
     Error error = Error::from_errno(errno, "make the root file system private", Errc::apply);
-    leave();
+    (void)leave();
     return error;
 }
 
-void Place::leave() const
+bool Place::leave() const
 {
-    if (bind_)
-        (void)mount::detach(bind_.get());
+    if (!bind_)
+        return true;
+    // One that somebody else made at the same time may lie on it, and goes first.
+    constexpr int most = 8;
+    const std::uint64_t id = mount::mount_id(bind_.get());
+    for (int tries = 0; tries < most; ++tries) {
+        if (mount::detach(bind_.get()) != 0)
+            return false;
+        if (!mount::exists(id))
+            return true;
+    }
+    return false;
 }
 
 } // namespace gpucontainer::apply

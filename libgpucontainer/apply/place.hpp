@@ -22,7 +22,7 @@ public:
 
     /// Attaches the bind, if there is one to be.
     Result<void> enter() const;
-    void leave() const;
+    bool leave() const;
 
 private:
     Place(const mount::Bench& bench, int rootfs_fd) noexcept : bench_(bench), rootfs_fd_(rootfs_fd)

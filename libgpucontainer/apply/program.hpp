@@ -62,6 +62,8 @@ struct Operation {
     std::int64_t parent_before; ///< mtime of the directory, in ns, before and
     std::int64_t parent_after;  ///< after this step.
     std::uint64_t mount_id;
+    std::uint64_t parent_device; ///< Which directory that is, for as long as the
+    std::uint64_t parent_inode;  ///< times of directories are looked after.
 };
 
 inline bool is_mount(const Operation& operation) noexcept

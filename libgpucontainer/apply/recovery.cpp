@@ -2,7 +2,6 @@
 #include "apply/recovery.hpp"
 
 #include "apply/attach.hpp"
-#include "apply/directory_times.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "elf/ld_cache_writer.hpp"
@@ -192,10 +191,8 @@ void adopt_names(const Program& program, int rootfs_fd, const std::string& tree_
         return;
     const Leftovers leftovers(*root, program, tree_path);
     for (Operation& operation : program.operations())
-        if (!is_mount(operation) && operation.done == 0) {
+        if (!is_mount(operation) && operation.done == 0)
             leftovers.adopt_name(operation);
-            adopt_time(program, operation, rootfs_fd);
-        }
 }
 
 void clean_loader_cache(const Program& program, int rootfs_fd, const std::string& tree_path)

@@ -58,7 +58,7 @@ private:
         set_up.root = name;
         set_up.key = key;
         if (!journal) {
-            set_up.origin = origin_of(key, here_, living_, root, table_);
+            set_up.origin = origin(key, root);
             set_up.problems.push_back({ProblemKind::journal_damaged, journal.error().object(),
                                        journal.error().message()});
             return set_up;
@@ -70,7 +70,7 @@ private:
             found = reached ? *std::move(reached) : UniqueFd();
             root = found.get();
         }
-        set_up.origin = origin_of(key, here_, living_, root, table_);
+        set_up.origin = origin(key, root);
         check_origin(set_up, root >= 0);
         check_progress(*journal, set_up);
         check_driver(set_up);
@@ -106,6 +106,13 @@ private:
         if (!reached && set_up.origin != Origin::elsewhere)
             add(set_up, ProblemKind::root_gone, set_up.root_path,
                 "the root file system is no longer there, or was moved");
+    }
+
+    /// Where it cannot be told, the set-up cannot be looked at either.
+    Origin origin(const SetUpKey& key, int root)
+    {
+        const auto found = origin_of(key, here_, living_, root, table_);
+        return found ? *found : Origin::another_mount;
     }
 
     static void check_progress(const Journal& journal, SetUp& set_up)

@@ -43,16 +43,19 @@ bool has_mounts(const Journal& journal, const Program& program)
 
 } // namespace
 
-bool is_bound_by(const Journal& journal, int rootfs_fd)
+Result<bool> is_bound_by(const Journal& journal, int rootfs_fd)
 {
-    return journal.bound_on_itself && mount::is_on(rootfs_fd, journal.key.mount_id);
+    if (!journal.bound_on_itself)
+        return false;
+    return is_seen_on(rootfs_fd, journal.key.mount_id);
 }
 
-void unbind(int rootfs_fd, int mounts_below)
+bool unbind(int rootfs_fd, int mounts_below)
 {
     const int count = mount::count_below(rootfs_fd);
-    if (count >= 0 && count <= mounts_below)
-        (void)mount::detach(rootfs_fd);
+    if (count < 0)
+        return errno == EXDEV; // it stays
+    return count > mounts_below || mount::detach(rootfs_fd) == 0;
 }
 
 void forget_lost_mounts(Journal& journal, Origin origin)
@@ -65,6 +68,29 @@ void forget_lost_mounts(Journal& journal, Origin origin)
             operation.done = 0;
 }
 
+/// What apply() or undo_journal() was at when it was cut off, as far as it is known.
+std::int64_t cut_off_since(const Journal& journal)
+{
+    return journal.progress == Progress::complete ? 0 : journal.changing_since;
+}
+
+/// Has the journal say which times directories are to have, before names are taken
+/// away: in between only that tells whose change it was. Not being able to write
+/// must not stand in the way of undo.
+Result<void> settle(Journal& journal, int rootfs_fd, RootJournals& journals)
+{
+    const Program program(journal.program.get());
+    if (!settle_times(program, rootfs_fd, cut_off_since(journal)))
+        return Error::from_errno(errno, "look at the directories of our names", Errc::apply);
+    const auto operations = program.operations();
+    if (std::all_of(operations.begin(), operations.end(), is_mount))
+        return {};
+    journal.progress = Progress::partly_undone;
+    journal.changing_since = file_clock();
+    (void)journals.write(journal, program);
+    return {};
+}
+
 Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind,
                           int table)
 {
@@ -73,26 +99,34 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
         GPUCTR_CHECK(privilege::require_mounting());
         GPUCTR_CHECK(base::open_own_descriptors());
     }
-    Failure failure;
-    bool complete = true;
-    if (journal.progress == Progress::begun) {
-        // Names show only once nothing lies over them any more.
+    const bool begun = journal.progress == Progress::begun;
+    const bool cut_off = journal.progress != Progress::complete;
+    if (begun)
         adopt_mounts(program, rootfs_fd);
-        complete = apply::undo(program, rootfs_fd, failure, table);
+    Failure failure;
+    Failure later;
+    const bool unmounted = undo_mounts(program, rootfs_fd, failure, table);
+    if (begun)
         adopt_names(program, rootfs_fd, journal.tree_path);
-    }
-    if (!apply::undo(program, rootfs_fd, failure, table) || !complete) {
+    GPUCTR_CHECK(settle(journal, rootfs_fd, journals));
+    const bool removed = undo_names(program, rootfs_fd, unmounted ? failure : later);
+    if (!unmounted || !removed) {
         journal.progress = Progress::partly_undone;
         GPUCTR_CHECK(journals.write(journal, program));
         return to_error(failure);
     }
+    if (cut_off && !restore_times(program, rootfs_fd))
+        return Error::from_errno(errno, "give directories their times back", Errc::apply);
     if (journal.writes_root)
         clean_loader_cache(program, rootfs_fd, journal.tree_path);
     // The names have to be gone for good before their journal is.
     if (journal.persistent)
         synchronize_directories(program, rootfs_fd);
-    if (bind == Bind::undo && is_bound_by(journal, rootfs_fd))
-        unbind(rootfs_fd, journal.mounts_below);
+    GPUCTR_TRY(const bool bound, is_bound_by(journal, rootfs_fd));
+    if (bound && bind == Bind::keep)
+        return {};
+    if (bound && !unbind(rootfs_fd, journal.mounts_below))
+        return Error::from_errno(errno, "unmount the root file system's bind", Errc::apply);
     return journals.remove(journal.key);
 }
 
@@ -125,7 +159,8 @@ Result<bool> undo(const Target& target)
     mount::LivingNamespaces living;
     bool found = false;
     for (const SetUpKey& key : keys) {
-        const Origin origin = origin_of(key, here, living, target.rootfs_fd, visit.table());
+        GPUCTR_TRY(const Origin origin,
+                   origin_of(key, here, living, target.rootfs_fd, visit.table()));
         if (!is_ours(origin))
             continue;
         GPUCTR_TRY(Journal journal, journals->read(key));
@@ -164,7 +199,7 @@ Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string
     GPUCTR_TRY(const UniqueFd directory, reach(journal));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
     mount::LivingNamespaces living;
-    const Origin origin = origin_of(key, here, living, directory.get());
+    GPUCTR_TRY(const Origin origin, origin_of(key, here, living, directory.get()));
     if (!is_ours(origin))
         return Undone::left;
     if (directory) {

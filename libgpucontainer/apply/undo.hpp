@@ -9,7 +9,7 @@
 
 namespace gpucontainer::apply {
 
-/// What becomes of a root's bind on itself.
+/// What becomes of a root's bind on itself; with one that is kept, its journal is.
 enum class Bind : std::uint8_t { undo, keep };
 
 /// Leaves of a journal of another boot or namespace what lasts: its mounts are gone,
@@ -22,11 +22,11 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
                           int table = mount::own_table);
 
 /// Whether the mount that the root is seen on is the journal's bind of it.
-bool is_bound_by(const Journal& journal, int rootfs_fd);
+Result<bool> is_bound_by(const Journal& journal, int rootfs_fd);
 
 /// Unmounts a root's bind on itself unless somebody mounted more below it than
-/// it brought along, or nothing tells.
-void unbind(int rootfs_fd, int mounts_below);
+/// it brought along, or nothing tells. False when the kernel refused.
+bool unbind(int rootfs_fd, int mounts_below);
 
 /// The set-ups of a root. Forgets those of a directory that had its device and
 /// inode before, and is gone with all that was in it.

@@ -4,6 +4,7 @@
 #include "base/unique_fd.hpp"
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -24,6 +25,7 @@ bool read_number(int fd, std::uint64_t& number) noexcept
         return false;
     constexpr const char* key = "mnt_id:";
     const char* const line = std::strstr(text.data(), key);
+    errno = EXDEV;
     if (line == nullptr)
         return false;
     number = std::strtoull(line + std::strlen(key), nullptr, 10);

@@ -32,9 +32,15 @@ std::optional<std::set<std::uint64_t>> namespaces_of_processes()
     if (!names)
         return std::nullopt;
     std::set<std::uint64_t> found;
-    for (const std::string& name : *names)
-        if (base::to_number(name))
-            found.insert(namespace_id("/proc/" + name + "/ns/mnt"));
+    for (const std::string& name : *names) {
+        if (!base::to_number(name))
+            continue;
+        const std::uint64_t id = namespace_id("/proc/" + name + "/ns/mnt");
+        const bool gone = errno == ENOENT || errno == ESRCH;
+        if (id == 0 && !gone && errno != EACCES && errno != EPERM)
+            return std::nullopt;
+        found.insert(id);
+    }
     return found;
 }
 
@@ -65,8 +71,10 @@ std::uint64_t namespace_id(const std::string& path)
     std::uint64_t id = 0;
     if (fd && ::ioctl(fd.get(), get_mount_namespace_id, &id) == 0)
         return id;
+    // One namespace must not have two identities: the inode is that of kernels
+    // which know no better.
     struct stat status = {};
-    return fd && ::fstat(fd.get(), &status) == 0 ? status.st_ino : 0;
+    return fd && errno == ENOTTY && ::fstat(fd.get(), &status) == 0 ? status.st_ino : 0;
 }
 
 std::uint64_t current_namespace_id() { return namespace_id(own_namespace); }

@@ -43,9 +43,12 @@ long listmount(const MountIdRequest& request, std::uint64_t* ids, std::size_t co
 bool unique_id(int fd, std::uint64_t& id) noexcept
 {
     struct statx status = {};
-    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID_UNIQUE, &status) != 0
-        || (status.stx_mask & STATX_MNT_ID_UNIQUE) == 0)
+    if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_MNT_ID_UNIQUE, &status) != 0)
         return false;
+    if ((status.stx_mask & STATX_MNT_ID_UNIQUE) == 0) {
+        errno = EXDEV;
+        return false;
+    }
     id = status.stx_mnt_id;
     return true;
 }

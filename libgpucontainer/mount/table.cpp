@@ -226,6 +226,7 @@ try {
     const Below below = list_below(fd);
     return below.count >= 0 ? below : Below{count_below_by_table(fd, table), 0};
 } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
     return {};
 }
 
@@ -241,8 +242,12 @@ int count_below_by_table(int fd, int table)
         children.emplace(line.parent, line.id);
         return true;
     };
-    if (!for_each_line(table, visit) || !seen)
+    if (!for_each_line(table, visit))
         return -1;
+    if (!seen) {
+        errno = EXDEV;
+        return -1;
+    }
     // A mount that was moved may stand before the one that it lies on, and a table
     // of such lines must not take the square of its length.
     std::set<std::uint64_t> below = {id};

@@ -38,7 +38,7 @@ Listing read_children(int fd, MountVisitor& visitor, int table = own_table) noex
 
 /// The mounts below the mount of `fd`, at any depth.
 struct Below {
-    int count = -1;           ///< -1: nothing tells.
+    int count = -1;           ///< -1, with errno: nothing tells; EXDEV: as it is not reached.
     std::uint64_t newest = 0; ///< The greatest of the identities that are never reused.
 };
 /// By the kernel's listmount alone.

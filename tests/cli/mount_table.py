@@ -46,8 +46,20 @@ def _mount(entry):
                  propagation.value)
 
 
+_last = (None, None)
+
+
 def read(file="/proc/self/mountinfo"):
     """All mounts in the order of the table."""
+    global _last
+    with open(file, "rb") as stream:
+        text = stream.read()
+    if text != _last[0]:
+        _last = (text, _parse(file))
+    return _last[1]
+
+
+def _parse(file):
     table = _new_table(str(file).encode())
     if not table:
         raise OSError(ctypes.get_errno(), "mount table", file)

@@ -28,8 +28,18 @@ def _attributes(path):
     return tuple((name, os.getxattr(path, name, follow_symlinks=False)) for name in sorted(names))
 
 
-def _entry(path):
-    status = os.lstat(path)
+_known = {}
+
+
+def _entry(path, status):
+    """No change of an entry leaves the time of its last one as it was."""
+    seen = _known.get(path)
+    if seen is None or seen[0] != status or seen[1] != status.st_ctime_ns:
+        seen = _known[path] = (status, status.st_ctime_ns, _look(path, status))
+    return seen[2]
+
+
+def _look(path, status):
     directory = stat.S_ISDIR(status.st_mode)
     return Entry(stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode),
                  (status.st_uid, status.st_gid), status.st_nlink, status.st_dev, status.st_ino,
@@ -41,13 +51,14 @@ def take(directory, without=()):
     """A dictionary from path to Entry, the directory itself being ""; nothing below the
     paths that are named in `without`."""
     top = str(directory)
-    found = {"": _entry(top)}
+    found = {"": _entry(top, os.lstat(top))}
     pending = [top]
     while pending:
         current = pending.pop()
         with os.scandir(current) as entries:
             for entry in entries:
-                found[entry.path[len(top):]] = _entry(entry.path)
+                found[entry.path[len(top):]] = _entry(entry.path,
+                                                         entry.stat(follow_symlinks=False))
                 if entry.is_dir(follow_symlinks=False) and entry.path[len(top):] not in without:
                     pending.append(entry.path)
     return found

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: MIT
+"""Each system call of gpuctr-setup fails in turn: all or nothing, and one line says it."""
+
+import errno
+import unittest
+
+import faults
+import harness
+
+
+class Failed(faults.Case):
+    """Every call, each with another error than the one before; with
+    GPUCTR_TEST_LONG=1 with every error."""
+
+    looking_too = True  # what comes before the first change is the same for most
+    rotation = 0
+
+    def some(self, points):
+        if not self.looking_too and not faults.LONG:
+            points = points[next(n for n, p in enumerate(points) if p.name == "flock"):]
+        return points[::faults.EVERY]
+
+    def errors(self):
+        if faults.LONG:
+            return faults.ERRORS
+        return [faults.ERRORS[(self.rotation + self.tried) % len(faults.ERRORS)]]
+
+    def make_fail(self, words, point, error):
+        done = self.inject(words, *point.options, "-e", error)
+        return done, f"{point} {errno.errorcode[error]}: {done.returncode} {done.stderr}"
+
+    def check_apply(self, done, complete, message):
+        if done.returncode != 0:
+            self.check_error(done, message)
+            return
+        # What could not be found out was said, and is left out.
+        if not done.stderr:
+            self.assertEqual(sorted(self.shape() ^ complete), [], message)
+        self.undo(stderr=None)
+
+    def test_a_set_up_is_made_completely_or_not_at_all(self):
+        self.before = self.state()
+        points = self.points(self.words)
+        complete = self.shape()
+        self.undo()
+
+        def attempt(point):
+            for error in self.errors():
+                done, message = self.make_fail(self.words, point, error)
+                self.check_apply(done, complete, message)
+                self.check_nothing_left(message)
+
+        self.each(self.some(points), attempt)
+
+    def test_an_undo_that_fails_is_completed_by_the_next(self):
+        self.before = self.state()
+        self.run_setup(*self.words)
+        points = self.points(self.undo_words)
+
+        def attempt(point):
+            for error in self.errors():
+                self.run_setup(*self.words)
+                done, message = self.make_fail(self.undo_words, point, error)
+                if done.returncode != 0:
+                    self.check_error(done, message)
+                    self.undo(stderr=None)
+                self.check_nothing_left(message)
+
+        self.each(self.some(points), attempt)
+
+
+class FailedStaged(Failed):
+    backend, looking_too, rotation = "staged", False, 1
+
+
+class FailedNeverWriting(Failed):
+    write, looking_too, rotation = "never", False, 2
+
+
+class FailedStagedNeverWriting(Failed):
+    write, backend, looking_too, rotation = "never", "staged", False, 3
+
+
+class FailedMerged(Failed):
+    arguments = [*Failed.arguments, "--layout", "merged"]
+    looking_too, rotation = False, 4
+
+
+class FailedWithMounts(faults.WithMounts, Failed):
+    looking_too = False
+
+
+class FailingFromThen(Failed):
+    """The same when the kernel refuses from then on: what cannot be taken back
+    is kept in the journal for the next undo."""
+
+    looking_too = False
+
+    def some(self, points):
+        # Looking at files, or getting memory, is not refused for good.
+        changing = [p for p in super().some(points) if p.name in faults.CHANGING]
+        return changing
+
+    def errors(self):
+        return [error for error in super().errors() if error != errno.EINTR] or [errno.ENOMEM]
+
+    def make_fail(self, words, point, error):
+        done = self.inject(words, *point.options, "-e", error, "-f")
+        return done, f"{point} {errno.errorcode[error]} from then on: {done.returncode} {done.stderr}"
+
+    def check_apply(self, done, complete, message):
+        # Where nothing can be written, nothing can be said.
+        if done.returncode != 0 and not message.startswith("write "):
+            self.check_error(done, message)
+        if done.returncode == 0 or self.journals():
+            self.undo(stderr=None)
+
+
+class FailedReplacement(Failed):
+    """An older set-up stays where the host's files cannot be had for the new one."""
+
+    looking_too = False
+
+    def test_a_set_up_is_made_completely_or_not_at_all(self):
+        self.before = self.state()
+        self.run_setup(*self.words)
+        words = [word if word != "0" else "1" for word in self.words]
+        points = self.points(words)
+        complete = self.shape()
+        self.run_setup(*self.words)
+        kept = []
+
+        def attempt(point):
+            for error in self.errors():
+                applied = self.state()
+                words[2] = self.root
+                done, message = self.make_fail(words, point, error)
+                if done.returncode == 0 and not done.stderr:
+                    self.assertEqual(sorted(self.shape() ^ complete), [], message)
+                elif done.returncode != 0 and "after the older set-up was undone" in done.stderr:
+                    self.check_error(done, message)
+                    self.check_nothing_left(message)
+                elif done.returncode != 0 and "undo the older set-up" not in done.stderr:
+                    self.check_error(done, message)
+                    self.assert_state(applied, (), message)
+                    kept.append(point)
+                self.undo(stderr=None)
+                self.check_nothing_left(message)
+                self.run_setup(*self.words)
+
+        self.each(self.some(points), attempt)
+        # Every file is cloned once before anything of the older one goes.
+        self.assertGreater(len(kept) * faults.EVERY, 20)
+
+    test_an_undo_that_fails_is_completed_by_the_next = None
+
+    def start_again(self):
+        super().start_again()
+        self.run_setup(*self.words)
+
+
+class FailedPreparing(Failed):
+    """`prepare` mounts the whole tree or none, and its undo says when it could not."""
+
+    words_of_prepare = ["prepare", "--nv", "--driver-capabilities", "utility"]
+    test_an_undo_that_fails_is_completed_by_the_next = None
+
+    def test_a_set_up_is_made_completely_or_not_at_all(self):
+        self.before = self.state()
+        undo = ["prepare", "--undo"]
+        points = self.points(self.words_of_prepare)
+        prepared = len(self.state()[1])
+        undo_points = self.points(undo)
+
+        def attempt(point):
+            for error in self.errors():
+                done, message = self.make_fail(self.words_of_prepare, point, error)
+                if done.returncode != 0:
+                    self.check_error(done, message)
+                    self.assert_state(self.before, (), message)
+                else:
+                    self.assertEqual(len(self.state()[1]), prepared, message)
+                    self.run_setup(*undo)
+
+        def attempt_undo(point):
+            for error in self.errors():
+                self.run_setup(*self.words_of_prepare)
+                done, message = self.make_fail(undo, point, error)
+                if done.returncode != 0:
+                    self.check_error(done, message)
+                    self.run_setup(*undo)
+                self.assert_state(self.before, (), message)
+
+        self.each(points[::2 * faults.EVERY if not faults.LONG else 1], attempt)
+        self.each(undo_points[::faults.EVERY], attempt_undo)
+
+
+class FailedCommand(Failed):
+    """With -- CMD nothing is left in any case: CMD runs with all, or not at all."""
+
+    test_an_undo_that_fails_is_completed_by_the_next = None
+
+    def test_a_set_up_is_made_completely_or_not_at_all(self):
+        self.before = self.state()
+        words = ["--nv", "--rootfs", self.root, *self.arguments, "--", "sh", "-c",
+                 "echo /dev/nvidia* /usr/lib/gpuctr/lib64/*"]
+        done = self.inject(words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        listing = done.stdout
+
+        def attempt(point):
+            for error in self.errors():
+                words[2] = self.root
+                done, message = self.make_fail(words, point, error)
+                if done.returncode == 0 and not done.stderr:
+                    self.assertEqual(done.stdout, listing, message)
+                elif done.returncode != 0:
+                    self.assertIn(done.returncode, (2, 125, 126, 127), message)
+                    self.assertEqual(done.stdout, "", message)
+                    self.assertRegex(done.stderr, r"\Agpuctr-setup: .*\n(hint: .*\n)?\Z")
+                self.check_nothing_left(message)
+
+        points = self.points(words)
+        self.each(points[::faults.EVERY], attempt)
+
+
+
+if __name__ == "__main__":
+    unittest.main()
