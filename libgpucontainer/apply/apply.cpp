@@ -236,7 +236,7 @@ Result<void> make_room(std::vector<Journal>& outdated, Site& site)
 
 Result<void> commit_anew(const Replan& replan, Site& site)
 {
-    auto plan = replan(site.shared);
+    auto plan = replan(site.target.rootfs_fd, site.shared);
     auto done = plan ? prepare_and_commit(*plan, site) : Result<void>(std::move(plan).error());
     if (!done)
         site.unbind();
@@ -280,6 +280,19 @@ Result<void> check_state_directory(const Target& target, const std::string& root
         .with_object(directory);
 }
 
+/// Until the lock was had, another set-up may have bound the root on itself, or an
+/// undo taken such a bind away: the root is then seen on another mount than that of
+/// the caller's descriptor.
+base::UniqueFd look_again(const Target& target, const RootId& root, const std::string& path)
+{
+    base::UniqueFd now(path.empty() ? -1 : ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const std::uint64_t mount = now ? mount::mount_id(now.get()) : 0;
+    if (mount == 0 || mount::is_on(target.rootfs_fd, mount))
+        return {};
+    const auto found = RootId::of(now.get());
+    return found && found->may_be(root) ? std::move(now) : base::UniqueFd();
+}
+
 } // namespace
 
 Result<void> apply_without_journal(const plan::Plan& plan, int rootfs_fd)
@@ -295,8 +308,9 @@ Result<void> apply_without_journal(const plan::Plan& plan, int rootfs_fd)
     return {};
 }
 
-Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& target)
+Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& caller)
 {
+    Target target = caller;
     GPUCTR_CHECK(privilege::require_mounting());
     // Nothing gets from one mount namespace to another but a detached mount.
     if (target.pidfd >= 0)
@@ -311,6 +325,9 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     GPUCTR_CHECK(check_root(plan, target, root));
     GPUCTR_TRY(const JournalStore store, JournalStore::create(target.state_directory));
     GPUCTR_TRY(auto journals, store.create_root({root.device, root.inode}));
+    const base::UniqueFd seen = look_again(target, root, path);
+    if (seen)
+        target.rootfs_fd = seen.get();
     Site site = {target, root, {}, std::move(path), std::move(journals)};
 
     GPUCTR_TRY(Older older, look_for_older(plan, site));
@@ -322,7 +339,8 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     }
     // With another set-up alive in the same directory, names must not be
     // written into it: neither would know which are its own.
-    if (site.shared && plan.writes_root)
+    // Nor does the plan fit a root that is seen elsewhere by now.
+    if ((site.shared && plan.writes_root) || seen)
         GPUCTR_CHECK(commit_anew(replan, site));
     else
         GPUCTR_CHECK(prepare_and_commit(plan, site));

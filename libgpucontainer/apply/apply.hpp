@@ -33,7 +33,7 @@ enum class Outcome : std::uint8_t { applied, unchanged, replaced };
 
 /// Makes the same plan anew, after what an older one did is gone; `shared` when
 /// the root file system must not be written whatever was asked for.
-using Replan = std::function<Result<plan::Plan>(bool shared)>;
+using Replan = std::function<Result<plan::Plan>(int rootfs_fd, bool shared)>;
 
 /// Makes the plan true, completely or not at all, with a journal.
 Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& target);

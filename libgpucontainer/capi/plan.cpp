@@ -168,11 +168,11 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
         }
         GPUCTR_TRY(const auto target, capi::read_target(rootfs_fd, options));
         GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
-        const auto replan = [&](bool shared) {
+        const auto replan = [&](int seen_fd, bool shared) {
             plan::Request request = plan->request;
             if (shared)
                 request.write = plan::Write::never;
-            return make_plan(plan->drivers, request, rootfs_fd, plan->plan.backend);
+            return make_plan(plan->drivers, request, seen_fd, plan->plan.backend);
         };
         GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
         GPUCTR_TRY(const auto outcome, apply::apply(plan->plan, replan, target));
