@@ -128,6 +128,8 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
                                       ? Place::of_directory(bench, rootfs_fd)
                                       : Place::of_process(bench, rootfs_fd, table));
     Journal journal = new_journal(plan, site, place);
+    if (journal.key.mount_id == 0)
+        return Error::from_errno(errno, "tell the mount of the root file system", Errc::rootfs);
     if (!note_times(program, place.fd()))
         return Error::from_errno(errno, "look at the directories of our names", Errc::rootfs);
     expect_mounts_below(program, plan);
@@ -182,7 +184,8 @@ Result<void> clear(Journal& journal, Site& site, int table)
 {
     GPUCTR_CHECK(undo_journal(journal, site.target.rootfs_fd, site.journals, Bind::keep, table),
                  "undo the older set-up");
-    GPUCTR_TRY(const bool bound, is_bound_by(journal, site.target.rootfs_fd));
+    GPUCTR_TRY(const bool bound, is_bound_by(journal, site.target.rootfs_fd),
+               "undo the older set-up");
     if (bound) {
         site.bound = journal.key;
         site.mounts_below = journal.mounts_below;

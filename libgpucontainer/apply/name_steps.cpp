@@ -237,16 +237,27 @@ bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
         return fail(failure, "reach, under another mount, our name at", path, Errc::apply);
     if (gone)
         return true; // with the whole directory
-    if (!take_away(operation, now, parent))
-        return fail(failure, "remove", path, Errc::apply);
     // Taking a name of ours away leaves the time as it was before the name, or,
     // where others changed the directory since, as they left it.
     const std::int64_t wanted =
         directory.mtime_ns == operation.parent_after ? operation.parent_before : directory.mtime_ns;
-    const bool same = parent.look(directory) && directory.mtime_ns == wanted;
-    if (!same && !parent.set_mtime(wanted))
-        return fail(failure, "give its time back to the directory of", path, Errc::apply);
-    return true;
+    const bool taken = take_away(operation, now, parent);
+    const int reason = errno;
+    const bool seen = parent.look(directory);
+    const bool same = seen && directory.mtime_ns == wanted;
+    if (taken && (same || parent.set_mtime(wanted)))
+        return true;
+    if (!taken)
+        errno = reason;
+    (void)fail(failure, taken ? "give its time back to the directory of" : "remove", path,
+               Errc::apply);
+    // For the next attempt, which may find no name any more.
+    operation.done = 1;
+    if (seen) {
+        operation.parent_before = wanted;
+        operation.parent_after = directory.mtime_ns;
+    }
+    return false;
 }
 
 bool is_name_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept

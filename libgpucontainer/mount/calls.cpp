@@ -143,8 +143,12 @@ int detach(int fd) noexcept { return ::umount2(FdPath(fd), MNT_DETACH); }
 std::uint64_t mount_id(int fd) noexcept
 {
     std::uint64_t id = 0;
-    if (has_statmount() && unique_id(fd, id))
-        return id;
+    if (has_statmount()) {
+        if (unique_id(fd, id))
+            return id;
+        if (errno != EXDEV)
+            return 0; // not to give the mount another identity than it has
+    }
     return table_id(fd, id) ? id : 0;
 }
 
