@@ -5,14 +5,14 @@
 #include <sys/prctl.h>
 
 /* No prctl() of the kernel's. */
-#define FAULT_MARK 0x67706366UL
+#define FAULT_MARK 0x67706366
 
 /* Under `inject -m`, has the number-th system call from here on fail with the error,
  * in this thread or, with process 1, in the first process that it starts; number 0:
  * none. Returns how many that thread or process made since the mark before. */
 static inline long fault_mark(unsigned long number, unsigned long error, unsigned long process)
 {
-    return prctl((int)FAULT_MARK, number, error, process, 0UL);
+    return prctl(FAULT_MARK, number, error, process, 0UL);
 }
 
 #endif
