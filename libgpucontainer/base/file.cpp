@@ -30,6 +30,13 @@ ssize_t read_at(int fd, char* to, std::size_t size, std::size_t offset)
 
 } // namespace
 
+bool leaves_open(int os_error) noexcept
+{
+    constexpr std::array answers = {0,     ENOENT, ENOTDIR,      ELOOP,  EACCES, EXDEV,
+                                    ENXIO, ENODEV, ENAMETOOLONG, EINVAL, EFBIG};
+    return std::find(answers.begin(), answers.end(), os_error) == answers.end();
+}
+
 Result<std::string> read_all(int fd, std::size_t limit)
 {
     struct stat status = {};

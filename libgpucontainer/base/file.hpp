@@ -12,6 +12,10 @@
 
 namespace gpucontainer::base {
 
+/// Whether an errno value leaves open what a name leads to: it tells something of the
+/// machine, and not that nothing is there, or nothing that this process may have.
+bool leaves_open(int os_error) noexcept;
+
 /// Whole content of the regular file behind `fd`, read with pread so that a
 /// file cut short meanwhile is an error and not a signal. Fails with EFBIG
 /// above `limit` bytes.

@@ -66,6 +66,8 @@ void LazyFile::read(std::size_t first_page, std::size_t end_page) const
         const ssize_t got = ::pread(fd_.get(), bytes_.get() + at, end - at, static_cast<off_t>(at));
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0)
+            read_error_ = errno;
         if (got <= 0)
             break;
         at += static_cast<std::size_t>(got);

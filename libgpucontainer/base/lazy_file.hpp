@@ -28,6 +28,9 @@ public:
     /// `size` bytes from `offset` on, or as many as there are.
     std::string_view view(std::size_t offset, std::size_t size) const;
 
+    /// Why a part could not be read, and reads as zeros, too; 0 when none was.
+    int read_error() const noexcept { return read_error_; }
+
 private:
     LazyFile(UniqueFd fd, std::size_t size);
 
@@ -37,6 +40,7 @@ private:
     std::size_t size_;
     std::unique_ptr<char[]> bytes_;   // NOLINT(modernize-avoid-c-arrays): not cleared beforehand
     mutable std::vector<bool> pages_; ///< Those that were read.
+    mutable int read_error_ = 0;
 };
 
 } // namespace gpucontainer::base

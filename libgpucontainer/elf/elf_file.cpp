@@ -21,9 +21,12 @@ constexpr std::size_t string_window = 512;
 
 Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
 
-/// libelf keeps its last error per thread.
+/// libelf keeps its last error per thread, but not why it could not read: that is
+/// errno, of which callers make 0 before.
 Error failed(std::string_view what)
 {
+    if (errno != 0)
+        return Error::from_errno(errno, std::string(what), Errc::driver);
     const char* reason = elf_errmsg(-1);
     return malformed(fmt::format("{}: {}", what, reason != nullptr ? reason : "unknown reason"));
 }
@@ -106,6 +109,7 @@ Result<ElfFile> ElfFile::open(int fd)
     if (!library_is_usable())
         return Error(Errc::internal, "libelf is older than its header");
 
+    errno = 0;
     Handle elf(elf_begin(fd, ELF_C_READ, nullptr));
     if (!elf || elf_kind(elf.get()) != ELF_K_ELF)
         return failed("read ELF header");
@@ -117,6 +121,7 @@ Result<ElfFile> ElfFile::open(int fd)
 
 Result<void> ElfFile::read_header()
 {
+    errno = 0;
     if (gelf_getehdr(elf_.get(), &header_) == nullptr)
         return failed("read ELF header");
     if (header_.e_phnum == 0)
@@ -130,6 +135,7 @@ Result<void> ElfFile::read_header()
 
 Result<void> ElfFile::read_segments()
 {
+    errno = 0;
     for (int i = 0; i < header_.e_phnum; ++i) {
         GElf_Phdr segment = {};
         if (gelf_getphdr(elf_.get(), i, &segment) == nullptr)
@@ -162,6 +168,7 @@ Result<Dynamic> ElfFile::dynamic() const
     // The address and not p_offset: it is what the loader goes by.
     GPUCTR_TRY(Elf_Data * data, data_at(dynamic_.p_vaddr, count * entry_size, ELF_T_DYN),
                "read dynamic section");
+    errno = 0;
     for (int i = 0; i < static_cast<int>(data->d_size / entry_size); ++i) {
         GElf_Dyn entry = {};
         if (gelf_getdyn(data, i, &entry) == nullptr)
@@ -255,6 +262,7 @@ Result<Elf_Data*> ElfFile::data(Range range, Elf_Type type) const
 {
     if (range.offset > file_size_ || range.size > file_size_ - range.offset)
         return malformed("file ends too early");
+    errno = 0;
     Elf_Data* data =
         elf_getdata_rawchunk(elf_.get(), static_cast<std::int64_t>(range.offset), range.size, type);
     if (data == nullptr || data->d_buf == nullptr)

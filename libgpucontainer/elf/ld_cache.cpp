@@ -122,15 +122,23 @@ Result<LdCache> LdCache::parse(base::LazyFile file)
 {
     if (file.size() > max_cache_size)
         return malformed("too large");
-    GPUCTR_TRY(const Layout layout, find_tables(file));
-    if (layout.count > max_cache_entries)
-        return malformed("too many entries");
-    LdCache cache(std::move(file), layout);
-    if (layout.entry_size == sizeof(format::Entry)) {
-        const auto header = load<format::Header>(cache.file_, layout.string_base);
-        GPUCTR_CHECK(cache.read_extensions(header.extensions));
-    }
+    LdCache cache(std::move(file));
+    auto read = cache.read_tables();
+    // What could not be read looks like damage.
+    if (cache.read_error() != 0)
+        return Error::from_errno(cache.read_error(), "loader cache", Errc::rootfs);
+    GPUCTR_CHECK(std::move(read));
     return cache;
+}
+
+Result<void> LdCache::read_tables()
+{
+    GPUCTR_TRY(layout_, find_tables(file_));
+    if (layout_.count > max_cache_entries)
+        return malformed("too many entries");
+    if (layout_.entry_size != sizeof(format::Entry))
+        return {};
+    return read_extensions(load<format::Header>(file_, layout_.string_base).extensions);
 }
 
 Result<LdCache::Layout> LdCache::find_tables(const base::LazyFile& file)

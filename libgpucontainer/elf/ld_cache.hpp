@@ -38,7 +38,7 @@ class LdCache {
 public:
     /// Checks the header, the bounds of the tables and the extensions, not the
     /// entries, so the cost does not depend on their number. Fails with
-    /// Errc::rootfs.
+    /// Errc::rootfs, and with an errno value where the file could not be read.
     static Result<LdCache> parse(base::LazyFile file);
     static Result<LdCache> parse(const std::string& bytes) { return parse(base::LazyFile(bytes)); }
 
@@ -59,6 +59,9 @@ public:
     /// Who wrote the cache; empty when unknown.
     std::string_view generator() const;
 
+    /// An errno value where entries are missing as the file could not be read; else 0.
+    int read_error() const noexcept { return file_.read_error(); }
+
     /// The string table, into which the entries point.
     std::string_view strings() const;
 
@@ -77,10 +80,9 @@ private:
         std::size_t size = 0;
     };
 
-    LdCache(base::LazyFile file, Layout layout) noexcept : file_(std::move(file)), layout_(layout)
-    {
-    }
+    explicit LdCache(base::LazyFile file) noexcept : file_(std::move(file)) {}
 
+    Result<void> read_tables();
     static Result<Layout> find_tables(const base::LazyFile& file);
     static Result<Layout> find_new_tables(const base::LazyFile& file, std::size_t start);
     Result<void> read_extensions(std::size_t offset);
@@ -90,7 +92,7 @@ private:
     std::optional<std::string_view> hwcaps_name(std::uint64_t hwcap) const;
 
     base::LazyFile file_;
-    Layout layout_;
+    Layout layout_ = {};
     Section generator_;
     Section hwcaps_;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "host/driver_root.hpp"
 
-#include "base/file.hpp"
 #include "base/in_root.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
@@ -35,7 +34,8 @@ public:
         const auto file = root_.open_file(path);
         if (!file)
             return;
-        const auto content = base::read_all(file->fd.get(), largest_configuration);
+        const auto content =
+            root_.noted(base::read_all(file->fd.get(), largest_configuration), path);
         if (!content)
             return;
         for (std::string_view line : base::split(*content, '\n'))
@@ -77,6 +77,8 @@ private:
     std::size_t files_ = 0;
 };
 
+constexpr const char* cache_path = "/etc/ld.so.cache";
+constexpr std::size_t most_names = 100'000;
 constexpr int file_flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 
 Result<struct stat> status_of_file(const base::UniqueFd& fd, const std::string& path)
@@ -110,11 +112,26 @@ Result<DriverRoot> DriverRoot::open(const std::string& path)
         prefix.clear();
 
     DriverRoot root(std::move(fd), std::move(prefix));
-    if (auto file = root.open_file("/etc/ld.so.cache"))
-        if (auto content = base::LazyFile::open(std::move(file->fd), elf::max_cache_size))
-            if (auto cache = elf::LdCache::parse(*std::move(content)))
+    if (auto file = root.open_file(cache_path))
+        if (auto content = root.noted(
+                base::LazyFile::open(std::move(file->fd), elf::max_cache_size), cache_path))
+            if (auto cache = root.noted(elf::LdCache::parse(*std::move(content)), cache_path))
                 root.cache_ = *std::move(cache);
     return root;
+}
+
+Result<void> DriverRoot::check() const
+{
+    std::optional<Trouble> trouble = trouble_;
+    if (!trouble && cache_ && cache_->read_error() != 0)
+        trouble = {cache_->read_error(), cache_path};
+    if (!trouble)
+        return {};
+    const std::string path = prefix_ + trouble->path;
+    return Error::from_errno(trouble->os_error, path, Errc::driver)
+        .with_object(path)
+        .with_hint("a driver of which a part cannot be read is not used; the kernel's log may "
+                   "say why");
 }
 
 /// Where `fd` leads, as a path in the driver root.
@@ -129,29 +146,37 @@ Result<std::string> DriverRoot::real_path(int fd, const std::string& path) const
 Result<DriverRoot::File> DriverRoot::open_file(const std::string& path) const
 {
     File file;
-    GPUCTR_TRY(file.fd, base::open_below(fd_.get(), path, file_flags));
-    GPUCTR_TRY(file.status, status_of_file(file.fd, path));
-    GPUCTR_TRY(file.real_path, real_path(file.fd.get(), path));
+    GPUCTR_TRY(file.fd, noted(base::open_below(fd_.get(), path, file_flags), path));
+    GPUCTR_TRY(file.status, noted(status_of_file(file.fd, path), path));
+    GPUCTR_TRY(file.real_path, noted(real_path(file.fd.get(), path), path));
     return file;
 }
 
 Result<struct stat> DriverRoot::look(const std::string& path) const
 {
-    GPUCTR_TRY(const base::UniqueFd fd, base::open_below(fd_.get(), path, O_PATH));
+    GPUCTR_TRY(const base::UniqueFd fd, noted(base::open_below(fd_.get(), path, O_PATH), path));
     struct stat status = {};
     if (::fstat(fd.get(), &status) != 0)
-        return Error::from_errno(errno, path).with_object(path);
+        return noted<struct stat>(Error::from_errno(errno, path).with_object(path), path);
     return status;
 }
 
 Result<DriverRoot::Directory> DriverRoot::open_directory(const std::string& path) const
 {
     Directory directory;
-    GPUCTR_TRY(directory.fd, base::open_below(fd_.get(), path, O_RDONLY | O_DIRECTORY));
-    GPUCTR_TRY(directory.real_path, real_path(directory.fd.get(), path));
+    GPUCTR_TRY(directory.fd,
+               noted(base::open_below(fd_.get(), path, O_RDONLY | O_DIRECTORY), path));
+    GPUCTR_TRY(directory.real_path, noted(real_path(directory.fd.get(), path), path));
     if (directory.real_path == "/")
         directory.real_path.clear();
     return directory;
+}
+
+void DriverRoot::visit(const Directory& directory,
+                       const std::function<void(std::string_view)>& visit) const
+{
+    (void)noted(base::visit_directory(directory.fd.get(), ".", most_names, visit),
+                directory.real_path);
 }
 
 Result<DriverRoot::File> DriverRoot::open_in(const Directory& directory,
@@ -163,27 +188,28 @@ Result<DriverRoot::File> DriverRoot::open_in(const Directory& directory,
     if (!file.fd && errno == ELOOP)
         return open_file(path);
     if (!file.fd)
-        return Error::from_errno(errno, path).with_object(path);
-    GPUCTR_TRY(file.status, status_of_file(file.fd, path));
+        return noted<File>(Error::from_errno(errno, path).with_object(path), path);
+    GPUCTR_TRY(file.status, noted(status_of_file(file.fd, path), path));
     file.real_path = path;
     return file;
 }
 
 std::optional<std::string> DriverRoot::link_target(const std::string& path) const
 {
-    const auto link = base::open_below(fd_.get(), path, O_PATH | O_NOFOLLOW);
+    const auto link = noted(base::open_below(fd_.get(), path, O_PATH | O_NOFOLLOW), path);
     if (!link)
         return std::nullopt;
-    auto target = base::read_link(link->get(), "");
+    auto target = noted(base::read_link(link->get(), ""), path);
     return target ? std::optional(*std::move(target)) : std::nullopt;
 }
 
 std::vector<std::string> DriverRoot::list(const std::string& directory) const
 {
-    const auto opened = base::open_below(fd_.get(), directory, O_RDONLY | O_DIRECTORY);
+    const auto opened =
+        noted(base::open_below(fd_.get(), directory, O_RDONLY | O_DIRECTORY), directory);
     if (!opened)
         return {};
-    auto names = base::list_directory(opened->get(), ".");
+    auto names = noted(base::list_directory(opened->get(), "."), directory);
     return names ? *std::move(names) : std::vector<std::string>();
 }
 

@@ -90,7 +90,7 @@ private:
             return object(rule, path, opened.error().cause());
         if (auto reason = objection_to_version(opened->real_path); !reason.empty())
             return object(rule, path, std::move(reason));
-        const auto facts = elf::read_facts(opened->fd.get());
+        const auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
         if (auto reason = objection(facts, rule); !reason.empty())
             return object(rule, path, std::move(reason));
 
@@ -142,7 +142,7 @@ private:
             const auto opened = root_.open_file(path);
             if (!opened)
                 continue;
-            const auto facts = elf::read_facts(opened->fd.get());
+            const auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
             if (!facts || !elf::is_native(*facts)) {
                 object(rule, path, facts ? "is for another machine" : "is no ELF program");
                 continue;

@@ -74,7 +74,9 @@ void check_gpus(const vendor::nvidia::Gpus& found)
 void check_masks(const std::string& root)
 {
     const auto parameters = base::read_file(root + "/proc/driver/nvidia/params");
-    for (const vendor::Mask& mask : vendor::nvidia::masks(root)) {
+    const auto masks = vendor::nvidia::masks(root);
+    demand(masks.has_value(), "parameters can be read");
+    for (const vendor::Mask& mask : *masks) {
         demand(parameters && mask.content.size() == parameters->size(), "a mask hides nothing");
         const auto differing = std::mismatch(mask.content.begin(), mask.content.end(),
                                              parameters->begin(), parameters->end());
@@ -100,8 +102,8 @@ void run(std::string_view input)
     check_gpus(*gpus);
     std::vector<vendor::Skipped> skipped;
     const auto nodes = vendor::nvidia::device_nodes(root, "", gpus->gpus, skipped);
-    demand(nodes.nodes.empty(), "there is no node");
-    (void)vendor::nvidia::warnings(gpus->gpus, nodes.nodes);
+    demand(nodes.has_value() && nodes->nodes.empty(), "there is no node");
+    (void)vendor::nvidia::warnings(gpus->gpus, nodes->nodes);
     check_masks(root);
 }
 

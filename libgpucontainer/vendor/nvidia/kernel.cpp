@@ -50,13 +50,22 @@ std::map<std::string, std::string> fields(std::string_view text)
     return found;
 }
 
-std::optional<Gpu> read_information(const std::string& path, const std::string& address,
-                                    std::vector<Skipped>& skipped)
+/// Not read for a reason that leaves open what is there: not as if it were nothing.
+Error unreadable(const Error& error, const std::string& path)
 {
+    return Error::from_errno(error.os_error(), path, Errc::driver).with_object(path);
+}
+
+Result<std::optional<Gpu>> read_information(const std::string& path, const std::string& address,
+                                            std::vector<Skipped>& skipped)
+{
+    const std::optional<Gpu> none;
     const auto text = base::read_file(path);
+    if (!text && base::leaves_open(text.error().os_error()))
+        return unreadable(text.error(), path);
     if (!text) {
         skipped.push_back({"GPU " + address, path, text.error().message()});
-        return std::nullopt;
+        return none;
     }
     auto field = fields(*text);
     Gpu gpu;
@@ -69,9 +78,9 @@ std::optional<Gpu> read_information(const std::string& path, const std::string& 
         gpu.minor = static_cast<int>(*minor);
     if (field["GPU Excluded"] == "Yes") {
         skipped.push_back({"GPU " + address, path, "the driver was told to exclude it"});
-        return std::nullopt;
+        return none;
     }
-    return gpu;
+    return std::optional(std::move(gpu));
 }
 
 void number(std::vector<Gpu>& gpus)
@@ -96,8 +105,8 @@ bool is_driven(const std::vector<Gpu>& gpus)
     return std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.minor >= 0; });
 }
 
-void add_node(const std::string& system_root, const std::string& dev_root, const Wanted& wanted,
-              Nodes& found, std::vector<Skipped>& skipped)
+Result<void> add_node(const std::string& system_root, const std::string& dev_root,
+                      const Wanted& wanted, Nodes& found, std::vector<Skipped>& skipped)
 {
     struct stat status = {};
     DeviceNode node;
@@ -108,15 +117,19 @@ void add_node(const std::string& system_root, const std::string& dev_root, const
     node.minor = wanted.minor;
     node.gpu = wanted.gpu;
     node.capability = wanted.capability;
-    const auto skip = [&](std::string reason) {
+    const auto skip = [&](std::string reason) -> Result<void> {
         skipped.push_back(
             {std::string(base::name_of(wanted.path)), node.host_path, std::move(reason)});
         if (wanted.needed)
             found.missing.push_back(std::move(node));
+        return {};
     };
     if (!wanted.major)
         return skip("its kernel driver is not loaded");
-    if (::fstatat(AT_FDCWD, opened_path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    const bool seen = ::fstatat(AT_FDCWD, opened_path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!seen && base::leaves_open(errno))
+        return Error::from_errno(errno, node.host_path, Errc::driver).with_object(node.host_path);
+    if (!seen)
         return skip(Error::from_errno(errno, "no device node").message());
     if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != *wanted.major
         || minor(status.st_rdev) != wanted.minor)
@@ -130,6 +143,7 @@ void add_node(const std::string& system_root, const std::string& dev_root, const
         skipped.push_back(
             {std::string(base::name_of(wanted.path)), node.host_path, std::move(obstacle)});
     found.nodes.push_back(std::move(node));
+    return {};
 }
 
 } // namespace
@@ -175,10 +189,13 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
 
     Gpus found;
     if (addresses)
-        for (const std::string& address : *addresses)
-            if (auto gpu = read_information(fmt::format("{}/{}/information", directory, address),
-                                            address, found.skipped))
+        for (const std::string& address : *addresses) {
+            GPUCTR_TRY(auto gpu,
+                       read_information(fmt::format("{}/{}/information", directory, address),
+                                        address, found.skipped));
+            if (gpu)
                 found.gpus.push_back(*std::move(gpu));
+        }
 
     for (Gpu& gpu : found.gpus)
         gpu.numa_node = pci.numa_node(gpu.pci_address);
@@ -204,10 +221,13 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
     return found;
 }
 
-Nodes device_nodes(const std::string& system_root, const std::string& dev_root,
-                   const std::vector<Gpu>& gpus, std::vector<Skipped>& skipped)
+Result<Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
+                           const std::vector<Gpu>& gpus, std::vector<Skipped>& skipped)
 {
-    const auto devices = base::read_file(system_root + "/proc/devices");
+    const std::string path = system_root + "/proc/devices";
+    const auto devices = base::read_file(path);
+    if (!devices && base::leaves_open(devices.error().os_error()))
+        return unreadable(devices.error(), path);
     const auto uvm = devices ? character_major(*devices, "nvidia-uvm") : std::nullopt;
 
     std::vector<Wanted> wanted = {
@@ -223,7 +243,7 @@ Nodes device_nodes(const std::string& system_root, const std::string& dev_root,
 
     Nodes found;
     for (const Wanted& node : wanted)
-        add_node(system_root, dev_root, node, found, skipped);
+        GPUCTR_CHECK(add_node(system_root, dev_root, node, found, skipped));
     return found;
 }
 
@@ -239,19 +259,21 @@ std::vector<Warning> warnings(const std::vector<Gpu>& gpus, const std::vector<De
                          uvm == nodes.end() ? "; nvidia-modprobe -u -c 0 as root makes it" : "")}};
 }
 
-std::vector<Mask> masks(const std::string& system_root)
+Result<std::vector<Mask>> masks(const std::string& system_root)
 {
+    const std::vector<Mask> none;
     const std::string path = "/proc/driver/nvidia/params";
     constexpr std::string_view on = "ModifyDeviceFiles: 1";
     constexpr std::string_view off = "ModifyDeviceFiles: 0";
     auto parameters = base::read_file(system_root + path);
-    if (!parameters)
-        return {};
-    const auto at = parameters->find(on);
+    if (!parameters && base::leaves_open(parameters.error().os_error()))
+        return unreadable(parameters.error(), path);
+    const auto at = parameters ? parameters->find(on) : std::string::npos;
     if (at == std::string::npos)
-        return {};
+        return none;
     parameters->replace(at, on.size(), off);
-    return {{path, *std::move(parameters), "keeps the driver from making nodes of other GPUs"}};
+    return std::vector<Mask>{
+        {path, *std::move(parameters), "keeps the driver from making nodes of other GPUs"}};
 }
 
 } // namespace gpucontainer::vendor::nvidia

@@ -35,8 +35,8 @@ struct Nodes {
 
 /// Control nodes, unified memory, and one node a GPU, below `dev_root`; what is
 /// missing or is not the device of that name goes to `skipped`.
-Nodes device_nodes(const std::string& system_root, const std::string& dev_root,
-                   const std::vector<Gpu>& gpus, std::vector<Skipped>& skipped);
+Result<Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
+                           const std::vector<Gpu>& gpus, std::vector<Skipped>& skipped);
 
 /// What works in part only, with these nodes.
 std::vector<Warning> warnings(const std::vector<Gpu>& gpus, const std::vector<DeviceNode>& nodes);
@@ -44,6 +44,6 @@ std::vector<Warning> warnings(const std::vector<Gpu>& gpus, const std::vector<De
 /// The module's parameters as a container should see them: with "1" there, the
 /// driver's libraries make the nodes of every GPU by themselves when they run
 /// with the privilege to, whichever GPUs the container was given.
-std::vector<Mask> masks(const std::string& system_root);
+Result<std::vector<Mask>> masks(const std::string& system_root);
 
 } // namespace gpucontainer::vendor::nvidia

@@ -65,6 +65,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     }
     const MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);
     auto found = find_user_space(sources.driver_root, catalogue.of_driver(), version);
+    GPUCTR_CHECK(sources.driver_root.check());
     if (!found && !version)
         return std::move(found)
             .error()
@@ -77,12 +78,14 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     append(stack.skipped, std::move(user_space.skipped));
     append(stack.skipped, sources.site.skipped);
     add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
-    Nodes nodes = device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.skipped);
+    GPUCTR_CHECK(sources.driver_root.check());
+    GPUCTR_TRY(Nodes nodes,
+               device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.skipped));
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     stack.warnings = warnings(stack.gpus, stack.nodes);
     warn_of_noexec(stack);
-    stack.masks = masks(sources.system_root);
+    GPUCTR_TRY(stack.masks, masks(sources.system_root));
     return std::optional(std::move(stack));
 }
 

@@ -51,10 +51,10 @@ void find_tool(const host::DriverRoot& root, const CatalogueRule& rule,
         const auto opened = root.open_in(directory, name);
         if (!opened)
             continue;
-        if (auto reason = objection(elf::read_facts(opened->fd.get())); !reason.empty()) {
-            found.skipped.push_back(
-                {name, fmt::format("{}{}/{}", root.prefix(), directory.real_path, name),
-                 std::move(reason)});
+        const std::string path = fmt::format("{}/{}", directory.real_path, name);
+        const auto facts = root.noted(elf::read_facts(opened->fd.get()), path);
+        if (auto reason = objection(facts); !reason.empty()) {
+            found.skipped.push_back({name, root.prefix() + path, std::move(reason)});
             continue;
         }
         DriverFile file = describe(root, *opened, FileKind::tool);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/nvidia/user_space.hpp"
 
-#include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/facts.hpp"
@@ -180,15 +179,13 @@ private:
 
     void scan(const host::DriverRoot::Directory& directory)
     {
-        constexpr std::size_t most_names = 100'000;
         std::vector<std::string> names;
-        (void)base::visit_directory(directory.fd.get(), ".", most_names,
-                                    [&](std::string_view name) {
-                                        if (is_part_of_driver(name))
-                                            names.emplace_back(name);
-                                        if (name.ends_with(".so"))
-                                            development_names_.emplace(name);
-                                    });
+        root_.visit(directory, [&](std::string_view name) {
+            if (is_part_of_driver(name))
+                names.emplace_back(name);
+            if (name.ends_with(".so"))
+                development_names_.emplace(name);
+        });
         std::sort(names.begin(), names.end());
         for (const std::string& name : names)
             consider(root_.open_in(directory, name),
@@ -232,7 +229,7 @@ private:
             skip(name, path, std::move(reason));
             return nullptr;
         }
-        const auto facts = elf::read_facts(opened->fd.get());
+        const auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
         if (auto reason = objection(facts, soname); !reason.empty()) {
             skip(name, path, std::move(reason));
             return nullptr;

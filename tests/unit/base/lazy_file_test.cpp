@@ -75,6 +75,18 @@ TEST_F(LazyFileTest, ReadsZerosWhereTheFileWasCutShort)
     EXPECT_EQ(file.view(16'000, 2), std::string(2, '\0'));
 }
 
+TEST_F(LazyFileTest, TellsThatAPartCouldNotBeRead)
+{
+    tree_.file("file", "content");
+    const auto file =
+        LazyFile::open(UniqueFd(::open(path().c_str(), O_WRONLY | O_CLOEXEC)), 1U << 20U);
+
+    ASSERT_TRUE(file);
+    EXPECT_EQ(file->read_error(), 0);
+    EXPECT_EQ(file->view(0, 1), std::string(1, '\0'));
+    EXPECT_EQ(file->read_error(), EBADF);
+}
+
 TEST_F(LazyFileTest, ReadsNothingThatIsNotAskedFor)
 {
     const LazyFile file = open(pattern(20'000));

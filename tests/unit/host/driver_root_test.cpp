@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 namespace gpucontainer::host {
@@ -266,6 +267,45 @@ TEST_F(DriverRootTest, SkipsConfigurationThatIsNoFileOrTooLong)
     tree_.file("etc/ld.so.conf", "include ld.so.conf.d/*.conf\n");
 
     EXPECT_THAT(configured(), ElementsAre("/opt/d"));
+}
+
+/// No file can be opened any more while there is one.
+class NoDescriptors {
+public:
+    NoDescriptors()
+    {
+        EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+        const rlimit none = {0, before_.rlim_max};
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    }
+    NoDescriptors(const NoDescriptors&) = delete;
+    NoDescriptors& operator=(const NoDescriptors&) = delete;
+    ~NoDescriptors() { (void)::setrlimit(RLIMIT_NOFILE, &before_); }
+
+private:
+    rlimit before_ = {};
+};
+
+TEST_F(DriverRootTest, DoesNotTakeWhatCouldNotBeLookedAtForNothing)
+{
+    tree_.file("usr/lib/libcuda.so.1", "");
+    const DriverRoot found = root();
+    EXPECT_FALSE(found.open_file("/usr/lib/libcuda.so.2"));
+    EXPECT_FALSE(found.open_file("/usr/lib/libcuda.so.1/file"));
+    EXPECT_TRUE(found.check());
+    {
+        const NoDescriptors none;
+        EXPECT_THAT(found.list("/usr/lib"), IsEmpty());
+        EXPECT_FALSE(found.look("/usr/lib/libcuda.so.1"));
+    }
+    EXPECT_TRUE(found.look("/usr/lib/libcuda.so.1"));
+
+    const auto checked = found.check();
+
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().os_error(), EMFILE);
+    EXPECT_EQ(checked.error().object(), path() + "/usr/lib");
+    EXPECT_EQ(checked.error().code(), Errc::driver);
 }
 
 } // namespace

@@ -251,17 +251,18 @@ TEST_F(KernelTest, MasksTheParameterThatMakesNodes)
 
     const auto found = masks(root());
 
-    ASSERT_EQ(found.size(), 1U);
-    EXPECT_EQ(found.front().path, "/proc/driver/nvidia/params");
-    EXPECT_EQ(found.front().content,
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->size(), 1U);
+    EXPECT_EQ(found->front().path, "/proc/driver/nvidia/params");
+    EXPECT_EQ(found->front().content,
               "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 0\nDeviceFileMode: 438\n");
 }
 
 TEST_F(KernelTest, MasksNothingWhereTheDriverMakesNoNodes)
 {
-    EXPECT_TRUE(masks(root()).empty());
+    EXPECT_TRUE(masks(root())->empty());
     system_.file("proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
-    EXPECT_TRUE(masks(root()).empty());
+    EXPECT_TRUE(masks(root())->empty());
 }
 
 class DeviceNodes : public KernelTest {
@@ -287,7 +288,9 @@ protected:
     std::vector<std::string> nodes(const std::vector<Gpu>& gpus)
     {
         std::vector<std::string> all;
-        for (const DeviceNode& node : device_nodes(root(), "", gpus, skipped_).nodes)
+        const auto found = device_nodes(root(), "", gpus, skipped_);
+        EXPECT_TRUE(found);
+        for (const DeviceNode& node : found ? found->nodes : std::vector<DeviceNode>())
             all.push_back(fmt::format("{} {}:{} {:o} for {} {}", node.path, node.major, node.minor,
                                       node.mode, node.gpu, name(node.capability)));
         return all;
@@ -355,11 +358,12 @@ TEST_F(DeviceNodes, MayLieElsewhereOnTheHost)
     if (!make_node("../run/driver/dev/nvidiactl", 195, 255))
         GTEST_SKIP() << "this user may not make device nodes";
 
-    const Nodes found = device_nodes(root(), "/run/driver", {gpu_of_minor(0, 0)}, skipped_);
+    const auto found = device_nodes(root(), "/run/driver", {gpu_of_minor(0, 0)}, skipped_);
 
-    ASSERT_EQ(found.nodes.size(), 1U);
-    EXPECT_EQ(found.nodes[0].path, "/dev/nvidiactl");
-    EXPECT_EQ(found.nodes[0].host_path, "/run/driver/dev/nvidiactl");
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->nodes.size(), 1U);
+    EXPECT_EQ(found->nodes[0].path, "/dev/nvidiactl");
+    EXPECT_EQ(found->nodes[0].host_path, "/run/driver/dev/nvidiactl");
     ASSERT_EQ(skipped_.size(), 3U);
     EXPECT_EQ(skipped_[2].source, "/run/driver/dev/nvidia0");
 }
