@@ -88,15 +88,21 @@ Result<UniqueFd> build_tree(mount::Bench& bench, const plan::Plan& plan,
 
 /// A directory that may be a staged tree. Only its owner can have written in it,
 /// and who is neither root nor this user is not believed.
-UniqueFd open_staged(const std::string& path)
+Result<UniqueFd> open_staged(const std::string& path)
 {
     UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        return UniqueFd();
     struct stat status = {};
     // A tmpfs is the kernel's own; what a file system of somebody's making says about
     // owners need not be true.
+    errno = fd ? 0 : errno;
     if (!fd || ::fstat(fd.get(), &status) != 0 || !mount::is_mount_root(fd.get())
-        || !mount::is_tmpfs(fd.get()))
-        return {};
+        || !mount::is_tmpfs(fd.get())) {
+        if (errno != 0)
+            return Error::from_errno(errno, path, Errc::apply).with_object(path);
+        return UniqueFd();
+    }
     const bool trusted = status.st_uid == 0 || status.st_uid == ::geteuid();
     if (!trusted || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         fd.reset();
@@ -136,9 +142,9 @@ Result<void> mount_at(const mount::Bench& bench, const UniqueFd& tree, const std
 Result<UniqueFd> make_tree(mount::Bench& bench, const plan::Plan& plan)
 {
     UniqueFd tree;
-    if (const UniqueFd staged = open_staged(plan.staged_tree); staged)
-        if (holds(staged, inventory(plan)))
-            tree.reset(mount::clone_tree(bench, staged.get(), "", true));
+    if (const auto staged = open_staged(plan.staged_tree); staged && *staged)
+        if (holds(*staged, inventory(plan)))
+            tree.reset(mount::clone_tree(bench, staged->get(), "", true));
     if (!tree) {
         GPUCTR_TRY(tree, build_tree(bench, plan, nullptr));
     }
@@ -156,7 +162,8 @@ Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory)
     GPUCTR_CHECK(require_detached(plan));
     mount::Bench bench = {plan.backend};
     const std::string wanted = inventory(plan);
-    if (const UniqueFd present = open_staged(directory); present && holds(present, wanted))
+    GPUCTR_TRY(const UniqueFd present, open_staged(directory));
+    if (present && holds(present, wanted))
         return Staged::unchanged;
 
     GPUCTR_TRY(const UniqueFd tree, build_tree(bench, plan, &wanted));
@@ -171,16 +178,20 @@ Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory)
 
 Result<bool> unstage_tree(const std::string& directory)
 {
-    bool found = false;
-    for (UniqueFd tree = open_staged(directory); tree; tree = open_staged(directory)) {
+    for (bool found = false;; found = true) {
+        GPUCTR_TRY(const UniqueFd tree, open_staged(directory));
+        if (!tree)
+            return found;
         GPUCTR_CHECK(base::open_own_descriptors());
-        if (!base::read_file(tree.get(), inventory_name, largest_inventory))
-            break; // somebody else's
+        const auto read = base::read_file(tree.get(), inventory_name, largest_inventory);
+        if (!read && base::leaves_open(read.error().os_error()))
+            return Error::from_errno(read.error().os_error(), directory, Errc::apply)
+                .with_object(directory);
+        if (!read)
+            return found; // somebody else's
         if (mount::detach(tree.get()) != 0)
             return Error::from_errno(errno, "unmount " + directory).with_object(directory);
-        found = true;
     }
-    return found;
 }
 
 } // namespace gpucontainer::apply

@@ -192,7 +192,7 @@ class FailedPreparing(Failed):
                 done, message = self.make_fail(undo, point, error)
                 if done.returncode != 0:
                     self.check_error(done, message)
-                    self.run_setup(*undo)
+                    self.run_setup(*undo, stderr=None)
                 self.assert_state(self.before, (), message)
 
         self.each(points[::2 * faults.EVERY if not faults.LONG else 1], attempt)
