@@ -2,6 +2,7 @@
 #include "apply/journal.hpp"
 
 #include "apply/attach.hpp"
+#include "apply/directory_times.hpp"
 #include "apply/origin.hpp"
 #include "apply/recovery.hpp"
 #include "apply/undo.hpp"
@@ -56,6 +57,7 @@ void look_at_root(apply::Journal& journal)
     for (const apply::Operation& operation : program.operations())
         demand(!is_mount(operation) || operation.mount_id != 0 || operation.done <= 1,
                "what was done is done or not");
+    (void)apply::settle_times(program, root.get(), journal.changing_since);
     apply::forget_lost_mounts(journal, apply::Origin::earlier_boot);
     demand(!journal.bound_on_itself, "no bind outlives a boot");
     for (const apply::Operation& operation : program.operations())
