@@ -109,6 +109,19 @@ bool is_allowed(const char* path, const Operation& operation, int target, int ro
            || std::strncmp(path, "/proc/", std::strlen("/proc/")) == 0;
 }
 
+/// From here on there is something to take back.
+bool remember(Operation& operation, int mount) noexcept
+{
+    operation.mount_id = mount::mount_id(mount);
+    operation.done = 1;
+    if (operation.mount_id != 0)
+        return true;
+    const int reason = errno;
+    operation.done = mount::detach(mount) != 0 ? 1 : 0;
+    errno = reason;
+    return false;
+}
+
 bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
                   int table) noexcept
 {
@@ -136,13 +149,8 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
         const bool refused = errno == EINVAL || errno == ENOTDIR || errno == ENOENT;
         return fail(failure, refused ? Errc::rootfs : Errc::apply, "attach mount at", path);
     }
-    operation.mount_id = mount::mount_id(tree);
-    operation.done = 1; // from here on there is something to take back
-    if (operation.mount_id == 0) {
-        (void)fail(failure, Errc::apply, "tell the identity of the mount at", path);
-        operation.done = mount::detach(tree) != 0 ? 1 : 0;
-        return false;
-    }
+    if (!remember(operation, tree))
+        return fail(failure, Errc::apply, "tell the identity of the mount at", path);
     if (mount::set_attributes(bench, tree, 0, MS_PRIVATE, true) != 0)
         return fail(failure, Errc::apply, "make private the mount at", path);
     if (operation.step == Step::overlay

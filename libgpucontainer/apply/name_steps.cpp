@@ -190,6 +190,43 @@ bool take_away(Operation& operation, const FileMark& now, const Parent& parent) 
     return errno == ENOENT || (directory && (errno == ENOTEMPTY || errno == EEXIST));
 }
 
+/// What steps in the same directory expect of its time.
+void change_time(const Program& program, const Operation& operation, std::int64_t from,
+                 std::int64_t to) noexcept
+{
+    for (Operation& other : program.operations())
+        if (!is_mount(other) && other.parent_inode != 0 && other.parent_after == from
+            && other.parent_inode == operation.parent_inode
+            && other.parent_device == operation.parent_device)
+            other.parent_after = to;
+}
+
+/// Taking a name of ours away leaves its directory the time of before the name, or,
+/// where others changed the directory since, the one that was found. Null, or which
+/// step failed.
+const char* take_away_in_time(const Program& program, Operation& operation, const FileMark& now,
+                              std::int64_t found, const Parent& parent) noexcept
+{
+    const std::int64_t wanted = found == operation.parent_after ? operation.parent_before : found;
+    const bool taken = take_away(operation, now, parent);
+    const int reason = errno;
+    FileMark directory;
+    const bool seen = parent.look(directory);
+    const bool same = seen && directory.mtime_ns == wanted;
+    if (taken && (same || parent.set_mtime(wanted)))
+        return nullptr;
+    // For the next attempt, which may find no name any more.
+    operation.done = 1;
+    if (seen && directory.mtime_ns != found) {
+        change_time(program, operation, found, directory.mtime_ns);
+        operation.parent_before = wanted;
+        operation.parent_after = directory.mtime_ns;
+    }
+    if (!taken)
+        errno = reason;
+    return taken ? "give its time back to the directory of" : "remove";
+}
+
 } // namespace
 
 bool make_name(const Program& program, Operation& operation, int rootfs_fd,
@@ -213,8 +250,8 @@ bool make_name(const Program& program, Operation& operation, int rootfs_fd,
         return true;
     }
     (void)fail(failure, describe(operation.step), path, Errc::rootfs);
-    if (made && take_away(operation, operation.made, parent))
-        operation.done = 0;
+    if (made)
+        operation.done = take_away(operation, operation.made, parent) ? 0 : 1;
     // What was begun and removed again has touched the directory.
     if (!parent.look(directory) || directory.mtime_ns != operation.parent_before)
         (void)parent.set_mtime(operation.parent_before);
@@ -237,27 +274,10 @@ bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
         return fail(failure, "reach, under another mount, our name at", path, Errc::apply);
     if (gone)
         return true; // with the whole directory
-    // Taking a name of ours away leaves the time as it was before the name, or,
-    // where others changed the directory since, as they left it.
-    const std::int64_t wanted =
-        directory.mtime_ns == operation.parent_after ? operation.parent_before : directory.mtime_ns;
-    const bool taken = take_away(operation, now, parent);
-    const int reason = errno;
-    const bool seen = parent.look(directory);
-    const bool same = seen && directory.mtime_ns == wanted;
-    if (taken && (same || parent.set_mtime(wanted)))
-        return true;
-    if (!taken)
-        errno = reason;
-    (void)fail(failure, taken ? "give its time back to the directory of" : "remove", path,
-               Errc::apply);
-    // For the next attempt, which may find no name any more.
-    operation.done = 1;
-    if (seen) {
-        operation.parent_before = wanted;
-        operation.parent_after = directory.mtime_ns;
-    }
-    return false;
+    if (const char* const step =
+            take_away_in_time(program, operation, now, directory.mtime_ns, parent))
+        return fail(failure, step, path, Errc::apply);
+    return true;
 }
 
 bool is_name_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept

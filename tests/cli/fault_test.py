@@ -225,8 +225,8 @@ class FailedCommand(Failed):
                 self.check_nothing_left(message)
 
         points = self.points(words)
-        self.each(points[::faults.EVERY], attempt)
-
+        # Half of them find the driver, as those of apply do.
+        self.each(points[::2 * faults.EVERY if not faults.LONG else 1], attempt)
 
 
 if __name__ == "__main__":
