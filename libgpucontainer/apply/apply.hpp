@@ -36,7 +36,7 @@ enum class Outcome : std::uint8_t { applied, unchanged, replaced };
 using Replan = std::function<Result<plan::Plan>(int rootfs_fd, bool shared)>;
 
 /// Makes the plan true, completely or not at all, with a journal.
-Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& target);
+Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& caller);
 
 /// Makes the plan true, completely or not at all, in a root that ends with the caller's
 /// mount namespace, which is its own.
