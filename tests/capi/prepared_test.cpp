@@ -266,7 +266,7 @@ TEST_P(OneStageTest, IsRefusedWhereThereAreTwo)
     EXPECT_STRNE(gpuctr_error_hint(error), "");
     gpuctr_error_free(error);
     error = nullptr;
-    EXPECT_EQ(gpuctr_plan_stage(plan_, "/run/gpuctr-stage-test", nullptr, &error),
+    EXPECT_EQ(gpuctr_plan_stage(plan_, "/run/gpuctr-stage-test", nullptr, nullptr, &error),
               GPUCTR_E_REQUIREMENT);
     gpuctr_error_free(error);
 
