@@ -32,8 +32,8 @@ ssize_t read_at(int fd, char* to, std::size_t size, std::size_t offset)
 
 bool leaves_open(int os_error) noexcept
 {
-    constexpr std::array answers = {0,     ENOENT, ENOTDIR,      ELOOP,  EACCES, EXDEV,
-                                    ENXIO, ENODEV, ENAMETOOLONG, EINVAL, EFBIG};
+    constexpr std::array answers = {0,     ENOENT, ENOTDIR, EISDIR,       ELOOP,  EACCES,
+                                    EXDEV, ENXIO,  ENODEV,  ENAMETOOLONG, EINVAL, EFBIG};
     return std::find(answers.begin(), answers.end(), os_error) == answers.end();
 }
 
