@@ -130,11 +130,13 @@ Result<void> mount_at(const mount::Bench& bench, const UniqueFd& tree, const std
 {
     GPUCTR_CHECK(create_directories(directory));
     const UniqueFd target(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!target || mount::attach(bench, tree.get(), target.get()) != 0
-        || mount::set_attributes(bench, tree.get(), 0, MS_PRIVATE, true) != 0)
-        return Error::from_errno(errno, "mount the driver's tree at " + directory)
-            .with_object(directory);
-    return {};
+    const bool attached = target && mount::attach(bench, tree.get(), target.get()) == 0;
+    if (attached && mount::set_attributes(bench, tree.get(), 0, MS_PRIVATE, true) == 0)
+        return {};
+    Error error = Error::from_errno(errno, "mount the driver's tree at " + directory);
+    if (attached)
+        (void)mount::detach(tree.get());
+    return std::move(error).with_object(directory);
 }
 
 } // namespace
