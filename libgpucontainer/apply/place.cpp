@@ -20,11 +20,10 @@ Result<Place> Place::of_process(const mount::Bench& bench, int rootfs_fd, int ta
 Result<Place> Place::of_directory(mount::Bench& bench, int rootfs_fd)
 {
     Place place(bench, rootfs_fd);
-    errno = 0;
-    const bool mounted = mount::is_mount_root(rootfs_fd);
-    if (!mounted && errno != 0)
+    const mount::Found mounted = mount::find_mount_root(rootfs_fd);
+    if (mounted == mount::Found::unknown)
         return Error::from_errno(errno, "look at the root file system", Errc::rootfs);
-    if (mounted && mount::sharing(rootfs_fd) == mount::Sharing::isolated)
+    if (mounted == mount::Found::yes && mount::sharing(rootfs_fd) == mount::Sharing::isolated)
         return place;
     place.bind_.reset(mount::clone_tree(bench, rootfs_fd, "", true));
     // On a stage it is seen by the group that the root is of, and would get a copy of

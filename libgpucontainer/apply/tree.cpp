@@ -96,13 +96,15 @@ Result<UniqueFd> open_staged(const std::string& path)
     struct stat status = {};
     // A tmpfs is the kernel's own; what a file system of somebody's making says about
     // owners need not be true.
-    errno = fd ? 0 : errno;
-    if (!fd || ::fstat(fd.get(), &status) != 0 || !mount::is_mount_root(fd.get())
-        || !mount::is_tmpfs(fd.get())) {
-        if (errno != 0)
-            return Error::from_errno(errno, path, Errc::apply).with_object(path);
+    using mount::Found;
+    const bool looked = fd && ::fstat(fd.get(), &status) == 0;
+    Found found = looked ? mount::find_mount_root(fd.get()) : Found::unknown;
+    if (found == Found::yes)
+        found = mount::find_tmpfs(fd.get());
+    if (found == Found::unknown)
+        return Error::from_errno(errno, path, Errc::apply).with_object(path);
+    if (found == Found::no)
         return UniqueFd();
-    }
     const bool trusted = status.st_uid == 0 || status.st_uid == ::geteuid();
     if (!trusted || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         fd.reset();

@@ -25,10 +25,9 @@ bool read_number(int fd, std::uint64_t& number) noexcept
         return false;
     constexpr const char* key = "mnt_id:";
     const char* const line = std::strstr(text.data(), key);
-    errno = EXDEV;
-    if (line == nullptr)
-        return false;
-    number = std::strtoull(line + std::strlen(key), nullptr, 10);
+    number = line != nullptr ? std::strtoull(line + std::strlen(key), nullptr, 10) : 0;
+    if (number == 0)
+        errno = EXDEV;
     return number != 0;
 }
 

@@ -41,10 +41,12 @@ int set_label(int context, const char* label) noexcept
     return ::fsconfig(context, FSCONFIG_SET_STRING, "context", label, 0);
 }
 
-bool is_of_type(int fd, long magic) noexcept
+Found find_type(int fd, long one, long other) noexcept
 {
     struct statfs status = {};
-    return ::fstatfs(fd, &status) == 0 && status.f_type == magic;
+    if (::fstatfs(fd, &status) != 0)
+        return Found::unknown;
+    return status.f_type == one || status.f_type == other ? Found::yes : Found::no;
 }
 
 } // namespace
@@ -167,21 +169,21 @@ bool exists(std::uint64_t mount_id, int table) noexcept
     return statmount(mount_id, statmount_mount_basic, status) || errno != ENOENT;
 }
 
-bool is_mount_root(int fd) noexcept
+Found find_mount_root(int fd) noexcept
 {
     struct statx status = {};
     if (!status_of(fd, STATX_BASIC_STATS, status))
-        return false;
+        return Found::unknown;
     if ((status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
-        return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-    return is_mount_point_by_table(fd);
+        return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0 ? Found::yes : Found::no;
+    return find_mount_root_by_table(fd);
 }
 
-bool is_overlay(int fd) noexcept { return is_of_type(fd, OVERLAYFS_SUPER_MAGIC); }
-bool is_tmpfs(int fd) noexcept
+Found find_overlay(int fd) noexcept
 {
-    return is_of_type(fd, TMPFS_MAGIC) || is_of_type(fd, RAMFS_MAGIC);
+    return find_type(fd, OVERLAYFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC);
 }
+Found find_tmpfs(int fd) noexcept { return find_type(fd, TMPFS_MAGIC, RAMFS_MAGIC); }
 
 Sharing sharing(int fd, int table) noexcept
 {

@@ -58,12 +58,15 @@ bool is_on(int fd, std::uint64_t mount_id) noexcept;
 /// `table` is its mount table where the kernel cannot be asked.
 bool exists(std::uint64_t mount_id, int table = own_table) noexcept;
 
-/// True when `fd` is the root of a mount.
-bool is_mount_root(int fd) noexcept;
+/// Whether `fd` is the root of a mount; unknown with errno.
+Found find_mount_root(int fd) noexcept;
+inline bool is_mount_root(int fd) noexcept { return find_mount_root(fd) == Found::yes; }
 
-bool is_overlay(int fd) noexcept;
-/// On a file system whose content is gone with the boot.
-bool is_tmpfs(int fd) noexcept;
+Found find_overlay(int fd) noexcept;
+/// Whether on a file system whose content is gone with the boot.
+Found find_tmpfs(int fd) noexcept;
+inline bool is_overlay(int fd) noexcept { return find_overlay(fd) == Found::yes; }
+inline bool is_tmpfs(int fd) noexcept { return find_tmpfs(fd) == Found::yes; }
 
 enum class Sharing : std::uint8_t { unknown, isolated, shared };
 /// Whether what is mounted below the mount of `fd` shows in other namespaces.

@@ -57,8 +57,9 @@ public:
             return true;
         if (!source)
             return false;
-        if (!is_mount_root(source.get()))
-            return true;
+        const Found found = find_mount_root(source.get());
+        if (found != Found::yes)
+            return found == Found::no;
         const UniqueFd clone(clone_tree(bench_, source.get(), "", true));
         if (!clone)
             return false;

@@ -262,13 +262,12 @@ int count_below_by_table(int fd, int table)
     return static_cast<int>(below.size()) - 1;
 }
 
-bool is_mount_point_by_table(int fd) noexcept
+Found find_mount_root_by_table(int fd) noexcept
 {
     std::uint64_t id = 0;
     std::array<char, PATH_MAX> path = {};
-    const ssize_t length = ::readlink(FdPath(fd), path.data(), path.size() - 1);
-    if (length <= 0 || !table_id(fd, id))
-        return false;
+    if (::readlink(FdPath(fd), path.data(), path.size() - 1) <= 0 || !table_id(fd, id))
+        return Found::unknown;
     bool found = false;
     const auto visit = [&](const TableLine& line) {
         found = found
@@ -276,7 +275,9 @@ bool is_mount_point_by_table(int fd) noexcept
                     && std::string_view(line.path) == path.data());
         return true;
     };
-    return for_each_line(own_table, visit) && found;
+    if (!for_each_line(own_table, visit))
+        return Found::unknown;
+    return found ? Found::yes : Found::no;
 }
 
 Lookup look_up(std::uint64_t table_id, int table) noexcept

@@ -54,9 +54,9 @@ struct Lookup {
     bool shared = false; ///< With the mounts of other namespaces.
 };
 
-/// True when a mount's path in the table is where the kernel says that `fd`, which is
-/// on it, is: for kernels before Linux 5.8.
-bool is_mount_point_by_table(int fd) noexcept;
+/// Whether a mount's path in the table is where the kernel says that `fd`, which is
+/// on it, is: for kernels before Linux 5.8. Unknown with errno.
+Found find_mount_root_by_table(int fd) noexcept;
 
 /// A mount by the identity that tables have.
 Lookup look_up(std::uint64_t table_id, int table) noexcept;
