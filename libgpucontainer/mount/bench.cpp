@@ -38,6 +38,14 @@ bool mount_tmpfs(const char* path)
     return ::mount("gpuctr", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") == 0;
 }
 
+/// Without the mounts that are shown on it, copies of others: unmounting one that is
+/// still of their group would unmount those too.
+bool take_away(int mount) noexcept
+{
+    return ::mount(nullptr, FdPath(mount), nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
+           && detach(mount) == 0;
+}
+
 /// Where places to mount at are made: as whoever names in a root belong to, too. Nobody
 /// else comes past the directory that it is in.
 UniqueFd make_workplace(const UniqueFd& tmpfs)
@@ -100,7 +108,7 @@ Stage::~Stage()
     if (directory_)
         remove_stage(directory_.get());
     else if (over_root_)
-        (void)detach(over_root_.get());
+        (void)take_away(over_root_.get());
 }
 
 void remove_stage(int directory) noexcept
@@ -108,7 +116,7 @@ void remove_stage(int directory) noexcept
     constexpr int most = 8; // two are the rule
     for (int i = 0; i < most; ++i) {
         const UniqueFd found = open_directory(directory, stage_name);
-        if (!found || !is_mount_root(found.get()) || detach(found.get()) != 0)
+        if (!found || !is_mount_root(found.get()) || !take_away(found.get()))
             break;
     }
     (void)::unlinkat(directory, stage_name, AT_REMOVEDIR);
