@@ -25,14 +25,9 @@ Result<Place> Place::of_directory(mount::Bench& bench, int rootfs_fd)
         return Error::from_errno(errno, "look at the root file system", Errc::rootfs);
     if (mounted == mount::Found::yes && mount::sharing(rootfs_fd) == mount::Sharing::isolated)
         return place;
-    place.bind_.reset(mount::clone_tree(bench, rootfs_fd, "", true));
-    // On a stage it is seen by the group that the root is of, and would get a copy of
-    // itself when it comes to lie there.
-    const bool alone =
-        place.bind_
-        && (bench.stage < 0
-            || mount::set_attributes(bench, place.bind_.get(), 0, MS_PRIVATE, true) == 0);
-    if (!alone)
+    // Otherwise, unmounting it would unmount the originals of what is below it.
+    place.bind_.reset(mount::clone_private(bench, rootfs_fd));
+    if (!place.bind_)
         return Error::from_errno(errno, "bind the root file system on itself", Errc::apply)
             .with_hint(errno == EINVAL ? "its mount is gone meanwhile; try again"
                                        : "CAP_SYS_ADMIN is needed in the user namespace that "
@@ -46,6 +41,7 @@ Result<void> Place::enter() const
         return {};
     if (mount::attach(bench_, bind_.get(), rootfs_fd_) != 0)
         return Error::from_errno(errno, "bind the root file system on itself", Errc::rootfs);
+    // On a shared mount it became shared.
     if (mount::set_attributes(bench_, bind_.get(), 0, MS_PRIVATE, true) == 0)
         return {};
     Error error = Error::from_errno(errno, "make the root file system private", Errc::apply);

@@ -63,6 +63,21 @@ int clone_tree(Bench& bench, int dir_fd, const char* path, bool recursive) noexc
     return ::open_tree(dir_fd, path, flags);
 }
 
+int clone_private(Bench& bench, int fd) noexcept
+{
+    if (bench.backend == Backend::detached) {
+        mount_attr change = {};
+        change.propagation = MS_PRIVATE;
+        const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE;
+        return static_cast<int>(
+            ::syscall(open_tree_attr_number, fd, "", flags, &change, sizeof change));
+    }
+    const int clone = clone_tree(bench, fd, "", true);
+    if (clone >= 0 && set_attributes(bench, clone, 0, MS_PRIVATE, true) != 0)
+        return close_quietly(clone, -1);
+    return clone;
+}
+
 int attach(const Bench& bench, int tree_fd, int target_fd) noexcept
 {
     if (bench.backend == Backend::legacy)

@@ -17,6 +17,10 @@ namespace gpucontainer::mount {
 /// mounts below it unless `recursive`. With an empty path, of `dir_fd` itself.
 int clone_tree(Bench& bench, int dir_fd, const char* path, bool recursive) noexcept;
 
+/// A copy of the mount at `fd` with those below, all of them private: what becomes of
+/// it reaches none of the originals.
+int clone_private(Bench& bench, int fd) noexcept;
+
 /// Attaches `tree_fd` onto exactly what `target_fd` refers to.
 int attach(const Bench& bench, int tree_fd, int target_fd) noexcept;
 

@@ -10,12 +10,6 @@
 namespace gpucontainer::mount {
 namespace {
 
-#ifndef SYS_open_tree_attr
-constexpr long open_tree_attr_number = 467; // the same on all architectures
-#else
-constexpr long open_tree_attr_number = SYS_open_tree_attr;
-#endif
-
 /// A call with a descriptor that cannot be valid tells whether it exists.
 bool has_call(long number)
 {

@@ -8,6 +8,9 @@
 
 namespace gpucontainer::mount {
 
+/// The system call of Linux 6.15, which no C library of ours knows; on all architectures.
+inline constexpr long open_tree_attr_number = 467;
+
 /// How a tree of mounts is built; one is chosen and never mixed.
 enum class Backend : std::uint8_t {
     detached, ///< Linux 6.15: mounts are put onto mounts that are attached nowhere.

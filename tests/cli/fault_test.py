@@ -94,6 +94,19 @@ class FailedWithMounts(faults.WithMounts, Failed):
     looking_too = False
 
 
+class FailedOnASharedMount(faults.OnASharedMount, Failed):
+    """Where the root is bound on itself: none of its mounts goes along with the bind."""
+
+    test_an_undo_that_fails_is_completed_by_the_next = None
+
+    def some(self, points):
+        return self.around_the_bind(points)
+
+
+class FailedLegacyOnASharedMount(FailedOnASharedMount):
+    backend = "legacy"
+
+
 class FailingFromThen(Failed):
     """The same when the kernel refuses from then on: what cannot be taken back
     is kept in the journal for the next undo."""

@@ -125,6 +125,31 @@ class Case(harness.Case):
         self.assertTrue(all(line.startswith("hint: ") for line in lines[1:]), message)
 
 
+class OnASharedMount:
+    """A directory of a shared mount, with something mounted below it: what is unmounted
+    from a copy of both that was not made private is unmounted from the originals too."""
+
+    AROUND = 40  # calls before and behind the first journal, where the root is bound
+
+    def setUp(self):
+        harness.must("mount", "--make-shared", harness.DIRECTORY)
+        self.addCleanup(harness.must, "mount", "--make-private", harness.DIRECTORY)
+        super().setUp()
+        self.mount_below()
+
+    def start_again(self):
+        super().start_again()
+        self.mount_below()
+        self.before = self.state()
+
+    def mount_below(self):
+        harness.must("mount", "-t", "tmpfs", "test", self.root / "mnt")
+
+    def around_the_bind(self, points):
+        journal = next(n for n, p in enumerate(points) if p.name == "renameat")
+        return points[max(0, journal - self.AROUND):journal + self.AROUND]
+
+
 class WithMounts:
     """What lies below the overlays has to be put on top of them."""
 

@@ -79,6 +79,25 @@ class KilledWithMounts(faults.WithMounts, Killed):
     pass
 
 
+class KilledOnASharedMount(faults.OnASharedMount, Killed):
+    """Where the root is bound on itself: none of its mounts goes along with the bind."""
+
+    test_after_a_killed_undo = None
+    calls = faults.CHANGING | {"open_tree", "open_tree_attr", "openat"}
+
+    def some(self, points):
+        return [(point, "-K") for point in self.around_the_bind(points)
+                if point.name in self.calls]
+
+
+class KilledStagedOnASharedMount(KilledOnASharedMount):
+    backend = "staged"
+
+
+class KilledLegacyOnASharedMount(KilledOnASharedMount):
+    backend = "legacy"
+
+
 class KilledReplacement(Killed):
     """While an older set-up is taken away for one of another GPU."""
 
