@@ -301,14 +301,20 @@ base::UniqueFd look_again(const Target& target, const RootId& root, const std::s
 Result<void> apply_without_journal(const plan::Plan& plan, int rootfs_fd)
 {
     GPUCTR_CHECK(privilege::require_mounting());
-    GPUCTR_TRY(const mount::Stage stage, mount::Stage::in_own_namespace(plan.backend));
+    GPUCTR_TRY(mount::Stage stage, mount::Stage::in_own_namespace(plan.backend));
     mount::Bench bench = stage.bench();
     GPUCTR_TRY(auto block, prepare(plan, bench));
     const Prepared prepared(std::move(block));
     Failure failure;
     if (!attach(prepared.program(), rootfs_fd, failure))
         return to_error(failure);
-    return {};
+    // What would stay lies over the caller's root directory.
+    if (stage.leave())
+        return {};
+    Error error =
+        Error::from_errno(errno, "take away the place that mounts were made at", Errc::apply);
+    (void)apply::undo(prepared.program(), rootfs_fd, failure);
+    return error;
 }
 
 Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& caller)

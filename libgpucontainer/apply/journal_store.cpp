@@ -174,7 +174,7 @@ Result<std::vector<SetUpKey>> RootJournals::keys()
             (void)::unlinkat(directory_.get(), name.c_str(), 0);
         if (exclusive_ && name == mount::stage_name) {
             GPUCTR_CHECK(base::open_own_descriptors());
-            mount::remove_stage(directory_.get());
+            (void)mount::remove_stage(directory_.get());
         }
         if (auto key = parse_file_name(name))
             keys.push_back(*std::move(key));

@@ -64,10 +64,11 @@ Result<Stage> Stage::in_directory(Backend backend, int directory)
     if (backend != Backend::legacy)
         return stage;
     GPUCTR_CHECK(base::open_own_descriptors());
-    remove_stage(directory);
-    if (::mkdirat(directory, stage_name, private_directory) != 0)
-        return no_stage();
+    (void)remove_stage(directory);
+    // Without it nothing that is made from here on would be taken away again.
     stage.directory_.reset(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
+    if (!stage.directory_ || ::mkdirat(directory, stage_name, private_directory) != 0)
+        return no_stage();
     // Not seen in other namespaces: first a private mount, then the place on that.
     const UniqueFd place = open_directory(directory, stage_name);
     if (!place || ::mount(FdPath(place.get()), FdPath(place.get()), nullptr, MS_BIND, nullptr) != 0)
@@ -97,21 +98,29 @@ Result<Stage> Stage::in_own_namespace(Backend backend)
         return no_stage();
     // Paths begin below what lies over the root directory, but for this one.
     stage.over_root_.reset(::open("/..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!stage.over_root_) {
+        Error error = no_stage();
+        (void)::umount2("/..", MNT_DETACH); // still empty
+        return error;
+    }
     stage.fd_ = make_workplace(stage.over_root_);
     if (!stage.fd_)
         return no_stage();
     return stage;
 }
 
-Stage::~Stage()
+Stage::~Stage() { (void)leave(); }
+
+bool Stage::leave() noexcept
 {
-    if (directory_)
-        remove_stage(directory_.get());
-    else if (over_root_)
-        (void)take_away(over_root_.get());
+    const UniqueFd directory = std::move(directory_);
+    const UniqueFd over_root = std::move(over_root_);
+    if (directory)
+        return remove_stage(directory.get());
+    return !over_root || take_away(over_root.get());
 }
 
-void remove_stage(int directory) noexcept
+bool remove_stage(int directory) noexcept
 {
     constexpr int most = 8; // two are the rule
     for (int i = 0; i < most; ++i) {
@@ -119,7 +128,7 @@ void remove_stage(int directory) noexcept
         if (!found || !is_mount_root(found.get()) || !take_away(found.get()))
             break;
     }
-    (void)::unlinkat(directory, stage_name, AT_REMOVEDIR);
+    return ::unlinkat(directory, stage_name, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
 } // namespace gpucontainer::mount

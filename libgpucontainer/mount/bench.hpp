@@ -17,8 +17,9 @@ struct Bench {
 };
 
 /// The directory of a bench, for as long as the object lives: a tmpfs of the calling
-/// thread's mount namespace. Nothing of it is seen in other namespaces, and what was
-/// not moved off it goes with it. None for backends that need none.
+/// thread's mount namespace. Of what is mounted on it nothing is seen in other namespaces;
+/// the bind that it lies on is, for a moment and where the directory is on a shared
+/// mount. What was not moved off it goes with it. None for backends that need none.
 class Stage {
 public:
     /// Within `directory`, which is private to its owner, under a name of its own.
@@ -33,6 +34,9 @@ public:
 
     Bench bench() const noexcept { return {backend_, fd_.get()}; }
 
+    /// Takes it away, as the destructor does without a way to say that it failed.
+    bool leave() noexcept;
+
 private:
     explicit Stage(Backend backend) noexcept : backend_(backend) {}
 
@@ -45,6 +49,6 @@ private:
 /// What a process left in that directory that was cut off. Only where
 /// base::open_own_descriptors() has no complaint.
 inline constexpr const char* stage_name = "stage";
-void remove_stage(int directory) noexcept;
+bool remove_stage(int directory) noexcept;
 
 } // namespace gpucontainer::mount
