@@ -18,7 +18,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 
 namespace gpucontainer::apply {
 namespace {
@@ -47,15 +46,6 @@ UniqueFd open_target(const Program& program, const Operation& operation, int roo
 static_assert(MOUNT_ATTR_RDONLY == ST_RDONLY && MOUNT_ATTR_NOSUID == ST_NOSUID
               && MOUNT_ATTR_NODEV == 4 && MOUNT_ATTR_NOEXEC == 8);
 
-bool read_flags(int fd, std::uint64_t& flags) noexcept
-{
-    struct statfs status = {};
-    if (::fstatfs(fd, &status) != 0)
-        return false;
-    flags = static_cast<std::uint64_t>(status.f_flags);
-    return true;
-}
-
 /// The names in the operation's mount over what is at the path. A layer has to be
 /// attached: they lie over the target themselves for as long as it takes to make the
 /// overlay, unless they are on a stage.
@@ -67,7 +57,7 @@ UniqueFd make_overlay(const Program& program, mount::Bench& bench, const Operati
     const bool staged = bench.stage >= 0;
     UniqueFd overlay;
     std::uint64_t flags = 0;
-    if (!read_flags(target, flags))
+    if (!mount::read_flags(target, flags))
         return overlay;
     const std::uint64_t attributes = (flags & inherited) | MOUNT_ATTR_RDONLY;
     if (!staged && mount::attach(bench, names, target) != 0)
@@ -157,7 +147,7 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
         && mount::carry_submounts(bench, target.get(), tree, table) != 0)
         return fail(failure, Errc::rootfs, "keep in sight what is mounted below", path);
     std::uint64_t flags = 0;
-    if (!read_flags(tree, flags) || (flags & operation.attributes) != operation.attributes) {
+    if (!mount::read_flags(tree, flags) || (flags & operation.attributes) != operation.attributes) {
         errno = EIO;
         return fail(failure, Errc::apply, "verify the flags of the mount at", path);
     }

@@ -2,6 +2,7 @@
 #include "mount/legacy.hpp"
 
 #include "base/unique_fd.hpp"
+#include "mount/calls.hpp"
 #include "mount/fd_path.hpp"
 
 #include <array>
@@ -11,7 +12,6 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace gpucontainer::mount::legacy {
@@ -21,7 +21,6 @@ using base::UniqueFd;
 
 constexpr unsigned long none = 0;
 constexpr unsigned long with_those_below = MS_REC;
-constexpr unsigned long relative_times = MS_RELATIME;
 
 /// A name on the stage to mount at, and afterwards what was mounted there.
 class Place {
@@ -78,20 +77,25 @@ private:
     bool fits_ = false;
 };
 
-/// What a mount is already: in a user namespace, what it has to stay.
-unsigned long flags_of(int fd) noexcept
+} // namespace
+
+unsigned long to_mount_flags(std::uint64_t statfs_flags) noexcept
 {
-    struct statfs status = {};
-    if (::fstatfs(fd, &status) != 0)
-        return 0;
-    // The same numbers in both, but for the last.
+    // The same numbers in both, but for the last two.
     constexpr unsigned long same =
         ST_RDONLY | ST_NOSUID | ST_NODEV | ST_NOEXEC | ST_NOATIME | ST_NODIRATIME;
-    const auto flags = static_cast<unsigned long>(status.f_flags);
-    return (flags & same) | ((flags & ST_RELATIME) != 0 ? relative_times : none);
+    constexpr unsigned long no_symlinks = 0x2000; // ST_NOSYMFOLLOW, Linux 5.10
+    const auto flags = static_cast<unsigned long>(statfs_flags);
+    unsigned long result = flags & same;
+    if ((flags & no_symlinks) != 0)
+        result |= MS_NOSYMFOLLOW;
+    // Without a word on times a remount makes them relative, if it has one on directories'.
+    if ((flags & ST_RELATIME) != 0)
+        result |= MS_RELATIME;
+    else if ((flags & ST_NOATIME) == 0)
+        result |= MS_STRICTATIME;
+    return result;
 }
-
-} // namespace
 
 int bind(Bench& bench, int dir_fd, const char* path, bool recursive) noexcept
 {
@@ -145,10 +149,12 @@ int change(int mount_fd, std::uint64_t attributes, std::uint64_t propagation,
            bool recursive) noexcept
 {
     const FdPath path(mount_fd);
+    std::uint64_t flags = 0;
     if (attributes != 0
-        && ::mount(nullptr, path, nullptr, MS_REMOUNT | MS_BIND | flags_of(mount_fd) | attributes,
-                   nullptr)
-               != 0)
+        && (!read_flags(mount_fd, flags)
+            || ::mount(nullptr, path, nullptr,
+                       MS_REMOUNT | MS_BIND | to_mount_flags(flags) | attributes, nullptr)
+                   != 0))
         return -1;
     if (propagation == 0)
         return 0;

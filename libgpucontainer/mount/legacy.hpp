@@ -18,6 +18,10 @@ int overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
 
 int move(int mount_fd, int target_fd) noexcept;
 
+/// What mount(2) has to be told to leave a mount as statfs() shows it: in a user
+/// namespace it has to stay that.
+unsigned long to_mount_flags(std::uint64_t statfs_flags) noexcept;
+
 /// Attributes (MOUNT_ATTR_*) come to those that there are, of this mount alone; the
 /// propagation may be that of those below, too.
 int change(int mount_fd, std::uint64_t attributes, std::uint64_t propagation,

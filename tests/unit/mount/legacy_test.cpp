@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+#include "mount/legacy.hpp"
+
+#include "base/unique_fd.hpp"
+#include "mount/calls.hpp"
+#include "support/temp_root.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+namespace gpucontainer::mount::legacy {
+namespace {
+
+/// In a mount namespace of its own.
+class LegacyTest : public ::testing::Test {
+protected:
+    void SetUp() override
+    {
+        if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+            GTEST_SKIP() << "no mount namespace can be made here";
+        ASSERT_EQ(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+        root_.directory("there");
+    }
+
+    test::TempRoot root_;
+};
+
+TEST_F(LegacyTest, AttributesComeToThoseThatAMountHas)
+{
+    constexpr unsigned long no_symlinks = 256; // MS_NOSYMFOLLOW, Linux 5.10
+    const std::string path = root_.at("there");
+    for (const unsigned long flags :
+         {0UL, static_cast<unsigned long>(MS_NOATIME), static_cast<unsigned long>(MS_RELATIME),
+          static_cast<unsigned long>(MS_STRICTATIME | MS_NODIRATIME),
+          static_cast<unsigned long>(MS_STRICTATIME | MS_NOEXEC), MS_NODEV | no_symlinks}) {
+        SCOPED_TRACE(flags);
+        ASSERT_EQ(::mount("test", path.c_str(), "tmpfs", flags, nullptr), 0);
+        const base::UniqueFd mount(::open(path.c_str(), O_PATH | O_CLOEXEC));
+        std::uint64_t before = 0;
+        std::uint64_t after = 0;
+        ASSERT_TRUE(read_flags(mount.get(), before));
+
+        EXPECT_EQ(change(mount.get(), MOUNT_ATTR_NOSUID, 0, false), 0);
+
+        EXPECT_TRUE(read_flags(mount.get(), after));
+        EXPECT_EQ(after, before | MOUNT_ATTR_NOSUID);
+        EXPECT_EQ(::umount2(path.c_str(), MNT_DETACH), 0);
+    }
+}
+
+} // namespace
+} // namespace gpucontainer::mount::legacy
