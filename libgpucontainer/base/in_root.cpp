@@ -80,7 +80,7 @@ Result<UniqueFd> open_below(int root_fd, const std::string& path, std::uint64_t 
 Result<std::string> path_of(int fd)
 {
     std::array<char, PATH_MAX> path = {};
-    const std::string link = "/proc/self/fd/" + std::to_string(fd);
+    const std::string link = "/proc/thread-self/fd/" + std::to_string(fd);
     const ssize_t length = ::readlink(link.c_str(), path.data(), path.size());
     if (length < 0)
         return Error::from_errno(errno, link).with_object(link).with_hint("/proc must be mounted");

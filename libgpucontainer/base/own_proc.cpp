@@ -14,7 +14,7 @@
 namespace gpucontainer::base {
 namespace {
 
-constexpr const char* own_descriptors = "self/fd";
+constexpr const char* own_descriptors = "thread-self/fd";
 
 bool is_procfs(int fd)
 {
@@ -59,10 +59,10 @@ Result<UniqueFd> open_own_descriptors()
             .with_hint("/proc must be mounted");
     UniqueFd fd = open_on_same_mount(proc.get());
     if (!fd && errno == EXDEV)
-        return Error(Errc::requirement, "/proc/self/fd: something else is mounted over it")
+        return Error(Errc::requirement, "/proc/thread-self/fd: something else is mounted over it")
             .with_hint("it would decide what is mounted and unmounted; unmount it");
     if (!fd)
-        return Error::from_errno(errno, "/proc/self/fd").with_code(Errc::requirement);
+        return Error::from_errno(errno, "/proc/thread-self/fd").with_code(Errc::requirement);
     return fd;
 }
 

@@ -6,7 +6,7 @@
 
 namespace gpucontainer::base {
 
-/// This process's directory of descriptors, as the kernel's own /proc shows it, opened
+/// The calling thread's directory of descriptors, as the kernel's own /proc shows it, opened
 /// with O_PATH. Whoever mounts something over it, or over /proc, would otherwise decide
 /// what the names in it lead to. Fails with Errc::requirement.
 Result<UniqueFd> open_own_descriptors();

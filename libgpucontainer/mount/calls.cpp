@@ -140,9 +140,10 @@ int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attribut
     const int context = ::fsopen("overlay", FSOPEN_CLOEXEC);
     if (context < 0)
         return -1;
-    std::array<char, 64> layers = {};
-    (void)std::snprintf(layers.data(), layers.size(), "/proc/self/fd/%d:/proc/self/fd/%d", upper_fd,
-                        lower_fd);
+    std::array<char, 80> layers = {};
+    (void)std::snprintf(layers.data(), layers.size(), "%s:%s",
+                        static_cast<const char*>(FdPath(upper_fd)),
+                        static_cast<const char*>(FdPath(lower_fd)));
     // userxattr keeps trusted.overlay.* out of it, which a user namespace could
     // not read and which only an image could have brought.
     if (::fsconfig(context, FSCONFIG_SET_STRING, "source", "gpuctr", 0) != 0

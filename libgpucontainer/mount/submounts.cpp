@@ -4,12 +4,12 @@
 #include "base/in_root.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
+#include "mount/fd_path.hpp"
 #include "mount/table.hpp"
 
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mount.h>
@@ -31,9 +31,7 @@ public:
     Carrier(const Bench& bench, int covered, int over) noexcept
         : bench_(bench), covered_(covered), over_(over)
     {
-        std::array<char, 32> name = {};
-        (void)std::snprintf(name.data(), name.size(), "/proc/self/fd/%d", covered);
-        const ssize_t length = ::readlink(name.data(), directory_.data(), directory_.size());
+        const ssize_t length = ::readlink(FdPath(covered), directory_.data(), directory_.size());
         if (length < 0)
             return;
         length_ = static_cast<std::size_t>(length);

@@ -83,12 +83,12 @@ def problem(call):
         return "no system call"
     name = match[1]
     # Where a descriptor's directory is: what is mounted below it is known by paths.
-    if re.match(r'readlink\("/proc/self/fd/\d+", ', call):
+    if re.match(r'readlink\("/proc/thread-self/fd/\d+", ', call):
         return None
     if name in FORBIDDEN:
         return f"{name}() is not allowed here"
     # What lay over a directory while its overlay was made is taken off by descriptor.
-    if name == "umount2" and not re.match(r'umount2\("/proc/self/fd/\d+", MNT_DETACH', call):
+    if name == "umount2" and not re.match(r'umount2\("/proc/thread-self/fd/\d+", MNT_DETACH', call):
         return "an unmount by path"
     if "AT_FDCWD" in call:
         return "relative to the working directory"

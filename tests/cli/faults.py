@@ -129,7 +129,7 @@ class OnASharedMount:
     """A directory of a shared mount, with something mounted below it: what is unmounted
     from a copy of both that was not made private is unmounted from the originals too."""
 
-    AROUND = 40  # calls before and behind the first journal, where the root is bound
+    BEHIND = 40  # calls behind the first journal that is written
 
     def setUp(self):
         harness.must("mount", "--make-shared", harness.DIRECTORY)
@@ -147,7 +147,9 @@ class OnASharedMount:
 
     def around_the_bind(self, points):
         journal = next(n for n, p in enumerate(points) if p.name == "renameat")
-        return points[max(0, journal - self.AROUND):journal + self.AROUND]
+        bind = max(n for n, p in enumerate(points[:journal])
+                   if p.name in ("open_tree", "open_tree_attr", "mount"))
+        return points[bind - 6:journal + self.BEHIND]
 
 
 class WithMounts:

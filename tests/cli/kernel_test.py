@@ -103,10 +103,10 @@ class Legacy(harness.Case):
             with self.subTest(trick), self.nothing_changes():
                 done = harness.call(
                     "unshare", "--mount", "sh", "-c",
-                    f'{trick} /proc/$$/fd && exec "$0" "$@"', SETUP, "--nv", "--rootfs",
+                    f'{trick} /proc/$$/task/$$/fd && exec "$0" "$@"', SETUP, "--nv", "--rootfs",
                     self.root, "--backend", "legacy")
                 self.assertEqual(done.returncode, 7, done.stderr)
-                self.assertIn("/proc/self/fd: something else is mounted over it", done.stderr)
+                self.assertIn("/proc/thread-self/fd: something else is mounted over it", done.stderr)
 
     def test_uses_no_other_proc_when_it_runs_a_command(self):
         for trick in ("mount -t tmpfs none", "mount --bind /proc/sys/kernel"):

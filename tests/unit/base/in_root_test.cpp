@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <thread>
@@ -285,6 +286,20 @@ TEST(Walk, HasALimitToItsDepth)
     EXPECT_TRUE(UniqueFd(walk(fd.get(), path.substr(0, 400).c_str(), O_PATH, 0, Links::in_root)));
     EXPECT_FALSE(UniqueFd(walk(fd.get(), path.c_str(), O_PATH, 0, Links::in_root)));
     EXPECT_EQ(errno, ENAMETOOLONG);
+}
+
+TEST(PathOf, IsThatOfTheThreadsOwnDescriptor)
+{
+    const UniqueFd fd(::open("/proc", O_PATH | O_CLOEXEC));
+    std::string path;
+    std::thread([&] {
+        ASSERT_EQ(::unshare(CLONE_FILES), 0);
+        const UniqueFd other(::open("/dev", O_PATH | O_CLOEXEC));
+        ASSERT_EQ(::dup2(other.get(), fd.get()), fd.get());
+        path = *path_of(fd.get());
+    }).join();
+    EXPECT_EQ(path, "/dev");
+    EXPECT_EQ(*path_of(fd.get()), "/proc");
 }
 
 } // namespace
