@@ -183,7 +183,7 @@ bool restore_times(const Program& program, int rootfs_fd) noexcept
         program, rootfs_fd,
         [](const Parent& parent, const Siblings&, const Operation& first, std::int64_t now) {
             return now != first.parent_after || now == first.parent_before
-                   || parent.set_mtime(first.parent_before);
+                   || parent.give_mtime(first.parent_before);
         });
 }
 

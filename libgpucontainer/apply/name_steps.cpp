@@ -213,7 +213,7 @@ const char* take_away_in_time(const Program& program, Operation& operation, cons
     FileMark directory;
     const bool seen = parent.look(directory);
     const bool same = seen && directory.mtime_ns == wanted;
-    if (taken && (same || parent.set_mtime(wanted)))
+    if (taken && (same || parent.give_mtime(wanted)))
         return nullptr;
     // For the next attempt, which may find no name any more.
     operation.done = 1;

@@ -113,6 +113,12 @@ Parent::Parent(const Program& program, const Operation& operation, int rootfs_fd
     fd_.reset(base::open_in_root(rootfs_fd, directory.data(), O_PATH | O_DIRECTORY));
 }
 
+bool Parent::give_mtime(std::int64_t time) const noexcept
+{
+    return set_mtime(time) || errno == EPERM || errno == EACCES || errno == ENOSYS
+           || errno == EOPNOTSUPP;
+}
+
 bool Parent::set_mtime(std::int64_t time) const noexcept
 {
     const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, base::to_timespec(time)};

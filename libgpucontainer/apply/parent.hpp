@@ -54,6 +54,9 @@ public:
 
     bool look(FileMark& mark) const noexcept { return look_at(fd(), ".", mark); }
     bool set_mtime(std::int64_t time) const noexcept;
+    /// Same; true also where the caller may not, or the file system cannot: no later
+    /// attempt would.
+    bool give_mtime(std::int64_t time) const noexcept;
 
 private:
     base::UniqueFd fd_;

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "mount/kernel.hpp"
 
+#include "support/forbidden.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cerrno>
-#include <cstddef>
 #include <fcntl.h>
 #include <functional>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <string>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,22 +21,6 @@ namespace {
 
 constexpr unsigned open_tree_attr = 467;
 
-/// As a container's seccomp filter does it: these calls fail with `error`.
-bool forbid(const std::vector<unsigned>& calls, int error)
-{
-    std::vector<sock_filter> filter = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr))};
-    for (const unsigned call : calls) {
-        filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
-        filter.push_back(
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)));
-    }
-    filter.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
-    const sock_fprog program = {static_cast<unsigned short>(filter.size()), filter.data()};
-    return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-           && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 /// What `body` says in a process that may not make these calls.
 std::string without(const std::vector<unsigned>& calls, int error,
                     const std::function<std::string()>& body)
@@ -48,7 +30,7 @@ std::string without(const std::vector<unsigned>& calls, int error,
         return "no pipe";
     const pid_t child = ::fork();
     if (child == 0) {
-        const std::string said = forbid(calls, error) ? body() : "no seccomp filter";
+        const std::string said = test::forbid(calls, error) ? body() : "no seccomp filter";
         const bool written = ::write(ends[1], said.data(), said.size()) >= 0;
         ::_exit(written ? 0 : 1);
     }

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+#include "apply/name_steps.hpp"
+
+#include "support/forbidden.hpp"
+#include "support/temp_root.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+class NameStepsTest : public ::testing::Test {
+protected:
+    static Block one(Step step, const char* path, const char* data)
+    {
+        ProgramBuilder builder;
+        builder.add(step, path, data).mode = 0755;
+        return std::move(builder).build();
+    }
+
+    bool is_there(const char* path) const
+    {
+        struct stat status = {};
+        return ::lstat(root_.at(path).c_str(), &status) == 0;
+    }
+
+    test::TempRoot root_;
+    base::UniqueFd fd_ = root_.open();
+    Failure failure_;
+};
+
+TEST_F(NameStepsTest, ANameIsTakenBackWhereItsDirectorysTimeMayNotBeSet)
+{
+    root_.directory("there");
+    for (const int error : {EPERM, ENOSYS, EOPNOTSUPP}) {
+        const Block block = one(Step::make_link, "/there/name", "target");
+        const Program program(block.get());
+        Operation& operation = program.operations().front();
+        ASSERT_TRUE(make_name(program, operation, fd_.get(), failure_));
+
+        EXPECT_TRUE(test::with_forbidden({SYS_utimensat}, error, [&] {
+            return remove_name(program, operation, fd_.get(), failure_) && operation.done == 0;
+        })) << error;
+        EXPECT_FALSE(is_there("there/name"));
+    }
+}
+
+TEST_F(NameStepsTest, AnErrorThatMayPassKeepsANameForTheTime)
+{
+    root_.directory("there");
+    const Block block = one(Step::make_link, "/there/name", "target");
+    const Program program(block.get());
+    Operation& operation = program.operations().front();
+    ASSERT_TRUE(make_name(program, operation, fd_.get(), failure_));
+
+    EXPECT_TRUE(test::with_forbidden({SYS_utimensat}, EIO, [&] {
+        return !remove_name(program, operation, fd_.get(), failure_) && operation.done == 1;
+    }));
+}
+
+} // namespace
+} // namespace gpucontainer::apply
