@@ -69,7 +69,9 @@ Error roll_back(Error error, Journal& journal, const Place& place, Site& site,
     const bool complete =
         std::all_of(operations.begin(), operations.end(),
                     [](const Operation& operation) { return operation.done == 0; });
-    if (complete && place.leave() && (site.bound || site.journals.remove(journal.key)))
+    // The journal of a bind that stays has the same name.
+    const bool kept = site.bound && site.bound->mount_id == journal.key.mount_id;
+    if (complete && place.leave() && (kept || site.journals.remove(journal.key)))
         return error;
     site.bound.reset(); // for the next undo
     journal.progress = Progress::partly_undone;
@@ -124,9 +126,8 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
                     int table)
 {
     const int rootfs_fd = site.target.rootfs_fd;
-    GPUCTR_TRY(const Place place, site.target.pidfd < 0
-                                      ? Place::of_directory(bench, rootfs_fd)
-                                      : Place::of_process(bench, rootfs_fd, table));
+    GPUCTR_TRY(Place place, site.target.pidfd < 0 ? Place::of_directory(bench, rootfs_fd)
+                                                  : Place::of_process(bench, rootfs_fd, table));
     Journal journal = new_journal(plan, site, place);
     if (journal.key.mount_id == 0)
         return Error::from_errno(errno, "tell the mount of the root file system", Errc::rootfs);
@@ -136,10 +137,8 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
     journal.changing_since = file_clock();
     GPUCTR_CHECK(site.journals.write(journal, program));
 
-    if (auto entered = place.enter(); !entered) {
-        (void)site.journals.remove(journal.key);
-        return entered;
-    }
+    if (auto entered = place.enter(); !entered)
+        return roll_back(std::move(entered).error(), journal, place, site, program);
     if (place.is_bind()) {
         const int count = mount::count_below(place.fd());
         if (count < 0 && errno != EXDEV)

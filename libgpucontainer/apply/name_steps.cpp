@@ -26,11 +26,12 @@ bool fail(Failure& failure, const char* step, const char* object, Errc otherwise
     return false;
 }
 
-/// Takes away what was just created and cannot be completed.
-bool discard(int directory, const char* name, int flags) noexcept
+/// Takes away what was just created and cannot be completed. What stays is remembered.
+bool discard(Operation& operation, int directory, const char* name, int flags) noexcept
 {
     const int saved = errno;
-    (void)::unlinkat(directory, name, flags);
+    if (::unlinkat(directory, name, flags) != 0)
+        operation.done = look_at(directory, name, operation.made) ? 1 : 0;
     errno = saved;
     return false;
 }
@@ -46,7 +47,7 @@ bool create_file(const Program& program, Operation& operation, int directory,
     if (base::write_all(file.get(), {program.text(operation.data), operation.data_size})
         && ::fchmod(file.get(), operation.mode) == 0 && look_at(file.get(), operation.made))
         return true;
-    return discard(directory, name, 0);
+    return discard(operation, directory, name, 0);
 }
 
 bool create_directory(Operation& operation, int directory, const char* name) noexcept
@@ -56,7 +57,7 @@ bool create_directory(Operation& operation, int directory, const char* name) noe
     const UniqueFd made(base::open_in_root(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
     if (made && ::fchmod(made.get(), operation.mode) == 0 && look_at(made.get(), operation.made))
         return true;
-    return discard(directory, name, AT_REMOVEDIR);
+    return discard(operation, directory, name, AT_REMOVEDIR);
 }
 
 bool create_link(const Program& program, Operation& operation, int directory,
@@ -64,7 +65,7 @@ bool create_link(const Program& program, Operation& operation, int directory,
 {
     if (::symlinkat(program.text(operation.data), directory, name) != 0)
         return false;
-    return look_at(directory, name, operation.made) || discard(directory, name, 0);
+    return look_at(directory, name, operation.made) || discard(operation, directory, name, 0);
 }
 
 bool as_expected(const FileMark& found, const FileMark& expected) noexcept
@@ -96,7 +97,7 @@ bool replace_file(const Program& program, Operation& operation, const Parent& pa
     const unsigned flags = operation.expected.inode != 0 ? RENAME_EXCHANGE : RENAME_NOREPLACE;
     if (::renameat2(parent.fd(), kept.name(), parent.fd(), parent.name(), flags) == 0)
         return true;
-    return discard(parent.fd(), kept.name(), 0);
+    return discard(operation, parent.fd(), kept.name(), 0);
 }
 
 bool perform(const Program& program, Operation& operation, const Parent& parent) noexcept
@@ -243,8 +244,10 @@ bool make_name(const Program& program, Operation& operation, int rootfs_fd,
     }
     operation.parent_before = directory.mtime_ns;
     operation.made = {};
+    operation.done = 0;
     const bool made = perform(program, operation, parent);
-    operation.done = made ? 1 : 0;
+    if (made)
+        operation.done = 1;
     if (made && parent.look(directory)) {
         operation.parent_after = directory.mtime_ns;
         return true;

@@ -35,23 +35,22 @@ Result<Place> Place::of_directory(mount::Bench& bench, int rootfs_fd)
     return place;
 }
 
-Result<void> Place::enter() const
+Result<void> Place::enter()
 {
     if (!bind_)
         return {};
     if (mount::attach(bench_, bind_.get(), rootfs_fd_) != 0)
         return Error::from_errno(errno, "bind the root file system on itself", Errc::rootfs);
+    entered_ = true;
     // On a shared mount it became shared.
-    if (mount::set_attributes(bench_, bind_.get(), 0, MS_PRIVATE, true) == 0)
-        return {};
-    Error error = Error::from_errno(errno, "make the root file system private", Errc::apply);
-    (void)leave();
-    return error;
+    if (mount::set_attributes(bench_, bind_.get(), 0, MS_PRIVATE, true) != 0)
+        return Error::from_errno(errno, "make the root file system private", Errc::apply);
+    return {};
 }
 
 bool Place::leave() const
 {
-    if (!bind_)
+    if (!entered_)
         return true;
     // One that somebody else made at the same time may lie on it, and goes first.
     constexpr int most = 8;

@@ -21,7 +21,9 @@ public:
     bool is_bind() const noexcept { return static_cast<bool>(bind_); }
 
     /// Attaches the bind, if there is one to be.
-    Result<void> enter() const;
+    Result<void> enter();
+    /// False when it is still there, under what somebody else mounted or because the
+    /// kernel refused.
     bool leave() const;
 
 private:
@@ -32,6 +34,7 @@ private:
     mount::Bench bench_;
     int rootfs_fd_;
     base::UniqueFd bind_;
+    bool entered_ = false;
 };
 
 } // namespace gpucontainer::apply

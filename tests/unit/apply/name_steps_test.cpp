@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -60,6 +61,22 @@ TEST_F(NameStepsTest, AnErrorThatMayPassKeepsANameForTheTime)
     EXPECT_TRUE(test::with_forbidden({SYS_utimensat}, EIO, [&] {
         return !remove_name(program, operation, fd_.get(), failure_) && operation.done == 1;
     }));
+}
+
+TEST_F(NameStepsTest, WhatCanNeitherBeCompletedNorRemovedIsRemembered)
+{
+    root_.directory("there");
+    for (const Step step : {Step::make_file, Step::make_directory}) {
+        const Block block = one(step, "/there/name", "content");
+        const Program program(block.get());
+        Operation& operation = program.operations().front();
+
+        EXPECT_TRUE(test::with_forbidden({SYS_fchmod, SYS_unlinkat}, EROFS, [&] {
+            return !make_name(program, operation, fd_.get(), failure_) && operation.done == 1
+                   && operation.made.inode != 0;
+        }));
+        std::filesystem::remove_all(root_.at("there/name"));
+    }
 }
 
 } // namespace
