@@ -272,7 +272,10 @@ bool undo_mounts(const Program& program, int rootfs_fd, Failure& failure, int ta
 bool undo_names(const Program& program, int rootfs_fd, Failure& failure) noexcept
 {
     return take_back(
-        program, failure, [](const Operation& operation) { return !is_mount(operation); },
+        program, failure,
+        [](const Operation& operation) {
+            return !is_mount(operation) && (operation.flags & not_settled) == 0;
+        },
         [&](Operation& operation, Failure& found) {
             return remove_name(program, operation, rootfs_fd, found);
         });
@@ -283,7 +286,10 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure, int table) no
     Failure later;
     const bool unmounted = undo_mounts(program, rootfs_fd, failure, table);
     // Without it the steps still know the times that they found.
-    (void)settle_times(program, rootfs_fd, 0);
+    Failure ignored;
+    (void)settle_times(program, rootfs_fd, 0, ignored);
+    for (Operation& operation : program.operations())
+        operation.flags &= ~not_settled;
     const bool removed = undo_names(program, rootfs_fd, unmounted ? failure : later);
     // A name that was not there may come back before the next attempt.
     if (unmounted && removed)

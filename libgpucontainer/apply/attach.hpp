@@ -33,7 +33,8 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure,
           int table = mount::own_table) noexcept;
 
 /// The two halves of that, between which settle_times() has its place: names show
-/// once nothing lies over them any more.
+/// once nothing lies over them any more. Those stay whose directory that could not look
+/// at.
 bool undo_mounts(const Program& program, int rootfs_fd, Failure& failure,
                  int table = mount::own_table) noexcept;
 bool undo_names(const Program& program, int rootfs_fd, Failure& failure) noexcept;

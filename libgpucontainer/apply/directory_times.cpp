@@ -27,25 +27,30 @@ bool in_same_directory(const char* left, const char* right) noexcept
 }
 
 /// Which directory each operation works in, 0 where it is gone: paths that differ
-/// may lead to the same one.
-bool identify(const Program& program, int rootfs_fd) noexcept
+/// may lead to the same one. Calls `failed` where that cannot be told, and goes on if
+/// that is true.
+template <typename Failed>
+bool identify(const Program& program, int rootfs_fd, Failed failed) noexcept
 {
     const auto operations = program.operations();
     for (auto operation = operations.begin(); operation != operations.end(); ++operation) {
         if (is_mount(*operation))
             continue;
+        operation->flags &= ~not_settled;
         const auto same = std::find_if(operations.begin(), operation, [&](const Operation& other) {
             return !is_mount(other)
                    && in_same_directory(program.text(other.path), program.text(operation->path));
         });
         FileMark directory = {same->parent_device, same->parent_inode, 0, 0};
+        bool looked = (same->flags & not_settled) == 0;
         if (same == operation) {
             directory = {};
             const Parent parent(program, *operation, rootfs_fd);
             const bool gone = !parent && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
-            if (!gone && (!parent || !parent.look(directory)))
-                return false;
+            looked = gone || (parent && parent.look(directory));
         }
+        if (!looked && !failed(*operation))
+            return false;
         operation->parent_device = directory.device;
         operation->parent_inode = directory.inode;
     }
@@ -123,11 +128,12 @@ private:
     const Operation& first_;
 };
 
-/// Calls `visit` with each directory that is there, its operations and its time.
-template <typename Visit>
-bool for_each_directory(const Program& program, int rootfs_fd, Visit visit) noexcept
+/// Calls `visit` with each directory that is there, its operations and its time;
+/// `failed` as for identify().
+template <typename Visit, typename Failed>
+bool for_each_directory(const Program& program, int rootfs_fd, Visit visit, Failed failed) noexcept
 {
-    if (!identify(program, rootfs_fd))
+    if (!identify(program, rootfs_fd, failed))
         return false;
     for (Operation& operation : program.operations()) {
         const Siblings siblings(program, operation);
@@ -135,12 +141,18 @@ bool for_each_directory(const Program& program, int rootfs_fd, Visit visit) noex
             continue;
         const Parent parent(program, operation, rootfs_fd);
         FileMark directory;
-        if (!parent || !parent.look(directory)
-            || !visit(parent, siblings, operation, directory.mtime_ns))
+        if (!parent || !parent.look(directory)) {
+            for (Operation& other : program.operations())
+                if (siblings.contain(other) && !failed(other))
+                    return false;
+        } else if (!visit(parent, siblings, operation, directory.mtime_ns)) {
             return false;
+        }
     }
     return true;
 }
+
+bool end_there(const Operation&) noexcept { return false; }
 
 } // namespace
 
@@ -158,23 +170,33 @@ bool note_times(const Program& program, int rootfs_fd) noexcept
         [](const Parent&, const Siblings& siblings, const Operation&, std::int64_t now) {
             siblings.settle(now, 0);
             return true;
-        });
+        },
+        end_there);
 }
 
-bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_since) noexcept
+bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_since,
+                  Failure& failure) noexcept
 {
-    return for_each_directory(program, rootfs_fd,
-                              [&](const Parent& parent, const Siblings& siblings,
-                                  const Operation& first, std::int64_t now) {
-                                  const bool cut_off =
-                                      changing_since > 0 && first.parent_before != 0
-                                      && now >= changing_since && now - changing_since <= longest;
-                                  if (cut_off)
-                                      siblings.settle(first.parent_before, now);
-                                  else if (siblings.any_left(parent))
-                                      siblings.settle(siblings.time_before(now), now);
-                                  return true;
-                              });
+    bool complete = true;
+    const auto visit = [&](const Parent& parent, const Siblings& siblings, const Operation& first,
+                           std::int64_t now) {
+        const bool cut_off = changing_since > 0 && first.parent_before != 0 && now >= changing_since
+                             && now - changing_since <= longest;
+        if (cut_off)
+            siblings.settle(first.parent_before, now);
+        else if (siblings.any_left(parent))
+            siblings.settle(siblings.time_before(now), now);
+        return true;
+    };
+    // One that is out of reach keeps none of the others.
+    const auto failed = [&](Operation& operation) {
+        operation.flags |= not_settled;
+        if (complete)
+            failure = {Errc::apply, errno, "open the directory of", program.text(operation.path)};
+        complete = false;
+        return true;
+    };
+    return for_each_directory(program, rootfs_fd, visit, failed) && complete;
 }
 
 bool restore_times(const Program& program, int rootfs_fd) noexcept
@@ -184,7 +206,8 @@ bool restore_times(const Program& program, int rootfs_fd) noexcept
         [](const Parent& parent, const Siblings&, const Operation& first, std::int64_t now) {
             return now != first.parent_after || now == first.parent_before
                    || parent.give_mtime(first.parent_before);
-        });
+        },
+        end_there);
 }
 
 void synchronize_directories(const Program& program, int rootfs_fd) noexcept

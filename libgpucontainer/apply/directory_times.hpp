@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "apply/attach.hpp"
 #include "apply/program.hpp"
 
 #include <cstdint>
@@ -18,9 +19,10 @@ bool note_times(const Program& program, int rootfs_fd) noexcept;
 /// Decides, before names are taken away, which time each directory is to have
 /// afterwards, so that a crash in between loses none: `parent_before` of all its
 /// operations. `changing_since` is when an apply or undo that was cut off began
-/// to change directories, 0 if none was. False, with errno, when a directory could
-/// not be looked at.
-bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_since) noexcept;
+/// to change directories, 0 if none was. False when a directory could not be looked
+/// at: its operations are marked, and `failure` tells of the first.
+bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_since,
+                  Failure& failure) noexcept;
 
 /// After one that was cut off, gives what was settled to directories that it had
 /// changed and nothing was left to be taken away in.

@@ -33,6 +33,8 @@ inline constexpr std::uint32_t holds_mounts = 1U << 1U;
 inline constexpr std::uint32_t holds_others = 1U << 2U;
 /// The overlay's flags have to stay.
 inline constexpr std::uint32_t lock_flags = 1U << 3U;
+/// Undo could not look at the directory of the name.
+inline constexpr std::uint32_t not_settled = 1U << 4U;
 inline constexpr std::uint32_t any_number = ~std::uint32_t{0};
 
 /// Which file a name was, before or after.

@@ -2,6 +2,8 @@
 #include "apply/recovery.hpp"
 
 #include "apply/attach.hpp"
+#include "apply/parent.hpp"
+#include "base/file.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "elf/ld_cache_writer.hpp"
@@ -9,16 +11,18 @@
 #include "rootfs/root.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <fcntl.h>
 #include <optional>
 #include <set>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace gpucontainer::apply {
 namespace {
 
+using mount::Found;
 using rootfs::Entry;
-using rootfs::EntryType;
 
 FileMark mark_of(const Entry& entry)
 {
@@ -78,6 +82,14 @@ bool is_put_back(const Program& program, const std::string& path, const Entry& n
     });
 }
 
+/// A path that leads nowhere: an answer. Every other error leaves open what is there.
+bool is_absent(int os_error) noexcept
+{
+    return os_error == ENOENT || os_error == ENOTDIR || os_error == ELOOP;
+}
+
+/// What of a set-up that was cut off is there. Each function is false, with errno,
+/// where that cannot be told.
 class Leftovers {
 public:
     Leftovers(const rootfs::Root& root, const Program& program, std::string tree_path)
@@ -85,85 +97,124 @@ public:
     {
     }
 
-    void adopt_mount(Operation& operation) const
+    bool adopt_mount(Operation& operation) const
     {
-        const std::string path = program_.text(operation.path);
+        const char* const path = program_.text(operation.path);
         const std::uint64_t follow = (operation.flags & follow_target) != 0 ? 0 : O_NOFOLLOW;
         while (true) {
-            const base::UniqueFd target(
-                base::open_in_root(root_.fd(), path.c_str(), O_PATH | follow));
-            if (!target || !mount::is_mount_root(target.get()))
-                return;
+            const base::UniqueFd target(base::open_in_root(root_.fd(), path, O_PATH | follow));
+            if (!target)
+                return is_absent(errno);
+            const Found mounted = mount::find_mount_root(target.get());
+            if (mounted != Found::yes)
+                return mounted == Found::no;
             // The root of a mount of ours is a file that the journal names; an
             // overlay is known by lying where one was planned.
-            const Entry entry = follow != 0 ? root_.look(path) : root_.resolve(path);
-            const bool named =
-                entry.device == operation.made.device && entry.inode == operation.made.inode;
-            const bool overlay = operation.step == Step::overlay && mount::is_overlay(target.get());
-            if (!named && !overlay)
-                return;
+            FileMark mark = {};
+            const Found overlay =
+                operation.step == Step::overlay ? mount::find_overlay(target.get()) : Found::no;
+            if (!look_at(target.get(), mark) || overlay == Found::unknown)
+                return false;
+            if (!same_file(mark, operation.made) && overlay == Found::no)
+                return true;
             operation.mount_id = mount::mount_id(target.get());
-            operation.done = 1;
+            if (operation.mount_id == 0)
+                return false;
             // The names of an overlay that was not made yet, or lie below it still.
-            if (operation.step != Step::overlay || overlay || mount::detach(target.get()) != 0)
-                return;
-            operation.done = 0;
+            const bool names = operation.step == Step::overlay && overlay == Found::no;
+            operation.done = names && mount::detach(target.get()) == 0 ? 0 : 1;
+            if (operation.done != 0)
+                return true;
         }
     }
 
-    void adopt_name(Operation& operation) const
+    bool adopt_name(Operation& operation) const
     {
-        const std::string path = program_.text(operation.path);
-        const std::string_view data(program_.text(operation.data), operation.data_size);
-        const Entry entry = root_.look(path);
-        switch (operation.step) {
-        case Step::make_directory:
-            claim(operation, entry, root_.is_empty_directory(path));
-            break;
-        case Step::make_link:
-            claim(operation, entry,
-                  entry.type == EntryType::link && root_.link_target(path) == data);
-            break;
-        case Step::make_file:
-            claim(operation, entry, entry.type == EntryType::regular && begins(path, data));
-            break;
-        case Step::replace_file:
-            adopt_replaced(operation, path);
-            break;
-        case Step::mount:
-        case Step::overlay:
-            break;
+        const Parent parent(program_, operation, root_.fd());
+        struct stat status = {};
+        if (!parent || ::fstatat(parent.fd(), parent.name(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+            // Cut off before the exchange, a loader cache has its successor beside it.
+            if (parent && errno == ENOENT && operation.step == Step::replace_file)
+                return adopt_replaced(operation, parent);
+            return is_absent(errno);
         }
+        Found ours = Found::no;
+        if (operation.step == Step::make_directory && S_ISDIR(status.st_mode))
+            ours = is_empty(parent);
+        else if (operation.step == Step::make_link && S_ISLNK(status.st_mode))
+            ours = leads(parent, operation);
+        else if (operation.step == Step::make_file && S_ISREG(status.st_mode))
+            ours = begins(operation);
+        else if (operation.step == Step::replace_file)
+            return adopt_replaced(operation, parent);
+        if (ours == Found::yes) {
+            if (!look_at(parent.fd(), parent.name(), operation.made))
+                return false;
+            operation.done = 1;
+        }
+        return ours != Found::unknown;
     }
 
 private:
-    static void claim(Operation& operation, const Entry& entry, bool ours)
+    std::string_view data(const Operation& operation) const
     {
-        if (!ours)
-            return;
-        operation.made = mark_of(entry);
-        operation.done = 1;
+        return {program_.text(operation.data), operation.data_size};
+    }
+
+    static Found is_empty(const Parent& parent)
+    {
+        const base::UniqueFd directory(base::open_in_root(
+            parent.fd(), parent.name(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
+        if (!directory)
+            return is_absent(errno) ? Found::no : Found::unknown;
+        const auto names = base::list_directory(directory.get(), ".", 0);
+        return names ? Found::yes : answer(names.error());
+    }
+
+    Found leads(const Parent& parent, const Operation& operation) const
+    {
+        const auto target = base::read_link(parent.fd(), parent.name());
+        if (!target)
+            return answer(target.error());
+        return *target == data(operation) ? Found::yes : Found::no;
     }
 
     /// The file holds what it was to hold, or as much as was written of it.
-    bool begins(const std::string& path, std::string_view content) const
+    Found begins(const Operation& operation) const
     {
-        const auto found = root_.read(path, content.size());
-        return found && content.starts_with(*found);
+        const auto found = root_.read(program_.text(operation.path), operation.data_size);
+        if (!found)
+            return answer(found.error());
+        return data(operation).starts_with(*found) ? Found::yes : Found::no;
     }
 
-    void adopt_replaced(Operation& operation, const std::string& path) const
+    /// Of a failed look: not what was looked for, or nothing can be said.
+    static Found answer(const Error& error)
     {
-        const Entry now = root_.look(path);
-        const auto cache = read_cache(root_, path);
+        errno = error.os_error();
+        return errno == 0 || errno == EFBIG || is_absent(errno) ? Found::no : Found::unknown;
+    }
+
+    bool adopt_replaced(Operation& operation, const Parent& parent) const
+    {
+        const KeptName kept(parent.name());
+        FileMark now = {};
+        FileMark beside = {};
+        if (!look_at(parent.fd(), parent.name(), now) || !look_at(parent.fd(), kept.name(), beside))
+            return false;
+        auto bytes = root_.read(program_.text(operation.path), elf::max_cache_size);
+        if (!bytes && answer(bytes.error()) == Found::unknown)
+            return false;
+        const auto cache = bytes ? elf::LdCache::parse(*std::move(bytes))
+                                 : Result<elf::LdCache>(std::move(bytes).error());
         // A loss of power may leave the successor without its content.
-        const Entry kept = root_.look(kept_path(path));
-        const bool lost = now && now.size == 0 && kept.inode == operation.expected.inode;
+        const bool lost =
+            now.inode != 0 && now.size == 0 && beside.inode == operation.expected.inode;
         operation.done = 1;
         // Cut off before the exchange, what lies beside it is all of ours.
-        operation.made = (cache && OurPaths(program_, tree_path_).are_in(*cache)) || lost
-                             ? mark_of(now)
-                             : FileMark();
+        operation.made =
+            (cache && OurPaths(program_, tree_path_).are_in(*cache)) || lost ? now : FileMark();
+        return true;
     }
 
     const rootfs::Root& root_;
@@ -171,28 +222,51 @@ private:
     std::string tree_path_;
 };
 
-} // namespace
-
-void adopt_mounts(const Program& program, int rootfs_fd)
+/// Calls `adopt` with each operation that is `chosen`, the rest too after one of
+/// which nothing can be told.
+template <typename Chosen, typename Adopt>
+bool adopt_each(const Program& program, Failure& failure, Chosen chosen, Adopt adopt)
 {
-    const auto root = rootfs::Root::open(rootfs_fd);
-    if (!root)
-        return;
-    const Leftovers leftovers(*root, program, "");
-    for (Operation& operation : program.operations())
-        if (is_mount(operation) && operation.done == 0)
-            leftovers.adopt_mount(operation);
+    bool complete = true;
+    for (Operation& operation : program.operations()) {
+        if (operation.done != 0 || !chosen(operation) || adopt(operation))
+            continue;
+        if (complete)
+            failure = {Errc::apply, errno, "look for what was cut off at",
+                       program.text(operation.path)};
+        complete = false;
+    }
+    return complete;
 }
 
-void adopt_names(const Program& program, int rootfs_fd, const std::string& tree_path)
+bool no_root(const Error& error, Failure& failure)
+{
+    failure = {error.code(), error.os_error(), "look at the root file system", ""};
+    return false;
+}
+
+} // namespace
+
+bool adopt_mounts(const Program& program, int rootfs_fd, Failure& failure)
 {
     const auto root = rootfs::Root::open(rootfs_fd);
     if (!root)
-        return;
+        return no_root(root.error(), failure);
+    const Leftovers leftovers(*root, program, "");
+    return adopt_each(program, failure, is_mount,
+                      [&](Operation& operation) { return leftovers.adopt_mount(operation); });
+}
+
+bool adopt_names(const Program& program, int rootfs_fd, const std::string& tree_path,
+                 Failure& failure)
+{
+    const auto root = rootfs::Root::open(rootfs_fd);
+    if (!root)
+        return no_root(root.error(), failure);
     const Leftovers leftovers(*root, program, tree_path);
-    for (Operation& operation : program.operations())
-        if (!is_mount(operation) && operation.done == 0)
-            leftovers.adopt_name(operation);
+    return adopt_each(
+        program, failure, [](const Operation& operation) { return !is_mount(operation); },
+        [&](Operation& operation) { return leftovers.adopt_name(operation); });
 }
 
 void clean_loader_cache(const Program& program, int rootfs_fd, const std::string& tree_path)

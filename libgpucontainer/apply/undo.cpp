@@ -77,19 +77,34 @@ std::int64_t cut_off_since(const Journal& journal)
 /// Has the journal say which times directories are to have, before names are taken
 /// away: in between only that tells whose change it was. Not being able to write
 /// must not stand in the way of undo.
-Result<void> settle(Journal& journal, int rootfs_fd, RootJournals& journals)
+bool settle(Journal& journal, Progress progress, int rootfs_fd, RootJournals& journals,
+            Failure& failure)
 {
     const Program program(journal.program.get());
-    if (!settle_times(program, rootfs_fd, cut_off_since(journal)))
-        return Error::from_errno(errno, "look at the directories of our names", Errc::apply);
+    const bool settled = settle_times(program, rootfs_fd, cut_off_since(journal), failure);
     const auto operations = program.operations();
     if (std::all_of(operations.begin(), operations.end(), is_mount))
-        return {};
-    journal.progress = Progress::partly_undone;
+        return true;
+    journal.progress = progress;
     journal.changing_since = file_clock();
     (void)journals.write(journal, program);
-    return {};
+    return settled;
 }
+
+/// The failure that is to be told of several: the first.
+class First {
+public:
+    /// Where the next step may write its own.
+    Failure& slot() noexcept { return complete_ ? first_ : later_; }
+    void note(bool succeeded) noexcept { complete_ = complete_ && succeeded; }
+    bool is_complete() const noexcept { return complete_; }
+    const Failure& failure() const noexcept { return first_; }
+
+private:
+    bool complete_ = true;
+    Failure first_;
+    Failure later_;
+};
 
 Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind,
                           int table)
@@ -101,19 +116,24 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
     }
     const bool begun = journal.progress == Progress::begun;
     const bool cut_off = journal.progress != Progress::complete;
+    First first;
     if (begun)
-        adopt_mounts(program, rootfs_fd);
-    Failure failure;
-    Failure later;
-    const bool unmounted = undo_mounts(program, rootfs_fd, failure, table);
-    if (begun)
-        adopt_names(program, rootfs_fd, journal.tree_path);
-    GPUCTR_CHECK(settle(journal, rootfs_fd, journals));
-    const bool removed = undo_names(program, rootfs_fd, unmounted ? failure : later);
-    if (!unmounted || !removed) {
-        journal.progress = Progress::partly_undone;
+        first.note(adopt_mounts(program, rootfs_fd, first.slot()));
+    bool adopted = first.is_complete();
+    first.note(undo_mounts(program, rootfs_fd, first.slot(), table));
+    if (begun) {
+        const bool found = adopt_names(program, rootfs_fd, journal.tree_path, first.slot());
+        first.note(found);
+        adopted = adopted && found;
+    }
+    // As long as it is not known what there is of it, it has to be looked for.
+    const Progress progress = adopted ? Progress::partly_undone : Progress::begun;
+    first.note(settle(journal, progress, rootfs_fd, journals, first.slot()));
+    first.note(undo_names(program, rootfs_fd, first.slot()));
+    if (!first.is_complete()) {
+        journal.progress = progress;
         GPUCTR_CHECK(journals.write(journal, program));
-        return to_error(failure);
+        return to_error(first.failure());
     }
     if (cut_off && !restore_times(program, rootfs_fd))
         return Error::from_errno(errno, "give directories their times back", Errc::apply);

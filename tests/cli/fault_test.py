@@ -110,6 +110,39 @@ class FailedLegacyOnASharedMount(FailedOnASharedMount):
     backend = "legacy"
 
 
+class FailedAfterAKill(Failed):
+    """What an apply that was cut off left is looked for again, and found by the next
+    undo where one could not tell."""
+
+    looking_too = False
+    test_a_set_up_is_made_completely_or_not_at_all = None
+
+    def test_an_undo_that_fails_is_completed_by_the_next(self):
+        self.before = self.state()
+        last = [p for p in self.points(self.words) if p.name == "renameat"][-1]
+        self.undo()
+
+        def cut_off():
+            done = self.inject(self.words, *last.options, "-k")
+            self.assertEqual(done.returncode, faults.KILLED, done.stderr)
+
+        def attempt(point):
+            for error in self.errors(point):
+                cut_off()
+                done, message = self.make_fail(self.undo_words, point, error)
+                if done.returncode != 0:
+                    self.check_error(done, message)
+                    self.undo(stderr=None)
+                self.check_nothing_left(message)
+
+        cut_off()
+        self.each(self.some(self.points(self.undo_words)), attempt)
+
+
+class FailedAfterAKillNeverWriting(FailedAfterAKill):
+    write = "never"
+
+
 class FailingFromThen(Failed):
     """The same when the kernel refuses from then on: what cannot be taken back
     is kept in the journal for the next undo."""
