@@ -8,6 +8,7 @@
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
 #include "mount/lock.hpp"
+#include "mount/statmount.hpp"
 #include "mount/submounts.hpp"
 
 #include <algorithm>
@@ -46,11 +47,30 @@ UniqueFd open_target(const Program& program, const Operation& operation, int roo
 static_assert(MOUNT_ATTR_RDONLY == ST_RDONLY && MOUNT_ATTR_NOSUID == ST_NOSUID
               && MOUNT_ATTR_NODEV == 4 && MOUNT_ATTR_NOEXEC == 8);
 
+/// Unmounts a mount of names again, on which there is nothing; EBUSY where somebody
+/// mounted something by now, who would be unmounted in its place.
+bool take_off(const Program& program, const Operation& operation, int names, int rootfs_fd) noexcept
+{
+    bool covered = false;
+    if (const mount::Below below = mount::list_below(names); below.count >= 0) {
+        covered = below.count > 0;
+    } else {
+        const UniqueFd uppermost = open_target(program, operation, rootfs_fd);
+        FileMark found = {};
+        FileMark wanted = {};
+        if (!uppermost || !look_at(uppermost.get(), found) || !look_at(names, wanted))
+            return false;
+        covered = !same_file(found, wanted);
+    }
+    errno = EBUSY;
+    return !covered && mount::detach(names) == 0;
+}
+
 /// The names in the operation's mount over what is at the path. A layer has to be
 /// attached: they lie over the target themselves for as long as it takes to make the
 /// overlay, unless they are on a stage.
-UniqueFd make_overlay(const Program& program, mount::Bench& bench, const Operation& operation,
-                      int target) noexcept
+UniqueFd make_overlay(const Program& program, mount::Bench& bench, Operation& operation, int target,
+                      int rootfs_fd) noexcept
 {
     constexpr std::uint64_t inherited = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
     const int names = program.fds()[static_cast<std::size_t>(operation.fd)];
@@ -76,11 +96,16 @@ UniqueFd make_overlay(const Program& program, mount::Bench& bench, const Operati
     if (overlay && mount::set_attributes(bench, overlay.get(), 0, MS_UNBINDABLE, false) != 0)
         overlay.reset();
     const int saved = errno;
-    if (!staged && mount::detach(names) != 0)
-        overlay.reset();
-    else
+    if (staged || take_off(program, operation, names, rootfs_fd)) {
         errno = saved;
-    return overlay;
+        return overlay;
+    }
+    // Undo knows them until they can be unmounted.
+    const int reason = errno;
+    operation.mount_id = mount::mount_id(names);
+    operation.done = 1;
+    errno = reason;
+    return {};
 }
 
 /// Where a link of the image leads, nothing may be mounted that hides what the kernel
@@ -99,19 +124,6 @@ bool is_allowed(const char* path, const Operation& operation, int target, int ro
            || std::strncmp(path, "/proc/", std::strlen("/proc/")) == 0;
 }
 
-/// From here on there is something to take back.
-bool remember(Operation& operation, int mount) noexcept
-{
-    operation.mount_id = mount::mount_id(mount);
-    operation.done = 1;
-    if (operation.mount_id != 0)
-        return true;
-    const int reason = errno;
-    operation.done = mount::detach(mount) != 0 ? 1 : 0;
-    errno = reason;
-    return false;
-}
-
 bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
                   int table) noexcept
 {
@@ -128,19 +140,21 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     UniqueFd overlay;
     int tree = program.fds()[static_cast<std::size_t>(operation.fd)];
     if (operation.step == Step::overlay) {
-        overlay = make_overlay(program, bench, operation, target.get());
+        overlay = make_overlay(program, bench, operation, target.get(), rootfs_fd);
         if (!overlay)
             return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, overlay_step, path);
         tree = overlay.get();
     }
+    operation.mount_id = mount::mount_id(tree);
+    if (operation.mount_id == 0)
+        return fail(failure, Errc::apply, "tell the identity of the mount for", path);
     // Trees are unbindable until here, so that the kernel itself refuses to
     // attach one where it would show in other namespaces.
     if (mount::attach(bench, tree, target.get()) != 0) {
         const bool refused = errno == EINVAL || errno == ENOTDIR || errno == ENOENT;
         return fail(failure, refused ? Errc::rootfs : Errc::apply, "attach mount at", path);
     }
-    if (!remember(operation, tree))
-        return fail(failure, Errc::apply, "tell the identity of the mount at", path);
+    operation.done = 1;
     if (mount::set_attributes(bench, tree, 0, MS_PRIVATE, true) != 0)
         return fail(failure, Errc::apply, "make private the mount at", path);
     if (operation.step == Step::overlay
@@ -185,12 +199,14 @@ bool detach_mount(const Program& program, Operation& operation, int rootfs_fd, F
         errno = EBUSY;
         return fail(failure, Errc::apply, foreign_step, path);
     }
-    if (ours && mount::detach(target.get()) == 0) {
+    if (ours && mount::detach(target.get()) != 0)
+        return fail(failure, Errc::apply, "unmount", path);
+    // Who mounted something over it at that moment was unmounted in its place; where only
+    // the mount table tells, that is not worth reading it.
+    if (ours && !mount::is_unique(operation.mount_id)) {
         operation.done = 0;
         return true;
     }
-    if (ours)
-        return fail(failure, Errc::apply, "unmount", path);
     if (!mount::exists(operation.mount_id, table)) {
         operation.done = 0;
         return true;

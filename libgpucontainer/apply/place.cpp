@@ -52,16 +52,8 @@ bool Place::leave() const
 {
     if (!entered_)
         return true;
-    // One that somebody else made at the same time may lie on it, and goes first.
-    constexpr int most = 8;
     const std::uint64_t id = mount::mount_id(bind_.get());
-    for (int tries = 0; tries < most; ++tries) {
-        if (mount::detach(bind_.get()) != 0)
-            return false;
-        if (!mount::exists(id))
-            return true;
-    }
-    return false;
+    return mount::detach_uncovered(bind_.get()) == 0 && !mount::exists(id);
 }
 
 } // namespace gpucontainer::apply

@@ -55,7 +55,7 @@ bool unbind(int rootfs_fd, int mounts_below)
     const int count = mount::count_below(rootfs_fd);
     if (count < 0)
         return errno == EXDEV; // it stays
-    return count > mounts_below || mount::detach(rootfs_fd) == 0;
+    return count > mounts_below || mount::detach_uncovered(rootfs_fd) == 0;
 }
 
 void forget_lost_mounts(Journal& journal, Origin origin)

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -157,6 +158,20 @@ int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attribut
 }
 
 int detach(int fd) noexcept { return ::umount2(FdPath(fd), MNT_DETACH); }
+
+int detach_uncovered(int fd) noexcept
+{
+    std::array<char, PATH_MAX> path = {};
+    if (::readlink(FdPath(fd), path.data(), path.size() - 1) <= 0)
+        return -1;
+    const base::UniqueFd uppermost(::open(path.data(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    std::uint64_t found = 0;
+    std::uint64_t wanted = 0;
+    if (uppermost && (!table_id(uppermost.get(), found) || !table_id(fd, wanted)))
+        return -1;
+    errno = EBUSY;
+    return uppermost && found == wanted ? detach(fd) : -1;
+}
 
 std::uint64_t mount_id(int fd) noexcept
 {

@@ -47,8 +47,13 @@ int new_tmpfs(Bench& bench, const char* label) noexcept;
 int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
                 const char* label) noexcept;
 
-/// Detaches the mount whose root `fd` refers to; needs /proc.
+/// Detaches what is uppermost where the root of a mount is that `fd` refers to: that
+/// mount, or who lies over it by now; needs /proc.
 int detach(int fd) noexcept;
+
+/// Same, but EBUSY where another mount lies over that of `fd`, or nothing tells as it is
+/// not reached from the thread's root directory.
+int detach_uncovered(int fd) noexcept;
 
 /// Identity of the mount that `fd` is on: never reused where exists() can ask the
 /// kernel for it (Linux 6.8), otherwise that of the mount table, reused in time.
