@@ -134,8 +134,7 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
     if (!note_times(program, place.fd()))
         return Error::from_errno(errno, "look at the directories of our names", Errc::rootfs);
     expect_mounts_below(program, plan);
-    journal.changing_since = file_clock();
-    GPUCTR_CHECK(site.journals.write(journal, program));
+    GPUCTR_CHECK(site.journals.write_before_changes(journal, program));
 
     if (auto entered = place.enter(); !entered)
         return roll_back(std::move(entered).error(), journal, place, site, program);

@@ -15,10 +15,6 @@
 namespace gpucontainer::apply {
 namespace {
 
-/// How long after its beginning what was cut off may have changed a directory:
-/// later changes are somebody else's.
-constexpr std::int64_t longest = 10 * base::nanoseconds_per_second;
-
 bool in_same_directory(const char* left, const char* right) noexcept
 {
     const auto length = std::strrchr(left, '/') - left;
@@ -178,10 +174,12 @@ bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_s
                   Failure& failure) noexcept
 {
     bool complete = true;
+    // Of a file system that keeps whole seconds, times are from before that moment.
+    const std::int64_t since = changing_since - changing_since % base::nanoseconds_per_second;
     const auto visit = [&](const Parent& parent, const Siblings& siblings, const Operation& first,
                            std::int64_t now) {
-        const bool cut_off = changing_since > 0 && first.parent_before != 0 && now >= changing_since
-                             && now - changing_since <= longest;
+        const bool cut_off = changing_since > 0 && first.parent_before != 0 && now >= since
+                             && now - changing_since <= longest_change;
         if (cut_off)
             siblings.settle(first.parent_before, now);
         else if (siblings.any_left(parent))

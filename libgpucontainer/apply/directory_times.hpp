@@ -10,6 +10,10 @@
 /// names are gone. No allocation.
 namespace gpucontainer::apply {
 
+/// How long after its beginning what was cut off may have changed a directory: later
+/// changes are somebody else's.
+inline constexpr std::int64_t longest_change = 10'000'000'000;
+
 /// The clock by which the kernel gives files their times.
 std::int64_t file_clock() noexcept;
 

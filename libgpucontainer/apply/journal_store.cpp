@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/journal_store.hpp"
 
+#include "apply/directory_times.hpp"
 #include "base/file.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
@@ -172,9 +173,11 @@ Result<std::vector<SetUpKey>> RootJournals::keys()
         // Of a process that was cut off writing it: nobody else holds the lock.
         if (exclusive_ && name.ends_with(unfinished))
             (void)::unlinkat(directory_.get(), name.c_str(), 0);
-        if (exclusive_ && name == mount::stage_name) {
+        if (name == mount::stage_name && exclusive_) {
             GPUCTR_CHECK(base::open_own_descriptors());
             (void)mount::remove_stage(directory_.get());
+        } else if (name == mount::stage_name) {
+            has_stage_ = true;
         }
         if (auto key = parse_file_name(name))
             keys.push_back(*std::move(key));
@@ -241,6 +244,19 @@ Result<void> RootJournals::write(const Journal& journal, const Program& program)
     return {};
 }
 
+Result<void> RootJournals::write_before_changes(Journal& journal, const Program& program)
+{
+    // A disk that takes its time would use up the one in which changes are taken for ours.
+    constexpr int most = 3;
+    for (int tries = 0; tries < most; ++tries) {
+        journal.changing_since = file_clock();
+        GPUCTR_CHECK(write(journal, program));
+        if (file_clock() - journal.changing_since < longest_change / 2)
+            break;
+    }
+    return {};
+}
+
 Result<void> RootJournals::remove(const SetUpKey& key)
 {
     may_be_empty_ = true;
@@ -303,6 +319,8 @@ Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock 
         if (!journals.store_ || !journals.directory_)
             return unusable();
         GPUCTR_CHECK(check_trust(journals.directory_.get(), path_ + "/" + name));
+        if (lock == Lock::none)
+            return std::optional(std::move(journals));
         journals.lock_.reset(::openat(journals.directory_.get(), lock_name,
                                       O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
         if (!journals.lock_ && errno == ENOENT)

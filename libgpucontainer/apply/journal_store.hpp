@@ -31,12 +31,18 @@ public:
 
     bool has(const SetUpKey& key) const;
 
+    /// Whether keys() saw the stage of a process that was cut off, without the right to
+    /// take it away.
+    bool has_stage() const noexcept { return has_stage_; }
+
     /// Where nobody else looks, for who has the lock alone.
     Result<mount::Stage> stage(mount::Backend backend) const;
 
     /// That of a persistent set-up outlives a loss of power from here on, as it
     /// must before anything is changed that does.
     Result<void> write(const Journal& journal, const Program& program);
+    /// Same before the root is changed, as the journal then says of when.
+    Result<void> write_before_changes(Journal& journal, const Program& program);
     Result<void> remove(const SetUpKey& key);
 
 private:
@@ -50,6 +56,7 @@ private:
     base::UniqueFd lock_;
     std::string name_;
     bool exclusive_ = false;
+    bool has_stage_ = false;
     bool may_be_empty_ = false;
 };
 
@@ -67,9 +74,10 @@ public:
     static constexpr std::chrono::milliseconds patience = std::chrono::seconds(30);
 
     Result<RootJournals> create_root(RootName root) const;
-    /// None when there is no journal of it. Shared for those who only look. Whoever
-    /// has the lock for longer than `limit` is named in an error.
-    enum class Lock : std::uint8_t { exclusive, shared };
+    /// None when there is no journal of it. Shared for those who only look; none for who
+    /// says of a root that he may not have that. Whoever has the lock for longer than
+    /// `limit` is named in an error.
+    enum class Lock : std::uint8_t { exclusive, shared, none };
     Result<std::optional<RootJournals>> open_root(RootName root, Lock lock,
                                                   std::chrono::milliseconds limit = patience) const;
 

@@ -86,8 +86,7 @@ bool settle(Journal& journal, Progress progress, int rootfs_fd, RootJournals& jo
     if (std::all_of(operations.begin(), operations.end(), is_mount))
         return true;
     journal.progress = progress;
-    journal.changing_since = file_clock();
-    (void)journals.write(journal, program);
+    (void)journals.write_before_changes(journal, program);
     return settled;
 }
 
