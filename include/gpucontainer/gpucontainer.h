@@ -735,7 +735,8 @@ GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int
  *
  * Reads the journals and compares each with the root file system, the mounts of
  * this mount namespace, the boot and the loaded kernel module. Changes nothing;
- * waits while an apply or undo of the same root is under way.
+ * waits while an apply or undo of the same root is under way, with -1 for half a minute
+ * each: what is known of such a root then has the problem "locked".
  *
  * @param rootfs_fd   descriptor of a root directory, for all set-ups of it that
  *                    any mount namespace has; -1: for all of the journal directory
@@ -798,8 +799,8 @@ GPUCTR_API const gpuctr_problem* gpuctr_applied_problem_at(const gpuctr_applied*
 
 /**
  * "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
- * "namespace_gone", "interrupted", "partly_undone", "root_gone" or
- * "journal_damaged". @since 0.1
+ * "namespace_gone", "interrupted", "partly_undone", "root_gone", "journal_damaged" or
+ * "locked". @since 0.1
  */
 GPUCTR_API const char* gpuctr_problem_kind(const gpuctr_problem* problem);
 /** 0 for what harms nothing that is in use. @since 0.1 */

@@ -46,6 +46,28 @@ public:
         for (const SetUpKey& key : keys)
             if (!id || id->may_be({id->device, id->inode, key.root_birth_ns}))
                 found_.push_back(look(name, key, journals.read(key), root));
+        // Of a process that was cut off before it had a journal.
+        if (keys.empty() && journals.has_stage())
+            found_.push_back(unknown(name, ProblemKind::interrupted,
+                                     "was cut off before it changed anything; undo takes away "
+                                     "what it had mounted"));
+        return {};
+    }
+
+    /// What can be said of a root that somebody else does not let go of.
+    Result<void> name_locked(RootName name, RootJournals& journals, const std::string& reason)
+    {
+        GPUCTR_TRY(const auto keys, journals.keys());
+        if (keys.empty())
+            found_.push_back(unknown(name, ProblemKind::locked, reason));
+        for (const SetUpKey& key : keys) {
+            SetUp set_up = unknown(name, ProblemKind::locked, reason);
+            set_up.key = key;
+            set_up.origin = origin(key, -1);
+            if (const auto journal = journals.read(key))
+                describe(*journal, set_up);
+            found_.push_back(std::move(set_up));
+        }
         return {};
     }
 
@@ -76,6 +98,15 @@ private:
         check_driver(set_up);
         if (set_up.origin == Origin::here && root >= 0 && journal->progress == Progress::complete)
             check_parts(*journal, root, set_up);
+        return set_up;
+    }
+
+    SetUp unknown(RootName name, ProblemKind kind, std::string text) const
+    {
+        SetUp set_up;
+        set_up.root = name;
+        set_up.key.from = here_;
+        add(set_up, kind, "", std::move(text));
         return set_up;
     }
 
@@ -193,6 +224,8 @@ std::string_view name(ProblemKind kind)
         return "root_gone";
     case ProblemKind::journal_damaged:
         return "journal_damaged";
+    case ProblemKind::locked:
+        return "locked";
     }
     return "";
 }
@@ -238,7 +271,8 @@ Result<std::vector<SetUp>> look_at_root(const Target& target)
     return sorted(std::move(inspection).take());
 }
 
-Result<std::vector<SetUp>> look_at_all(const std::string& state_directory)
+Result<std::vector<SetUp>> look_at_all(const std::string& state_directory,
+                                       std::chrono::milliseconds limit)
 {
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
     GPUCTR_TRY(const auto store, JournalStore::open(state_directory));
@@ -248,9 +282,14 @@ Result<std::vector<SetUp>> look_at_all(const std::string& state_directory)
     Inspection inspection(here, living, mount::own_table);
     GPUCTR_TRY(const auto roots, store->roots());
     for (const RootName& name : roots) {
-        GPUCTR_TRY(auto journals, store->open_root(name, JournalStore::Lock::shared));
-        if (journals)
-            GPUCTR_CHECK(inspection.look_at(name, *journals, -1));
+        auto journals = store->open_root(name, JournalStore::Lock::shared, limit);
+        if (!journals) {
+            GPUCTR_TRY(auto unlocked, store->open_root(name, JournalStore::Lock::none));
+            if (unlocked)
+                GPUCTR_CHECK(inspection.name_locked(name, *unlocked, journals.error().message()));
+        } else if (*journals) {
+            GPUCTR_CHECK(inspection.look_at(name, **journals, -1));
+        }
     }
     return sorted(std::move(inspection).take());
 }

@@ -5,6 +5,7 @@
 #include "apply/journal_store.hpp"
 #include "base/result.hpp"
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ enum class ProblemKind : std::uint8_t {
     partly_undone,     ///< Undo could not take everything back.
     root_gone,         ///< The root is no longer where it was.
     journal_damaged,   ///< What was done is not known.
+    locked,            ///< Another process is at work there, and does not come to an end.
 };
 std::string_view name(ProblemKind kind);
 
@@ -55,7 +57,9 @@ struct SetUp {
 /// privilege but to read the journals, and that of joining for a process.
 Result<std::vector<SetUp>> look_at_root(const Target& target);
 
-/// All of a state directory.
-Result<std::vector<SetUp>> look_at_all(const std::string& state_directory);
+/// All of a state directory. A root that another process is at work on for longer than
+/// `limit` keeps none of the others.
+Result<std::vector<SetUp>> look_at_all(const std::string& state_directory,
+                                       std::chrono::milliseconds limit = JournalStore::patience);
 
 } // namespace gpucontainer::apply

@@ -83,7 +83,7 @@ class Legacy(harness.Case):
         self.assertEqual(outside, [m.target for m in mount_table.read()])
         self.assertEqual([t for t in outside if "stage" in t], [])
 
-    def test_clears_the_stage_that_a_killed_set_up_left(self):
+    def kill_in_preparation(self):
         before = self.state()
         done = harness.call("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=mount",
                             "-e", "inject=mount:signal=KILL:when=20", SETUP, "--nv", "--rootfs",
@@ -91,12 +91,27 @@ class Legacy(harness.Case):
                             env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
         self.assertNotEqual(done.returncode, 0)
         self.assertNotEqual(self.state()[1], before[1], "nothing was left")
+        return before
+
+    def test_clears_the_stage_that_a_killed_set_up_left(self):
+        before = self.kill_in_preparation()
 
         self.apply("--backend", "legacy")
         self.undo()
 
         self.assert_state(before)
         self.assertEqual(harness.journals(), [])
+
+    def test_a_stage_that_was_left_is_seen_and_undone_without_a_journal(self):
+        before = self.kill_in_preparation()
+
+        status = harness.setup("status", "--all")
+        self.assertEqual(status.returncode, 9)
+        self.assertIn("was cut off before it changed anything", status.stdout)
+        self.run_setup("undo", "--all")
+
+        self.assert_state(before)
+        self.assertEqual(list(harness.STATE.iterdir()), [])
 
     def test_believes_no_other_proc_than_the_kernels(self):
         for trick in ("mount -t tmpfs none", "mount --bind /proc/sys/kernel"):
