@@ -56,7 +56,10 @@ public:
             GPUCTR_CHECK(take_parts());
         if (plan_.lock)
             GPUCTR_CHECK(lock_mounts());
-        return std::move(builder_).build(bench_);
+        Block block = std::move(builder_).build(bench_);
+        if (!block)
+            return Error::from_errno(errno, "keep the place that mounts are made at", Errc::apply);
+        return block;
     }
 
 private:

@@ -118,8 +118,13 @@ std::uint32_t ProgramBuilder::append(std::string_view text)
 
 Block ProgramBuilder::build(const mount::Bench& bench) &&
 {
-    const std::int32_t stage =
-        bench.stage >= 0 ? keep(base::UniqueFd(::fcntl(bench.stage, F_DUPFD_CLOEXEC, 3))) : -1;
+    std::int32_t stage = -1;
+    if (bench.stage >= 0) {
+        base::UniqueFd own(::fcntl(bench.stage, F_DUPFD_CLOEXEC, 3));
+        if (!own)
+            return nullptr;
+        stage = keep(std::move(own));
+    }
     const std::size_t strings = strings_offset(operations_.size(), fds_.size());
     const std::size_t size = strings + strings_.size();
     Block block(new std::uint64_t[size / sizeof(std::uint64_t) + 1]());
