@@ -3,7 +3,9 @@
 
 #include "base/unique_fd.hpp"
 #include "mount/fd_path.hpp"
+#include "mount/kernel.hpp"
 #include "mount/statmount.hpp"
+#include "mount/table_text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -128,22 +130,40 @@ private:
     std::array<char, PATH_MAX> path_ = {};
 };
 
+class TableFile final : public TableSource {
+public:
+    explicit TableFile(int table) noexcept
+        : own_(table == own_table ? ::open("/proc/thread-self/mountinfo", O_RDONLY | O_CLOEXEC)
+                                  : -1),
+          fd_(table == own_table ? own_.get() : table)
+    {
+    }
+    bool rewind() noexcept override { return fd_ >= 0 && ::lseek(fd_, 0, SEEK_SET) == 0; }
+    ssize_t read(char* to, std::size_t size) noexcept override { return ::read(fd_, to, size); }
+
+private:
+    base::UniqueFd own_;
+    int fd_;
+};
+
 /// Hands over each line until `visit` returns false, which with a failing read
 /// makes it false, with errno.
 template <typename Visit>
 bool for_each_line(int table, Visit visit) noexcept
 {
-    base::UniqueFd own;
-    if (table == own_table) {
-        own.reset(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
-        table = own.get();
-    } else if (::lseek(table, 0, SEEK_SET) != 0) {
+    constexpr unsigned whole_major = 5;
+    constexpr unsigned whole_minor = 8;
+    TableFile file(table);
+    if (!file.rewind())
         return false;
-    }
     TableReader reader;
+    if (!is_kernel_at_least(whole_major, whole_minor)) {
+        TableText text;
+        return text.take(file) && reader.feed(text.view(), visit);
+    }
     std::array<char, 4096> part;
     while (true) {
-        const ssize_t got = ::read(table, part.data(), part.size());
+        const ssize_t got = file.read(part.data(), part.size());
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
