@@ -281,6 +281,17 @@ Result<void> check_state_directory(const Target& target, const std::string& root
         .with_object(directory);
 }
 
+/// Whether a descriptor's mount is one of this namespace, or was until it was unmounted:
+/// what another namespace has is still at its path there.
+bool was_here(int fd, const std::string& path)
+{
+    const std::uint64_t mount = mount::mount_id(fd);
+    if (mount != 0 && mount::exists(mount))
+        return true;
+    const auto now = base::path_of(fd);
+    return now && *now != path;
+}
+
 /// Until the lock was had, another set-up may have bound the root on itself, or an
 /// undo taken such a bind away: the root is then seen on another mount than that of
 /// the caller's descriptor.
@@ -288,7 +299,7 @@ base::UniqueFd look_again(const Target& target, const RootId& root, const std::s
 {
     base::UniqueFd now(path.empty() ? -1 : ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const std::uint64_t mount = now ? mount::mount_id(now.get()) : 0;
-    if (mount == 0 || mount::is_on(target.rootfs_fd, mount))
+    if (mount == 0 || mount::is_on(target.rootfs_fd, mount) || !was_here(target.rootfs_fd, path))
         return {};
     const auto found = RootId::of(now.get());
     return found && found->may_be(root) ? std::move(now) : base::UniqueFd();

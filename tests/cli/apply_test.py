@@ -4,6 +4,7 @@
 import errno
 import os
 import stat
+import subprocess
 import unittest
 
 import harness
@@ -172,6 +173,18 @@ class StagedOnAMountOfItsOwn(Applied, harness.Case):
 
 class NeverOnAMountOfItsOwn(Applied, harness.Case):
     write, backend, mounted = "never", "detached", True
+
+
+class Elsewhere(harness.Case):
+    def test_a_root_of_another_mount_namespace_is_not_set_up_in_this_one(self):
+        process = subprocess.Popen(["unshare", "--mount", "sh", "-c", "echo; exec sleep 60"],
+                                   stdout=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        process.stdout.readline()
+        with self.nothing_changes():
+            done = harness.setup("--nv", "--rootfs", f"/proc/{process.pid}/root{self.root}")
+            self.assertEqual(done.returncode, 8, done.stderr)
 
 
 if __name__ == "__main__":
