@@ -52,15 +52,17 @@ EntryType type_of(std::uint16_t mode)
     }
 }
 
-/// File systems whose content other hosts share. Magic numbers that linux/magic.h
-/// lacks are those that the file systems themselves publish.
+/// File systems whose content other hosts share, or may: what is behind one in user
+/// space only that knows. Magic numbers that linux/magic.h lacks are those that the
+/// file systems themselves publish.
 bool is_network(long type)
 {
-    constexpr std::array<long, 9> types = {NFS_SUPER_MAGIC,  SMB2_SUPER_MAGIC, CIFS_SUPER_MAGIC,
-                                           CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,  V9FS_MAGIC,
-                                           0x0bd00bd0,  // Lustre
-                                           0x47504653,  // GPFS
-                                           0x19830326}; // BeeGFS
+    constexpr std::array<long, 10> types = {NFS_SUPER_MAGIC,  SMB2_SUPER_MAGIC, CIFS_SUPER_MAGIC,
+                                            CEPH_SUPER_MAGIC, AFS_SUPER_MAGIC,  V9FS_MAGIC,
+                                            FUSE_SUPER_MAGIC,
+                                            0x0bd00bd0,  // Lustre
+                                            0x47504653,  // GPFS
+                                            0x19830326}; // BeeGFS
     return std::find(types.begin(), types.end(), type) != types.end();
 }
 

@@ -11,7 +11,7 @@ struct RootFacts {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     bool read_only = false;
-    bool network = false;    ///< NFS, Lustre ...: other hosts see what is written.
+    bool network = false;    ///< NFS, Lustre, FUSE ...: other hosts may see what is written.
     bool writable = false;   ///< The caller has write permission.
     bool own = false;        ///< Its directory belongs to the caller.
     bool is_callers = false; ///< It is the caller's own root directory.
