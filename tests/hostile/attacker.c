@@ -4,6 +4,10 @@
 //   attacker CPU swap A B [A B]...     exchanges each pair in turn
 //   attacker CPU rename A B [A B]...   moves A to B and back
 //   attacker CPU replace A B [A B]...  moves A to B, has a directory, then a file at A
+//   attacker CPU damage A B [A B]...   cuts the file A short, lets it grow, or changes
+//                                      bytes of it, and has the content of B in it again
+//
+// Prints "ready", and how often it did so at the end.
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <sched.h>
@@ -87,26 +91,72 @@ static void replace(const char* a, const char* b)
         }
 }
 
+static void damage(const char* a, const char* b)
+{
+    static char content[1 << 20];
+    const int genuine = open(b, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = read(genuine, content, sizeof content);
+    (void)close(genuine);
+    const int file = open(a, O_RDWR | O_CLOEXEC);
+    if (size <= 0 || file < 0)
+        return;
+    const uint32_t place = next_random() % (uint32_t)size;
+    const uint32_t bytes[] = {next_random(), next_random()};
+    switch (next_random() % 4) {
+    case 0:
+        (void)ftruncate(file, 0);
+        break;
+    case 1:
+        (void)ftruncate(file, (off_t)size * 2);
+        break;
+    case 2:
+        // Numbers of the header, and of the first entries, say where the rest is.
+        (void)pwrite(file, bytes, 1 + next_random() % sizeof bytes, place % 128);
+        (void)pwrite(file, bytes, 1 + next_random() % sizeof bytes, place);
+        break;
+    default:
+        (void)ftruncate(file, place);
+    }
+    pause_briefly();
+    (void)ftruncate(file, size);
+    (void)pwrite(file, content, (size_t)size, 0);
+    (void)close(file);
+}
+
+typedef void (*attack_t)(const char*, const char*);
+
+static attack_t attack_of(const char* name)
+{
+    static const struct {
+        const char* name;
+        attack_t attack;
+    } attacks[] = {{"swap", swap}, {"rename", move}, {"replace", replace}, {"damage", damage}};
+    for (size_t i = 0; i < sizeof attacks / sizeof attacks[0]; ++i)
+        if (strcmp(attacks[i].name, name) == 0)
+            return attacks[i].attack;
+    return NULL;
+}
+
 int main(int argc, char** argv)
 {
-    if (argc < 5 || argc % 2 == 0) {
-        (void)fprintf(stderr, "usage: attacker CPU swap|rename|replace A B [A B]...\n");
+    const attack_t attack = argc >= 5 && argc % 2 == 1 ? attack_of(argv[2]) : NULL;
+    if (attack == NULL) {
+        (void)fprintf(stderr, "usage: attacker CPU swap|rename|replace|damage A B [A B]...\n");
         return 2;
     }
     cpu_set_t cpus;
     CPU_ZERO(&cpus);
     CPU_SET(strtoul(argv[1], NULL, 10), &cpus);
     (void)sched_setaffinity(0, sizeof cpus, &cpus);
-    void (*const attack)(const char*, const char*) = strcmp(argv[2], "swap") == 0     ? swap
-                                                     : strcmp(argv[2], "rename") == 0 ? move
-                                                                                      : replace;
     (void)signal(SIGTERM, stop);
     (void)puts("ready");
     (void)fflush(stdout);
-    while (!stopped)
+    unsigned long count = 0;
+    for (; !stopped; ++count)
         for (int i = 3; i < argc; i += 2) {
             attack(argv[i], argv[i + 1]);
             pause_briefly();
         }
+    (void)printf("%lu\n", count);
     return 0;
 }

@@ -6,6 +6,7 @@
 //   naive create DIR NAME VICTIM          makes the file DIR/NAME
 //   naive source SOURCE TARGET            binds the file that SOURCE was at first
 //   naive resolve ROOT PATH               opens PATH in ROOT, without trying again
+//   naive map FILE                        maps FILE to read it
 //
 // Tries for at most SECONDS (the environment) and until it has lost WANTED times;
 // prints how often it tried and how often it lost.
@@ -13,10 +14,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -93,28 +97,67 @@ static bool lose_resolve(char** words)
     return lost;
 }
 
+static sigjmp_buf before_reading;
+
+static void leave(int number) { siglongjmp(before_reading, number); }
+
+static bool lose_map(char** words)
+{
+    struct stat status;
+    const int file = open(words[0], O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status) != 0 || status.st_size == 0) {
+        (void)close(file);
+        return false;
+    }
+    const size_t size = (size_t)status.st_size;
+    void* const mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
+    (void)close(file);
+    if (mapped == MAP_FAILED)
+        return false;
+    volatile bool lost = true;
+    if (sigsetjmp(before_reading, 1) == 0) {
+        for (size_t i = 0; i < size; ++i)
+            (void)((const volatile char*)mapped)[i];
+        lost = false;
+    }
+    (void)munmap(mapped, size);
+    return lost;
+}
+
 static long variable(const char* name)
 {
     const char* const text = getenv(name);
     return text != NULL ? strtol(text, NULL, 10) : 1;
 }
 
+typedef bool (*lose_t)(char**);
+
+static lose_t way_of(const char* name, int words)
+{
+    static const struct {
+        const char* name;
+        int words;
+        lose_t lose;
+    } ways[] = {{"mount", 4, lose_mount},
+                {"create", 3, lose_create},
+                {"source", 2, lose_source},
+                {"resolve", 2, lose_resolve},
+                {"map", 1, lose_map}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; ++i)
+        if (ways[i].words == words && strcmp(ways[i].name, name) == 0)
+            return ways[i].lose;
+    return NULL;
+}
+
 int main(int argc, char** argv)
 {
-    bool (*lose)(char**) = NULL;
-    if (argc == 6 && strcmp(argv[1], "mount") == 0)
-        lose = lose_mount;
-    else if (argc == 5 && strcmp(argv[1], "create") == 0)
-        lose = lose_create;
-    else if (argc == 4 && strcmp(argv[1], "source") == 0)
-        lose = lose_source;
-    else if (argc == 4 && strcmp(argv[1], "resolve") == 0)
-        lose = lose_resolve;
+    const lose_t lose = argc > 1 ? way_of(argv[1], argc - 2) : NULL;
     if (lose == NULL)
         return 2;
     if (argc >= 5)
         (void)snprintf(path, sizeof path, "%s/%s", argv[argc - 3], argv[argc - 2]);
 
+    (void)signal(SIGBUS, leave);
     const time_t end = time(NULL) + variable("SECONDS") + 1;
     const long wanted = variable("WANTED");
     long tries = 0;

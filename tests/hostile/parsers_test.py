@@ -5,7 +5,6 @@ import os
 import socket
 import stat
 import struct
-import subprocess
 import unittest
 
 import harness
@@ -129,38 +128,6 @@ class Contents(hostile.Case):
         self.put(CACHE, cache([(0x303, base, place, 0, 0) for place in places],
                               b"libcuda.so.1\0" + b"".join(names)))
         self.each_mode(modes=("auto", "never"), command=False)
-
-    def test_a_loader_cache_is_cut_short_while_it_is_read(self):
-        """T13"""
-        content = self.path(CACHE).read_bytes()
-        script = """
-import os, sys
-path = sys.argv[1]
-content = open(path, "rb").read()
-print("ready", flush=True)
-file = os.open(path, os.O_RDWR)
-while True:
-    os.ftruncate(file, 64)
-    os.pwrite(file, content, 0)
-"""
-        process = subprocess.Popen(["python3", "-c", script, self.path(CACHE)],
-                                   stdout=subprocess.PIPE)
-        try:
-            process.stdout.readline()
-            for _ in range(60 if "CI" not in os.environ else 30):
-                done = harness.setup("plan", "--nv", "--rootfs", self.root)
-                self.assert_calm(done)
-                done = harness.setup("--nv", "--rootfs", self.root, "--device", "0")
-                self.assert_calm(done)
-                self.assertIn(done.returncode, (0, 5, 8), done.stderr)
-                self.undo(stderr=None)
-        finally:
-            process.kill()
-            process.wait()
-            process.stdout.close()
-        self.path(CACHE).write_bytes(content)
-        self.assert_canary()
-        self.each_mode(modes=("auto",), command=False, succeeds=True)
 
     def test_an_images_own_driver_is_no_library(self):
         """T14"""

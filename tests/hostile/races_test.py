@@ -19,7 +19,8 @@ import mount_table
 import snapshot
 from harness import MULTIARCH, TREE, VERSION
 
-SECONDS = 30 if os.environ.get("GPUCTR_TEST_LONG") == "1" else 5
+LONG = os.environ.get("GPUCTR_TEST_LONG") == "1"
+SECONDS = 30 if LONG else 5
 LIBRARIES = f"/usr/lib/{MULTIARCH}"
 WANTED = 5
 
@@ -50,8 +51,10 @@ class Race(hostile.Case):
             yield
         finally:
             process.terminate()
+            self.turns = int(process.stdout.readline())
             self.assertEqual(process.wait(), 0)
             process.stdout.close()
+            print(f"attacker: {self.turns} turns", flush=True)
             if way == "swap":
                 self.put_back(names)
 
@@ -237,6 +240,36 @@ class Sources(Race):
             self.run_race(("auto", "merged"), look, ("--driver-root", driver))
         self.assertEqual(library.read_bytes(), genuine)
         self.assert_over(before)
+
+
+class Cache(Race):
+    def test_a_loader_cache_is_damaged_while_it_is_read(self):
+        """T13"""
+        rounds = 10_000 if LONG else 50
+        cache = self.path("/etc/ld.so.cache")
+        copy = harness.DIRECTORY / "genuine"
+        shutil.copy2(cache, copy)
+        self.addCleanup(copy.unlink)
+        # The names that are found last are on other pages than the numbers.
+        copy.write_bytes(copy.read_bytes() + b"\0x" * 10_000)
+        shutil.copy(copy, cache)
+        before = mount_table.read()
+        outcomes = {}
+        with self.attacked("damage", cache, copy):
+            self.assert_naive_loses("map", cache)
+            for number in range(rounds):
+                words = ["plan"] if number % 10 else hostile.MODES[("auto", "never")[number % 20 // 10]]
+                done = harness.setup(*words, "--nv", "--rootfs", self.root)
+                self.assert_calm(done)
+                outcomes[done.returncode] = outcomes.get(done.returncode, 0) + 1
+                self.assertIn(done.returncode, (0, 5, 8), done.stderr)
+                if number % 10 == 0:
+                    self.assert_calm(harness.setup("undo", "--rootfs", self.root))
+        print("exit statuses:", dict(sorted(outcomes.items())), flush=True)
+        self.assertGreater(self.turns, rounds)
+        shutil.copy(copy, cache)
+        self.assert_over(before)
+        self.each_mode(modes=("auto",), command=False, succeeds=True)
 
 
 if __name__ == "__main__":
