@@ -77,7 +77,7 @@ class Names(Attacked):
         os.rename(self.path("/usr/local"), self.path("/usr/elsewhere"))
         self.link("/usr/local", self.canary)
         (self.canary / "nvidia").symlink_to(TREE)
-        self.untouched = snapshot.take(self.canary)
+        self.untouched = self.look_outside()
 
         self.undo()
 
@@ -88,7 +88,7 @@ class Names(Attacked):
         names = (CONFIGURATION, LINK, KEPT)
         for number, _ in enumerate(names):
             os.link(self.canary / "f", self.path(f"/srv/hard{number}"))
-        self.untouched = snapshot.take(self.canary)
+        self.untouched = self.look_outside()
         self.set_up()
         for number, name in enumerate(names):
             os.rename(self.path(f"/srv/hard{number}"), self.clear(name))
@@ -140,7 +140,7 @@ class Names(Attacked):
             hard = self.path("/srv/hard")
             hard.unlink(missing_ok=True)
             os.link(self.canary / "f", hard)
-            self.untouched = snapshot.take(self.canary)
+            self.untouched = self.look_outside()
             self.set_up()
             forge(self.clear(CACHE))
             self.undo()
@@ -148,7 +148,7 @@ class Names(Attacked):
             self.assertEqual(mount_table.read(), self.before[1])
             self.assertEqual(harness.journals(), [])
             harness.must("rm", "-rf", self.path(CACHE))
-            self.untouched = snapshot.take(self.canary)
+            self.untouched = self.look_outside()
             harness.must("ldconfig", "-X", "-r", self.root)
             self.before = self.state()
 

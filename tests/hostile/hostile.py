@@ -5,7 +5,9 @@ set an image up, and what must be so after each."""
 import contextlib
 import os
 import re
+import stat
 
+import executed
 import harness
 import mount_table
 import snapshot
@@ -26,6 +28,12 @@ TABLE = ["--", "/usr/bin/cat", "/proc/self/mountinfo"]
 ATTACKER = os.environ["GPUCTR_ATTACKER"]
 NAIVE = os.environ["GPUCTR_NAIVE"]
 SECRET = "nobody in a container may read this\n"
+
+# What comes to be in an image, as it would be on the host.
+OURS = (harness.TREE, "/etc/ld.so.conf", "/etc/ld.so.conf.d/00-gpuctr.conf", "/usr/local/nvidia",
+        "/etc/.gpuctr-kept-ld.so.cache", "/usr/bin/nvidia-smi", "/dev/nvidia0", "/dev/nvidiactl",
+        "/proc/driver/nvidia/params", f"/usr/lib/{harness.MULTIARCH}/libcuda.so.1",
+        f"/usr/lib/{harness.MULTIARCH}/libcuda.so.{harness.VERSION}")
 
 # "Device or resource busy" and the like are for what cannot be taken back alone.
 REFUSALS = (5, 6, 7)
@@ -59,7 +67,9 @@ class Case(harness.Case):
         (self.canary / "secret").chmod(0o600)
         for path in ("dev/nvidia0", "etc/ld.so.cache", "etc/ld.so.conf", "lib/libcuda.so.1"):
             (self.canary / path).write_text("canary\n")
-        self.untouched = snapshot.take(self.canary)
+        self.untouched = self.look_outside()
+        self.watch = executed.Watch()
+        self.addCleanup(self.watch.close)
 
     # Making an image up; paths are those in it.
 
@@ -88,8 +98,30 @@ class Case(harness.Case):
 
     # What must be so.
 
+    def look_outside(self):
+        """The canary, with the times of its last changes, which nobody can set back, not even
+        who made a name and removed it again; and the host's own files of the names that we
+        make. Of a file with another name in the image that time tells of both."""
+        files = snapshot.take(self.canary)
+        paths = [*OURS, *(f"{self.canary}{path}" for path in files)]
+        return files, {path: self.last_change(path) for path in paths}
+
+    @staticmethod
+    def last_change(path):
+        try:
+            status = os.lstat(path)
+        except OSError:
+            return None
+        if status.st_nlink > 1 and not stat.S_ISDIR(status.st_mode):
+            return status.st_dev, status.st_ino
+        return status.st_dev, status.st_ino, status.st_ctime_ns
+
     def assert_canary(self):
-        self.assertEqual(snapshot.difference(self.untouched, snapshot.take(self.canary)), [])
+        files, changes = self.look_outside()
+        self.assertEqual(snapshot.difference(self.untouched[0], files), [])
+        self.assertEqual(changes, self.untouched[1])
+        with open("/etc/ld.so.cache", "rb") as cache:
+            self.assertNotIn(harness.TREE.encode(), cache.read())
 
     def outside(self, table):
         return [m for m in table if not (m.target + "/").startswith(f"{self.root}/")]
@@ -120,19 +152,28 @@ class Case(harness.Case):
         """Sets the image up in each way, looks at it, and undoes it again: either it
         fits, or it is refused, and nothing is different outside, or afterwards."""
         before = self.state()
+        self.watch.add(self.root)
         for mode in (mode for mode in modes if mode in MODES):
             with self.subTest(mode=mode):
-                done = harness.setup("--nv", "--rootfs", self.root, "--device", "0", *MODES[mode])
+                done = self.watched("--nv", "--rootfs", self.root, "--device", "0", *MODES[mode])
                 self.assert_outcome(done, succeeds, REFUSALS)
                 if done.returncode == 0:
                     self.assert_set_up(before, look)
-                    self.undo()
+                    undone = self.watched("undo", "--rootfs", self.root)
+                    self.assertEqual((undone.returncode, undone.stderr), (0, ""))
                 self.assert_canary()
                 self.assert_state(before)
                 self.assertEqual(harness.journals(), [])
         if command:
             with self.subTest(mode="command"):
                 self.check_command(before, succeeds)
+
+    def watched(self, *words):
+        """Runs the command, which executes nothing that lies where the image does."""
+        self.watch.take()
+        done = harness.setup(*words)
+        self.assertEqual(self.watch.take(), [])
+        return done
 
     def assert_set_up(self, before, look):
         table = mount_table.read()

@@ -295,10 +295,10 @@ class Places(hostile.Case):
             with self.subTest(inside=inside):
                 path = self.clear(inside)
                 os.link(self.canary / "f", path)
-                self.untouched = hostile.snapshot.take(self.canary)
+                self.untouched = self.look_outside()
                 self.each_mode(modes=("auto", "always", "never", "merged"), command=False)
                 path.unlink()
-                self.untouched = hostile.snapshot.take(self.canary)
+                self.untouched = self.look_outside()
 
     def check_mounted(self, *options):
         """The image on a mount of its own, with these options."""
