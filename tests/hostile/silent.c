@@ -38,13 +38,14 @@ static int device;
 static _Alignas(8) char request[buffer_size];
 static _Alignas(8) char answer[buffer_size];
 
-/// Nodes are never forgotten; the root is number FUSE_ROOT_ID.
+/// The root is number FUSE_ROOT_ID.
 static struct {
+    uint64_t known; // how often the kernel was told of it; 0: free
     int fd;
     dev_t device;
     ino_t inode;
 } nodes[most_nodes];
-static uint64_t node_count = FUSE_ROOT_ID;
+static uint64_t told; // the node that the answer tells of, or 0
 
 struct fd_path {
     char text[32];
@@ -111,17 +112,41 @@ static struct outcome attributes_of(int fd)
 
 static uint64_t number_of(int fd, const struct stat* status)
 {
-    for (uint64_t number = FUSE_ROOT_ID; number < node_count; ++number)
-        if (nodes[number].inode == status->st_ino && nodes[number].device == status->st_dev) {
+    uint64_t unused = 0;
+    for (uint64_t number = FUSE_ROOT_ID; number < most_nodes; ++number) {
+        if (nodes[number].known == 0) {
+            unused = unused == 0 ? number : unused;
+        } else if (nodes[number].inode == status->st_ino
+                   && nodes[number].device == status->st_dev) {
             (void)close(fd);
+            ++nodes[number].known;
             return number;
         }
-    if (node_count == most_nodes)
+    }
+    if (unused == 0)
         abort();
-    nodes[node_count].fd = fd;
-    nodes[node_count].device = status->st_dev;
-    nodes[node_count].inode = status->st_ino;
-    return node_count++;
+    nodes[unused].known = 1;
+    nodes[unused].fd = fd;
+    nodes[unused].device = status->st_dev;
+    nodes[unused].inode = status->st_ino;
+    return unused;
+}
+
+static void forget(uint64_t number, uint64_t times)
+{
+    if (number >= most_nodes || nodes[number].known < times)
+        abort();
+    nodes[number].known -= times;
+    if (nodes[number].known == 0)
+        (void)close(nodes[number].fd);
+}
+
+static void forget_all(void)
+{
+    const struct fuse_batch_forget_in* const in = argument();
+    const struct fuse_forget_one* const ones = (const void*)(in + 1);
+    for (uint32_t i = 0; i < in->count; ++i)
+        forget(ones[i].nodeid, ones[i].nlookup);
 }
 
 static struct outcome look_up(const char* name)
@@ -130,8 +155,9 @@ static struct outcome look_up(const char* name)
     const int fd = openat(node(), name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &status) != 0)
         return failed(errno);
+    told = number_of(fd, &status);
     const struct fuse_entry_out out = {
-        .nodeid = number_of(fd, &status),
+        .nodeid = told,
         .attr = attributes(&status),
     };
     memcpy(answer, &out, sizeof out);
@@ -346,11 +372,28 @@ static bool take(void)
     return read(device, request, sizeof request) >= (ssize_t)sizeof(struct fuse_in_header);
 }
 
+/// What is not to be answered is done.
+static bool is_done(void)
+{
+    switch (header()->opcode) {
+    case FUSE_FORGET: {
+        const struct fuse_forget_in* const in = argument();
+        forget(header()->nodeid, in->nlookup);
+        return true;
+    }
+    case FUSE_BATCH_FORGET:
+        forget_all();
+        return true;
+    default:
+        return header()->opcode == FUSE_INTERRUPT;
+    }
+}
+
 static void serve_taken(void)
 {
-    const uint32_t kind = header()->opcode;
-    if (kind == FUSE_FORGET || kind == FUSE_BATCH_FORGET || kind == FUSE_INTERRUPT)
+    if (is_done())
         return;
+    told = 0;
     const struct outcome outcome = serve();
     const struct fuse_out_header out = {
         .len = (uint32_t)(sizeof out + outcome.size),
@@ -359,7 +402,8 @@ static void serve_taken(void)
     };
     const struct iovec parts[] = {{(void*)&out, sizeof out}, {answer, outcome.size}};
     // Whoever asked may be gone by now.
-    (void)writev(device, parts, outcome.size != 0 ? 2 : 1);
+    if (writev(device, parts, outcome.size != 0 ? 2 : 1) < 0 && told != 0)
+        forget(told, 1);
 }
 
 static void say(const char* text)
