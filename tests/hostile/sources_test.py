@@ -79,27 +79,52 @@ class OfTheDriver(hostile.Case):
             if self.library.is_dir():
                 self.library.rmdir()
 
+    def exchange(self, other, number):
+        """Sets up, with another file in the library's place by the time that the number-th
+        source is mounted: the command is held there, with the plan made."""
+        log = harness.DIRECTORY / "trace"
+        done = harness.call(
+            "strace", "-f", "-qq", "-o", log, "-e", "trace=open_tree", "-e",
+            f"inject=open_tree:delay_enter=400000:when={number}", "sh", "-c",
+            '(sleep 0.2; mv -T "$1" "$2/old"; mv "$3" "$1") & shift 3; exec "$@"', "sh",
+            self.library, self.driver, other, harness.SETUP, "--nv", "--rootfs", self.root,
+            "--driver-root", self.driver, env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+        self.assertIn(done.returncode, (0, 4), done.stderr)
+        for mount in mount_table.below(self.root):
+            self.assertNotIn("/cny/", mount.root)
+            if mount.target.endswith(LIBRARY):
+                self.assertFalse(os.path.islink(mount.target))
+                self.assertNotIn(b"forged", pathlib.Path(mount.target).read_bytes())
+        self.undo(stderr=None)
+        if (self.driver / "old").exists():
+            os.rename(self.driver / "old", self.library)
+        self.assert_canary()
+        return "no longer the file that was planned with" in done.stderr
+
     def test_a_driver_that_was_changed_after_planning_is_refused(self):
         """T2, R4"""
-        log = harness.DIRECTORY / "trace"
-        for number in (1, 3):
-            with self.subTest(number=number):
-                # Held at the first mount of a source, with the plan made.
-                done = harness.call(
-                    "strace", "-f", "-qq", "-o", log, "-e", "trace=open_tree", "-e",
-                    f"inject=open_tree:delay_enter=400000:when={number}", "sh", "-c",
-                    '(sleep 0.2; mv -T "$1" "$2/old"; ln -s "$3" "$1") & shift 3; exec "$@"', "sh",
-                    self.library, self.driver, self.canary / "secret", harness.SETUP, "--nv",
-                    "--rootfs", self.root, "--driver-root", self.driver,
-                    env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
-                self.assertIn(done.returncode, (0, 4), done.stderr)
-                for mount in mount_table.below(self.root):
-                    self.assertNotIn("/cny/", mount.root)
-                self.undo(stderr=None)
-                if (self.driver / "old").exists():
-                    self.library.unlink()
-                    os.rename(self.driver / "old", self.library)
-                self.assert_canary()
+        other = self.driver / "other"
+
+        def link():
+            other.symlink_to(self.canary / "secret")
+
+        def forge():
+            """Of the same size and time."""
+            status = self.library.stat()
+            other.write_bytes(b"forged".ljust(status.st_size, b"\0"))
+            os.utime(other, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+        for make in (link, forge):
+            for number in (1, 3):
+                with self.subTest(make=make, number=number):
+                    # The two may miss each other on a machine that is busy.
+                    for _ in range(10):
+                        other.unlink(missing_ok=True)
+                        make()
+                        if self.exchange(other, number) or number != 1:
+                            break
+                    else:
+                        self.fail("the exchange always came too early or too late")
 
 
 class OfTheImage(hostile.Case):
@@ -107,28 +132,46 @@ class OfTheImage(hostile.Case):
 
     def test_nothing_of_the_image_is_ever_a_source(self):
         """T1: all sources by strace, beside what mount tables tell in each other test"""
-        log = harness.DIRECTORY / "trace"
         self.put("/usr/local/cuda/compat/libcuda.so.1")
         self.put("/usr/bin/nvidia-smi")
-        for mode, words in hostile.MODES.items():
-            with self.subTest(mode=mode):
-                harness.must("strace", "-f", "-qq", "-y", "-s", "4096", "-o", log, "-e",
-                             "trace=open_tree,fsconfig,mount,move_mount", harness.SETUP, "--nv",
-                             "--rootfs", self.root, *words,
-                             env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
-                self.check_calls(log.read_text(errors="replace"))
-                self.undo()
+        for backend in ("detached", "staged", "legacy"):
+            for mode, words in hostile.MODES.items():
+                with self.subTest(mode=mode, backend=backend):
+                    self.check_sources("--backend", backend, *words)
+                    self.check_sources(undo=True)
+            with self.subTest(mode="command", backend=backend):
+                self.check_sources("--backend", backend, "--", "/usr/bin/true")
 
-    def check_calls(self, text):
-        cloned = re.findall(r'open_tree\((?:AT_FDCWD(?:<[^>]*>)?|(\d+)<([^>]*)>), "([^"]*)"', text)
-        self.assertGreater(len(cloned), 3, text)
-        for descriptor, directory, path in cloned:
-            # The root is bound on itself.
-            if descriptor and directory == str(self.root) and path == "":
-                continue
-            for place in (directory, path):
-                self.assertFalse(place.startswith((f"{self.root}/", str(self.canary))),
-                                 f"{directory} {path}")
+    def check_sources(self, *words, undo=False):
+        log = harness.DIRECTORY / "trace"
+        command = ("undo",) if undo else ("--nv",)
+        harness.must("strace", "-f", "-qq", "-y", "-s", "4096", "-o", log, "-e",
+                     "trace=open,openat,openat2,open_tree,dup,fcntl,fsmount,mount,move_mount",
+                     harness.SETUP, *command, "--rootfs", self.root, *words,
+                     env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
+        sources = list(self.sources(log.read_text(errors="replace")))
+        if not undo:
+            self.assertGreater(len(sources), 3)
+        # The root is bound on itself. As the root directory of CMD, it has no name.
+        for source in sources:
+            self.assertFalse(source.startswith((f"{self.root}/", str(self.canary))), source)
+
+    @staticmethod
+    def sources(text):
+        """What is cloned, bound or moved, as the descriptors were called when they were
+        opened: what mount() takes are links to them."""
+        opened = {}
+        for line in text.splitlines():
+            process = line.split(None, 1)[0]
+            if found := re.search(r"= (\d+)<([^>]*)>$", line):
+                opened[process, found[1]] = found[2]
+            found = re.search(r'open_tree\((?:AT_FDCWD(?:<[^>]*>)?|\d+<([^>]*)>), "([^"]*)"', line)
+            if found:
+                yield found[2] or found[1]
+            found = re.search(r'mount\("([^"]*)", .*MS_(?:BIND|MOVE)', line)
+            if found and "MS_REMOUNT" not in line:
+                descriptor = re.fullmatch(r"/proc/self/fd/(\d+)", found[1])
+                yield opened[process, descriptor[1]] if descriptor else found[1]
 
 
 class Proc(hostile.Case):
@@ -155,6 +198,8 @@ class Proc(hostile.Case):
     COVERS = {
         "links over the descriptors": 'mount --bind "$1" /proc/$$/fd',
         "another process's descriptors": "mount --bind /proc/1/fd /proc/$$/fd",
+        "a directory of the kernel": "mount --bind /proc/sys/kernel /proc/$$/fd",
+        "nothing": "mount -t tmpfs none /proc/$$/fd",
     }
     if os.environ.get("GPUCTR_TEST_FEWER") != "1":  # sanitizers look for the process there
         COVERS["another process's directory"] = "mount --bind /proc/1 /proc/$$"
@@ -193,6 +238,27 @@ class Proc(hostile.Case):
     def test_running_a_command_by_a_proc_that_is_covered_is_refused(self):
         """T11"""
         self.check("--nv", "--rootfs", self.root, "--", "/usr/bin/true")
+
+    def test_a_proc_that_is_none_is_refused(self):
+        """T11: with all the names that are looked for, in a mount namespace of its own"""
+        proc = harness.DIRECTORY / "proc"
+        for name in ("self", "thread-self"):
+            (proc / name).mkdir(parents=True)
+            (proc / name / "fd").symlink_to(self.fake)
+            (proc / name / "mountinfo").write_text("")
+        self.addCleanup(harness.must, "rm", "-rf", proc)
+        before = self.state()
+        for words in (("--nv", "--rootfs", self.root), ("undo", "--rootfs", self.root),
+                      ("--nv", "--rootfs", self.root, "--", "/usr/bin/true")):
+            done = harness.call("unshare", "--mount", "sh", "-c",
+                                'mount --bind "$1" /proc && shift && exec "$@"', "sh", proc,
+                                harness.SETUP, *words)
+            self.assert_calm(done)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertTrue((self.victim / "file").exists())
+            self.assert_canary()
+            self.assert_state(before)
+            self.assertEqual(harness.journals(), [])
 
     def test_staging_by_a_proc_that_is_covered_is_refused(self):
         """T11"""
