@@ -9,7 +9,7 @@ import unittest
 
 import harness
 import hostile
-from harness import MULTIARCH
+from harness import MULTIARCH, VERSION
 
 LIBRARIES = f"/usr/lib/{MULTIARCH}"
 CACHE = "/etc/ld.so.cache"
@@ -147,6 +147,9 @@ class Kinds(hostile.Case):
               "/usr/lib/gpuctr", "/dev/nvidia0", "/dev/nvidiactl", "/dev/null",
               "/etc/.gpuctr-kept-ld.so.cache", "/etc", "/dev", "/usr/local", f"{LIBRARIES}/libc.so.6",
               "/etc/ld.so.conf.d")
+    # Kinds alone tell these apart.
+    OTHERS = (f"{LIBRARIES}/libcuda.so", f"{LIBRARIES}/libcuda.so.{VERSION}", LIBRARIES, "/usr/lib",
+              "/usr/bin", "/usr/local/cuda/compat", "/proc")
 
     def fifo(self, path):
         os.mkfifo(path)
@@ -174,8 +177,8 @@ class Kinds(hostile.Case):
         path.write_text("")
         path.chmod(0)
 
-    def check(self, make, modes=("auto", "never", "merged")):
-        for place in self.PLACES:
+    def check(self, make, modes=("auto", "never", "merged"), places=PLACES):
+        for place in places:
             with self.subTest(place=place):
                 path = self.path(place)
                 saved = self.path("/srv/saved")
@@ -190,7 +193,9 @@ class Kinds(hostile.Case):
 
     def test_a_pipe_that_nobody_writes_keeps_nobody_waiting(self):
         """T7, T15"""
+        self.path("/usr/local/cuda").mkdir()
         self.check(self.fifo)
+        self.check(self.fifo, modes=("auto", "merged"), places=self.OTHERS)
 
     def test_sockets(self):
         """T15"""

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""Nothing of an image is run by whoever sets it up, and what of it is run by its users
+has no more rights than it should."""
+
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import unittest
+
+import harness
+import hostile
+import mount_table
+from harness import MULTIARCH, TREE, VERSION
+
+LIBRARIES = f"/usr/lib/{MULTIARCH}"
+
+
+class Programs(hostile.Case):
+    """What the image would like to have run."""
+
+    def setUp(self):
+        super().setUp()
+        self.pwned = self.canary / "pwned"
+        self.script = script = f"#!/bin/sh\necho pwned >{self.pwned}\n"
+        for inside in ("/usr/sbin/ldconfig", "/usr/sbin/ldconfig.real", "/usr/bin/nvidia-smi",
+                       "/usr/bin/nvidia-modprobe", "/usr/bin/mount", "/evil.so"):
+            self.put(inside, script)
+
+    def traced(self, *words, **options):
+        """The programs that a command executes."""
+        log = harness.DIRECTORY / "executed"
+        environment = dict(options.pop("env", os.environ), ASAN_OPTIONS="detect_leaks=0")
+        harness.must(shutil.which("strace"), "-f", "-qq", "-e", "trace=execve,execveat", "-o", log,
+                     harness.SETUP, *words, env=environment, **options)
+        lines = [line.split(None, 1)[1] for line in log.read_text().splitlines()]
+        return [line.split('"')[1] for line in lines if line.startswith("execve")]
+
+    def test_nothing_of_the_image_is_executed(self):
+        """T20"""
+        before = self.state()
+        for mode, words in hostile.MODES.items():
+            for backend in ("detached", "staged"):
+                with self.subTest(mode=mode, backend=backend):
+                    executed = self.traced("--nv", "--rootfs", self.root, *words, "--backend",
+                                           backend)
+                    self.assertEqual(executed, [harness.SETUP])
+                    self.assertEqual(self.traced("undo", "--rootfs", self.root), [harness.SETUP])
+                    self.assert_state(before)
+        self.assertEqual(self.traced("plan", "--nv", "--rootfs", self.root), [harness.SETUP])
+        executed = self.traced("--nv", "--rootfs", self.root, "--", "/usr/bin/true")
+        self.assertEqual(executed, [harness.SETUP, "/usr/bin/true"])
+        self.assert_canary()
+
+    def test_nothing_of_the_image_is_executed_in_other_ways_to_set_it_up(self):
+        """T20"""
+        tree = harness.DIRECTORY / "tree"
+        container = subprocess.Popen(
+            ["unshare", "--mount", "--propagation", "private", "sh", "-ec",
+             'mount --bind "$1" "$1"; mount --bind /proc "$1/proc"; exec chroot "$1" '
+             'sh -c "echo ready; exec sleep 120"', "sh", self.root], stdout=subprocess.PIPE)
+        for action in (container.wait, container.kill, container.stdout.close):
+            self.addCleanup(action)
+        self.assertEqual(container.stdout.readline(), b"ready\n")
+        # All that a loader, a shell or a name service would run from here on.
+        for inside in ("/usr/bin/sh", "/usr/lib64/ld-linux-x86-64.so.2", f"{LIBRARIES}/libc.so.6",
+                       f"{LIBRARIES}/libnss_files.so.2"):
+            self.put(inside, self.script)
+        self.watch.add(self.root)
+        locked = [] if harness.IS_LEGACY else [("--lock",)]
+        for words in (("prepare", "--nv", "--staged-tree", tree),
+                      *(("--nv", "--rootfs", self.root, *more)
+                        for more in ((), ("--staged-tree", tree), *locked)),
+                      ("status", "--rootfs", self.root), ("status", "--all"), ("undo", "--all"),
+                      *([] if harness.IS_LEGACY else [("--nv", "--pid", container.pid),
+                                                      ("status", "--pid", container.pid),
+                                                      ("undo", "--pid", container.pid)]),
+                      ("plan", "--nv", "--rootfs", self.root),
+                      ("prepare", "--undo", "--staged-tree", tree)):
+            with self.subTest(words=words):
+                self.watch.take()
+                self.assertEqual(self.traced(*words), [harness.SETUP])
+                self.assertEqual(self.watch.take(), [])
+                self.assert_canary()
+
+    def test_neither_environment_nor_directory_have_an_effect(self):
+        """T21"""
+        environment = dict(
+            os.environ, LIBMOUNT_FORCE_MOUNT2="always", LIBMOUNT_FSTAB="/evil",
+            LIBMOUNT_DEBUG="0xffff", GLIBC_TUNABLES="glibc.malloc.check=3",
+            MALLOC_TRACE=str(self.pwned), RES_OPTIONS="debug", TZ=f":{self.canary}/f", TMPDIR=str(self.canary), LOCPATH=".", GCONV_PATH=".",
+            PATH=f"{self.root}/usr/bin:{self.root}/usr/sbin", HOME=str(self.canary),
+            XDG_STATE_HOME=str(self.canary), XDG_CONFIG_HOME=str(self.canary), NLSPATH=".")
+        before = self.state()
+
+        for mode, words in hostile.MODES.items():
+            with self.subTest(mode=mode):
+                executed = self.traced("--nv", "--rootfs", ".", *words, cwd=self.root,
+                                       env=environment)
+                self.assertEqual(executed, [harness.SETUP])
+                self.assertFalse([m for m in mount_table.read() if m.target == str(self.canary)])
+                self.assert_canary()
+                self.run_setup("undo", "--rootfs", ".", cwd=self.root, env=environment)
+                self.assert_state(before)
+
+    def test_a_command_has_the_three_descriptors_and_starts_inside(self):
+        """T22"""
+        done = harness.setup("--nv", "--rootfs", self.root, "--", "ls", "/proc/self/fd")
+        self.assertEqual(done.stdout.split(), ["0", "1", "2", "3"], done.stderr)
+
+    def test_a_working_directory_leads_no_command_out(self):
+        """T22"""
+        for number in range(3, 32):
+            for way in ("", "/.." * 8):
+                self.link("/work", f"/proc/self/fd/{number}{way}")
+                done = harness.setup("--nv", "--rootfs", self.root, "--chdir", "/work", "--",
+                                     "ls", "-d", f"..{self.canary}", f".{self.canary}",
+                                     "cny", "../cny")
+                self.assertEqual(done.stdout, "", f"{number}{way}")
+                self.assertNotEqual(done.returncode, 0)
+
+    def test_a_program_of_the_image_cannot_be_a_descriptor_of_the_host(self):
+        """T22"""
+        for number in range(3, 32):
+            self.link("/run/program", f"/proc/self/fd/{number}/../../../../../../../usr/bin/id")
+            done = harness.setup("--nv", "--rootfs", self.root, "--", "/run/program")
+            self.assertIn(done.returncode, (126, 127), f"{number}: {done.stdout}{done.stderr}")
+
+
+class AfterApplying(hostile.Case):
+    """The flags that were planned are those that are there."""
+
+    def test_flags_really_are_set(self):
+        """T16"""
+        for mode, words in hostile.MODES.items():
+            for backend in ("detached", "staged"):
+                with self.subTest(mode=mode, backend=backend):
+                    self.apply("--device", "0", *words, "--backend", backend)
+                    self.check_mounts()
+                    self.undo()
+
+    def check_mounts(self):
+        ours = [m for m in mount_table.below(self.root) if m.target != str(self.root)]
+        self.assertGreater(len(ours), 3)
+        for mount in ours:
+            options = mount.options.split(",")
+            status = os.stat(mount.target)
+            self.assertIn("ro", options, mount)
+            if stat.S_ISCHR(status.st_mode):
+                self.assertLessEqual({"nosuid", "noexec"}, set(options), mount)
+                continue
+            if mount.type != "overlay":
+                self.assertLessEqual({"nosuid", "nodev"}, set(options), mount)
+            with self.assertRaises(OSError, msg=mount) as raised:
+                if stat.S_ISDIR(status.st_mode):
+                    os.mkdir(f"{mount.target}/new")
+                else:
+                    os.close(os.open(mount.target, os.O_WRONLY))
+            self.assertEqual(raised.exception.errno, 30, mount)
+
+    def test_a_setuid_program_of_the_driver_gives_nobody_root(self):
+        """T16"""
+        tool = next(item["source"] for item in self.plan()["items"]
+                    if item["target"] == f"{TREE}/bin/nvidia-smi")
+        setuid = harness.DIRECTORY / "setuid"
+        self.addCleanup(setuid.unlink)
+        setuid.write_bytes(pathlib.Path(shutil.which("id")).read_bytes())
+        setuid.chmod(0o4755)
+        self.assertEqual(harness.must(*harness.ORDINARY_USER, setuid, "-u"), "0\n")
+        for mode in ("auto", "never", "merged"):
+            with self.subTest(mode=mode):
+                with self.with_mount("--bind", setuid, target=tool):
+                    self.apply("--device", "0", *hostile.MODES.get(mode, ()))
+                directory = "/usr" if mode == "merged" and mode in hostile.MODES else TREE
+                mounted = f"{self.root}{directory}/bin/nvidia-smi"
+                self.assertTrue(os.stat(mounted).st_mode & 0o4000)
+                self.assertEqual(harness.must(*harness.ORDINARY_USER, mounted, "-u"), "65534\n")
+                self.undo()
+
+    def test_a_device_that_lies_among_the_drivers_files_cannot_be_opened(self):
+        """T16"""
+        self.apply("--device", "0")
+        self.assertTrue(os.statvfs(f"{self.root}{TREE}").f_flag & os.ST_NODEV)
+        self.assertFalse(os.statvfs(f"{self.root}/dev/nvidia0").f_flag & os.ST_NODEV)
+        self.assertIn(VERSION, hostile.TREE_FILE)
+        self.undo()
+
+
+if __name__ == "__main__":
+    unittest.main()
