@@ -347,6 +347,10 @@ Error to_error(const Failure& failure)
                    : "the mount that the root file system is on must not be shared";
     if (failure.step == std::string_view(foreign_step))
         hint = "unmount that first: it would go along";
+    if (failure.os_error == EEXIST && failure.step == std::string_view(replace_step))
+        hint = std::string(kept_prefix)
+               + "* beside it is what a set-up replaced that is not known here: undo that one with "
+                 "its own state directory, or move the file back";
     if (failure.os_error == ESTALE)
         hint = "it changed while this was going on; try again";
     return std::move(error)

@@ -129,7 +129,7 @@ const char* describe(Step step) noexcept
     case Step::make_link:
         return "create link";
     default:
-        return "replace file";
+        return replace_step;
     }
 }
 

@@ -6,6 +6,9 @@
 /// Steps that make names in a container, and their inverses. No allocation.
 namespace gpucontainer::apply {
 
+/// What a failure to replace a file says it was at.
+inline constexpr const char* replace_step = "replace file";
+
 /// Makes the name of one operation and notes what was made.
 bool make_name(const Program& program, Operation& operation, int rootfs_fd,
                Failure& failure) noexcept;

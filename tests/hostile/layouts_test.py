@@ -114,6 +114,13 @@ class Links(hostile.Case):
                 self.each_target(f"/etc/{name}", "f")
                 self.clear(f"/etc/{name}")
 
+    def test_a_loader_cache_that_somebody_kept_is_not_overwritten(self):
+        """T5"""
+        self.put("/etc/.gpuctr-kept-ld.so.cache")
+        self.refused("--nv", "--rootfs", self.root, "--write", "always", status=5,
+                     stderr="replace file /etc/ld.so.cache: File exists\nhint: .gpuctr-kept-.* "
+                            "not known here")
+
     def test_the_configuration_of_the_host_is_the_images(self):
         """T6"""
         shutil.move(self.root / "etc", self.root / "srv/etc")
