@@ -2,6 +2,7 @@
 #include "private_mounts.hpp"
 
 #include "failure.hpp"
+#include "mount_number.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -28,17 +29,16 @@ std::string path_of(const Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.ge
 /// Whoever started us may have mounted something else where we look for descriptors.
 void check_proc()
 {
-    struct statx proc = {};
-    struct statx directory = {};
-    struct statfs status = {};
-    constexpr std::uint64_t root_inode = 1;
-    const Fd fd(::open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    errno = ENOENT;
-    const bool genuine = fd && ::fstatfs(fd.get(), &status) == 0
-                         && status.f_type == PROC_SUPER_MAGIC
-                         && ::statx(AT_FDCWD, "/proc", 0, STATX_INO | STATX_MNT_ID, &proc) == 0
-                         && ::statx(fd.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &directory) == 0
-                         && proc.stx_ino == root_inode && proc.stx_mnt_id == directory.stx_mnt_id;
+    const Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const Fd directory(::open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct statfs system = {};
+    struct stat root = {};
+    constexpr ino_t root_inode = 1;
+    const std::uint64_t mount = mount_number(proc);
+    const bool genuine = mount != 0 && mount_number(directory) == mount
+                         && ::fstatfs(directory.get(), &system) == 0
+                         && system.f_type == PROC_SUPER_MAGIC && ::fstat(proc.get(), &root) == 0
+                         && root.st_ino == root_inode;
     if (!genuine)
         throw gpucontainer::Error(GPUCTR_E_REQUIREMENT, "/proc is not the kernel's",
                                   "mount it: mount -t proc proc /proc", 0);

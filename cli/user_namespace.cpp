@@ -2,6 +2,7 @@
 #include "user_namespace.hpp"
 
 #include "descriptor.hpp"
+#include "mount_number.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -109,14 +110,14 @@ std::string parent_of(const std::string& pid)
 /// or one that a process further outside sees elsewhere.
 bool is_in_chroot()
 {
-    struct statx root = {};
-    if (::statx(AT_FDCWD, "/", 0, STATX_MNT_ID, &root) != 0)
+    const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const std::uint64_t mount = mount_number(root);
+    if (mount == 0)
         return false;
-    if ((root.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0
-        && (root.stx_attributes & STATX_ATTR_MOUNT_ROOT) == 0)
+    if (mount_point("/proc/self/mountinfo", mount).empty())
         return true;
     for (std::string pid = parent_of("self"); pid != "0"; pid = parent_of(pid)) {
-        const auto point = mount_point(fmt::format("/proc/{}/mountinfo", pid), root.stx_mnt_id);
+        const auto point = mount_point(fmt::format("/proc/{}/mountinfo", pid), mount);
         if (!point.empty() && point != "/")
             return true;
     }
