@@ -37,7 +37,7 @@ TIMEOUT = 60 * int(os.environ.get("GPUCTR_TEST_SLOWNESS", "1"))
 # Whether the variant of the tests that runs (launch.py) chooses the backend.
 CHOOSES_BACKEND = ("GPUCTR_TEST_BACKEND" in os.environ
                    or any(call in os.environ.get("GPUCTR_TEST_FORBID", "")
-                          for call in ("mount_api", "mount_setattr")))
+                          for call in ("mount_api", "mount_setattr", "linux_4_18")))
 
 # Whether it is the legacy one, which cannot lock mounts.
 IS_LEGACY = CHOOSES_BACKEND and os.environ.get("GPUCTR_TEST_BACKEND") in (None, "legacy")

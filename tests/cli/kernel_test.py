@@ -113,6 +113,9 @@ class Legacy(harness.Case):
         self.assert_state(before)
         self.assertEqual(list(harness.STATE.iterdir()), [])
 
+class Proc(harness.Case):
+    """What descriptors are named by."""
+
     def test_believes_no_other_proc_than_the_kernels(self):
         for trick in ("mount -t tmpfs none", "mount --bind /proc/sys/kernel"):
             with self.subTest(trick), self.nothing_changes():
@@ -130,6 +133,19 @@ class Legacy(harness.Case):
                     "unshare", "--mount", "sh", "-c", f'{trick} /proc/$$/fd && exec "$0" "$@"',
                     SETUP, "--nv", "--rootfs", self.root, "--", "true")
                 self.assertEqual(done.returncode, 125, done.stderr)
+
+
+class Played(harness.Case):
+    """By the variant linux_4_18."""
+
+    def test_tells_of_mounts_by_proc_alone(self):
+        if "linux_4_18" not in os.environ.get("GPUCTR_TEST_FORBID", ""):
+            self.skipTest("only where an older kernel is played")
+        calls = harness.call("strace", "-qq", "-e", "trace=openat,statx", SETUP, "plan", "--nv",
+                             "--rootfs", self.root).stderr.splitlines()
+        self.assertTrue([call for call in calls if "/proc/thread-self/fdinfo/" in call])
+        self.assertEqual([call for call in calls if "STATX_MNT_ID, {" in call], [])
+        self.assertEqual(self.plan()["backend"], "legacy")
 
 
 class Filters(unittest.TestCase):

@@ -22,15 +22,19 @@ CALLS = {
     "fsconfig": 431,
     "fsmount": 432,
     "fspick": 433,
+    "pidfd_open": 434,
     "openat2": 437,
     "mount_setattr": 442,
     "statmount": 457,
     "listmount": 458,
     "open_tree_attr": 467,
 }
+_MOUNT_API = ["open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick",
+              "mount_setattr", "open_tree_attr"]
 GROUPS = {
-    "mount_api": [name for name in CALLS if name not in ("openat2", "statmount", "listmount")],
+    "mount_api": _MOUNT_API,
     "mount_table": ["statmount", "listmount"],
+    "linux_4_18": list(CALLS),
 }
 
 _PR_SET_SECCOMP = 22
