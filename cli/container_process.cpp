@@ -46,6 +46,8 @@ std::optional<std::uint32_t> outside_of_root(const std::string& map)
 ContainerProcess::ContainerProcess(int pid)
     : pid_(pid), pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))
 {
+    if (!pidfd_ && errno == ENOSYS)
+        fail(fmt::format("process {}", pid), GPUCTR_E_REQUIREMENT, "--pid needs Linux 5.8");
     if (!pidfd_)
         fail(fmt::format("process {}", pid), GPUCTR_E_ROOTFS,
              "name a process that runs in the container with --pid");

@@ -65,6 +65,11 @@ class Legacy(harness.Case):
             process.kill()
         self.assertIn(done.returncode, (5, 7), done.stderr)
 
+    def test_has_no_name_for_a_container_that_runs(self):
+        done = harness.call(SECCOMP, "pidfd_open:ENOSYS", SETUP, "--nv", "--pid", os.getpid())
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertIn("hint: --pid needs Linux 5.8\n", done.stderr)
+
     def test_uses_a_tree_that_was_prepared(self):
         self.run_setup("prepare", "--nv")
         self.addCleanup(harness.setup, "prepare", "--undo")
