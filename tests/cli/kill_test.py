@@ -13,7 +13,8 @@ class Killed(faults.Case):
 
     def some(self, points):
         if faults.LONG:
-            return [(point, how) for point in points for how in ("-k", "-K")]
+            behind = [(point, "-K") for point in points if point.name != "exit_group"]
+            return [(point, "-k") for point in points] + behind
         first = next(n for n, p in enumerate(points) if p.name == "flock")
         seen = [p for p in points[first:] if p.name in faults.CHANGING]
         return [(point, "-k") for point in seen[::faults.EVERY]] + [(seen[-1], "-K")]
