@@ -7,6 +7,7 @@
 #include "base/in_root.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
+#include "mount/kernel.hpp"
 #include "mount/lock.hpp"
 #include "mount/statmount.hpp"
 #include "mount/submounts.hpp"
@@ -339,9 +340,15 @@ Error to_error(const Failure& failure)
     const std::string what = std::string(failure.step) + " " + failure.object;
     Error error = failure.os_error != 0 ? Error::from_errno(failure.os_error, what, failure.code)
                                         : Error(failure.code, what);
+    const bool is_overlay = failure.step == std::string_view(overlay_step);
+    constexpr unsigned for_users_major = 5;
+    constexpr unsigned for_users_minor = 11;
     std::string hint;
+    if (is_overlay && failure.os_error == EPERM
+        && !mount::is_kernel_at_least(for_users_major, for_users_minor))
+        hint = "before Linux 5.11 only root may lay overlays: run it as root";
     if (failure.os_error == EINVAL && failure.code == Errc::rootfs)
-        hint = failure.step == std::string_view(overlay_step)
+        hint = is_overlay
                    ? "a user namespace may not lay anything over what the host mounted below "
                      "it; unmount that, or let the container mount it"
                    : "the mount that the root file system is on must not be shared";
