@@ -52,12 +52,13 @@ void look_at_root(apply::Journal& journal)
     (void)apply::is_intact(program, root.get());
     for (const apply::Operation& operation : program.operations())
         (void)apply::is_intact(program, operation, root.get());
-    apply::adopt_mounts(program, root.get());
-    apply::adopt_names(program, root.get(), journal.tree_path);
+    apply::Failure failure;
+    (void)apply::adopt_mounts(program, root.get(), failure);
+    (void)apply::adopt_names(program, root.get(), journal.tree_path, failure);
     for (const apply::Operation& operation : program.operations())
         demand(!is_mount(operation) || operation.mount_id != 0 || operation.done <= 1,
                "what was done is done or not");
-    (void)apply::settle_times(program, root.get(), journal.changing_since);
+    (void)apply::settle_times(program, root.get(), journal.changing_since, failure);
     apply::forget_lost_mounts(journal, apply::Origin::earlier_boot);
     demand(!journal.bound_on_itself, "no bind outlives a boot");
     for (const apply::Operation& operation : program.operations())
