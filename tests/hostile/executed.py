@@ -25,7 +25,7 @@ class Watch:
         self._queue = _libc.fanotify_init(_CLOEXEC_AND_NONBLOCK, os.O_RDONLY | os.O_CLOEXEC)
 
     def add(self, path):
-        if _libc.fanotify_mark(self._queue, _ADD_FILE_SYSTEM, _OPEN_EXEC, -100,
+        if self._queue < 0 or _libc.fanotify_mark(self._queue, _ADD_FILE_SYSTEM, _OPEN_EXEC, -100,
                                os.fsencode(path)) == 0:
             return
         if ctypes.get_errno() not in _WITHOUT:

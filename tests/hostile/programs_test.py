@@ -159,6 +159,24 @@ class AfterApplying(hostile.Case):
                     os.close(os.open(mount.target, os.O_WRONLY))
             self.assertEqual(raised.exception.errno, 30, mount)
 
+    def test_flags_are_those_for_a_command_too(self):
+        """T16"""
+        table = harness.DIRECTORY / "table"
+        self.addCleanup(table.unlink)
+        wanted = {TREE: {"ro", "nosuid", "nodev"}, "/dev/nvidia": {"ro", "nosuid", "noexec"},
+                  "/usr/bin": {"ro"}, "/etc": {"ro"}}
+        for words in ((), ("--layout", "merged")):
+            done = harness.setup("--nv", "--rootfs", self.root, "--device", "0", *words,
+                                 *hostile.TABLE)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            table.write_text(done.stdout)
+            seen = 0
+            for mount in mount_table.read(table):
+                flags = [flags for place, flags in wanted.items() if mount.target.startswith(place)]
+                self.assertLessEqual(set().union(*flags), set(mount.options.split(",")), mount)
+                seen += len(flags)
+            self.assertGreater(seen, 10)
+
     def test_a_setuid_program_of_the_driver_gives_nobody_root(self):
         """T16"""
         tool = next(item["source"] for item in self.plan()["items"]
