@@ -115,8 +115,9 @@ Parent::Parent(const Program& program, const Operation& operation, int rootfs_fd
 
 bool Parent::give_mtime(std::int64_t time) const noexcept
 {
-    return set_mtime(time) || errno == EPERM || errno == EACCES || errno == ENOSYS
-           || errno == EOPNOTSUPP;
+    // What is refused for good is refused again.
+    return set_mtime(time) || set_mtime(time) || errno == EPERM || errno == EACCES
+           || errno == ENOSYS || errno == EOPNOTSUPP;
 }
 
 bool Parent::set_mtime(std::int64_t time) const noexcept
