@@ -22,6 +22,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <limits>
+#include <sys/mount.h>
 
 namespace gpucontainer::apply {
 namespace {
@@ -178,16 +179,20 @@ bool is_current(const Journal& journal, const plan::Plan& plan, const Site& site
            && is_intact(Program(journal.program.get()), site.target.rootfs_fd);
 }
 
-Result<void> clear(Journal& journal, Site& site, int table)
+Result<void> clear(Journal& journal, Site& site, const mount::Bench& bench, int table)
 {
-    GPUCTR_CHECK(undo_journal(journal, site.target.rootfs_fd, site.journals, Bind::keep, table),
+    const int root = site.target.rootfs_fd;
+    GPUCTR_CHECK(undo_journal(journal, root, site.journals, Bind::keep, table),
                  "undo the older set-up");
-    GPUCTR_TRY(const bool bound, is_bound_by(journal, site.target.rootfs_fd),
-               "undo the older set-up");
-    if (bound) {
-        site.bound = journal.key;
-        site.mounts_below = journal.mounts_below;
-    }
+    GPUCTR_TRY(const bool bound, is_bound_by(journal, root), "undo the older set-up");
+    if (!bound)
+        return {};
+    site.bound = journal.key;
+    site.mounts_below = journal.mounts_below;
+    // Of one that was cut off before it was made private.
+    if (mount::sharing(root, table) != mount::Sharing::isolated
+        && mount::set_attributes(bench, root, 0, MS_PRIVATE, true) != 0)
+        return Error::from_errno(errno, "make the root file system private", Errc::apply);
     return {};
 }
 
@@ -223,11 +228,11 @@ Result<Older> look_for_older(const plan::Plan& plan, Site& site)
     return older;
 }
 
-Result<void> make_room(std::vector<Journal>& outdated, Site& site)
+Result<void> make_room(std::vector<Journal>& outdated, Site& site, const mount::Bench& bench)
 {
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
     for (Journal& journal : outdated) {
-        auto cleared = clear(journal, site, visit.table());
+        auto cleared = clear(journal, site, bench, visit.table());
         if (!cleared)
             site.unbind();
         GPUCTR_CHECK(std::move(cleared));
@@ -254,7 +259,7 @@ Result<void> replace(const plan::Plan& plan, const Replan& replan, std::vector<J
         GPUCTR_TRY(auto block, prepare(plan, bench));
         const Prepared proof(std::move(block));
     }
-    GPUCTR_CHECK(make_room(outdated, site));
+    GPUCTR_CHECK(make_room(outdated, site, {plan.backend}));
     GPUCTR_CHECK(commit_anew(replan, site), "after the older set-up was undone");
     return {};
 }
