@@ -42,6 +42,9 @@ CHOOSES_BACKEND = ("GPUCTR_TEST_BACKEND" in os.environ
 # Whether it is the legacy one, which cannot lock mounts.
 IS_LEGACY = CHOOSES_BACKEND and os.environ.get("GPUCTR_TEST_BACKEND") in (None, "legacy")
 
+# Whether it is Linux 4.18 that is played.
+IS_PLAYED = "linux_4_18" in os.environ.get("GPUCTR_TEST_FORBID", "")
+
 
 def call(*words, **options):
     """Runs a command to its end with its output as text. The backend that a test

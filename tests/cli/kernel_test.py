@@ -118,6 +118,7 @@ class Legacy(harness.Case):
         self.assert_state(before)
         self.assertEqual(list(harness.STATE.iterdir()), [])
 
+
 class Proc(harness.Case):
     """What descriptors are named by."""
 
@@ -143,9 +144,8 @@ class Proc(harness.Case):
 class Played(harness.Case):
     """By the variant linux_4_18."""
 
+    @unittest.skipUnless(harness.IS_PLAYED, "only where an older kernel is played")
     def test_tells_of_mounts_by_proc_alone(self):
-        if "linux_4_18" not in os.environ.get("GPUCTR_TEST_FORBID", ""):
-            self.skipTest("only where an older kernel is played")
         calls = harness.call("strace", "-qq", "-e", "trace=openat,statx", SETUP, "plan", "--nv",
                              "--rootfs", self.root).stderr.splitlines()
         self.assertTrue([call for call in calls if "/proc/thread-self/fdinfo/" in call])
