@@ -89,7 +89,8 @@ class Programs(hostile.Case):
         environment = dict(
             os.environ, LIBMOUNT_FORCE_MOUNT2="always", LIBMOUNT_FSTAB="/evil",
             LIBMOUNT_DEBUG="0xffff", GLIBC_TUNABLES="glibc.malloc.check=3",
-            MALLOC_TRACE=str(self.pwned), RES_OPTIONS="debug", TZ=f":{self.canary}/f", TMPDIR=str(self.canary), LOCPATH=".", GCONV_PATH=".",
+            MALLOC_TRACE=str(self.pwned), RES_OPTIONS="debug", TZ=f":{self.canary}/f",
+            TMPDIR=str(self.canary), LOCPATH=".", GCONV_PATH=".",
             PATH=f"{self.root}/usr/bin:{self.root}/usr/sbin", HOME=str(self.canary),
             XDG_STATE_HOME=str(self.canary), XDG_CONFIG_HOME=str(self.canary), NLSPATH=".")
         before = self.state()

@@ -276,7 +276,8 @@ class Cache(Race):
         with self.attacked("damage", cache, copy):
             self.assert_naive_loses("map", cache)
             for number in range(rounds):
-                words = ["plan"] if number % 10 else hostile.MODES[("auto", "never")[number % 20 // 10]]
+                mode = "never" if number % 20 else "auto"
+                words = ["plan"] if number % 10 else hostile.MODES[mode]
                 done = harness.setup(*words, "--nv", "--rootfs", self.root)
                 self.assert_calm(done)
                 outcomes[done.returncode] = outcomes.get(done.returncode, 0) + 1
