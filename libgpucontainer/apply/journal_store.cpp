@@ -186,11 +186,6 @@ Result<std::vector<SetUpKey>> RootJournals::keys()
     return keys;
 }
 
-bool RootJournals::has(const SetUpKey& key) const
-{
-    return ::faccessat(directory_.get(), file_name(key).c_str(), F_OK, 0) == 0;
-}
-
 Result<mount::Stage> RootJournals::stage(mount::Backend backend) const
 {
     return mount::Stage::in_directory(backend, directory_.get());

@@ -29,8 +29,6 @@ public:
     Result<std::vector<SetUpKey>> keys();
     Result<Journal> read(const SetUpKey& key) const;
 
-    bool has(const SetUpKey& key) const;
-
     /// Whether keys() saw the stage of a process that was cut off, without the right to
     /// take it away.
     bool has_stage() const noexcept { return has_stage_; }

@@ -192,6 +192,8 @@ private:
     static Found answer(const Error& error)
     {
         errno = error.os_error();
+        if (error.code() == Errc::requirement) // of /proc, by which files are opened
+            return Found::unknown;
         return errno == 0 || errno == EFBIG || is_absent(errno) ? Found::no : Found::unknown;
     }
 

@@ -86,7 +86,11 @@ bool settle(Journal& journal, Progress progress, int rootfs_fd, RootJournals& jo
     if (std::all_of(operations.begin(), operations.end(), is_mount))
         return true;
     journal.progress = progress;
-    (void)journals.write_before_changes(journal, program);
+    // A directory that is still to be settled was changed since the moment that it says.
+    if (settled)
+        (void)journals.write_before_changes(journal, program);
+    else
+        (void)journals.write(journal, program);
     return settled;
 }
 
@@ -118,15 +122,13 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
     First first;
     if (begun)
         first.note(adopt_mounts(program, rootfs_fd, first.slot()));
-    bool adopted = first.is_complete();
     first.note(undo_mounts(program, rootfs_fd, first.slot(), table));
-    if (begun) {
-        const bool found = adopt_names(program, rootfs_fd, journal.tree_path, first.slot());
-        first.note(found);
-        adopted = adopted && found;
-    }
-    // As long as it is not known what there is of it, it has to be looked for.
-    const Progress progress = adopted ? Progress::partly_undone : Progress::begun;
+    if (begun)
+        first.note(adopt_names(program, rootfs_fd, journal.tree_path, first.slot()));
+    // As long as it is not known what there is of it, also because mounts of ours hide
+    // it, it has to be looked for.
+    const Progress progress =
+        begun && !first.is_complete() ? Progress::begun : Progress::partly_undone;
     first.note(settle(journal, progress, rootfs_fd, journals, first.slot()));
     first.note(undo_names(program, rootfs_fd, first.slot()));
     if (!first.is_complete()) {
@@ -212,7 +214,12 @@ Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string
     if (!store)
         return Undone::undone;
     GPUCTR_TRY(auto journals, store->open_root(root, JournalStore::Lock::exclusive));
-    if (!journals || !journals->has(key))
+    if (!journals)
+        return Undone::undone;
+    // What a set-up left that was cut off before it had a journal goes as well.
+    GPUCTR_TRY(const auto keys, journals->keys());
+    const auto same = [&](const SetUpKey& found) { return file_name(found) == file_name(key); };
+    if (std::none_of(keys.begin(), keys.end(), same))
         return Undone::undone;
     GPUCTR_TRY(Journal journal, journals->read(key));
     GPUCTR_TRY(const UniqueFd directory, reach(journal));

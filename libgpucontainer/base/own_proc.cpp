@@ -16,12 +16,6 @@ namespace {
 
 constexpr const char* own_descriptors = "thread-self/fd";
 
-bool is_procfs(int fd)
-{
-    struct statfs status = {};
-    return ::fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
-}
-
 bool on_same_mount(int left, int right)
 {
     std::uint64_t first = 0;
@@ -52,9 +46,10 @@ UniqueFd open_on_same_mount(int proc)
 Result<UniqueFd> open_own_descriptors()
 {
     const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!proc)
+    struct statfs status = {};
+    if (!proc || ::fstatfs(proc.get(), &status) != 0)
         return Error::from_errno(errno, "/proc").with_code(Errc::requirement);
-    if (!is_procfs(proc.get()))
+    if (status.f_type != PROC_SUPER_MAGIC)
         return Error(Errc::requirement, "/proc: not the kernel's")
             .with_hint("/proc must be mounted");
     UniqueFd fd = open_on_same_mount(proc.get());
