@@ -3,7 +3,6 @@
 // answering when it is told to. It speaks the protocol of /dev/fuse itself.
 //
 //   silent FUSE SOURCE TARGET
-//
 // FUSE is the device. Prints "ready" once SOURCE is seen at TARGET, and then does what
 // standard input says, each line answered with "seen COUNT", the requests since the
 // line before:
