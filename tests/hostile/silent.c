@@ -19,7 +19,6 @@
 #include <linux/fuse.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
