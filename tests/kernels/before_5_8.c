@@ -4,7 +4,7 @@
  * mount nor whether a file is the root of one. Part of a program, it is that of the
  * program's libraries too. */
 
-#include <sys/stat.h>
+#include <linux/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
