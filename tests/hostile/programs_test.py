@@ -59,7 +59,7 @@ class Programs(hostile.Case):
         container = subprocess.Popen(
             ["unshare", "--mount", "--propagation", "private", "sh", "-ec",
              'mount --bind "$1" "$1"; mount --bind /proc "$1/proc"; exec chroot "$1" '
-             'sh -c "echo ready; exec sleep 120"', "sh", self.root], stdout=subprocess.PIPE)
+             'sh -c "echo ready; exec sleep 600"', "sh", self.root], stdout=subprocess.PIPE)
         for action in (container.wait, container.kill, container.stdout.close):
             self.addCleanup(action)
         self.assertEqual(container.stdout.readline(), b"ready\n")

@@ -325,7 +325,7 @@ class Silent(Case):
 
 ENTER = """
 mount --rbind "$1" "$1" && cd "$1" && mount --rbind /proc proc && pivot_root . mnt &&
-umount -l /mnt && echo ready && exec sleep 120
+umount -l /mnt && echo ready && exec sleep 600
 """
 
 
@@ -339,7 +339,7 @@ class OfTheContainer(hostile.Case):
         harness.must("cp", SILENT, self.path("/usr/bin/silent"))
         make_device(self.path("/srv/fuse"))
         harness.must("chown", "-R", "-h", "100000:100000", self.root)
-        holder = self.start("unshare", "--user", "sh", "-c", "echo ready; exec sleep 120")
+        holder = self.start("unshare", "--user", "sh", "-c", "echo ready; exec sleep 600")
         for name in ("uid_map", "gid_map"):
             with open(f"/proc/{holder}/{name}", "w", encoding="ascii") as file:
                 file.write("0 100000 65536")
