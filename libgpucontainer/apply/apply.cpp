@@ -139,13 +139,8 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
 
     if (auto entered = place.enter(); !entered)
         return roll_back(std::move(entered).error(), journal, place, site, program);
-    if (place.is_bind()) {
-        const int count = mount::count_below(place.fd());
-        if (count < 0 && errno != EXDEV)
-            return roll_back(Error::from_errno(errno, "count what is mounted below", Errc::apply),
-                             journal, place, site, program);
-        journal.mounts_below = std::max(0, count);
-    }
+    if (place.is_bind())
+        journal.mounts_below = place.mounts_below();
     Failure failure;
     if (!attach_as_owner(program, site, place.fd(), failure, table))
         return roll_back(to_error(failure), journal, place, site, program);

@@ -45,6 +45,9 @@ Result<void> Place::enter()
     // On a shared mount it became shared.
     if (mount::set_attributes(bench_, bind_.get(), 0, MS_PRIVATE, true) != 0)
         return Error::from_errno(errno, "make the root file system private", Errc::apply);
+    below_ = mount::look_below(bind_.get());
+    if (below_.count < 0 && errno != EXDEV)
+        return Error::from_errno(errno, "count what is mounted below", Errc::apply);
     return {};
 }
 
@@ -52,8 +55,22 @@ bool Place::leave() const
 {
     if (!entered_)
         return true;
+    // A set-up that somebody else made over the root at the same time came along with
+    // the copy, and lies over it: that goes first.
+    constexpr int most = 8;
     const std::uint64_t id = mount::mount_id(bind_.get());
-    return mount::detach_uncovered(bind_.get()) == 0 && !mount::exists(id);
+    for (int tries = 0; tries < most; ++tries) {
+        const mount::Below now = mount::look_below(bind_.get());
+        const bool came_along =
+            now.count > 0 && now.count <= below_.count && now.newest <= below_.newest;
+        const int failed =
+            came_along ? mount::detach(bind_.get()) : mount::detach_uncovered(bind_.get());
+        if (failed != 0)
+            return false;
+        if (!mount::exists(id))
+            return true;
+    }
+    return false;
 }
 
 } // namespace gpucontainer::apply

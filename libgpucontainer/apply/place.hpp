@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/bench.hpp"
+#include "mount/table.hpp"
 
 namespace gpucontainer::apply {
 
@@ -22,6 +23,8 @@ public:
 
     /// Attaches the bind, if there is one to be.
     Result<void> enter();
+    /// What came along with the bind, as enter() found it.
+    int mounts_below() const noexcept { return below_.count > 0 ? below_.count : 0; }
     /// False when it is still there, under what somebody else mounted or because the
     /// kernel refused.
     bool leave() const;
@@ -35,6 +38,7 @@ private:
     int rootfs_fd_;
     base::UniqueFd bind_;
     bool entered_ = false;
+    mount::Below below_;
 };
 
 } // namespace gpucontainer::apply

@@ -102,12 +102,10 @@ class AtOnce(faults.Case):
             self.assertIn(0, [status for *_, status in outcomes], outcomes)
             for stdout, stderr, status in outcomes:
                 self.assertIn(status, (0, 5, 8), stderr)
-            # What lies on top has to go first.
-            undos = [self.undo_words, [*self.undo_words, "--state-dir", other]]
-            while undos:
-                done = harness.setup(*undos[0])
+            # What lies on top has to go first, and hides until then what is below it.
+            for words in 2 * [self.undo_words, [*self.undo_words, "--state-dir", other]]:
+                done = harness.setup(*words)
                 self.assertIn(done.returncode, (0, 8), done.stderr)
-                undos = undos[1:] if done.returncode == 0 else undos[::-1]
             self.assert_state(self.before, message=f"turn {turn}: {outcomes}")
 
 
