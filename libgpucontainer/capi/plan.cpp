@@ -90,7 +90,9 @@ Result<plan::Plan> make_plan(const Drivers& drivers, const plan::Request& reques
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
     const rootfs::RememberedView view(root);
     const plan::Target target = {view, root.facts(), nodes_can_be_made()};
-    return plan::create_plan(driver, request, &target, backend);
+    auto plan = plan::create_plan(driver, request, &target, backend);
+    GPUCTR_CHECK(root.check());
+    return plan;
 }
 
 Error no_driver(const gpuctr_host& host)

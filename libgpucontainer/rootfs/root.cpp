@@ -119,8 +119,10 @@ Entry Root::entry(const std::string& path, std::uint64_t flags) const
 {
     const base::UniqueFd fd(base::open_in_root(fd_.get(), path.c_str(), O_PATH | flags));
     struct statx status = {};
-    if (!fd || !stat_fd(fd.get(), status))
+    if (!fd || !stat_fd(fd.get(), status)) {
+        note_failure(path);
         return {};
+    }
     Entry found;
     found.type = type_of(status.stx_mode);
     found.device = ::makedev(status.stx_dev_major, status.stx_dev_minor);
@@ -130,10 +132,27 @@ Entry Root::entry(const std::string& path, std::uint64_t flags) const
     found.mtime_ns = base::to_nanoseconds(status.stx_mtime.tv_sec, status.stx_mtime.tv_nsec);
     found.mode = status.stx_mode & 07777U;
     struct statfs file_system = {};
-    found.own_tmpfs = found.type == EntryType::directory && status.stx_mnt_id != mount_id_
-                      && ::fstatfs(fd.get(), &file_system) == 0
-                      && file_system.f_type == TMPFS_MAGIC;
+    if (found.type != EntryType::directory || status.stx_mnt_id == mount_id_)
+        return found;
+    if (::fstatfs(fd.get(), &file_system) != 0)
+        note_failure(path);
+    else
+        found.own_tmpfs = file_system.f_type == TMPFS_MAGIC;
     return found;
+}
+
+void Root::note_failure(const std::string& path) const
+{
+    if (!trouble_ && base::leaves_open(errno))
+        trouble_ = {errno, path};
+}
+
+Result<void> Root::check() const
+{
+    if (!trouble_)
+        return {};
+    return Error::from_errno(trouble_->os_error, trouble_->path, Errc::rootfs)
+        .with_object(trouble_->path);
 }
 
 std::vector<std::string> View::present(const std::string& directory,
@@ -153,10 +172,17 @@ std::vector<std::string> Root::present(const std::string& directory,
 {
     std::vector<std::string> found;
     const base::UniqueFd fd(base::open_in_root(fd_.get(), directory.c_str(), O_PATH | O_DIRECTORY));
+    if (!fd) {
+        note_failure(directory);
+        return found;
+    }
     struct stat status = {};
-    for (const std::string& name : names)
-        if (fd && ::fstatat(fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
+    for (const std::string& name : names) {
+        if (::fstatat(fd.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0)
             found.push_back(name);
+        else
+            note_failure(directory);
+    }
     return found;
 }
 
@@ -166,10 +192,10 @@ Entry Root::resolve(const std::string& path) const { return entry(path, 0); }
 std::string Root::link_target(const std::string& path) const
 {
     const base::UniqueFd fd(base::open_in_root(fd_.get(), path.c_str(), O_PATH | O_NOFOLLOW));
-    if (!fd)
-        return {};
     std::array<char, PATH_MAX> target = {};
-    const ssize_t length = ::readlinkat(fd.get(), "", target.data(), target.size());
+    const ssize_t length = fd ? ::readlinkat(fd.get(), "", target.data(), target.size()) : -1;
+    if (length < 0)
+        note_failure(path);
     return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "";
 }
 
@@ -197,9 +223,15 @@ bool Root::is_empty_directory(const std::string& path) const
 {
     const base::UniqueFd fd(
         base::open_in_root(fd_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
-    if (!fd)
+    if (!fd) {
+        note_failure(path);
         return false;
+    }
     const auto names = base::list_directory(fd.get(), ".", 0);
+    if (!names) {
+        errno = names.error().os_error();
+        note_failure(path);
+    }
     return names.has_value();
 }
 

@@ -4,6 +4,9 @@
 #include "base/unique_fd.hpp"
 #include "rootfs/view.hpp"
 
+#include <optional>
+#include <string>
+
 namespace gpucontainer::rootfs {
 
 /// Whether and how a root file system may be written, and which one it is.
@@ -17,7 +20,8 @@ struct RootFacts {
     bool is_callers = false; ///< It is the caller's own root directory.
 };
 
-/// A container's root, hostile as it may be: every path is resolved in it.
+/// A container's root, hostile as it may be: every path is resolved in it. For one
+/// thread at a time.
 class Root final : public View {
 public:
     /// `fd` is borrowed; any descriptor of a directory will do.
@@ -31,6 +35,10 @@ public:
     Result<std::string> read(const std::string& path, std::size_t limit) const override;
     bool is_empty_directory(const std::string& path) const override;
 
+    /// Fails when a look failed in a way that leaves open what is there: what was decided
+    /// since may not be what the root is like.
+    Result<void> check() const;
+
     /// Whether it is the calling thread's root directory, on whichever mount.
     static bool is_callers(std::uint64_t device, std::uint64_t inode);
 
@@ -40,10 +48,18 @@ public:
 private:
     Root(base::UniqueFd fd, RootFacts facts, std::uint64_t mount_id);
     Entry entry(const std::string& path, std::uint64_t flags) const;
+    /// Remembers what errno says of a look at `path`.
+    void note_failure(const std::string& path) const;
+
+    struct Trouble {
+        int os_error;
+        std::string path;
+    };
 
     base::UniqueFd fd_;
     RootFacts facts_;
     std::uint64_t mount_id_;
+    mutable std::optional<Trouble> trouble_; ///< The first.
 };
 
 } // namespace gpucontainer::rootfs

@@ -33,7 +33,8 @@ struct Entry {
 };
 
 /// What planning may ask about a container's root. Paths are absolute in it, and
-/// no link leads out of it. What cannot be looked at is reported as not there.
+/// no link leads out of it. What cannot be looked at is reported as not there, and who
+/// made the view can ask it afterwards whether that happened.
 class View {
 public:
     virtual ~View() = default;

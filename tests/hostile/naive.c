@@ -36,10 +36,25 @@ static bool is_mounted_on(const char* file)
            && (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 }
 
-static void unmount_all(const char* file)
+static bool unmount_all(const char* file)
 {
+    bool found = false;
     while (umount2(file, MNT_DETACH) == 0)
-        continue;
+        found = true;
+    return found;
+}
+
+/// A mount of the file is somewhere.
+static bool is_left(const char* file)
+{
+    static char line[8192];
+    FILE* const table = fopen("/proc/self/mountinfo", "re");
+    bool left = false;
+    while (table != NULL && fgets(line, sizeof line, table) != NULL)
+        left = left || strstr(line, strrchr(file, '/')) != NULL;
+    if (table != NULL)
+        (void)fclose(table);
+    return left;
 }
 
 static bool is_directory(const char* file)
@@ -53,8 +68,11 @@ static bool lose_mount(char** words)
     if (!is_directory(words[1]) || mount(words[0], path, NULL, MS_BIND, NULL) != 0)
         return false;
     const bool lost = is_mounted_on(words[3]);
-    unmount_all(path);
-    unmount_all(words[3]);
+    bool found = unmount_all(path);
+    found = unmount_all(words[3]) || found;
+    // The directory was exchanged since, and is back now and then.
+    while (!found && is_left(words[0]))
+        found = unmount_all(path);
     return lost;
 }
 
@@ -82,7 +100,7 @@ static bool lose_source(char** words)
     if (status.st_ino != wanted.st_ino || mount(words[0], words[1], NULL, MS_BIND, NULL) != 0)
         return false;
     const bool lost = stat(words[1], &status) == 0 && status.st_ino != wanted.st_ino;
-    unmount_all(words[1]);
+    (void)unmount_all(words[1]);
     return lost;
 }
 

@@ -9,14 +9,19 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <functional>
 #include <linux/magic.h>
 #include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
 
 namespace gpucontainer::rootfs {
 namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 class RootTest : public ::testing::Test {
 protected:
@@ -266,6 +271,63 @@ TEST_F(RootTest, MustBeAnOpenDirectory)
     ASSERT_FALSE(not_open);
     EXPECT_EQ(not_open.error().code(), Errc::usage);
     EXPECT_EQ(not_open.error().message(), "the root file system is not an open descriptor");
+}
+
+/// No further descriptor can be had meanwhile.
+class NoDescriptors {
+public:
+    NoDescriptors()
+    {
+        EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &before_), 0);
+        const rlimit none = {0, before_.rlim_max};
+        EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    }
+    NoDescriptors(const NoDescriptors&) = delete;
+    NoDescriptors& operator=(const NoDescriptors&) = delete;
+    ~NoDescriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &before_), 0); }
+
+private:
+    rlimit before_ = {};
+};
+
+TEST_F(RootTest, SaysAfterwardsThatALookFailed)
+{
+    tree_.file("etc/ld.so.cache");
+    tree_.link("link", "etc");
+    const std::vector<std::function<void(const Root&)>> looks = {
+        [](const Root& root) { EXPECT_FALSE(root.look("/etc/ld.so.cache")); },
+        [](const Root& root) { EXPECT_FALSE(root.resolve("/etc/ld.so.cache")); },
+        [](const Root& root) { EXPECT_THAT(root.present("/etc", {"ld.so.cache"}), IsEmpty()); },
+        [](const Root& root) { EXPECT_EQ(root.link_target("/link"), ""); },
+        [](const Root& root) { EXPECT_FALSE(root.is_empty_directory("/etc")); },
+    };
+    for (const auto& look : looks) {
+        const Root looked_at = root();
+        {
+            const NoDescriptors none;
+            look(looked_at);
+        }
+        const auto checked = looked_at.check();
+        ASSERT_FALSE(checked);
+        EXPECT_EQ(checked.error().code(), Errc::rootfs);
+        EXPECT_THAT(checked.error().message(), HasSubstr("Too many open files"));
+    }
+}
+
+TEST_F(RootTest, TakesWhatIsNotThereForAnAnswer)
+{
+    tree_.file("file");
+    tree_.link("loop", "loop");
+    const Root looked_at = root();
+
+    for (const char* path : {"/none", "/file/below", "/loop", "/none/below"}) {
+        EXPECT_FALSE(looked_at.resolve(path));
+        EXPECT_EQ(looked_at.link_target(path), path == std::string("/loop") ? "loop" : "");
+        EXPECT_FALSE(looked_at.is_empty_directory(path));
+        EXPECT_THAT(looked_at.present(path, {"name"}), IsEmpty());
+    }
+
+    EXPECT_TRUE(looked_at.check());
 }
 
 } // namespace
