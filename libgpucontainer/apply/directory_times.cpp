@@ -99,6 +99,14 @@ public:
         return now;
     }
 
+    template <typename Visit>
+    bool all(Visit visit) const noexcept
+    {
+        return std::ranges::all_of(program_.operations(), [&](Operation& operation) {
+            return !contain(operation) || visit(operation);
+        });
+    }
+
     void settle(std::int64_t wanted, std::int64_t now) const noexcept
     {
         for (Operation& operation : program_.operations())
@@ -137,13 +145,10 @@ bool for_each_directory(const Program& program, int rootfs_fd, Visit visit, Fail
             continue;
         const Parent parent(program, operation, rootfs_fd);
         FileMark directory;
-        if (!parent || !parent.look(directory)) {
-            for (Operation& other : program.operations())
-                if (siblings.contain(other) && !failed(other))
-                    return false;
-        } else if (!visit(parent, siblings, operation, directory.mtime_ns)) {
+        const bool looked = parent && parent.look(directory);
+        if (!(looked ? visit(parent, siblings, operation, directory.mtime_ns)
+                     : siblings.all([&](Operation& other) { return failed(other); })))
             return false;
-        }
     }
     return true;
 }
