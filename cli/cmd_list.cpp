@@ -71,7 +71,7 @@ gpucontainer::Host open(HostOptions options)
         if (!options.if_present || error.status() != GPUCTR_E_NO_DEVICE)
             throw;
     }
-    options.nvidia = false;
+    options.vendors = 0;
     return options.open();
 }
 

@@ -34,10 +34,10 @@ struct Options {
     FailOn fail_on = FailOn::error;
 };
 
-std::string gpus_of(const Applied& applied)
+std::string gpus_of(const gpucontainer::UsedDriver& driver)
 {
     std::string text;
-    for (const auto gpu : applied.gpus())
+    for (const auto gpu : driver.gpus())
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", gpu.index(),
                             printable(gpu.uuid().empty() ? gpu.pci_address() : gpu.uuid()));
     return text.empty() ? "none" : text;
@@ -65,9 +65,11 @@ std::string time_of(const Applied& applied)
 void print_applied(const Applied& applied, const std::string& root, std::FILE* out)
 {
     fmt::print(out, "{}\n", printable(root));
-    fmt::print(out, "  driver   {} {}\n", printable(applied.vendor()),
-               printable(applied.driver_version()));
-    fmt::print(out, "  GPUs     {}\n", gpus_of(applied));
+    for (const auto driver : applied.drivers()) {
+        fmt::print(out, "  driver   {} {}\n", printable(driver.vendor()),
+                   printable(driver.version()));
+        fmt::print(out, "  GPUs     {}\n", gpus_of(driver));
+    }
     fmt::print(out, "  tree     {}\n",
                applied.tree_path().empty() ? "none" : printable(applied.tree_path()));
     fmt::print(out, "  since    {}\n", time_of(applied));

@@ -50,6 +50,16 @@ const std::map<std::string, std::uint32_t>& vendor_libs_names()
     return names;
 }
 
+struct VendorOption {
+    const char* name;
+    std::uint32_t bit;
+    const char* help;
+};
+constexpr std::array vendor_options = {
+    VendorOption{"--nv", GPUCTR_VENDOR_NVIDIA, "NVIDIA GPUs"},
+    VendorOption{"--gpu", GPUCTR_VENDOR_ANY, "GPUs of every vendor that has some here"},
+};
+
 /// The whole file or pipe, or the beginning of one that is larger than any record.
 std::string read_record(const std::string& path)
 {
@@ -74,7 +84,9 @@ std::string read_record(const std::string& path)
 
 void HostOptions::add_to(CLI::App& command)
 {
-    command.add_flag("--nv", nvidia, "NVIDIA GPUs");
+    for (const VendorOption& option : vendor_options)
+        command.add_flag_callback(
+            option.name, [this, bit = option.bit] { vendors |= bit; }, option.help);
     command.add_flag("--if-present", if_present, "having no GPU is a warning");
     command.add_option("--driver-root", driver_root, "where the driver's files are")
         ->type_name("DIR");
@@ -98,7 +110,7 @@ void HostOptions::add_record_to(CLI::App& command)
 gpucontainer::Host HostOptions::open() const
 {
     gpucontainer::HostOptions options;
-    options.vendors = nvidia ? GPUCTR_VENDOR_NVIDIA : 0;
+    options.vendors = vendors;
     if (!record.empty()) {
         if (driver_root != "/" || !driver_version.empty() || dev_root != "/" || !catalogues.empty())
             throw gpucontainer::Error(

@@ -86,6 +86,7 @@ typedef struct gpuctr_variable gpuctr_variable;
 typedef struct gpuctr_prepared gpuctr_prepared;
 typedef struct gpuctr_state gpuctr_state;
 typedef struct gpuctr_applied gpuctr_applied;
+typedef struct gpuctr_used_driver gpuctr_used_driver;
 typedef struct gpuctr_problem gpuctr_problem;
 
 /** Version of the library that is loaded, such as "0.1.0". @since 0.1 */
@@ -209,6 +210,11 @@ GPUCTR_API uint32_t gpuctr_setting_line(const gpuctr_setting* setting);
 /* -- Host ---------------------------------------------------------------- */
 
 #define GPUCTR_VENDOR_NVIDIA (UINT32_C(1) << 0)
+#define GPUCTR_VENDOR_AMD (UINT32_C(1) << 1)
+#define GPUCTR_VENDOR_INTEL (UINT32_C(1) << 2)
+#define GPUCTR_VENDOR_HABANA (UINT32_C(1) << 3) /**< Intel Gaudi. */
+/** Besides those that have to be there, any other that is. @since 0.1 */
+#define GPUCTR_VENDOR_ANY (UINT32_C(1) << 31)
 
 /**
  * What to look for. Start from GPUCTR_HOST_OPTIONS_INIT.
@@ -219,7 +225,8 @@ GPUCTR_API uint32_t gpuctr_setting_line(const gpuctr_setting* setting);
  */
 typedef struct gpuctr_host_options {
     size_t struct_size;         /**< sizeof(gpuctr_host_options) in the caller. */
-    uint32_t vendors;           /**< GPUCTR_VENDOR_* that must be there; 0: any that is. */
+    uint32_t vendors;           /**< GPUCTR_VENDOR_* that must be there; 0: as
+                                     GPUCTR_VENDOR_ANY. */
     uint32_t reserved;          /**< Must be zero. */
     const char* driver_root;    /**< Where the driver's files are; NULL: "/". The root of a
                                      driver container, or an unpacked driver. Links in it
@@ -364,12 +371,17 @@ GPUCTR_API const gpuctr_skipped* gpuctr_driver_skipped_at(const gpuctr_driver* d
 
 /** Position in the vendor's order, from 0. @since 0.1 */
 GPUCTR_API uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu);
-/** "GPU-..."; "" while the kernel driver is not loaded. @since 0.1 */
+/**
+ * What identifies it for good, in the vendor's form: "GPU-...". Partitions have that
+ * of their GPU. "" where nothing tells it. @since 0.1
+ */
 GPUCTR_API const char* gpuctr_gpu_uuid(const gpuctr_gpu* gpu);
 /** PCI address, "0000:3b:00.0". @since 0.1 */
 GPUCTR_API const char* gpuctr_gpu_pci_address(const gpuctr_gpu* gpu);
 /** Product name, "NVIDIA H200". @since 0.1 */
 GPUCTR_API const char* gpuctr_gpu_model(const gpuctr_gpu* gpu);
+/** "gfx942"; "" where the kernel does not tell it. @since 0.1 */
+GPUCTR_API const char* gpuctr_gpu_architecture(const gpuctr_gpu* gpu);
 /** Number of its device node, which may differ from the index; -1: none. @since 0.1 */
 GPUCTR_API int32_t gpuctr_gpu_minor(const gpuctr_gpu* gpu);
 /** NUMA node that it is attached to; -1: the firmware names none. @since 0.1 */
@@ -458,8 +470,11 @@ typedef struct gpuctr_request {
     /**
      * Comma-separated: "auto" (the GPUs that permissions, the device cgroup and
      * the scheduler's variables in `environment` grant), "all", "none", an
-     * index, a UUID or an unambiguous prefix of it of eight characters or more
-     * ("GPU-" not counted), a PCI address. NULL: "auto".
+     * index or a range of them, a UUID or an unambiguous prefix of it of eight
+     * characters or more ("GPU-" and "0x" not counted), a PCI address, or another
+     * name that the vendor gives them. With drivers of several vendors, in the form
+     * "nvidia.com/gpu=0" where it says otherwise not whose it is; a driver of which
+     * none is named is left out then. NULL: "auto".
      */
     const char* devices;
     /** Comma-separated: "compute", "utility", "all". NULL: "compute,utility". */
@@ -776,14 +791,20 @@ GPUCTR_API const char* gpuctr_applied_root(const gpuctr_applied* applied);
 GPUCTR_API const char* gpuctr_applied_origin(const gpuctr_applied* applied);
 /** Identity of its mount namespace, as /proc/PID/ns/mnt has it. @since 0.1 */
 GPUCTR_API uint64_t gpuctr_applied_mount_namespace(const gpuctr_applied* applied);
-/** "nvidia"; "" when the journal is damaged, as for what follows. @since 0.1 */
-GPUCTR_API const char* gpuctr_applied_vendor_name(const gpuctr_applied* applied);
-/** Version of the driver's files in it. @since 0.1 */
-GPUCTR_API const char* gpuctr_applied_driver_version(const gpuctr_applied* applied);
-/** GPUs that it was given, as they were then. @since 0.1 */
-GPUCTR_API size_t gpuctr_applied_gpu_count(const gpuctr_applied* applied);
+/** Drivers that it has a part of; none when the journal is damaged. @since 0.1 */
+GPUCTR_API size_t gpuctr_applied_driver_count(const gpuctr_applied* applied);
 /** Belongs to the list. @since 0.1 */
-GPUCTR_API const gpuctr_gpu* gpuctr_applied_gpu_at(const gpuctr_applied* applied, size_t index);
+GPUCTR_API const gpuctr_used_driver* gpuctr_applied_driver_at(const gpuctr_applied* applied,
+                                                              size_t index);
+/** "nvidia". @since 0.1 */
+GPUCTR_API const char* gpuctr_used_driver_vendor_name(const gpuctr_used_driver* driver);
+/** Version of the driver then. @since 0.1 */
+GPUCTR_API const char* gpuctr_used_driver_version(const gpuctr_used_driver* driver);
+/** GPUs of it that the set-up was given, as they were then. @since 0.1 */
+GPUCTR_API size_t gpuctr_used_driver_gpu_count(const gpuctr_used_driver* driver);
+/** Belongs to the list. @since 0.1 */
+GPUCTR_API const gpuctr_gpu* gpuctr_used_driver_gpu_at(const gpuctr_used_driver* driver,
+                                                       size_t index);
 /** Path of the driver's files in the container; "" without any. @since 0.1 */
 GPUCTR_API const char* gpuctr_applied_tree_path(const gpuctr_applied* applied);
 /** When it was made, in seconds since 1970. @since 0.1 */

@@ -536,6 +536,22 @@ enum class Undone : std::uint32_t {
     left = GPUCTR_LEFT,
 };
 
+/// A driver that a set-up has a part of; a view into its State.
+class UsedDriver {
+public:
+    explicit UsedDriver(const gpuctr_used_driver* driver) noexcept : driver_(driver) {}
+    std::string_view vendor() const noexcept { return gpuctr_used_driver_vendor_name(driver_); }
+    std::string_view version() const noexcept { return gpuctr_used_driver_version(driver_); }
+    auto gpus() const noexcept
+    {
+        return detail::List<Gpu, gpuctr_used_driver_gpu_count, gpuctr_used_driver_gpu_at,
+                            gpuctr_used_driver>(driver_);
+    }
+
+private:
+    const gpuctr_used_driver* driver_;
+};
+
 /// One set-up that Plan::apply() made; a view into its State.
 class Applied {
 public:
@@ -546,19 +562,14 @@ public:
     {
         return gpuctr_applied_mount_namespace(applied_);
     }
-    std::string_view vendor() const noexcept { return gpuctr_applied_vendor_name(applied_); }
-    std::string_view driver_version() const noexcept
-    {
-        return gpuctr_applied_driver_version(applied_);
-    }
     std::string_view tree_path() const noexcept { return gpuctr_applied_tree_path(applied_); }
     /// Seconds since 1970.
     std::int64_t since() const noexcept { return gpuctr_applied_since(applied_); }
     bool writes_root() const noexcept { return gpuctr_applied_writes_root(applied_) != 0; }
-    auto gpus() const noexcept
+    auto drivers() const noexcept
     {
-        return detail::List<Gpu, gpuctr_applied_gpu_count, gpuctr_applied_gpu_at, gpuctr_applied>(
-            applied_);
+        return detail::List<UsedDriver, gpuctr_applied_driver_count, gpuctr_applied_driver_at,
+                            gpuctr_applied>(applied_);
     }
     /// None for a set-up that is as it was made.
     auto problems() const noexcept

@@ -96,9 +96,7 @@ Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place
     journal.persistent = plan.writes_root && !mount::is_tmpfs(place.fd());
     journal.identity = plan.identity;
     journal.tree_path = plan.tree_path;
-    journal.vendor = plan.vendor;
-    journal.driver_version = plan.driver_version;
-    journal.gpus = plan.gpus;
+    journal.drivers = plan.drivers;
     return journal;
 }
 

@@ -138,6 +138,16 @@ json gpus_to_json(const std::vector<vendor::Gpu>& gpus)
     return array;
 }
 
+json drivers_to_json(const std::vector<plan::UsedDriver>& drivers)
+{
+    json array = json::array();
+    for (const plan::UsedDriver& driver : drivers)
+        array.push_back({{"vendor", driver.vendor},
+                         {"version", driver.version},
+                         {"gpus", gpus_to_json(driver.gpus)}});
+    return array;
+}
+
 vendor::Gpu gpu_from_json(const json& value)
 {
     vendor::Gpu gpu;
@@ -148,6 +158,16 @@ vendor::Gpu gpu_from_json(const json& value)
     read(value.at("minor"), gpu.minor);
     read(value.at("numa_node"), gpu.numa_node);
     return gpu;
+}
+
+plan::UsedDriver driver_from_json(const json& value)
+{
+    plan::UsedDriver driver;
+    driver.vendor = value.at("vendor");
+    driver.version = value.at("version");
+    for (const json& gpu : value.at("gpus"))
+        driver.gpus.push_back(gpu_from_json(gpu));
+    return driver;
 }
 
 /// Part of the journal's name.
@@ -180,10 +200,8 @@ Journal from_json(const json& document)
     journal.persistent = document.at("persistent");
     journal.identity = document.at("identity");
     journal.tree_path = document.at("tree_path");
-    journal.vendor = document.at("vendor");
-    journal.driver_version = document.at("driver_version");
-    for (const json& gpu : document.at("gpus"))
-        journal.gpus.push_back(gpu_from_json(gpu));
+    for (const json& driver : document.at("drivers"))
+        journal.drivers.push_back(driver_from_json(driver));
     ProgramBuilder builder;
     for (const json& operation : document.at("operations"))
         add_from_json(operation, builder);
@@ -239,9 +257,7 @@ std::string to_text(const Journal& journal, const Program& program)
                            {"persistent", journal.persistent},
                            {"identity", journal.identity},
                            {"tree_path", journal.tree_path},
-                           {"vendor", journal.vendor},
-                           {"driver_version", journal.driver_version},
-                           {"gpus", gpus_to_json(journal.gpus)},
+                           {"drivers", drivers_to_json(journal.drivers)},
                            {"operations", std::move(operations)}};
     // Names in an image need not be UTF-8.
     return document.dump(-1, ' ', true, json::error_handler_t::replace);

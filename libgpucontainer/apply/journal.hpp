@@ -4,7 +4,7 @@
 #include "apply/origin.hpp"
 #include "apply/program.hpp"
 #include "base/result.hpp"
-#include "vendor/driver.hpp"
+#include "plan/plan.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -37,9 +37,7 @@ struct Journal {
     std::string identity;    ///< The plan's.
     std::string tree_path;
 
-    std::string vendor;
-    std::string driver_version;
-    std::vector<vendor::Gpu> gpus;
+    std::vector<plan::UsedDriver> drivers;
 
     Block program; ///< Without descriptors.
 };

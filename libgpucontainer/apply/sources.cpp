@@ -54,12 +54,14 @@ Result<UniqueFd> clone_device(mount::Bench& bench, const plan::Item& item)
 
 Result<void> require_driver(const plan::Plan& plan)
 {
-    if (plan.version_source != vendor::VersionSource::files)
-        return {};
-    return Error(Errc::no_device, fmt::format("the {} kernel module is not loaded", plan.vendor))
-        .with_object(plan.vendor)
-        .with_hint("load it (modprobe nvidia), or give the driver version to set up its files "
-                   "all the same");
+    for (const plan::UsedDriver& driver : plan.drivers)
+        if (driver.version_source == vendor::VersionSource::files)
+            return Error(Errc::no_device,
+                         fmt::format("the {} kernel module is not loaded", driver.vendor))
+                .with_object(driver.vendor)
+                .with_hint("load it with modprobe, or give the driver version to set up its files "
+                           "all the same");
+    return {};
 }
 
 Result<void> require_detached(const plan::Plan& plan)

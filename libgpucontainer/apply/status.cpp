@@ -95,7 +95,8 @@ private:
         set_up.origin = origin(key, root);
         check_origin(set_up, root >= 0);
         check_progress(*journal, set_up);
-        check_driver(set_up);
+        for (const plan::UsedDriver& driver : journal->drivers)
+            check_driver(driver, set_up);
         if (set_up.origin == Origin::here && root >= 0 && journal->progress == Progress::complete)
             check_parts(*journal, root, set_up);
         return set_up;
@@ -113,9 +114,7 @@ private:
     static void describe(const Journal& journal, SetUp& set_up)
     {
         set_up.root_path = journal.root_path;
-        set_up.vendor = journal.vendor;
-        set_up.driver_version = journal.driver_version;
-        set_up.gpus = journal.gpus;
+        set_up.drivers = journal.drivers;
         set_up.tree_path = journal.tree_path;
         set_up.since = journal.since;
         set_up.writes_root = journal.writes_root;
@@ -156,17 +155,17 @@ private:
                 "could not be undone completely; undo tries again");
     }
 
-    static void check_driver(SetUp& set_up)
+    static void check_driver(const plan::UsedDriver& driver, SetUp& set_up)
     {
-        const auto loaded = loaded_version(set_up.vendor);
+        const auto loaded = loaded_version(driver.vendor);
         if (!loaded)
-            add(set_up, ProblemKind::driver_not_loaded, set_up.vendor,
-                fmt::format("the {} kernel module is not loaded", set_up.vendor));
-        else if (*loaded != set_up.driver_version)
+            add(set_up, ProblemKind::driver_not_loaded, driver.vendor,
+                fmt::format("the {} kernel module is not loaded", driver.vendor));
+        else if (*loaded != driver.version)
             add(set_up, ProblemKind::driver_version, *loaded,
                 fmt::format("made with driver {}, and the kernel module is of version {}; apply "
                             "it again",
-                            set_up.driver_version, *loaded));
+                            driver.version, *loaded));
     }
 
     static void check_parts(const Journal& journal, int root, SetUp& set_up)

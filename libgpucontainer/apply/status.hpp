@@ -4,6 +4,7 @@
 #include "apply/apply.hpp"
 #include "apply/journal_store.hpp"
 #include "base/result.hpp"
+#include "plan/plan.hpp"
 
 #include <chrono>
 #include <string>
@@ -44,9 +45,7 @@ struct SetUp {
     SetUpKey key;
     Origin origin = Origin::here;
     std::string root_path; ///< "" when it is not known.
-    std::string vendor;
-    std::string driver_version;
-    std::vector<vendor::Gpu> gpus;
+    std::vector<plan::UsedDriver> drivers;
     std::string tree_path;
     std::int64_t since = 0;
     bool writes_root = false;

@@ -18,7 +18,13 @@ namespace {
 using vendor::DeviceNode;
 using vendor::DriverStack;
 
-constexpr std::uint32_t known_vendors = GPUCTR_VENDOR_NVIDIA;
+std::uint32_t known_vendors()
+{
+    std::uint32_t known = GPUCTR_VENDOR_ANY;
+    for (const vendor::Vendor& vendor : vendor::vendors())
+        known |= vendor.bit;
+    return known;
+}
 
 Error missing(const vendor::Vendor& vendor)
 {
@@ -69,7 +75,7 @@ Error not_found(const std::string& object)
 auto number_of(const DeviceNode& node)
 {
     return std::tuple(node.path, node.host_path, node.major, node.minor, node.mode, node.gid,
-                      node.gpu, node.capability);
+                      node.gpu, node.capability, node.required, node.links);
 }
 
 bool is_among(const DeviceNode& recorded, const std::vector<DeviceNode>& found)
@@ -110,13 +116,14 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
 
 std::uint32_t vendor_bit(std::string_view name)
 {
-    return name == "nvidia" ? GPUCTR_VENDOR_NVIDIA : 0;
+    const vendor::Vendor* const vendor = vendor::find_vendor(name);
+    return vendor != nullptr ? vendor->bit : 0;
 }
 
 Result<Detection> read_detection(const gpuctr_host_options* options)
 {
     GPUCTR_TRY(const auto given, read_options(options));
-    if ((given.vendors & ~known_vendors) != 0 || given.reserved != 0)
+    if ((given.vendors & ~known_vendors()) != 0 || given.reserved != 0)
         return Error(Errc::usage, "options of the host: an unknown vendor is asked for");
     Detection detection;
     detection.vendors = given.vendors;
@@ -141,7 +148,7 @@ Result<Detection> read_detection(const gpuctr_host_options* options)
 Result<void> require_vendors(std::uint32_t vendors, const std::vector<DriverStack>& drivers)
 {
     for (const vendor::Vendor& vendor : vendor::vendors()) {
-        const bool asked_for = (vendors & vendor_bit(vendor.name)) != 0;
+        const bool asked_for = (vendors & vendor.bit) != 0;
         if (asked_for
             && std::ranges::find(drivers, vendor.name, &DriverStack::vendor) == drivers.end())
             return missing(vendor);
@@ -160,8 +167,9 @@ Result<Detected> detect(const Detection& detection)
         *pci, root, "", detection.driver_version, std::move(site), std::move(dev_root)};
     Detected found;
     for (const vendor::Vendor& vendor : vendor::vendors()) {
-        const bool asked_for = (detection.vendors & vendor_bit(vendor.name)) != 0;
-        if (detection.vendors != 0 && !asked_for)
+        const bool asked_for = (detection.vendors & vendor.bit) != 0;
+        const bool any = detection.vendors == 0 || (detection.vendors & GPUCTR_VENDOR_ANY) != 0;
+        if (!any && !asked_for)
             continue;
         auto driver = vendor.detect(sources);
         if (!driver && asked_for)

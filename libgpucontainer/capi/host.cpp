@@ -21,7 +21,11 @@ gpuctr_status gpuctr_host_open(const gpuctr_host_options* options, gpuctr_host**
         auto fingerprint = vendor::fingerprint("", found.drivers, site, std::move(beginning));
         *ret_host = new gpuctr_host{
             std::make_shared<const std::vector<vendor::DriverStack>>(std::move(found.drivers)),
-            std::move(found.skipped), found.failure, std::move(fingerprint), std::nullopt};
+            std::move(found.skipped),
+            found.failure,
+            detection.vendors,
+            std::move(fingerprint),
+            std::nullopt};
         return {};
     });
 }
@@ -80,6 +84,7 @@ uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu) { return gpu->index; }
 const char* gpuctr_gpu_uuid(const gpuctr_gpu* gpu) { return gpu->uuid.c_str(); }
 const char* gpuctr_gpu_pci_address(const gpuctr_gpu* gpu) { return gpu->pci_address.c_str(); }
 const char* gpuctr_gpu_model(const gpuctr_gpu* gpu) { return gpu->model.c_str(); }
+const char* gpuctr_gpu_architecture(const gpuctr_gpu* gpu) { return gpu->architecture.c_str(); }
 int32_t gpuctr_gpu_minor(const gpuctr_gpu* gpu) { return gpu->minor; }
 int32_t gpuctr_gpu_numa_node(const gpuctr_gpu* gpu) { return gpu->numa_node; }
 

@@ -31,7 +31,10 @@ gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
         GPUCTR_CHECK(capi::require_vendors(detection.vendors, record.drivers), "host record");
         *ret_host = new gpuctr_host{
             std::make_shared<const std::vector<vendor::DriverStack>>(std::move(record.drivers)),
-            std::move(record.skipped), Errc::driver, std::move(record.fingerprint),
+            std::move(record.skipped),
+            Errc::driver,
+            detection.vendors,
+            std::move(record.fingerprint),
             std::move(detection)};
         return {};
     });

@@ -26,6 +26,7 @@ struct gpuctr_host {
     /// Vendors that nobody asked for and that failed; the class of the first one.
     std::vector<gpucontainer::vendor::Skipped> skipped;
     gpucontainer::Errc failure = gpucontainer::Errc::no_device;
+    std::uint32_t vendors = 0; ///< GPUCTR_VENDOR_* that were asked for by name.
     std::vector<gpucontainer::vendor::Mark> fingerprint;
     /// For a record from elsewhere: how to detect what it is compared with before
     /// a plan of it is carried out.
@@ -47,6 +48,7 @@ struct gpuctr_state {
 };
 struct gpuctr_applied : gpucontainer::apply::SetUp {};
 struct gpuctr_problem : gpucontainer::apply::Problem {};
+struct gpuctr_used_driver : gpucontainer::plan::UsedDriver {};
 struct gpuctr_driver : gpucontainer::vendor::DriverStack {};
 struct gpuctr_gpu : gpucontainer::vendor::Gpu {};
 struct gpuctr_file : gpucontainer::vendor::DriverFile {};

@@ -84,13 +84,12 @@ bool nodes_can_be_made()
 Result<plan::Plan> make_plan(const Drivers& drivers, const plan::Request& request, int rootfs_fd,
                              mount::Backend backend)
 {
-    const vendor::DriverStack& driver = drivers->front();
     if (rootfs_fd < 0)
-        return plan::create_plan(driver, request, nullptr, backend);
+        return plan::create_plan(*drivers, request, nullptr, backend);
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
     const rootfs::RememberedView view(root);
     const plan::Target target = {view, root.facts(), nodes_can_be_made()};
-    auto plan = plan::create_plan(driver, request, &target, backend);
+    auto plan = plan::create_plan(*drivers, request, &target, backend);
     GPUCTR_CHECK(root.check());
     return plan;
 }
@@ -134,6 +133,9 @@ gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* 
         GPUCTR_TRY(const mount::Backend backend, choose_backend(given.backend));
         if (host->drivers->empty())
             return no_driver(*host);
+        for (const vendor::DriverStack& driver : *host->drivers)
+            if ((capi::vendor_bit(driver.vendor) & host->vendors) != 0)
+                chosen.required.insert(driver.vendor);
         GPUCTR_TRY(plan::Plan plan, make_plan(host->drivers, chosen, rootfs_fd, backend));
         auto rules = device_rules(plan);
         *ret_plan = new gpuctr_plan{std::move(plan), std::move(chosen), host->drivers,

@@ -138,18 +138,29 @@ uint64_t gpuctr_applied_mount_namespace(const gpuctr_applied* applied)
 {
     return applied->key.from.mount_namespace;
 }
-const char* gpuctr_applied_vendor_name(const gpuctr_applied* applied)
+size_t gpuctr_applied_driver_count(const gpuctr_applied* applied)
 {
-    return applied->vendor.c_str();
+    return applied->drivers.size();
 }
-const char* gpuctr_applied_driver_version(const gpuctr_applied* applied)
+const gpuctr_used_driver* gpuctr_applied_driver_at(const gpuctr_applied* applied, size_t index)
 {
-    return applied->driver_version.c_str();
+    return capi::element_at<gpuctr_used_driver>(applied->drivers, index);
 }
-size_t gpuctr_applied_gpu_count(const gpuctr_applied* applied) { return applied->gpus.size(); }
-const gpuctr_gpu* gpuctr_applied_gpu_at(const gpuctr_applied* applied, size_t index)
+const char* gpuctr_used_driver_vendor_name(const gpuctr_used_driver* driver)
 {
-    return capi::element_at<gpuctr_gpu>(applied->gpus, index);
+    return driver->vendor.c_str();
+}
+const char* gpuctr_used_driver_version(const gpuctr_used_driver* driver)
+{
+    return driver->version.c_str();
+}
+size_t gpuctr_used_driver_gpu_count(const gpuctr_used_driver* driver)
+{
+    return driver->gpus.size();
+}
+const gpuctr_gpu* gpuctr_used_driver_gpu_at(const gpuctr_used_driver* driver, size_t index)
+{
+    return capi::element_at<gpuctr_gpu>(driver->gpus, index);
 }
 const char* gpuctr_applied_tree_path(const gpuctr_applied* applied)
 {

@@ -28,13 +28,15 @@ json text_or_null(const std::string& value) { return value.empty() ? json(nullpt
 
 json to_json(const vendor::Gpu& gpu)
 {
-    const auto& [index, uuid, pci_address, model, minor, numa_node] = gpu;
+    const auto& [index, uuid, pci_address, model, minor, numa_node, architecture, names] = gpu;
     return {{"index", index},
             {"uuid", text_or_null(uuid)},
             {"pci_address", pci_address},
             {"model", model},
             {"minor", number_or_null(minor)},
-            {"numa_node", number_or_null(numa_node)}};
+            {"numa_node", number_or_null(numa_node)},
+            {"architecture", text_or_null(architecture)},
+            {"names", names}};
 }
 
 /// As text: readers that keep numbers as doubles would round it.
@@ -61,7 +63,8 @@ json to_json(const vendor::DriverFile& file)
 
 json to_json(const vendor::DeviceNode& node)
 {
-    const auto& [path, host_path, major, minor, mode, gid, gpu, capability, accessible] = node;
+    const auto& [path, host_path, major, minor, mode, gid, gpu, capability, accessible, required,
+                 links] = node;
     return {{"path", path},
             {"host_path", host_path},
             {"major", major},
@@ -70,7 +73,9 @@ json to_json(const vendor::DeviceNode& node)
             {"gid", gid},
             {"gpu", number_or_null(gpu)},
             {"capability", vendor::name(capability)},
-            {"accessible", accessible}};
+            {"accessible", accessible},
+            {"required", required},
+            {"links", links}};
 }
 
 json to_json(const vendor::Mask& mask)
@@ -90,6 +95,13 @@ json to_json(const vendor::Warning& warning)
     return {{"capability", vendor::name(warning.capability)}, {"text", warning.text}};
 }
 
+json to_json(const vendor::VisibleDevices& variable)
+{
+    return {{"name", variable.name},
+            {"reader", vendor::name(variable.reader)},
+            {"inside", vendor::name(variable.inside)}};
+}
+
 json to_json(const vendor::DriverStack& driver)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
@@ -102,7 +114,7 @@ json to_json(const vendor::DriverStack& driver)
             {"version_source", vendor::name(version_source)},
             {"root", root},
             {"library_directory", library_directory},
-            {"visible_devices", visible_devices},
+            {"visible_devices", array_of(visible_devices, convert)},
             {"needs", needs},
             {"gpus", array_of(gpus, convert)},
             {"files", array_of(files, convert)},
@@ -134,6 +146,22 @@ json to_json(const plan::Variable& variable)
     return {{"action", variable.action}, {"name", variable.name}, {"value", variable.value}};
 }
 
+/// Of a set-up: how its driver's version was known then is not kept.
+json used_to_json(const plan::UsedDriver& driver)
+{
+    const auto convert = [](const vendor::Gpu& gpu) { return to_json(gpu); };
+    return {{"vendor", driver.vendor},
+            {"version", driver.version},
+            {"gpus", array_of(driver.gpus, convert)}};
+}
+
+json planned_to_json(const plan::UsedDriver& driver)
+{
+    json document = used_to_json(driver);
+    document["version_source"] = vendor::name(driver.version_source);
+    return document;
+}
+
 json to_json(const apply::Problem& problem)
 {
     return {{"kind", apply::name(problem.kind)},
@@ -156,9 +184,7 @@ json to_json(const apply::SetUp& set_up)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
     return {{"root", text_or_null(set_up.root_path)},
-            {"vendor", text_or_null(set_up.vendor)},
-            {"driver_version", text_or_null(set_up.driver_version)},
-            {"gpus", array_of(set_up.gpus, convert)},
+            {"drivers", array_of(set_up.drivers, used_to_json)},
             {"tree_path", text_or_null(set_up.tree_path)},
             {"writes_root", set_up.writes_root},
             {"since", time_to_json(set_up.since)},
@@ -190,16 +216,13 @@ std::string plan_to_json(const plan::Plan& plan)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
     return dump({{"schema", "gpucontainer/plan/1"},
-                 {"vendor", plan.vendor},
-                 {"driver_version", plan.driver_version},
-                 {"version_source", vendor::name(plan.version_source)},
+                 {"drivers", array_of(plan.drivers, planned_to_json)},
                  {"backend", mount::name(plan.backend)},
                  {"layout", plan::name(plan.layout)},
                  {"tree_path", text_or_null(plan.tree_path)},
                  {"writes_root", plan.writes_root},
                  {"lock", plan.lock},
                  {"mount_label", text_or_null(plan.mount_label)},
-                 {"gpus", array_of(plan.gpus, convert)},
                  {"items", array_of(plan.items, convert)},
                  {"environment", array_of(plan.variables, convert)},
                  {"device_rules", array_of(plan.device_rules, convert)},

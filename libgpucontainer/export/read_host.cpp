@@ -40,6 +40,8 @@ vendor::Gpu read_gpu(const Fields& fields)
     gpu.model = fields.text("model", is_line);
     gpu.minor = fields.number_or_null("minor", largest_minor);
     gpu.numa_node = fields.number_or_null("numa_node", most_numa_nodes);
+    gpu.architecture = fields.text_or_null("architecture", is_word);
+    gpu.names = fields.texts("names", most_names, is_word);
     return gpu;
 }
 
@@ -88,6 +90,8 @@ vendor::DeviceNode read_node(const Fields& fields)
     node.gpu = fields.number_or_null("gpu", most_gpus);
     node.capability = fields.word("capability", vendor::parse_capability);
     node.accessible = fields.flag("accessible");
+    node.required = fields.flag("required");
+    node.links = fields.texts("links", most_names, is_path);
     return node;
 }
 
@@ -106,6 +110,12 @@ vendor::Skipped read_skipped(const Fields& fields)
 vendor::Warning read_warning(const Fields& fields)
 {
     return {fields.word("capability", vendor::parse_capability), fields.text("text", is_line)};
+}
+
+vendor::VisibleDevices read_visible(const Fields& fields)
+{
+    return {fields.text("name", is_word), fields.word("reader", vendor::parse_reader),
+            fields.word("inside", vendor::parse_inside)};
 }
 
 vendor::Mark read_mark(const Fields& fields)
@@ -139,7 +149,7 @@ vendor::DriverStack read_driver(const Fields& fields)
     driver.version_source = fields.word("version_source", vendor::parse_version_source);
     driver.root = fields.text("root", is_path);
     driver.library_directory = fields.text("library_directory", is_path);
-    driver.visible_devices = fields.text("visible_devices", is_word);
+    driver.visible_devices = fields.list("visible_devices", most_names, read_visible);
     driver.needs = fields.texts("needs", most_names, is_line);
     driver.gpus = fields.list("gpus", most_gpus, read_gpu);
     driver.files = fields.list("files", most_files, read_file);

@@ -22,6 +22,18 @@ struct PciDevice {
     int numa_node = -1;           ///< -1 when the firmware names none.
 };
 
+/// One device of a class of the kernel, such as a render node, before any vendor rule
+/// is applied to it.
+struct ClassDevice {
+    std::string name; ///< "renderD128"
+    std::string node; ///< "/dev/dri/renderD128"
+    unsigned major = 0;
+    unsigned minor = 0;
+    std::string parent;      ///< The device that it is a part of: "0000:03:00.0", "amdgpu_xcp_0".
+    std::string driver;      ///< Kernel driver of that; empty if none.
+    std::string pci_address; ///< Of the nearest PCI function above; empty if none.
+};
+
 /// A GPU of any kind: VGA, 3D or other display controller.
 bool is_display_controller(const PciDevice& device);
 
@@ -35,9 +47,13 @@ public:
     /// firmware names none.
     virtual int numa_node(const std::string& address) = 0;
 
-    /// Display controllers of one vendor, ordered by address, bound or not.
-    /// Looks at every PCI function of the host.
-    virtual Result<std::vector<PciDevice>> display_controllers(std::uint16_t vendor_id) = 0;
+    /// PCI functions of one vendor, ordered by address, bound to a driver or not.
+    /// Looks at every one of the host.
+    virtual Result<std::vector<PciDevice>> pci_functions(std::uint16_t vendor_id) = 0;
+
+    /// Those devices of a class ("drm", "accel") that have a node, ordered by name with
+    /// numbers as numbers. None when the kernel has no such class.
+    virtual Result<std::vector<ClassDevice>> class_devices(const std::string& name) = 0;
 };
 
 std::unique_ptr<Enumerator> make_udev_enumerator();

@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
+#include <fmt/format.h>
 #include <libudev.h>
+#include <sys/sysmacros.h>
 
 namespace gpucontainer::host {
 namespace {
@@ -47,6 +50,25 @@ PciDevice describe(udev_device* device)
     return found;
 }
 
+ClassDevice describe_part(udev_device* device, const char* node)
+{
+    ClassDevice found;
+    found.name = udev_device_get_sysname(device);
+    found.node = node;
+    found.major = major(udev_device_get_devnum(device));
+    found.minor = minor(udev_device_get_devnum(device));
+    // Parents belong to the device.
+    if (udev_device* const parent = udev_device_get_parent(device)) {
+        found.parent = udev_device_get_sysname(parent);
+        if (const char* driver = udev_device_get_driver(parent))
+            found.driver = driver;
+    }
+    if (udev_device* const pci =
+            udev_device_get_parent_with_subsystem_devtype(device, "pci", nullptr))
+        found.pci_address = udev_device_get_sysname(pci);
+    return found;
+}
+
 class UdevEnumerator final : public Enumerator {
 public:
     /// One file of sysfs and no device of libudev, which checks every component of
@@ -58,36 +80,69 @@ public:
         return number ? static_cast<int>(*number) : -1;
     }
 
-    Result<std::vector<PciDevice>> display_controllers(std::uint16_t vendor_id) override
+    Result<std::vector<PciDevice>> pci_functions(std::uint16_t vendor_id) override
     {
-        GPUCTR_TRY(const Udev context, connect());
-        const UdevEnumerate matches(udev_enumerate_new(context.get()));
-        if (!matches)
-            return Error::from_errno(ENOMEM, "enumerate PCI devices");
-        int status = udev_enumerate_add_match_subsystem(matches.get(), "pci");
-        if (status >= 0)
-            status = udev_enumerate_scan_devices(matches.get());
-        if (status < 0)
-            return Error::from_errno(-status, "enumerate PCI devices");
-
         std::vector<PciDevice> devices;
-        udev_list_entry* entry = nullptr;
-        udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(matches.get()))
-        {
-            const UdevDevice device(
-                udev_device_new_from_syspath(context.get(), udev_list_entry_get_name(entry)));
-            if (!device)
-                continue;
-            PciDevice found = describe(device.get());
-            if (found.vendor_id == vendor_id && is_display_controller(found))
+        const auto add = [&](udev_device* device) {
+            PciDevice found = describe(device);
+            if (found.vendor_id == vendor_id)
                 devices.push_back(std::move(found));
-        }
+        };
+        GPUCTR_CHECK(for_each(
+            "pci", [](std::string_view) { return true; }, add));
         std::sort(devices.begin(), devices.end(),
                   [](const PciDevice& a, const PciDevice& b) { return a.address < b.address; });
         return devices;
     }
 
+    Result<std::vector<ClassDevice>> class_devices(const std::string& name) override
+    {
+        std::vector<ClassDevice> devices;
+        const auto add = [&](udev_device* device) {
+            if (const char* node = udev_device_get_devnode(device))
+                devices.push_back(describe_part(device, node));
+        };
+        // Connectors of a display have no node: "card0-DP-1".
+        const auto may_have_node = [](std::string_view path) {
+            return base::name_of(path).find('-') == std::string_view::npos;
+        };
+        GPUCTR_CHECK(for_each(name.c_str(), may_have_node, add));
+        std::sort(devices.begin(), devices.end(), [](const ClassDevice& a, const ClassDevice& b) {
+            return ::strverscmp(a.name.c_str(), b.name.c_str()) < 0;
+        });
+        return devices;
+    }
+
 private:
+    /// Calls `visit` for each device of a subsystem whose path `matches`.
+    template <typename Matches, typename Visit>
+    static Result<void> for_each(const char* subsystem, Matches matches, Visit visit)
+    {
+        const auto failed = [&](int error) {
+            return Error::from_errno(error, fmt::format("enumerate {} devices", subsystem));
+        };
+        GPUCTR_TRY(const Udev context, connect());
+        const UdevEnumerate found(udev_enumerate_new(context.get()));
+        if (!found)
+            return failed(ENOMEM);
+        int status = udev_enumerate_add_match_subsystem(found.get(), subsystem);
+        if (status >= 0)
+            status = udev_enumerate_scan_devices(found.get());
+        if (status < 0)
+            return failed(-status);
+        udev_list_entry* entry = nullptr;
+        udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(found.get()))
+        {
+            const char* const path = udev_list_entry_get_name(entry);
+            if (!matches(path))
+                continue;
+            const UdevDevice device(udev_device_new_from_syspath(context.get(), path));
+            if (device)
+                visit(device.get());
+        }
+        return {};
+    }
+
     static Result<Udev> connect()
     {
         Udev context(udev_new());

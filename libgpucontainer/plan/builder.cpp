@@ -21,28 +21,35 @@ namespace {
 using vendor::Capability;
 using vendor::DriverFile;
 
-Result<void> choose_gpus(Draft& draft)
+void add_share(Draft& draft, const vendor::DriverStack& driver, Selection selection)
 {
-    const vendor::DriverStack& driver = draft.driver;
-    std::optional<std::string_view> scheduler;
-    const auto variable = draft.request.environment.find(driver.visible_devices);
-    if (variable != draft.request.environment.end())
-        scheduler = variable->second;
-    GPUCTR_TRY(draft.selection, select_gpus(driver, draft.request.devices, scheduler));
-    GPUCTR_TRY(draft.selection,
-               restrict_to(draft.request.allowed_devices, driver, draft.selection));
-    for (const unsigned gpu : draft.selection.gpus)
-        draft.plan.gpus.push_back(driver.gpus[gpu]);
-    if (draft.selection.visible)
-        draft.plan.variables.push_back({"set", driver.visible_devices, *draft.selection.visible});
-    else if (scheduler)
-        draft.plan.variables.push_back({"unset", driver.visible_devices, ""});
+    UsedDriver used = {driver.vendor, driver.version, driver.version_source, {}};
+    for (const unsigned gpu : selection.gpus)
+        used.gpus.push_back(driver.gpus[gpu]);
+    auto& variables = draft.plan.variables;
+    for (Variable& variable :
+         visible_inside(driver, draft.request.environment, selection.layers, selection.gpus))
+        variables.push_back(std::move(variable));
+    draft.plan.needs.insert(draft.plan.needs.end(), driver.needs.begin(), driver.needs.end());
+    draft.plan.drivers.push_back(std::move(used));
+    draft.shares.push_back({driver, std::move(selection)});
+}
+
+Result<void> choose_gpus(Draft& draft, std::span<const vendor::DriverStack> drivers)
+{
+    const Request& request = draft.request;
+    const DeviceChoice choice = {request.devices, request.environment, request.required};
+    GPUCTR_TRY(auto selections, select_devices(drivers, choice, draft.plan.skipped));
+    GPUCTR_TRY(selections, restrict_to(request.allowed_devices, drivers, std::move(selections)));
+    for (std::size_t i = 0; i < drivers.size(); ++i)
+        if (selections[i].wanted)
+            add_share(draft, drivers[i], std::move(selections[i]));
     return {};
 }
 
-void choose_files(Draft& draft)
+void choose_files(Draft& draft, const vendor::DriverStack& driver)
 {
-    for (const DriverFile& file : draft.driver.files) {
+    for (const DriverFile& file : driver.files) {
         if (draft.request.vendor_libs == VendorLibs::none)
             draft.skip(file.name, file.path, "only device nodes were asked for");
         else if (draft.capabilities.contains(file.capability)
@@ -76,18 +83,22 @@ Result<void> expect_names(Draft& draft)
         if (!merged)
             paths.push_back(draft.plan.tree_path);
     }
-    for (const vendor::DeviceNode& node : draft.driver.nodes)
-        if (draft.is_wanted(node) && node.accessible)
-            paths.push_back(node.path);
+    for (const Share& share : draft.shares)
+        for (const vendor::DeviceNode& node : share.driver.nodes)
+            if (share.needs(node, draft.capabilities) && node.accessible) {
+                paths.push_back(node.path);
+                paths.insert(paths.end(), node.links.begin(), node.links.end());
+            }
     std::erase_if(paths, [&](const std::string& path) { return !draft.is_missing(path); });
     return draft.names.expect(paths, draft.plan.items);
 }
 
 void add_warnings(Draft& draft)
 {
-    for (const vendor::Warning& warning : draft.driver.warnings)
-        if (draft.capabilities.contains(warning.capability) && !draft.selection.gpus.empty())
-            draft.plan.warnings.push_back(warning.text);
+    for (const Share& share : draft.shares)
+        for (const vendor::Warning& warning : share.driver.warnings)
+            if (draft.capabilities.contains(warning.capability) && !share.selection.gpus.empty())
+                draft.plan.warnings.push_back(warning.text);
 }
 
 void secure_mounts(Draft& draft)
@@ -136,17 +147,18 @@ Error callers_root()
                    "empty");
 }
 
-Result<Plan> create_plan(const vendor::DriverStack& driver, const Request& request,
+Result<Plan> create_plan(std::span<const vendor::DriverStack> drivers, const Request& request,
                          const Target* target, mount::Backend backend)
 {
     GPUCTR_CHECK(require_other_root(request, target));
-    Draft draft(driver, request, target);
+    Draft draft(request, target);
     draft.plan.backend = backend;
     draft.plan.layout = request.layout;
     secure_mounts(draft);
-    GPUCTR_CHECK(choose_gpus(draft));
+    GPUCTR_CHECK(choose_gpus(draft, drivers));
     GPUCTR_TRY(draft.capabilities, parse_capabilities(request.capabilities));
-    choose_files(draft);
+    for (const Share& share : draft.shares)
+        choose_files(draft, share.driver);
     GPUCTR_CHECK(choose_tree_path(draft));
     GPUCTR_CHECK(draft.files.empty() ? expect_names(draft) : add_files(draft));
     GPUCTR_CHECK(add_nodes(draft));

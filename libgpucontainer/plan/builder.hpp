@@ -3,11 +3,13 @@
 
 #include "base/result.hpp"
 #include "plan/plan.hpp"
+#include "plan/visible_devices.hpp"
 #include "rootfs/root.hpp"
 
 #include <cstdint>
-#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 
 namespace gpucontainer::plan {
@@ -22,7 +24,8 @@ enum class VendorLibs : std::uint8_t {
 struct Request {
     std::string devices = "auto";
     std::string capabilities = "compute,utility";
-    std::map<std::string, std::string> environment; ///< Scheduler variables.
+    std::set<std::string> required; ///< Vendors that were asked for by name.
+    Environment environment;        ///< Scheduler variables.
     Write write = Write::automatic;
     std::string staged_tree;     ///< As in Plan.
     std::string allowed_devices; ///< Policy: those that may be chosen; empty: all.
@@ -45,9 +48,9 @@ struct Target {
 /// The set-up would be of the host, or of whatever the caller lives in.
 Error callers_root();
 
-/// Decides everything: driver, request and root file system in, plan out. Reads
-/// the root through its view and nothing else.
-Result<Plan> create_plan(const vendor::DriverStack& driver, const Request& request,
+/// Decides everything: drivers, request and root file system in, plan out. Reads
+/// the root through its view and nothing else. At least one driver.
+Result<Plan> create_plan(std::span<const vendor::DriverStack> drivers, const Request& request,
                          const Target* target, mount::Backend backend);
 
 } // namespace gpucontainer::plan

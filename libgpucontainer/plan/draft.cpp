@@ -25,14 +25,20 @@ Names::Way choose_way(const Request& request, const Target* target)
 
 } // namespace
 
-Draft::Draft(const vendor::DriverStack& of, const Request& wanted, const Target* in)
-    : driver(of), request(wanted), target(in), view(in != nullptr ? in->view : typical_root()),
+bool Share::needs(const vendor::DeviceNode& node,
+                  const std::set<vendor::Capability>& capabilities) const
+{
+    if (node.capability != vendor::Capability::none && !capabilities.contains(node.capability))
+        return false;
+    const auto& gpus = selection.gpus;
+    return node.gpu < 0
+           || std::find(gpus.begin(), gpus.end(), static_cast<unsigned>(node.gpu)) != gpus.end();
+}
+
+Draft::Draft(const Request& wanted, const Target* in)
+    : request(wanted), target(in), view(in != nullptr ? in->view : typical_root()),
       way(choose_way(wanted, in)), names(view, way)
 {
-    plan.vendor = driver.vendor;
-    plan.driver_version = driver.version;
-    plan.version_source = driver.version_source;
-    plan.needs = driver.needs;
     plan.staged_tree = request.staged_tree;
     plan.has_root = target != nullptr;
     plan.writes_root = way == Names::Way::write;
@@ -82,15 +88,6 @@ bool Draft::leads_into_tree(const std::string& path) const
     const std::string to = view.link_target(path);
     return base::is_below(to, usual_tree)
            || (!plan.tree_path.empty() && base::is_below(to, plan.tree_path));
-}
-
-bool Draft::is_wanted(const vendor::DeviceNode& node) const
-{
-    if (node.capability != vendor::Capability::none && !capabilities.contains(node.capability))
-        return false;
-    const auto& gpus = selection.gpus;
-    return node.gpu < 0
-           || std::find(gpus.begin(), gpus.end(), static_cast<unsigned>(node.gpu)) != gpus.end();
 }
 
 std::string Draft::library_path(const std::string& name) const

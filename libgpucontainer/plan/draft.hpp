@@ -8,6 +8,7 @@
 #include "rootfs/layout.hpp"
 
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +19,20 @@ inline constexpr const char* usual_tree = "/usr/lib/gpuctr";
 inline constexpr const char* tool_directory = "/usr/bin";
 inline constexpr const char* loader_cache_path = "/etc/ld.so.cache";
 
+/// One driver's part of a draft.
+struct Share {
+    const vendor::DriverStack& driver;
+    Selection selection;
+
+    /// The GPUs that were chosen, and these capabilities, need it.
+    bool needs(const vendor::DeviceNode& node,
+               const std::set<vendor::Capability>& capabilities) const;
+};
+
 /// A plan in the making: what it is made from, what was chosen so far, and the
 /// items that are there already. The parts of the builder add to it in turn.
 struct Draft {
-    Draft(const vendor::DriverStack& of, const Request& wanted, const Target* in);
+    Draft(const Request& wanted, const Target* in);
 
     /// Adds what is mounted over something that is there, or part of the tree.
     void add(Item item) { plan.items.push_back(std::move(item)); }
@@ -39,9 +50,6 @@ struct Draft {
     /// an overlay then has a name of its own.
     bool is_missing(const std::string& path) const;
 
-    /// The capabilities and the GPUs that were chosen need it.
-    bool is_wanted(const vendor::DeviceNode& node) const;
-
     /// Where a library, or a tool, of this name is in the container.
     std::string library_path(const std::string& name) const;
     std::string tool_path(const std::string& name) const;
@@ -50,16 +58,15 @@ struct Draft {
     /// The name is a link into a tree of ours.
     bool leads_into_tree(const std::string& path) const;
 
-    const vendor::DriverStack& driver;
     const Request& request;
     const Target* target;
     const rootfs::View& view;
     Names::Way way;
     Names names;
     Plan plan;
-    Selection selection;
+    std::vector<Share> shares; ///< Of the drivers that are wanted.
     std::set<vendor::Capability> capabilities;
-    std::vector<const vendor::DriverFile*> files; ///< Those chosen; the driver's own.
+    std::vector<const vendor::DriverFile*> files; ///< Those chosen; the drivers' own.
     rootfs::Layout image;       ///< Where it keeps libraries; nothing without files.
     bool cache_is_ours = false; ///< The loader cache names our files already.
 

@@ -5,6 +5,7 @@
 #include "base/try.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 
 namespace gpucontainer::plan {
@@ -31,6 +32,18 @@ void add_group(Draft& draft, const DeviceNode& node)
         groups.push_back(node.gid);
 }
 
+/// A link as on the host: programs that list directories would count a second node as
+/// a second GPU.
+void add_link(Draft& draft, const DeviceNode& node, const std::string& link)
+{
+    namespace fs = std::filesystem;
+    draft.identify(link);
+    if (draft.is_missing(link))
+        draft.add_name(make_item(
+            ItemKind::symlink, fs::path(node.path).lexically_relative(fs::path(link).parent_path()),
+            link, "another name of " + node.path));
+}
+
 void add_node(Draft& draft, const DeviceNode& node)
 {
     Item item =
@@ -47,41 +60,68 @@ void add_node(Draft& draft, const DeviceNode& node)
         draft.add_name(std::move(item));
     else
         draft.add(std::move(item));
+    for (const std::string& link : node.links)
+        add_link(draft, node, link);
     add_group(draft, node);
 }
 
-Result<void> leave_out(Draft& draft, const DeviceNode& node)
+Result<void> leave_out(Draft& draft, const Share& share, const DeviceNode& node)
 {
-    const bool asked_for = node.gpu >= 0 && draft.selection.explicitly;
+    const bool asked_for = node.gpu >= 0 && share.selection.explicitly;
     const bool needed = node.gpu < 0 && node.capability == Capability::none;
-    if (asked_for || needed)
-        return Error(Errc::permission,
-                     node.host_path + ": may not be used: " + draft.driver.obstacle_to(node))
+    const std::string obstacle = share.driver.obstacle_to(node);
+    if (node.required && (asked_for || needed))
+        return Error(Errc::permission, node.host_path + ": may not be used: " + obstacle)
             .with_object(node.host_path)
             .with_hint("an administrator grants it, by its group or the scheduler; "
                        "`gpuctr-setup list` shows which nodes are usable");
     draft.skip(std::string(base::name_of(node.path)), node.host_path,
-               "may not be used: " + draft.driver.obstacle_to(node));
+               "may not be used: " + obstacle);
     return {};
+}
+
+Result<void> add_nodes(Draft& draft, const Share& share)
+{
+    const bool automatically = !share.selection.explicitly;
+    for (const DeviceNode& node : share.driver.missing_nodes)
+        if (share.needs(node, draft.capabilities) && !share.selection.gpus.empty())
+            return missing(node);
+    for (const DeviceNode& node : share.driver.nodes) {
+        // GPUs that may not be used are no choice, unless somebody made it.
+        const bool is_no_choice = automatically && node.gpu >= 0 && !node.accessible;
+        if (!share.needs(node, draft.capabilities) && !is_no_choice)
+            continue;
+        if (node.accessible)
+            add_node(draft, node);
+        else
+            GPUCTR_CHECK(leave_out(draft, share, node));
+    }
+    return {};
+}
+
+void add_mask(Draft& draft, const vendor::Mask& mask)
+{
+    if (draft.view.resolve(mask.path).type != EntryType::regular) {
+        draft.plan.needs.push_back("another " + mask.path
+                                   + " or a device cgroup, if root runs in it: the driver "
+                                     "makes nodes of other GPUs otherwise");
+        return;
+    }
+    Item item = make_item(ItemKind::cover, "", mask.path, mask.reason);
+    item.content = mask.content;
+    item.options = "ro,nosuid,nodev";
+    constexpr std::uint32_t usual_mode = 0444;
+    item.mode = usual_mode;
+    draft.identify("mask " + mask.path);
+    draft.add(std::move(item));
 }
 
 } // namespace
 
 Result<void> add_nodes(Draft& draft)
 {
-    for (const DeviceNode& node : draft.driver.missing_nodes)
-        if (draft.is_wanted(node) && !draft.selection.gpus.empty())
-            return missing(node);
-    for (const DeviceNode& node : draft.driver.nodes) {
-        // GPUs that may not be used are no choice, unless somebody made it.
-        const bool automatic = node.gpu >= 0 && !draft.selection.explicitly;
-        if (!draft.is_wanted(node) && (node.accessible || !automatic))
-            continue;
-        if (node.accessible)
-            add_node(draft, node);
-        else
-            GPUCTR_CHECK(leave_out(draft, node));
-    }
+    for (const Share& share : draft.shares)
+        GPUCTR_CHECK(add_nodes(draft, share));
     return {};
 }
 
@@ -89,21 +129,9 @@ void add_masks(Draft& draft)
 {
     if (draft.target == nullptr || !draft.target->may_make_nodes)
         return;
-    for (const vendor::Mask& mask : draft.driver.masks) {
-        if (draft.view.resolve(mask.path).type != EntryType::regular) {
-            draft.plan.needs.push_back("another " + mask.path
-                                       + " or a device cgroup, if root runs in it: the driver "
-                                         "makes nodes of other GPUs otherwise");
-            continue;
-        }
-        Item item = make_item(ItemKind::cover, "", mask.path, mask.reason);
-        item.content = mask.content;
-        item.options = "ro,nosuid,nodev";
-        constexpr std::uint32_t usual_mode = 0444;
-        item.mode = usual_mode;
-        draft.identify("mask " + mask.path);
-        draft.add(std::move(item));
-    }
+    for (const Share& share : draft.shares)
+        for (const vendor::Mask& mask : share.driver.masks)
+            add_mask(draft, mask);
 }
 
 } // namespace gpucontainer::plan

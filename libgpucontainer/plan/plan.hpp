@@ -70,13 +70,18 @@ enum class Layout : std::uint8_t {
 };
 std::string_view name(Layout layout);
 
+/// One vendor's part of a plan.
+struct UsedDriver {
+    std::string vendor;
+    std::string version;
+    vendor::VersionSource version_source = vendor::VersionSource::module;
+    std::vector<vendor::Gpu> gpus; ///< Those chosen, in the vendor's order.
+};
+
 /// Everything that will change in a container root, decided before anything is
 /// touched. A value: made once, never changed.
 struct Plan {
-    std::string vendor;
-    std::string driver_version;
-    vendor::VersionSource version_source = vendor::VersionSource::module;
-    std::vector<vendor::Gpu> gpus; ///< Those chosen, in the vendor's order.
+    std::vector<UsedDriver> drivers;
     Layout layout = Layout::tree;
     std::string tree_path;    ///< Empty where there is no tree.
     std::string staged_tree;  ///< Where on the host one to clone may be; maybe "".

@@ -5,14 +5,18 @@
 #include "plan/selection.hpp"
 #include "vendor/driver.hpp"
 
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace gpucontainer::plan {
 
-/// Keeps a selection to the GPUs of a list in the words of select_gpus, without
-/// "auto"; an empty list allows all. GPUs that nobody named are left out. Errors: permission for a
-/// GPU that was named and is not allowed, or when nothing is left; usage for the list.
-Result<Selection> restrict_to(std::string_view allowed, const vendor::DriverStack& driver,
-                              Selection selection);
+/// Keeps selections, one a driver, to the GPUs of a list in the words of
+/// parse_devices(); an empty list allows all. GPUs that nobody named are left out.
+/// Errors: permission for a GPU that was named and is not allowed, or when nothing is
+/// left; usage for the list.
+Result<std::vector<Selection>> restrict_to(std::string_view allowed,
+                                           std::span<const vendor::DriverStack> drivers,
+                                           std::vector<Selection> selections);
 
 } // namespace gpucontainer::plan

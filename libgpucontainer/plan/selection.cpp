@@ -3,98 +3,136 @@
 
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "plan/device_words.hpp"
+#include "vendor/vendor.hpp"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace gpucontainer::plan {
 namespace {
 
+using vendor::DriverStack;
 using vendor::Gpu;
+using Drivers = std::span<const DriverStack>;
 
-/// Eight digits may begin a UUID, but no host has that many GPUs.
-constexpr std::size_t longest_index = 4;
-
-/// Domain, bus, device and function of an address in its short, four-digit or
-/// eight-digit domain form.
-std::optional<std::array<std::uint64_t, 4>> pci_parts(std::string_view text)
+std::string_view kind_of(const DriverStack& driver)
 {
-    auto parts = base::split(text, ':');
-    if (parts.size() == 2)
-        parts.insert(parts.begin(), "0");
-    if (parts.size() != 3)
-        return std::nullopt;
-    const auto dot = parts[2].find('.');
-    const auto function =
-        dot == std::string_view::npos ? std::string_view("0") : parts[2].substr(dot + 1);
-    const std::array text_parts = {parts[0], parts[1], parts[2].substr(0, dot), function};
-    std::array<std::uint64_t, 4> numbers = {};
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-        const auto number = base::to_number(text_parts[i], 16);
-        if (!number)
-            return std::nullopt;
-        numbers[i] = *number;
-    }
-    return numbers;
+    const vendor::Vendor* const vendor = vendor::find_vendor(driver.vendor);
+    return vendor != nullptr ? vendor->cdi_kind : std::string_view();
 }
 
-bool uuid_matches(const Gpu& gpu, std::string_view wanted)
+Error refused(Drivers drivers, std::string_view word, std::string_view why)
 {
-    constexpr std::size_t shortest_prefix = 8;
-    constexpr std::string_view mark = "gpu-";
-    std::string uuid = base::to_lower(gpu.uuid);
-    std::string prefix = base::to_lower(wanted);
-    if (prefix.starts_with(mark))
-        prefix.erase(0, mark.size());
-    if (uuid.starts_with(mark))
-        uuid.erase(0, mark.size());
-    return prefix.size() >= shortest_prefix && uuid.starts_with(prefix);
-}
-
-std::string known_gpus(const vendor::DriverStack& driver)
-{
-    if (driver.gpus.size() == 1) {
-        const Gpu& gpu = driver.gpus.front();
-        return fmt::format("there is one GPU: 0, {}{}{}", gpu.uuid, gpu.uuid.empty() ? "" : ", ",
-                           gpu.pci_address);
-    }
-    return fmt::format("there are {} GPUs: 0 to {}; `gpuctr-setup list` shows UUIDs and PCI "
-                       "addresses",
-                       driver.gpus.size(), driver.gpus.size() - 1);
-}
-
-Error unknown(const vendor::DriverStack& driver, std::string_view word, std::string_view why)
-{
+    std::string hint;
+    for (const DriverStack& driver : drivers)
+        hint +=
+            fmt::format("{}{}{}", hint.empty() ? "" : "; ",
+                        drivers.size() > 1 ? driver.vendor_name + ": " : "", known_gpus(driver));
     return Error(Errc::usage, fmt::format("device {}: {}", word, why))
         .with_object(std::string(word))
-        .with_hint(known_gpus(driver));
+        .with_hint(std::move(hint));
 }
 
-Result<unsigned> find_gpu(const vendor::DriverStack& driver, std::string_view word)
+/// Whose GPU a word names that does not say it.
+Result<std::size_t> find_driver(Drivers drivers, std::string_view word)
 {
-    if (const auto index = base::to_number(word); index && word.size() <= longest_index) {
-        if (*index < driver.gpus.size())
-            return static_cast<unsigned>(*index);
-        return unknown(driver, word, "no such GPU");
+    if (drivers.size() == 1)
+        return 0;
+    if (is_index(word))
+        return Error(Errc::usage, fmt::format("device {}: of several vendors' GPUs", word))
+            .with_object(std::string(word))
+            .with_hint(fmt::format("say whose: {}={} or {}={}", kind_of(drivers[0]), word,
+                                   kind_of(drivers[1]), word));
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; i < drivers.size(); ++i) {
+        if (!find_gpus(drivers[i], word))
+            continue;
+        if (found)
+            return refused(drivers, word, "GPUs of several vendors are called so");
+        found = i;
     }
-    const auto address = pci_parts(word);
-    std::vector<unsigned> matches;
-    for (const Gpu& gpu : driver.gpus)
-        if (address ? pci_parts(gpu.pci_address) == address : uuid_matches(gpu, word))
-            matches.push_back(gpu.index);
-    if (matches.empty())
-        return unknown(driver, word, "no such GPU");
-    if (matches.size() > 1)
-        return unknown(driver, word, "more than one GPU has a UUID that begins so");
-    return matches.front();
+    if (!found)
+        return refused(drivers, word, "no such GPU");
+    return *found;
 }
 
-Error nothing_usable(const vendor::DriverStack& driver)
+/// What words have named so far.
+class Choice {
+public:
+    explicit Choice(Drivers drivers) : drivers_(drivers), chosen_(drivers.size()) {}
+
+    Result<void> add(std::string_view word, bool alone, bool ignore_others)
+    {
+        const std::string keyword = base::to_lower(word);
+        if (keyword == "auto" || (keyword == "none" && !alone))
+            return refused(drivers_, word, "stands alone or not at all");
+        if (const auto equals = word.find('='); equals != std::string_view::npos)
+            return add_of_kind(word, word.substr(0, equals), word.substr(equals + 1),
+                               ignore_others);
+        if (keyword == "all" || keyword == "none") {
+            for (std::size_t i = 0; i < drivers_.size(); ++i)
+                GPUCTR_CHECK(add_to(i, word));
+            return {};
+        }
+        GPUCTR_TRY(const std::size_t driver, find_driver(drivers_, word));
+        return add_to(driver, word);
+    }
+
+    std::vector<Selection> take() const
+    {
+        std::vector<Selection> selections;
+        for (const auto& gpus : chosen_) {
+            Selection selection;
+            selection.explicitly = true;
+            selection.wanted = gpus.has_value();
+            if (gpus)
+                selection.gpus.assign(gpus->begin(), gpus->end());
+            selections.push_back(std::move(selection));
+        }
+        return selections;
+    }
+
+private:
+    Result<void> add_of_kind(std::string_view word, std::string_view kind, std::string_view name,
+                             bool ignore_others)
+    {
+        for (std::size_t i = 0; i < drivers_.size(); ++i)
+            if (!kind.empty() && kind_of(drivers_[i]) == kind)
+                return add_to(i, name);
+        if (ignore_others)
+            return {};
+        return refused(drivers_, word, "no such GPU");
+    }
+
+    Result<void> add_to(std::size_t driver, std::string_view word)
+    {
+        std::set<unsigned>& gpus = chosen_[driver] ? *chosen_[driver] : chosen_[driver].emplace();
+        const std::string keyword = base::to_lower(word);
+        if (keyword == "none")
+            return {};
+        if (keyword == "all") {
+            for (const Gpu& gpu : drivers_[driver].gpus)
+                gpus.insert(gpu.index);
+            return {};
+        }
+        GPUCTR_TRY(const auto found, find_gpus(drivers_[driver], word));
+        gpus.insert(found.begin(), found.end());
+        return {};
+    }
+
+    Drivers drivers_;
+    std::vector<std::optional<std::set<unsigned>>> chosen_;
+};
+
+Error nothing_usable(const DriverStack& driver)
 {
     Error error(Errc::permission, fmt::format("none of the {} {} GPUs may be used",
                                               driver.gpus.size(), driver.vendor_name));
-    const auto first = std::ranges::find_if(
-        driver.nodes, [](const auto& node) { return node.gpu >= 0 && !node.accessible; });
+    const auto first = std::ranges::find_if(driver.nodes, [](const auto& node) {
+        return node.gpu >= 0 && node.required && !node.accessible;
+    });
     if (first == driver.nodes.end())
         return std::move(error).with_hint("their device nodes are missing; `gpuctr-setup list` "
                                           "shows which are there");
@@ -102,47 +140,18 @@ Error nothing_usable(const vendor::DriverStack& driver)
                                                   first->host_path, driver.obstacle_to(*first)));
 }
 
-bool is_accessible(const vendor::DriverStack& driver, unsigned gpu)
+bool is_accessible(const DriverStack& driver, unsigned gpu)
 {
-    return std::any_of(driver.nodes.begin(), driver.nodes.end(), [&](const auto& node) {
-        return node.gpu == static_cast<int>(gpu) && node.accessible;
-    });
+    const auto is_its = [&](const vendor::DeviceNode& node) {
+        return node.gpu == static_cast<int>(gpu) && node.required;
+    };
+    return std::ranges::any_of(driver.nodes, is_its)
+           && std::ranges::all_of(driver.nodes, [&](const vendor::DeviceNode& node) {
+                  return !is_its(node) || node.accessible;
+              });
 }
 
-/// As the vendor's own runtime reads a word of the scheduler's list: an index
-/// counts among the GPUs that the process may use, and others do not exist.
-std::optional<unsigned> find_granted(const vendor::DriverStack& driver, std::string_view word,
-                                     const std::vector<unsigned>& granted)
-{
-    if (const auto index = base::to_number(word); index && word.size() <= longest_index)
-        return *index < granted.size() ? std::optional(granted[*index]) : std::nullopt;
-    const auto gpu = find_gpu(driver, word);
-    if (!gpu || std::find(granted.begin(), granted.end(), *gpu) == granted.end())
-        return std::nullopt;
-    return *gpu;
-}
-
-/// The scheduler's list, up to the first word that the vendor's own runtime
-/// would not know.
-Selection narrow_to_scheduler(const vendor::DriverStack& driver, std::string_view value,
-                              const Selection& granted)
-{
-    Selection narrowed;
-    std::vector<std::string_view> uuids;
-    for (std::string_view part : base::split(value, ',')) {
-        const auto gpu = find_granted(driver, base::trim(part), granted.gpus);
-        if (!gpu)
-            break;
-        narrowed.gpus.push_back(*gpu);
-        uuids.push_back(driver.gpus[*gpu].uuid);
-    }
-    if (std::find(uuids.begin(), uuids.end(), "") == uuids.end())
-        narrowed.visible = fmt::format("{}", fmt::join(uuids, ","));
-    return narrowed;
-}
-
-Result<Selection> select_automatically(const vendor::DriverStack& driver,
-                                       std::optional<std::string_view> scheduler)
+Result<Selection> select_automatically(const DriverStack& driver, const Environment& environment)
 {
     Selection selection;
     for (const Gpu& gpu : driver.gpus)
@@ -154,52 +163,67 @@ Result<Selection> select_automatically(const vendor::DriverStack& driver,
             selection.gpus.push_back(gpu.index);
     if (selection.gpus.empty())
         return nothing_usable(driver);
-    if (scheduler) {
-        selection = narrow_to_scheduler(driver, *scheduler, selection);
-        if (selection.gpus.empty())
-            return Error(Errc::no_device, fmt::format("{}={} grants no GPU of this host",
-                                                      driver.visible_devices, *scheduler))
-                .with_hint("name GPUs with --device to decide otherwise");
-    }
+    selection.layers = narrow(driver, environment, selection.gpus);
+    if (selection.layers.empty())
+        return selection;
+    const VisibleLayer& last = selection.layers.back();
+    if (last.gpus.empty())
+        return Error(Errc::no_device, fmt::format("{}={} grants no GPU of this host",
+                                                  last.variable.name, last.value))
+            .with_hint("name GPUs with --device to decide otherwise");
+    selection.gpus = last.gpus;
+    std::sort(selection.gpus.begin(), selection.gpus.end());
+    const auto repeated = std::unique(selection.gpus.begin(), selection.gpus.end());
+    selection.gpus.erase(repeated, selection.gpus.end());
     return selection;
+}
+
+Result<std::vector<Selection>> select_all_automatically(Drivers drivers, const DeviceChoice& choice,
+                                                        std::vector<vendor::Skipped>& left_out)
+{
+    std::vector<Selection> selections;
+    std::optional<Error> first;
+    for (const DriverStack& driver : drivers) {
+        auto selection = select_automatically(driver, choice.environment);
+        if (selection) {
+            selections.push_back(*std::move(selection));
+            continue;
+        }
+        if (choice.required.contains(driver.vendor))
+            return std::move(selection).error();
+        left_out.push_back(
+            {fmt::format("{} GPUs", driver.vendor_name), driver.root, selection.error().message()});
+        selections.emplace_back().wanted = false;
+        if (!first)
+            first = std::move(selection).error();
+    }
+    if (first && std::ranges::none_of(selections, &Selection::wanted))
+        return *std::move(first);
+    return selections;
 }
 
 } // namespace
 
-Result<Selection> select_gpus(const vendor::DriverStack& driver, std::string_view list,
-                              std::optional<std::string_view> scheduler)
+Result<std::vector<Selection>> parse_devices(Drivers drivers, std::string_view list,
+                                             bool ignore_others)
 {
     const std::string_view whole = base::trim(list);
-    if (base::to_lower(whole) == "auto") {
-        GPUCTR_TRY(Selection selection, select_automatically(driver, scheduler));
-        std::sort(selection.gpus.begin(), selection.gpus.end());
-        const auto repeated = std::unique(selection.gpus.begin(), selection.gpus.end());
-        selection.gpus.erase(repeated, selection.gpus.end());
-        return selection;
-    }
-
-    std::set<unsigned> chosen;
-    Selection selection;
-    selection.explicitly = true;
-    for (std::string_view part : base::split(whole, ',')) {
+    Choice choice(drivers);
+    for (const std::string_view part : base::split(whole, ',')) {
         const std::string_view word = base::trim(part);
-        const std::string keyword = base::to_lower(word);
-        if (keyword == "auto" || (keyword == "none" && whole != word))
-            return unknown(driver, word, "stands alone or not at all");
-        if (keyword == "none")
-            continue;
-        if (keyword == "all") {
-            for (const Gpu& gpu : driver.gpus)
-                chosen.insert(gpu.index);
-            continue;
-        }
         if (word.empty())
-            return unknown(driver, fmt::format("list '{}'", whole), "an empty name in it");
-        GPUCTR_TRY(const unsigned gpu, find_gpu(driver, word));
-        chosen.insert(gpu);
+            return refused(drivers, fmt::format("list '{}'", whole), "an empty name in it");
+        GPUCTR_CHECK(choice.add(word, word == whole, ignore_others));
     }
-    selection.gpus.assign(chosen.begin(), chosen.end());
-    return selection;
+    return choice.take();
+}
+
+Result<std::vector<Selection>> select_devices(Drivers drivers, const DeviceChoice& choice,
+                                              std::vector<vendor::Skipped>& left_out)
+{
+    if (base::to_lower(base::trim(choice.list)) == "auto")
+        return select_all_automatically(drivers, choice, left_out);
+    return parse_devices(drivers, choice.list);
 }
 
 Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list)

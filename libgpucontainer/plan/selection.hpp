@@ -2,31 +2,47 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "plan/visible_devices.hpp"
 #include "vendor/driver.hpp"
 
-#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gpucontainer::plan {
 
-/// Which GPUs a container gets.
+/// Which GPUs of one driver a container gets.
 struct Selection {
-    std::vector<unsigned> gpus; ///< Indexes, ascending, each once.
-    bool explicitly = false;    ///< Named by the caller, not left to "auto".
-    /// UUIDs in the order in which the scheduler's variable named them; none where
-    /// a GPU has no UUID, and the variable would not fit in the container.
-    std::optional<std::string> visible;
+    std::vector<unsigned> gpus;       ///< Indexes, ascending, each once.
+    bool explicitly = false;          ///< Named by the caller, not left to "auto".
+    bool wanted = true;               ///< False: others of several drivers were chosen.
+    std::vector<VisibleLayer> layers; ///< What variables left; none for GPUs by name.
 };
 
-/// Understands "auto", "all", "none", indexes, UUIDs or unambiguous prefixes of
-/// them and PCI addresses, comma-separated. `scheduler` is the value of the
-/// vendor's variable, if it is set. Errors: usage, naming what exists; for
-/// "auto" no_device or permission when nothing is left.
-Result<Selection> select_gpus(const vendor::DriverStack& driver, std::string_view list,
-                              std::optional<std::string_view> scheduler);
+/// Whose GPUs have to be there, and which are to be used.
+struct DeviceChoice {
+    std::string_view list;
+    const Environment& environment;
+    const std::set<std::string>& required; ///< Vendors that were asked for by name.
+};
+
+/// The GPUs of each driver that the list names: "auto", "all", "none", or what
+/// find_gpus() understands, comma-separated; with the vendor's CDI kind in front,
+/// "nvidia.com/gpu=0", where it says whose they are. A driver that no word names is not
+/// wanted. With "auto" it is what may be used and what the environment leaves; of
+/// several drivers, one that has nothing left and was not asked for by name is not
+/// wanted, and `left_out` says why. Errors: usage, naming what exists; for "auto"
+/// no_device or permission.
+Result<std::vector<Selection>> select_devices(std::span<const vendor::DriverStack> drivers,
+                                              const DeviceChoice& choice,
+                                              std::vector<vendor::Skipped>& left_out);
+
+/// Which GPUs of each driver a list names, without "auto". `ignore_others`: it may
+/// speak of vendors that are none of these drivers'.
+Result<std::vector<Selection>> parse_devices(std::span<const vendor::DriverStack> drivers,
+                                             std::string_view list, bool ignore_others = false);
 
 /// "compute,utility" or "all". Errors: usage, naming what exists.
 Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list);

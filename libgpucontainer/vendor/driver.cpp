@@ -4,13 +4,51 @@
 #include "base/file_time.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 namespace gpucontainer::vendor {
+namespace {
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 2> reader_names = {"library", "runtime"};
+constexpr std::array<std::string_view, 4> inside_names = {"uuid", "position", "index", "nothing"};
+
+template <typename Enum, std::size_t Size>
+std::optional<Enum> parse(const std::array<std::string_view, Size>& names, std::string_view text)
+{
+    const auto found = std::ranges::find(names, text);
+    if (found == names.end())
+        return std::nullopt;
+    return static_cast<Enum>(found - names.begin());
+}
+
+} // namespace
 
 FileId FileId::of(const struct stat& status)
 {
     return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
             base::to_nanoseconds(status.st_mtim)};
+}
+
+std::string_view name(VisibleDevices::Reader reader)
+{
+    return reader_names.at(static_cast<std::size_t>(reader));
+}
+
+std::string_view name(VisibleDevices::Inside inside)
+{
+    return inside_names.at(static_cast<std::size_t>(inside));
+}
+
+std::optional<VisibleDevices::Reader> parse_reader(std::string_view text)
+{
+    return parse<VisibleDevices::Reader>(reader_names, text);
+}
+
+std::optional<VisibleDevices::Inside> parse_inside(std::string_view text)
+{
+    return parse<VisibleDevices::Inside>(inside_names, text);
 }
 
 std::string_view name(VersionSource source)

@@ -12,14 +12,17 @@
 
 namespace gpucontainer::vendor {
 
-/// One GPU, as the kernel's own interfaces describe it.
+/// One GPU or accelerator, or a partition of one that programs use as a GPU, as the
+/// kernel's own interfaces describe it.
 struct Gpu {
     unsigned index = 0;      ///< Position in the vendor's order; what a user types.
-    std::string uuid;        ///< Empty while the kernel driver is not loaded.
-    std::string pci_address; ///< "0000:3b:00.0"
+    std::string uuid;        ///< Empty while nothing tells it; partitions share their GPU's.
+    std::string pci_address; ///< "0000:3b:00.0"; partitions share their GPU's.
     std::string model;
     int minor = -1; ///< Number of its node, which may differ from the index.
     int numa_node = -1;
+    std::string architecture;       ///< "gfx942"; empty where the kernel does not tell.
+    std::vector<std::string> names; ///< Further words that choose it: "0/3", "module-5".
 
     bool operator==(const Gpu&) const = default;
 };
@@ -63,6 +66,9 @@ struct DeviceNode {
     Capability capability = Capability::none; ///< none: needed by each.
     /// By permissions, device cgroup and mount, unopened; why not stands in `skipped`.
     bool accessible = false;
+    bool required = true; ///< Without it no GPU, or the one it is for, can be used.
+    /// Further names, that are links to it: "/dev/dri/by-path/pci-0000:03:00.0-render".
+    std::vector<std::string> links;
 
     bool operator==(const DeviceNode&) const = default;
 };
@@ -90,6 +96,33 @@ struct Warning {
     std::string text;
 };
 
+/// A variable that narrows which GPUs programs use of those that they see. Several
+/// apply in order, each to what those before it left.
+struct VisibleDevices {
+    /// Whose variable it is.
+    enum class Reader : std::uint8_t {
+        library, ///< The vendor's: up to the first word that it does not know.
+        runtime, ///< A container runtime's: "all", "none" and ranges too; no word ends it.
+    };
+    /// What stands in it inside, where programs see the chosen GPUs alone.
+    enum class Inside : std::uint8_t {
+        uuid,     ///< UUIDs; unset when a GPU has none.
+        position, ///< Positions among what the variables before it leave.
+        index,    ///< The same indexes: those of nodes, which keep their names.
+        nothing,  ///< It is unset, for it was obeyed.
+    };
+
+    std::string name; ///< "CUDA_VISIBLE_DEVICES"
+    Reader reader = Reader::library;
+    Inside inside = Inside::position;
+
+    bool operator==(const VisibleDevices&) const = default;
+};
+std::string_view name(VisibleDevices::Reader reader);
+std::string_view name(VisibleDevices::Inside inside);
+std::optional<VisibleDevices::Reader> parse_reader(std::string_view text);
+std::optional<VisibleDevices::Inside> parse_inside(std::string_view text);
+
 enum class VersionSource : std::uint8_t { module, option, files };
 std::string_view name(VersionSource source);
 std::optional<VersionSource> parse_version_source(std::string_view text);
@@ -100,9 +133,9 @@ struct DriverStack {
     std::string vendor_name; ///< "NVIDIA", for messages.
     std::string version;
     VersionSource version_source = VersionSource::module;
-    std::string root;               ///< The driver root.
-    std::string library_directory;  ///< Where the main library was found.
-    std::string visible_devices;    ///< The scheduler's variable: "CUDA_VISIBLE_DEVICES".
+    std::string root;              ///< The driver root.
+    std::string library_directory; ///< Where the main library was found; maybe "".
+    std::vector<VisibleDevices> visible_devices;
     std::vector<std::string> needs; ///< What a container must have besides.
     std::vector<Gpu> gpus;
     std::vector<DriverFile> files;

@@ -4,6 +4,7 @@
 #include "vendor/nvidia/kernel.hpp"
 #include "vendor/nvidia/nvidia.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace gpucontainer::vendor {
@@ -11,8 +12,16 @@ namespace gpucontainer::vendor {
 std::span<const Vendor> vendors()
 {
     static constexpr std::array all = {
-        Vendor{"nvidia", "NVIDIA", nvidia::kernel_places, nvidia::detect, nvidia::module_version}};
+        Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", 1U << 0U, nvidia::kernel_places,
+               nvidia::detect, nvidia::module_version},
+    };
     return all;
+}
+
+const Vendor* find_vendor(std::string_view name)
+{
+    const auto found = std::ranges::find(vendors(), name, &Vendor::name);
+    return found == vendors().end() ? nullptr : &*found;
 }
 
 } // namespace gpucontainer::vendor

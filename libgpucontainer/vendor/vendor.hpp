@@ -36,8 +36,10 @@ struct KernelPlace {
 
 /// One vendor. A further vendor is one more of these, in a folder of its own.
 struct Vendor {
-    std::string_view name;  ///< "nvidia"
-    std::string_view title; ///< "NVIDIA"
+    std::string_view name;     ///< "nvidia"
+    std::string_view title;    ///< "NVIDIA"
+    std::string_view cdi_kind; ///< What its devices are named after elsewhere: "nvidia.com/gpu".
+    std::uint32_t bit;         ///< In a set of vendors.
     std::span<const KernelPlace> kernel_places;
     /// None when the host has no GPU of this vendor.
     Result<std::optional<DriverStack>> (*detect)(const Sources& sources);
@@ -46,5 +48,8 @@ struct Vendor {
 };
 
 std::span<const Vendor> vendors();
+
+/// Null when there is none of that name.
+const Vendor* find_vendor(std::string_view name);
 
 } // namespace gpucontainer::vendor

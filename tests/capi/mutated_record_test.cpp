@@ -107,7 +107,9 @@ std::set<std::string> effects_of(const Plan& plan)
                 element.erase("reason");
             effects.insert(element.dump());
         }
-    for (const char* const field : {"vendor", "driver_version", "tree_path", "layout"})
+    for (const Json& driver : document["drivers"])
+        effects.insert({driver["vendor"].dump(), driver["version"].dump()});
+    for (const char* const field : {"tree_path", "layout"})
         if (!document[field].is_null()) // no tree is less than one
             effects.insert(document[field].dump());
     return effects;

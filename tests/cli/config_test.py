@@ -44,7 +44,7 @@ class Config(harness.Case):
         done = harness.setup("plan", "--nv", "--format", "json", *words,
                              env=os.environ | variables)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return [gpu["index"] for gpu in json.loads(done.stdout)["gpus"]]
+        return [gpu["index"] for gpu in json.loads(done.stdout)["drivers"][0]["gpus"]]
 
     def refused(self, *words, status=2, prefix=(), **variables):
         done = harness.call(*prefix, harness.SETUP, *(words or ("plan", "--nv")),
@@ -164,7 +164,7 @@ class Mistakes(Config):
         done = harness.call(*harness.ORDINARY_USER, "unshare", "-Ur", harness.SETUP, "plan", "--nv",
                             "--format", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual([gpu["index"] for gpu in json.loads(done.stdout)["gpus"]], [2])
+        self.assertEqual([gpu["index"] for gpu in json.loads(done.stdout)["drivers"][0]["gpus"]], [2])
 
 
 class Policy(Config):

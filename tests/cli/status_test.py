@@ -56,8 +56,9 @@ class Status(Case):
         [found] = self.status()
 
         self.assertEqual(found["root"], str(self.root))
-        self.assertEqual((found["vendor"], found["driver_version"]), ("nvidia", VERSION))
-        self.assertEqual([gpu["index"] for gpu in found["gpus"]], [1, 2])
+        (driver,) = found["drivers"]
+        self.assertEqual((driver["vendor"], driver["version"]), ("nvidia", VERSION))
+        self.assertEqual([gpu["index"] for gpu in driver["gpus"]], [1, 2])
         self.assertEqual((found["tree_path"], found["writes_root"]), (TREE, True))
         self.assertEqual((found["origin"], found["problems"]), ("here", []))
 
@@ -298,7 +299,7 @@ class Refresh(Case):
                          f"{self.root}{TREE}/lib64/libcuda.so.{NEW_VERSION}")
         self.assertNotIn(VERSION, self.inside("ldconfig", "-p"))
         [found] = self.status()
-        self.assertEqual((found["driver_version"], found["problems"]), (NEW_VERSION, []))
+        self.assertEqual((found["drivers"][0]["version"], found["problems"]), (NEW_VERSION, []))
         self.undo()
         for path in ("/sys/module/nvidia/version", "/proc/driver/nvidia/version"):
             harness.must("umount", path)

@@ -31,12 +31,13 @@ void check_plan(const vendor::DriverStack& driver, plan::Layout layout)
     plan::Request request;
     request.devices = "all";
     request.layout = layout;
-    const auto plan = plan::create_plan(driver, request, nullptr, mount::Backend::detached);
+    const auto plan = plan::create_plan({&driver, 1}, request, nullptr, mount::Backend::detached);
     if (!plan)
         return;
     for (const plan::Item& item : plan->items)
         check_item(item, driver);
-    demand(plan->gpus.size() == driver.gpus.size(), "all GPUs are all");
+    demand(plan->drivers.size() == 1 && plan->drivers.front().gpus.size() == driver.gpus.size(),
+           "all GPUs are all");
     (void)exports::plan_to_json(*plan);
 }
 

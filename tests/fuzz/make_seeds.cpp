@@ -132,9 +132,12 @@ std::string journal()
     journal.progress = apply::Progress::complete;
     journal.writes_root = true;
     journal.tree_path = "/usr/lib/gpuctr";
-    journal.vendor = "nvidia";
-    journal.driver_version = "580.159.04";
-    journal.gpus = {{0, "GPU-0", "0000:06:00.0", "NVIDIA H200", 0, 1}};
+    vendor::Gpu gpu;
+    gpu.uuid = "GPU-0";
+    gpu.pci_address = "0000:06:00.0";
+    gpu.model = "NVIDIA H200";
+    gpu.minor = 0;
+    journal.drivers = {{"nvidia", "580.159.04", vendor::VersionSource::module, {gpu}}};
     auto builder = some_program();
     builder.add(apply::Step::mount, "/usr/lib/gpuctr").mount_id = 42;
     builder.add(apply::Step::overlay, "/usr").done = 1;

@@ -11,17 +11,28 @@
 namespace gpucontainer::fuzz {
 namespace {
 
+constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
+
+void add(vendor::DriverStack& driver, const char* uuid, const char* address)
+{
+    vendor::Gpu gpu;
+    gpu.index = static_cast<unsigned>(driver.gpus.size());
+    gpu.uuid = uuid;
+    gpu.pci_address = address;
+    driver.gpus.push_back(std::move(gpu));
+}
+
 vendor::DriverStack host()
 {
     vendor::DriverStack driver;
     driver.vendor = "nvidia";
     driver.vendor_name = "NVIDIA";
-    driver.visible_devices = "CUDA_VISIBLE_DEVICES";
-    driver.gpus = {
-        {0, "GPU-aaaaaaaa-0000-0000-0000-000000000000", "0000:06:00.0", "one", 3, 0},
-        {1, "GPU-aaaaaaaa-0000-0000-0000-000000000001", "0000:07:00.0", "two", 1, -1},
-        {2, "", "0001:07:00.1", "three", 2, 1},
-    };
+    driver.visible_devices = {
+        {variable, vendor::VisibleDevices::Reader::library, vendor::VisibleDevices::Inside::uuid}};
+    add(driver, "GPU-aaaaaaaa-0000-0000-0000-000000000000", "0000:06:00.0");
+    add(driver, "GPU-aaaaaaaa-0000-0000-0000-000000000001", "0000:07:00.0");
+    add(driver, "", "0001:07:00.1");
+    driver.gpus.back().names = {"0/1"};
     for (const vendor::Gpu& gpu : driver.gpus) {
         vendor::DeviceNode node;
         node.gpu = static_cast<int>(gpu.index);
@@ -34,10 +45,18 @@ vendor::DriverStack host()
 void check(const vendor::DriverStack& driver, std::string_view list,
            std::optional<std::string_view> scheduler)
 {
-    const auto selection = plan::select_gpus(driver, list, scheduler);
-    if (!selection)
+    plan::Environment environment;
+    if (scheduler)
+        environment.emplace(variable, *scheduler);
+    std::vector<vendor::Skipped> left_out;
+    const auto selections = plan::select_devices({&driver, 1}, {list, environment, {}}, left_out);
+    if (!selections)
         return;
-    const auto& gpus = selection->gpus;
+    const plan::Selection& selection = selections->front();
+    for (const plan::Variable& inside :
+         plan::visible_inside(driver, environment, selection.layers, selection.gpus))
+        demand(inside.name == variable, "no other variable changes");
+    const auto& gpus = selection.gpus;
     demand(std::is_sorted(gpus.begin(), gpus.end())
                && std::adjacent_find(gpus.begin(), gpus.end()) == gpus.end(),
            "a GPU is chosen once");
@@ -45,10 +64,10 @@ void check(const vendor::DriverStack& driver, std::string_view list,
                        [&](unsigned gpu) { return gpu < driver.gpus.size(); }),
            "and is one of the host's");
     const bool automatic = base::to_lower(base::trim(list)) == "auto";
-    demand(selection->explicitly != automatic, "what is not automatic was asked for");
+    demand(selection.explicitly != automatic, "what is not automatic was asked for");
     demand(!automatic || std::find(gpus.begin(), gpus.end(), 1U) == gpus.end(),
            "one that may not be used is not taken by itself");
-    demand(!scheduler || !automatic || !gpus.empty(), "nothing granted is an error");
+    demand(!automatic || !gpus.empty(), "nothing granted is an error");
 }
 
 } // namespace

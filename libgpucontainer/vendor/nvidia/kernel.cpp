@@ -4,14 +4,10 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
-#include "vendor/node_access.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <fcntl.h>
 #include <map>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 namespace gpucontainer::vendor::nvidia {
 namespace {
@@ -91,59 +87,9 @@ void number(std::vector<Gpu>& gpus)
         gpus[index].index = index;
 }
 
-struct Wanted {
-    std::string path;
-    std::optional<unsigned> major;
-    unsigned minor;
-    int gpu;
-    Capability capability;
-    bool needed; ///< Without it no GPU, or the one it is for, can be used.
-};
-
 bool is_driven(const std::vector<Gpu>& gpus)
 {
     return std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.minor >= 0; });
-}
-
-Result<void> add_node(const std::string& system_root, const std::string& dev_root,
-                      const Wanted& wanted, Nodes& found, std::vector<Skipped>& skipped)
-{
-    struct stat status = {};
-    DeviceNode node;
-    node.path = wanted.path;
-    node.host_path = dev_root + wanted.path;
-    const std::string opened_path = system_root + node.host_path;
-    node.major = wanted.major.value_or(0);
-    node.minor = wanted.minor;
-    node.gpu = wanted.gpu;
-    node.capability = wanted.capability;
-    const auto skip = [&](std::string reason) -> Result<void> {
-        skipped.push_back(
-            {std::string(base::name_of(wanted.path)), node.host_path, std::move(reason)});
-        if (wanted.needed)
-            found.missing.push_back(std::move(node));
-        return {};
-    };
-    if (!wanted.major)
-        return skip("its kernel driver is not loaded");
-    const bool seen = ::fstatat(AT_FDCWD, opened_path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!seen && base::leaves_open(errno))
-        return Error::from_errno(errno, node.host_path, Errc::driver).with_object(node.host_path);
-    if (!seen)
-        return skip(Error::from_errno(errno, "no device node").message());
-    if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != *wanted.major
-        || minor(status.st_rdev) != wanted.minor)
-        return skip(fmt::format("not the character device {}:{}", *wanted.major, wanted.minor));
-
-    node.mode = status.st_mode & 07777U;
-    node.gid = status.st_gid;
-    std::string obstacle = obstacle_to_opening(opened_path);
-    node.accessible = obstacle.empty();
-    if (!node.accessible)
-        skipped.push_back(
-            {std::string(base::name_of(wanted.path)), node.host_path, std::move(obstacle)});
-    found.nodes.push_back(std::move(node));
-    return {};
 }
 
 } // namespace
@@ -205,9 +151,11 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
 
 Result<Gpus> undriven_gpus(host::Enumerator& pci)
 {
-    GPUCTR_TRY(const auto devices, pci.display_controllers(pci_vendor), "find NVIDIA GPUs");
+    GPUCTR_TRY(const auto devices, pci.pci_functions(pci_vendor), "find NVIDIA GPUs");
     Gpus found;
     for (const host::PciDevice& device : devices) {
+        if (!host::is_display_controller(device))
+            continue;
         Gpu gpu;
         gpu.pci_address = device.address;
         gpu.model = fmt::format("NVIDIA device {:04x}", device.device_id);
@@ -230,19 +178,23 @@ Result<Nodes> device_nodes(const std::string& system_root, const std::string& de
         return unreadable(devices.error(), path);
     const auto uvm = devices ? character_major(*devices, "nvidia-uvm") : std::nullopt;
 
-    std::vector<Wanted> wanted = {
-        {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none, is_driven(gpus)},
-        {uvm_path, uvm, 0, -1, Capability::compute, false},
-        {"/dev/nvidia-uvm-tools", uvm, 1, -1, Capability::compute, false},
+    std::vector<WantedNode> wanted = {
+        {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none, is_driven(gpus), {}},
+        {uvm_path, uvm, 0, -1, Capability::compute, false, {}},
+        {"/dev/nvidia-uvm-tools", uvm, 1, -1, Capability::compute, false, {}},
     };
     for (const Gpu& gpu : gpus)
         if (gpu.minor >= 0)
-            wanted.push_back({fmt::format("/dev/nvidia{}", gpu.minor), node_major,
-                              static_cast<unsigned>(gpu.minor), static_cast<int>(gpu.index),
-                              Capability::none, true});
+            wanted.push_back({fmt::format("/dev/nvidia{}", gpu.minor),
+                              node_major,
+                              static_cast<unsigned>(gpu.minor),
+                              static_cast<int>(gpu.index),
+                              Capability::none,
+                              true,
+                              {}});
 
     Nodes found;
-    for (const Wanted& node : wanted)
+    for (const WantedNode& node : wanted)
         GPUCTR_CHECK(add_node(system_root, dev_root, node, found, skipped));
     return found;
 }

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "host/enumerator.hpp"
 #include "vendor/driver.hpp"
+#include "vendor/nodes.hpp"
 
 #include <optional>
 #include <string>
@@ -27,11 +28,6 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci);
 
 /// GPUs on the bus when no module drives them: no UUID, no node.
 Result<Gpus> undriven_gpus(host::Enumerator& pci);
-
-struct Nodes {
-    std::vector<DeviceNode> nodes;
-    std::vector<DeviceNode> missing; ///< The control node and those of GPUs.
-};
 
 /// Control nodes, unified memory, and one node a GPU, below `dev_root`; what is
 /// missing or is not the device of that name goes to `skipped`.

@@ -51,7 +51,8 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     DriverStack stack;
     stack.vendor = "nvidia";
     stack.vendor_name = "NVIDIA";
-    stack.visible_devices = "CUDA_VISIBLE_DEVICES";
+    stack.visible_devices = {
+        {"CUDA_VISIBLE_DEVICES", VisibleDevices::Reader::library, VisibleDevices::Inside::uuid}};
     stack.needs = {"a mounted /proc: the CUDA driver reads it"};
     stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.gpus = std::move(gpus.gpus);

@@ -68,7 +68,7 @@ protected:
 
     Result<std::vector<PciDevice>> find(std::uint16_t vendor)
     {
-        return make_udev_enumerator()->display_controllers(vendor);
+        return make_udev_enumerator()->pci_functions(vendor);
     }
 
     Testbed testbed_;
@@ -90,7 +90,7 @@ TEST_F(UdevEnumeratorTest, FindsTheGpusOfARecordedHost)
     EXPECT_EQ(found->back().address, "0000:00:0d.0");
 }
 
-TEST_F(UdevEnumeratorTest, FindsDisplayControllersOfOneVendorInOrder)
+TEST_F(UdevEnumeratorTest, FindsFunctionsOfOneVendorInOrder)
 {
     add_function(
         "0000:86:00.0",
@@ -104,8 +104,40 @@ TEST_F(UdevEnumeratorTest, FindsDisplayControllersOfOneVendorInOrder)
                  "amdgpu");
 
     EXPECT_THAT(texts(*find(nvidia)), ElementsAre("0000:3b:00.0 10de:1b06 030000 - -1",
+                                                  "0000:3b:00.1 10de:10ef 040300 snd_hda_intel -1",
                                                   "0000:86:00.0 10de:2330 030200 vfio-pci 1"));
     EXPECT_THAT(texts(*find(amd)), ElementsAre("0000:c1:00.0 1002:74a1 038000 amdgpu -1"));
+}
+
+TEST_F(UdevEnumeratorTest, FindsNodesOfAClassWithWhatTheyArePartOf)
+{
+    add_function("0000:03:00.0", "", "amdgpu");
+    add("P: /devices/pci0000:00/0000:03:00.0/drm/renderD129\nN: dri/renderD129\n"
+        "E: SUBSYSTEM=drm\nE: DEVNAME=/dev/dri/renderD129\nE: MAJOR=226\nE: MINOR=129\n"
+        "A: dev=226:129\n");
+    add("P: /devices/pci0000:00/0000:03:00.0/drm/card1\nN: dri/card1\nE: SUBSYSTEM=drm\n"
+        "E: DEVNAME=/dev/dri/card1\nE: MAJOR=226\nE: MINOR=1\nA: dev=226:1\n");
+    add("P: /devices/pci0000:00/0000:03:00.0/drm/card1/card1-DP-1\nE: SUBSYSTEM=drm\n");
+    add("P: /devices/platform/amdgpu_xcp_0\nE: SUBSYSTEM=platform\n");
+    add("P: /devices/platform/amdgpu_xcp_0/drm/card10\nN: dri/card10\nE: SUBSYSTEM=drm\n"
+        "E: DEVNAME=/dev/dri/card10\nE: MAJOR=226\nE: MINOR=10\nA: dev=226:10\n");
+
+    const auto found = make_udev_enumerator()->class_devices("drm");
+
+    ASSERT_TRUE(found) << found.error().message();
+    std::vector<std::string> all;
+    for (const ClassDevice& part : *found)
+        all.push_back(fmt::format("{} {} {}:{} of {} driver {} pci {}", part.name, part.node,
+                                  part.major, part.minor, part.parent,
+                                  part.driver.empty() ? "-" : part.driver,
+                                  part.pci_address.empty() ? "-" : part.pci_address));
+    EXPECT_THAT(
+        all,
+        ElementsAre("card1 /dev/dri/card1 226:1 of 0000:03:00.0 driver amdgpu pci 0000:03:00.0",
+                    "card10 /dev/dri/card10 226:10 of amdgpu_xcp_0 driver - pci -",
+                    "renderD129 /dev/dri/renderD129 226:129 of 0000:03:00.0 driver amdgpu pci "
+                    "0000:03:00.0"));
+    EXPECT_THAT(*make_udev_enumerator()->class_devices("accel"), IsEmpty());
 }
 
 TEST_F(UdevEnumeratorTest, TakesNoGarbageForAGpu)

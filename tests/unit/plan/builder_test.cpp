@@ -54,7 +54,7 @@ TEST_F(PlanTest, CarriesWhatTheDriverIs)
     EXPECT_EQ(plan.version_source, vendor::VersionSource::option);
     EXPECT_EQ(plan.tree_path, tree);
     EXPECT_TRUE(plan.has_root);
-    EXPECT_EQ(plan.gpus.size(), 2U);
+    EXPECT_EQ(plan.drivers.at(0).gpus.size(), 2U);
     EXPECT_THAT(plan.needs, ElementsAre("a mounted /proc"));
     EXPECT_THAT(plan.variables, IsEmpty());
     EXPECT_EQ(item(ItemKind::bind).id, driver_.files.front().id);
@@ -108,7 +108,7 @@ TEST_F(PlanTest, NeedsARootWithTheMachinesLoader)
 
 TEST_F(PlanTest, WithoutARootWritesIntoATypicalOne)
 {
-    const auto plan = create_plan(driver_, request_, nullptr, mount::Backend::staged);
+    const auto plan = create_plan({&driver_, 1}, request_, nullptr, mount::Backend::staged);
 
     ASSERT_TRUE(plan) << plan.error().message();
     EXPECT_FALSE(plan->has_root);
@@ -133,8 +133,8 @@ TEST_F(PlanTest, HandsOutTheNodesOfTheChosenGpuOnly)
     ASSERT_EQ(plan.device_rules.size(), 3U);
     EXPECT_EQ(plan.device_rules.back().major, 195U);
     EXPECT_EQ(plan.device_rules.back().minor, 1U);
-    ASSERT_EQ(plan.gpus.size(), 1U);
-    EXPECT_EQ(plan.gpus.front().index, 1U);
+    ASSERT_EQ(plan.drivers.at(0).gpus.size(), 1U);
+    EXPECT_EQ(plan.drivers.at(0).gpus.front().index, 1U);
 }
 
 TEST_F(PlanTest, NamesTheGroupsThatItsNodesNeed)

@@ -57,7 +57,8 @@ inline vendor::DriverStack make_driver()
     driver.vendor_name = "NVIDIA";
     driver.version = "580.1";
     driver.root = "/";
-    driver.visible_devices = "CUDA_VISIBLE_DEVICES";
+    driver.visible_devices = {{"CUDA_VISIBLE_DEVICES", vendor::VisibleDevices::Reader::library,
+                               vendor::VisibleDevices::Inside::uuid}};
     driver.needs = {"a mounted /proc"};
     driver.gpus = {make_gpu(0, "GPU-aaaaaaaa-1111-2222-3333-444444444444", "0000:3b:00.0"),
                    make_gpu(1, "GPU-aaaaaaaa-5555-6666-7777-888888888888", "0000:af:00.0")};

@@ -21,7 +21,20 @@ protected:
     Result<Selection> select(std::string_view list,
                              std::optional<std::string_view> scheduler = std::nullopt) const
     {
-        return select_gpus(driver_, list, scheduler);
+        std::vector<vendor::Skipped> left_out;
+        auto selections =
+            select_devices({&driver_, 1}, {list, environment(scheduler), {}}, left_out);
+        if (!selections)
+            return std::move(selections).error();
+        return std::move(selections->front());
+    }
+
+    static Environment environment(std::optional<std::string_view> scheduler)
+    {
+        Environment set;
+        if (scheduler)
+            set.emplace("CUDA_VISIBLE_DEVICES", *scheduler);
+        return set;
     }
 
     /// Indexes, or "CODE MESSAGE".
@@ -41,7 +54,10 @@ protected:
         const auto selection = select("auto", scheduler);
         if (!selection)
             return selection.error().message();
-        return selection->visible.value_or("unset");
+        const auto variables =
+            visible_inside(driver_, environment(scheduler), selection->layers, selection->gpus);
+        EXPECT_EQ(variables.size(), 1U);
+        return variables[0].action == "set" ? variables[0].value : variables[0].action;
     }
 
     void forbid(int gpu)
@@ -172,7 +188,7 @@ TEST_F(SelectionTest, TakesAutomaticallyWhatMayBeUsed)
     EXPECT_EQ(gpus("auto"), "0,1");
     forbid(0);
     EXPECT_EQ(gpus("auto"), "1");
-    EXPECT_FALSE(select("auto")->visible);
+    EXPECT_TRUE(select("auto")->layers.empty());
 }
 
 TEST_F(SelectionTest, SaysThatNothingMayBeUsed)
@@ -278,7 +294,7 @@ TEST_F(SchedulerTest, IsNotAskedWhereGpusAreNamed)
 {
     EXPECT_EQ(gpus("0", "1"), "0");
     EXPECT_EQ(gpus("all", "-1"), "0,1");
-    EXPECT_FALSE(select("0", "1")->visible);
+    EXPECT_TRUE(select("0", "1")->layers.empty());
 }
 
 TEST(Capabilities, AreAListOfNames)

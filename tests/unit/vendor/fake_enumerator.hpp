@@ -3,6 +3,7 @@
 
 #include "host/enumerator.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,14 +22,20 @@ public:
         return -1;
     }
 
-    Result<std::vector<host::PciDevice>> display_controllers(std::uint16_t vendor_id) override
+    Result<std::vector<host::PciDevice>> pci_functions(std::uint16_t vendor_id) override
     {
         ++scans;
         std::vector<host::PciDevice> found;
         for (const host::PciDevice& device : devices)
-            if (device.vendor_id == vendor_id && host::is_display_controller(device))
+            if (device.vendor_id == vendor_id)
                 found.push_back(device);
         return found;
+    }
+
+    Result<std::vector<host::ClassDevice>> class_devices(const std::string& name) override
+    {
+        const auto of_class = parts.find(name);
+        return of_class == parts.end() ? std::vector<host::ClassDevice>() : of_class->second;
     }
 
     void add(std::string address, std::string driver, int numa_node = -1)
@@ -41,6 +48,7 @@ public:
     }
 
     std::vector<host::PciDevice> devices;
+    std::map<std::string, std::vector<host::ClassDevice>> parts; ///< By class.
     int scans = 0; ///< How often every function was looked at.
 };
 

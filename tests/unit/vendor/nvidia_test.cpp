@@ -70,7 +70,8 @@ TEST_F(NvidiaTest, HasTheVersionOfTheModule)
     EXPECT_EQ(driver.version, "535.54.03");
     EXPECT_EQ(driver.version_source, VersionSource::module);
     EXPECT_EQ(driver.root, tree_.prefix());
-    EXPECT_EQ(driver.visible_devices, "CUDA_VISIBLE_DEVICES");
+    ASSERT_EQ(driver.visible_devices.size(), 1U);
+    EXPECT_EQ(driver.visible_devices[0].name, "CUDA_VISIBLE_DEVICES");
     EXPECT_THAT(driver.gpus, SizeIs(1));
     EXPECT_THAT(driver.files, SizeIs(1));
     EXPECT_EQ(pci_.scans, 0) << "looked at every PCI function";

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/plan.hpp"
+#include "vendor/driver.hpp"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace gpucontainer::plan {
+
+using Environment = std::map<std::string, std::string>;
+
+/// What one of a vendor's variables leaves, in its order.
+struct VisibleLayer {
+    vendor::VisibleDevices variable;
+    std::string value; ///< As it was set.
+    std::vector<unsigned> gpus;
+};
+
+/// Narrows GPUs by each of the driver's variables that is set, in turn. Ends with the
+/// first that leaves nothing.
+std::vector<VisibleLayer> narrow(const vendor::DriverStack& driver, const Environment& environment,
+                                 const std::vector<unsigned>& granted);
+
+/// What those variables become in a container that sees `chosen` alone, ascending.
+/// Those that were set and not obeyed are unset.
+std::vector<Variable> visible_inside(const vendor::DriverStack& driver,
+                                     const Environment& environment,
+                                     const std::vector<VisibleLayer>& layers,
+                                     const std::vector<unsigned>& chosen);
+
+} // namespace gpucontainer::plan

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "vendor/driver.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpucontainer::vendor {
+
+/// A device node as the kernel says that it should be.
+struct WantedNode {
+    std::string path;              ///< "/dev/nvidia0"
+    std::optional<unsigned> major; ///< None: its kernel driver is not loaded.
+    unsigned minor = 0;
+    int gpu = -1; ///< As in DeviceNode, like what follows.
+    Capability capability = Capability::none;
+    bool required = true;
+    std::vector<std::string> links;
+};
+
+struct Nodes {
+    std::vector<DeviceNode> nodes;
+    std::vector<DeviceNode> missing; ///< Those that are required.
+};
+
+/// Adds the node of that number at its path below `dev_root` to `found`, unopened. Why
+/// it is missing, is another, or may not be used goes to `skipped`. Errors: driver,
+/// where it cannot be told what is there.
+Result<void> add_node(const std::string& system_root, const std::string& dev_root,
+                      const WantedNode& wanted, Nodes& found, std::vector<Skipped>& skipped);
+
+} // namespace gpucontainer::vendor
