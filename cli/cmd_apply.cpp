@@ -57,7 +57,7 @@ void check_command_line(const Options& options, bool with_command)
 void check_complete(const Options& options)
 {
     if (options.request.host.vendors == 0)
-        throw usage("name a vendor: --nv, or --gpu for all");
+        throw usage("name a vendor, such as --nv, or --gpu for all");
     if (!options.root.is_given())
         throw usage("--rootfs is required");
 }

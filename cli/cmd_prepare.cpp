@@ -32,7 +32,7 @@ void stage(const Options& options, const Messages& messages)
 int prepare(const Options& options, Verbosity verbosity, const Streams& streams)
 {
     if (options.request.host.vendors == 0)
-        throw gpucontainer::Error(GPUCTR_E_USAGE, "name a vendor: --nv, or --gpu for all",
+        throw gpucontainer::Error(GPUCTR_E_USAGE, "name a vendor, such as --nv, or --gpu for all",
                                   "gpuctr-setup --help", 0);
     const Messages messages = {streams.err, verbosity};
     with_gpu(options.request.host.if_present, messages, [&] { stage(options, messages); });

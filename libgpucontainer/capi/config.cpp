@@ -20,7 +20,7 @@ Result<std::vector<config::Setting>> read_settings(const std::string& path)
             .context(path)
             .context("configuration")
             .with_object(path)
-            .with_hint("it holds lines `KEY: VALUE`, such as `driver-root: /run/nvidia/driver`");
+            .with_hint("it holds lines `KEY: VALUE`, such as `driver-root: /run/driver`");
     return settings;
 }
 

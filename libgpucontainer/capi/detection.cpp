@@ -89,7 +89,9 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
 {
     if (recorded.vendor_name != found.vendor_name || recorded.version != found.version
         || recorded.version_source != found.version_source || recorded.root != found.root
-        || recorded.visible_devices != found.visible_devices || recorded.needs != found.needs)
+        || recorded.visible_devices != found.visible_devices || recorded.needs != found.needs
+        || recorded.image_directories != found.image_directories
+        || recorded.tree_link != found.tree_link)
         return not_found(
             fmt::format("{} driver {} in {}", recorded.vendor, recorded.version, recorded.root));
     if (recorded.gpus != found.gpus)

@@ -106,8 +106,8 @@ json to_json(const vendor::DriverStack& driver)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
     const auto& [vendor, vendor_name, version, version_source, root, library_directory,
-                 visible_devices, needs, gpus, files, nodes, missing_nodes, warnings, masks,
-                 skipped] = driver;
+                 visible_devices, needs, image_directories, tree_link, gpus, files, nodes,
+                 missing_nodes, warnings, masks, skipped] = driver;
     return {{"vendor", vendor},
             {"vendor_name", vendor_name},
             {"version", version},
@@ -116,6 +116,8 @@ json to_json(const vendor::DriverStack& driver)
             {"library_directory", library_directory},
             {"visible_devices", array_of(visible_devices, convert)},
             {"needs", needs},
+            {"image_directories", image_directories},
+            {"tree_link", text_or_null(tree_link)},
             {"gpus", array_of(gpus, convert)},
             {"files", array_of(files, convert)},
             {"nodes", array_of(nodes, convert)},

@@ -151,6 +151,8 @@ vendor::DriverStack read_driver(const Fields& fields)
     driver.library_directory = fields.text("library_directory", is_path);
     driver.visible_devices = fields.list("visible_devices", most_names, read_visible);
     driver.needs = fields.texts("needs", most_names, is_line);
+    driver.image_directories = fields.texts("image_directories", most_names, is_path);
+    driver.tree_link = fields.text_or_null("tree_link", is_path);
     driver.gpus = fields.list("gpus", most_gpus, read_gpu);
     driver.files = fields.list("files", most_files, read_file);
     driver.nodes = fields.list("nodes", most_nodes, read_node);

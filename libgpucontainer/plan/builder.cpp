@@ -40,6 +40,9 @@ Result<void> choose_gpus(Draft& draft, std::span<const vendor::DriverStack> driv
     const Request& request = draft.request;
     const DeviceChoice choice = {request.devices, request.environment, request.required};
     GPUCTR_TRY(auto selections, select_devices(drivers, choice, draft.plan.skipped));
+    for (const vendor::Skipped& vendor : draft.plan.skipped)
+        draft.plan.warnings.push_back(
+            fmt::format("{} are left out: {}", vendor.name, vendor.reason));
     GPUCTR_TRY(selections, restrict_to(request.allowed_devices, drivers, std::move(selections)));
     for (std::size_t i = 0; i < drivers.size(); ++i)
         if (selections[i].wanted)
@@ -47,10 +50,28 @@ Result<void> choose_gpus(Draft& draft, std::span<const vendor::DriverStack> driv
     return {};
 }
 
+/// Of a file that another driver brings, too, or of which it brings another one: in
+/// the container both have one name.
+std::string_view objection(const Draft& draft, const DriverFile& file)
+{
+    for (const DriverFile* other : draft.files) {
+        const bool same_name =
+            other->name == file.name || (!file.soname.empty() && other->soname == file.soname);
+        if (same_name && other->kind == file.kind)
+            return other->path == file.path ? "another driver brings the same file"
+                                            : "another driver brings a file of this name";
+    }
+    return "";
+}
+
 void choose_files(Draft& draft, const vendor::DriverStack& driver)
 {
+    const bool is_first = draft.files.empty();
     for (const DriverFile& file : driver.files) {
-        if (draft.request.vendor_libs == VendorLibs::none)
+        const auto reason = is_first ? std::string_view() : objection(draft, file);
+        if (!reason.empty())
+            draft.skip(file.name, file.path, std::string(reason));
+        else if (draft.request.vendor_libs == VendorLibs::none)
             draft.skip(file.name, file.path, "only device nodes were asked for");
         else if (draft.capabilities.contains(file.capability)
                  || draft.capabilities.contains(file.also))
@@ -124,7 +145,11 @@ void add_variables(Draft& draft)
 /// The driver's files, and all names that they are found by.
 Result<void> add_files(Draft& draft)
 {
-    GPUCTR_TRY(draft.image, rootfs::find_layout(draft.view));
+    std::vector<std::string> searched;
+    for (const Share& share : draft.shares)
+        searched.insert(searched.end(), share.driver.image_directories.begin(),
+                        share.driver.image_directories.end());
+    GPUCTR_TRY(draft.image, rootfs::find_layout(draft.view, searched));
     GPUCTR_TRY(const LoaderCache cache, LoaderCache::read(draft));
     GPUCTR_CHECK(expect_names(draft));
     if (draft.plan.layout == Layout::merged) {

@@ -15,7 +15,7 @@
 namespace gpucontainer::plan {
 
 enum class VendorLibs : std::uint8_t {
-    automatic, ///< As the vendor's driver wants it: for NVIDIA the host's files.
+    automatic, ///< As the vendor's driver wants it.
     host,
     none, ///< Device nodes only.
 };

@@ -12,8 +12,6 @@ namespace {
 using vendor::DriverFile;
 using vendor::FileKind;
 
-constexpr const char* cuda_directory = "/usr/local/nvidia";
-
 std::string entry_path(const Draft& draft, const DriverFile& file, const std::string& name)
 {
     return (file.kind == FileKind::tool ? tool_directory : draft.image.library_directory) + "/"
@@ -39,10 +37,16 @@ void add_link(Draft& draft, const std::string& source, const std::string& target
         draft.add_name(make_item(ItemKind::symlink, source, target, std::move(reason)));
 }
 
-/// The tree itself is there, or below.
-bool has_cuda_directory(const Draft& draft)
+/// Paths of images that lead to the tree, but where it is there itself, or below.
+std::vector<std::string> tree_links(const Draft& draft)
 {
-    return base::is_below(draft.plan.tree_path, cuda_directory);
+    std::vector<std::string> links;
+    for (const Share& share : draft.shares) {
+        const std::string& link = share.driver.tree_link;
+        if (!link.empty() && !base::is_below(draft.plan.tree_path, link))
+            links.push_back(link);
+    }
+    return links;
 }
 
 } // namespace
@@ -55,16 +59,13 @@ void add_entry_names(Draft& draft)
                      file->kind == FileKind::tool ? draft.tool_path(name)
                                                   : draft.library_path(name),
                      entry_path(draft, *file, name), "programs look for it here");
-    if (!has_cuda_directory(draft))
-        add_link(draft, draft.plan.tree_path, cuda_directory,
-                 "CUDA images name it in LD_LIBRARY_PATH");
+    for (const std::string& link : tree_links(draft))
+        add_link(draft, draft.plan.tree_path, link, "images have it in LD_LIBRARY_PATH");
 }
 
 std::vector<std::string> entry_paths(const Draft& draft)
 {
-    std::vector<std::string> paths;
-    if (!has_cuda_directory(draft))
-        paths.emplace_back(cuda_directory);
+    std::vector<std::string> paths = tree_links(draft);
     for (const DriverFile* file : draft.files)
         for (const std::string& name : well_known_names(*file))
             paths.push_back(entry_path(draft, *file, name));

@@ -115,7 +115,7 @@ Result<void> add_tree(Draft& draft)
 {
     GPUCTR_CHECK(place_tree(draft));
     add_to_tree(draft, make_item(ItemKind::symlink, "lib64", draft.plan.tree_path + "/lib",
-                                 "the other place that CUDA images look in"));
+                                 "the other place that images look in"));
     for (const DriverFile* file : draft.files)
         add_file(draft, *file);
     return {};

@@ -77,7 +77,7 @@ const Machine& native_machine()
     return machine;
 }
 
-Result<Layout> find_layout(const View& view)
+Result<Layout> find_layout(const View& view, std::span<const std::string> further)
 {
     const Machine& machine = native_machine();
     if (view.resolve(machine.loader).type != EntryType::regular)
@@ -87,8 +87,7 @@ Result<Layout> find_layout(const View& view)
     layout.loader = machine.loader;
     std::vector<Entry> seen;
     std::vector<std::string> directories = machine.library_directories;
-    directories.insert(directories.end(), {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
-                                           "/usr/local/cuda/lib64", "/usr/local/cuda/compat"});
+    directories.insert(directories.end(), further.begin(), further.end());
     for (const std::string& directory : directories) {
         const Entry entry = view.resolve(directory);
         const bool again = std::any_of(seen.begin(), seen.end(),

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "rootfs/view.hpp"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,9 @@ struct Layout {
 };
 
 /// Fails with Errc::rootfs when programs of this machine's kind and C library
-/// cannot run in the root.
-Result<Layout> find_layout(const View& view);
+/// cannot run in the root. `further`: directories beside the C library's that count
+/// among those that are searched.
+Result<Layout> find_layout(const View& view, std::span<const std::string> further = {});
 
 /// The loader that a program of this machine names, and its library directories
 /// in the order of preference.

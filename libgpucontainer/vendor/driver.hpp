@@ -137,6 +137,10 @@ struct DriverStack {
     std::string library_directory; ///< Where the main library was found; maybe "".
     std::vector<VisibleDevices> visible_devices;
     std::vector<std::string> needs; ///< What a container must have besides.
+    /// Directories beside the C library's that programs of images search for the driver,
+    /// and where an image may have a copy of its own.
+    std::vector<std::string> image_directories;
+    std::string tree_link; ///< Leads to the tree where an image has no such name; maybe "".
     std::vector<Gpu> gpus;
     std::vector<DriverFile> files;
     std::vector<DeviceNode> nodes;

@@ -80,7 +80,9 @@ _Static_assert(GPUCTR_OK == 0 && GPUCTR_E_INTERNAL == -1 && GPUCTR_E_USAGE == -2
                    && GPUCTR_E_PERMISSION == -6 && GPUCTR_E_REQUIREMENT == -7
                    && GPUCTR_E_APPLY == -8,
                "values of gpuctr_status");
-_Static_assert(GPUCTR_VENDOR_NVIDIA == 1, "values of vendors");
+_Static_assert(GPUCTR_VENDOR_NVIDIA == 1 && GPUCTR_VENDOR_AMD == 2 && GPUCTR_VENDOR_INTEL == 4
+                   && GPUCTR_VENDOR_HABANA == 8 && GPUCTR_VENDOR_ANY == UINT32_C(0x80000000),
+               "values of vendors");
 _Static_assert(GPUCTR_WRITE_AUTO == 0 && GPUCTR_WRITE_NEVER == 1 && GPUCTR_WRITE_ALWAYS == 2,
                "values of gpuctr_request.write");
 _Static_assert(GPUCTR_BACKEND_AUTO == 0 && GPUCTR_BACKEND_DETACHED == 1

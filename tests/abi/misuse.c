@@ -110,7 +110,7 @@ static void wrong_options(int root)
     host_options.struct_size = 0;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
     host_options.struct_size = sizeof host_options;
-    host_options.vendors = UINT32_C(1) << 31;
+    host_options.vendors = UINT32_C(1) << 30;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
     host_options.vendors = 0;
     host_options.reserved = 1;

@@ -108,7 +108,7 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
 
     gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
-    options.vendors = UINT32_C(1) << 31;
+    options.vendors = UINT32_C(1) << 30;
     gpuctr_host* host = nullptr;
     EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
     options = GPUCTR_HOST_OPTIONS_INIT;

@@ -55,6 +55,16 @@ class Output(harness.Case):
         self.assertIn("REASON", verbose)
         self.assertIn("which was not asked for", verbose)
 
+    def test_every_vendor_is_what_there_is(self):
+        named = self.run_setup("plan", "--nv", "--format", "json", stdout=None).stdout
+        every = self.run_setup("plan", "--gpu", "--format", "json", stdout=None).stdout
+
+        self.assertEqual(every, named)
+        chosen = self.run_setup("plan", "--gpu", "--device", "nvidia.com/gpu=6-7", "--format",
+                                "json", stdout=None).stdout
+        (driver,) = json.loads(chosen)["drivers"]
+        self.assertEqual([gpu["index"] for gpu in driver["gpus"]], [6, 7])
+
     def test_the_plan_as_json(self):
         document = self.plan()
 

@@ -55,7 +55,7 @@ class Usage(Refusal):
 
     def test_no_vendor(self):
         self.refuse("--rootfs", self.root, status=2,
-                    stderr=f"gpuctr-setup: name a vendor: --nv\n{USAGE}")
+                    stderr=f"gpuctr-setup: name a vendor, such as --nv, or --gpu for all\n{USAGE}")
 
     def test_no_root(self):
         self.refuse("--nv", status=2, stderr=f"gpuctr-setup: --rootfs is required\n{USAGE}")
@@ -97,6 +97,12 @@ class NoGpu(Refusal):
 
     def test_plan(self):
         self.refuse("plan", "--nv", status=3, stderr=None)
+
+    def test_every_vendor(self):
+        message = self.refuse("--gpu", "--rootfs", self.root, status=3, stderr=None)
+        self.assertTrue(message.startswith("gpuctr-setup: no GPU on this host\n"), message)
+        self.refuse("--gpu", "--if-present", "--rootfs", self.root, status=0,
+                    stderr="gpuctr-setup: warning: no GPU on this host\n")
 
     def test_a_command(self):
         message = self.refuse("--nv", "--rootfs", self.root, "--", "true", status=125, stderr=None)

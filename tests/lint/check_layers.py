@@ -39,6 +39,12 @@ CONFINED = [
 # What the command may use besides its own files and the system.
 CLI_MAY_INCLUDE = r"gpucontainer/.*|CLI/.*|fmt/.*"
 
+# What the vendors' folders alone may speak of, but in comments. Whose catalogue a file
+# is, is a word of the configuration.
+VENDORS = re.compile(r"nvidia|cuda|rocm|radeon|habana|gaudi|\bamd|\bintel", re.IGNORECASE)
+MAY_NAME_VENDORS = {"libgpucontainer/config/catalogue_file.hpp"}
+VENDOR_FOLDER = "libgpucontainer/vendor/"
+
 INCLUDE = re.compile(r'\s*#\s*include\s*(<([^>]+)>|"([^"]+)")')
 STANDARD = re.compile(r"[a-z_0-9]+|(std[a-z]+|assert|errno|limits)\.h")
 SYSTEM = re.compile(
@@ -96,6 +102,14 @@ def check_include(path, name, system):
     return None
 
 
+def lines_with_vendors(path, lines):
+    """Numbers of the lines of a module's code that name a vendor."""
+    text = path.as_posix()
+    if text.startswith(VENDOR_FOLDER) or text in MAY_NAME_VENDORS:
+        return []
+    return [n for n, line in enumerate(lines, 1) if VENDORS.search(line.split("//")[0])]
+
+
 def check_file(root, path):
     """Violations in one file as (line, text)."""
     lines = (root / path).read_text(encoding="utf-8", errors="replace").splitlines()
@@ -107,6 +121,9 @@ def check_file(root, path):
     if in_module and path.parts[1] not in LAYERS:
         yield 1, f"{path.parts[1]}/ is not a module; see LAYERS in check_layers.py"
         return
+    if in_module:
+        for number in lines_with_vendors(path, lines):
+            yield number, "a vendor is named outside of vendor/"
     for number, name, system in includes(lines):
         if problem := check_include(path, name, system):
             yield number, problem

@@ -33,6 +33,12 @@ class CheckLayers(unittest.TestCase):
             ["libgpucontainer/base/a.cpp:2: base/ may not include apply/"],
         )
 
+    def test_finds_a_vendor_outside_of_its_folder(self):
+        code = SPDX + '/// Such as "nvidia".\nconst char* path = "/usr/local/CUDA"; // NVIDIA\n'
+        self.assertEqual(self.problems("libgpucontainer/plan/a.cpp", code),
+                         ["libgpucontainer/plan/a.cpp:3: a vendor is named outside of vendor/"])
+        self.assertEqual(self.problems("libgpucontainer/vendor/nvidia/a.cpp", code), [])
+
     def test_finds_a_neighbour_of_the_same_height(self):
         self.assertEqual(
             self.include_problems("libgpucontainer/rootfs/a.hpp", '"mount/calls.hpp"'),

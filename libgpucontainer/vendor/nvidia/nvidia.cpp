@@ -53,6 +53,10 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.vendor_name = "NVIDIA";
     stack.visible_devices = {
         {"CUDA_VISIBLE_DEVICES", VisibleDevices::Reader::library, VisibleDevices::Inside::uuid}};
+    // Images with CUDA have them in LD_LIBRARY_PATH.
+    stack.tree_link = "/usr/local/nvidia";
+    stack.image_directories = {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
+                               "/usr/local/cuda/lib64", "/usr/local/cuda/compat"};
     stack.needs = {"a mounted /proc: the CUDA driver reads it"};
     stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.gpus = std::move(gpus.gpus);

@@ -125,7 +125,7 @@ private:
 
     std::vector<std::string> items(const vendor::DriverStack& driver, plan::ItemKind kind) const
     {
-        const auto plan = plan::create_plan(driver, {}, nullptr, mount::Backend::detached);
+        const auto plan = plan::create_plan({&driver, 1}, {}, nullptr, mount::Backend::detached);
         EXPECT_TRUE(plan) << plan.error().message();
         std::vector<std::string> all;
         if (plan)

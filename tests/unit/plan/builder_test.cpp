@@ -49,12 +49,13 @@ TEST_F(PlanTest, CarriesWhatTheDriverIs)
 
     const Plan plan = made();
 
-    EXPECT_EQ(plan.vendor, "nvidia");
-    EXPECT_EQ(plan.driver_version, "580.1");
-    EXPECT_EQ(plan.version_source, vendor::VersionSource::option);
+    ASSERT_EQ(plan.drivers.size(), 1U);
+    EXPECT_EQ(plan.drivers[0].vendor, "nvidia");
+    EXPECT_EQ(plan.drivers[0].version, "580.1");
+    EXPECT_EQ(plan.drivers[0].version_source, vendor::VersionSource::option);
     EXPECT_EQ(plan.tree_path, tree);
     EXPECT_TRUE(plan.has_root);
-    EXPECT_EQ(plan.drivers.at(0).gpus.size(), 2U);
+    EXPECT_EQ(plan.drivers[0].gpus.size(), 2U);
     EXPECT_THAT(plan.needs, ElementsAre("a mounted /proc"));
     EXPECT_THAT(plan.variables, IsEmpty());
     EXPECT_EQ(item(ItemKind::bind).id, driver_.files.front().id);
@@ -133,8 +134,8 @@ TEST_F(PlanTest, HandsOutTheNodesOfTheChosenGpuOnly)
     ASSERT_EQ(plan.device_rules.size(), 3U);
     EXPECT_EQ(plan.device_rules.back().major, 195U);
     EXPECT_EQ(plan.device_rules.back().minor, 1U);
-    ASSERT_EQ(plan.drivers.at(0).gpus.size(), 1U);
-    EXPECT_EQ(plan.drivers.at(0).gpus.front().index, 1U);
+    ASSERT_EQ(plan.drivers[0].gpus.size(), 1U);
+    EXPECT_EQ(plan.drivers[0].gpus.front().index, 1U);
 }
 
 TEST_F(PlanTest, NamesTheGroupsThatItsNodesNeed)

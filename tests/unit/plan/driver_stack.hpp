@@ -60,6 +60,8 @@ inline vendor::DriverStack make_driver()
     driver.visible_devices = {{"CUDA_VISIBLE_DEVICES", vendor::VisibleDevices::Reader::library,
                                vendor::VisibleDevices::Inside::uuid}};
     driver.needs = {"a mounted /proc"};
+    driver.tree_link = "/usr/local/nvidia";
+    driver.image_directories = {"/usr/local/nvidia/lib64", "/usr/local/cuda/compat"};
     driver.gpus = {make_gpu(0, "GPU-aaaaaaaa-1111-2222-3333-444444444444", "0000:3b:00.0"),
                    make_gpu(1, "GPU-aaaaaaaa-5555-6666-7777-888888888888", "0000:af:00.0")};
 

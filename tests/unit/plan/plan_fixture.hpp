@@ -59,7 +59,7 @@ protected:
     Result<Plan> make() const
     {
         const Target target = {root_, facts_, may_make_nodes_};
-        return create_plan(driver_, request_, &target, mount::Backend::detached);
+        return create_plan({&driver_, 1}, request_, &target, mount::Backend::detached);
     }
 
     Plan made() const

@@ -17,8 +17,9 @@ protected:
     std::vector<unsigned> gpus() const
     {
         std::vector<unsigned> all;
-        for (const vendor::Gpu& gpu : made().gpus)
-            all.push_back(gpu.index);
+        for (const UsedDriver& driver : made().drivers)
+            for (const vendor::Gpu& gpu : driver.gpus)
+                all.push_back(gpu.index);
         return all;
     }
 };

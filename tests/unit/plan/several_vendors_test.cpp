@@ -5,6 +5,7 @@
 
 #include "unit/plan/driver_stack.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,12 +51,11 @@ protected:
 
     static std::string text(const std::vector<Selection>& selections)
     {
-        std::string all;
+        std::vector<std::string> all;
         for (const Selection& selection : selections)
-            all += fmt::format("{}{}", all.empty() ? "" : " | ",
-                               selection.wanted ? fmt::format("{}", fmt::join(selection.gpus, ","))
-                                                : "-");
-        return all;
+            all.push_back(selection.wanted ? fmt::format("{}", fmt::join(selection.gpus, ","))
+                                           : "-");
+        return fmt::format("{}", fmt::join(all, " | "));
     }
 
     std::vector<std::string> inside()
@@ -191,6 +191,16 @@ TEST_F(SeveralVendorsTest, AreInOnePlan)
     EXPECT_EQ(plan->device_rules.size(), 4U + 4U);
 }
 
+TEST_F(SeveralVendorsTest, WarnOfOneThatIsLeftOut)
+{
+    forbid_all_of(0);
+    const auto plan = create_plan(drivers_, {}, nullptr, mount::Backend::detached);
+
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_THAT(plan->warnings, ElementsAre("NVIDIA GPUs are left out: none of the 2 NVIDIA GPUs "
+                                            "may be used"));
+}
+
 TEST_F(SeveralVendorsTest, LeaveOutTheDriverThatNobodyNamed)
 {
     Request request;
@@ -202,6 +212,28 @@ TEST_F(SeveralVendorsTest, LeaveOutTheDriverThatNobodyNamed)
     EXPECT_EQ(plan->drivers[0].vendor, "amd");
     EXPECT_EQ(plan->device_rules.size(), 1U);
     EXPECT_THAT(plan->tree_path, IsEmpty()) << "no file is another driver's";
+}
+
+TEST_F(SeveralVendorsTest, BringAFileOfOneNameOnce)
+{
+    drivers_[1].files = {test::make_library("libcuda.so.1", vendor::Capability::compute, 21),
+                         test::make_library("libother.so.1", vendor::Capability::compute, 22)};
+    drivers_[1].files[0].path = "/opt/lib/libcuda.so.580.1";
+
+    const auto plan = create_plan(drivers_, {}, nullptr, mount::Backend::detached);
+
+    ASSERT_TRUE(plan) << plan.error().message();
+    std::vector<std::string> sources;
+    for (const Item& item : plan->items)
+        if (item.kind == ItemKind::bind)
+            sources.push_back(item.source);
+    EXPECT_THAT(sources, ::testing::UnorderedElementsAre(
+                             "/drv/lib/libcuda.so.580.1", "/drv/lib/libnvidia-ml.so.580.1",
+                             "/drv/bin/nvidia-smi", "/drv/lib/libother.so.580.1"));
+    const auto skipped =
+        std::ranges::find(plan->skipped, "/opt/lib/libcuda.so.580.1", &vendor::Skipped::source);
+    ASSERT_NE(skipped, plan->skipped.end());
+    EXPECT_EQ(skipped->reason, "another driver brings a file of this name");
 }
 
 TEST_F(SeveralVendorsTest, KeepTheLinksOfANodeAsLinks)
