@@ -91,7 +91,7 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
         || recorded.version_source != found.version_source || recorded.root != found.root
         || recorded.visible_devices != found.visible_devices || recorded.needs != found.needs
         || recorded.image_directories != found.image_directories
-        || recorded.tree_link != found.tree_link)
+        || recorded.tree_link != found.tree_link || recorded.optional_files != found.optional_files)
         return not_found(
             fmt::format("{} driver {} in {}", recorded.vendor, recorded.version, recorded.root));
     if (recorded.gpus != found.gpus)

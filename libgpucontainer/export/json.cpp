@@ -46,9 +46,16 @@ std::string to_text(const vendor::FileId& id)
                        static_cast<std::uint64_t>(id.mtime_ns));
 }
 
+json to_json(const vendor::VersionNeed& need)
+{
+    const auto& [library, version] = need;
+    return {{"library", library}, {"version", version}};
+}
+
 json to_json(const vendor::DriverFile& file)
 {
-    const auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id] = file;
+    const auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id, icd,
+                 target, needed, versions, neutral, own] = file;
     return {{"kind", vendor::name(kind)},
             {"name", name},
             {"soname", text_or_null(soname)},
@@ -57,6 +64,12 @@ json to_json(const vendor::DriverFile& file)
             {"also", vendor::name(also)},
             {"links", links},
             {"entry_names", entry_names},
+            {"icd", text_or_null(icd)},
+            {"target", text_or_null(target)},
+            {"needed", needed},
+            {"versions", array_of(versions, [](const auto& need) { return to_json(need); })},
+            {"neutral", neutral},
+            {"own", own},
             {"id", to_text(id)},
             {"reason", reason}};
 }
@@ -106,14 +119,15 @@ json to_json(const vendor::DriverStack& driver)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
     const auto& [vendor, vendor_name, version, version_source, root, library_directory,
-                 visible_devices, needs, image_directories, tree_link, gpus, files, nodes,
-                 missing_nodes, warnings, masks, skipped] = driver;
+                 optional_files, visible_devices, needs, image_directories, tree_link, gpus, files,
+                 nodes, missing_nodes, warnings, masks, skipped] = driver;
     return {{"vendor", vendor},
             {"vendor_name", vendor_name},
             {"version", version},
             {"version_source", vendor::name(version_source)},
             {"root", root},
-            {"library_directory", library_directory},
+            {"library_directory", text_or_null(library_directory)},
+            {"optional_files", optional_files},
             {"visible_devices", array_of(visible_devices, convert)},
             {"needs", needs},
             {"image_directories", image_directories},

@@ -20,6 +20,7 @@ constexpr std::size_t most_drivers = 16;
 constexpr std::size_t most_gpus = 256;
 constexpr std::size_t most_files = 4096;
 constexpr std::size_t most_names = 64;
+constexpr std::size_t most_needed = 1024;
 constexpr std::size_t most_nodes = 4096;
 constexpr std::size_t most_others = 16384;
 
@@ -61,6 +62,11 @@ vendor::FileId read_id(const Fields& fields)
     return {numbers[0], numbers[1], numbers[2], static_cast<std::int64_t>(numbers[3])};
 }
 
+vendor::VersionNeed read_version_need(const Fields& fields)
+{
+    return {fields.text("library", is_name), fields.text("version", is_name)};
+}
+
 vendor::DriverFile read_file(const Fields& fields)
 {
     vendor::DriverFile file;
@@ -73,6 +79,13 @@ vendor::DriverFile read_file(const Fields& fields)
     file.path = fields.text("path", is_path);
     file.links = fields.texts("links", most_names, is_name);
     file.entry_names = fields.texts("entry_names", most_names, is_name);
+    file.icd = fields.text_or_null("icd", is_name);
+    file.target = file.kind == vendor::FileKind::data ? fields.text("target", is_path)
+                                                      : fields.text_or_null("target", is_path);
+    file.needed = fields.texts("needed", most_needed, is_name);
+    file.versions = fields.list("versions", most_needed, read_version_need);
+    file.neutral = fields.flag("neutral");
+    file.own = fields.flag("own");
     file.reason = fields.text("reason", is_line);
     file.id = read_id(fields);
     return file;
@@ -148,7 +161,8 @@ vendor::DriverStack read_driver(const Fields& fields)
     driver.version = fields.text("version", is_version);
     driver.version_source = fields.word("version_source", vendor::parse_version_source);
     driver.root = fields.text("root", is_path);
-    driver.library_directory = fields.text("library_directory", is_path);
+    driver.library_directory = fields.text_or_null("library_directory", is_path);
+    driver.optional_files = fields.flag("optional_files");
     driver.visible_devices = fields.list("visible_devices", most_names, read_visible);
     driver.needs = fields.texts("needs", most_names, is_line);
     driver.image_directories = fields.texts("image_directories", most_names, is_path);

@@ -13,7 +13,7 @@ namespace {
 // The words of a catalogue file are the enumerators, in the same order.
 using config::capability_names;
 static_assert(capability_names.size() == static_cast<std::size_t>(Capability::ngx) + 1);
-constexpr std::array<std::string_view, 2> kind_names = {"library", "tool"};
+constexpr std::array<std::string_view, 3> kind_names = {"library", "tool", "data"};
 
 template <typename Enum, std::size_t Size>
 std::optional<Enum> parse(const std::array<std::string_view, Size>& names, std::string_view text)
@@ -48,15 +48,15 @@ std::optional<FileKind> parse_file_kind(std::string_view text)
 const CatalogueRule* find_rule(Catalogue catalogue, FileKind kind, std::string_view file_name)
 {
     const std::string_view wanted =
-        kind == FileKind::tool ? file_name
-                               : config::stem_of(config::FileRule::Kind::library, file_name);
+        kind == FileKind::library ? config::stem_of(config::FileRule::Kind::library, file_name)
+                                  : file_name;
     if (wanted.empty())
         return nullptr;
     const auto found = std::ranges::find_if(catalogue, [&](const CatalogueRule& rule) {
         if (rule.kind != kind || !rule.name.starts_with(wanted))
             return false;
         const std::string_view rest = rule.name.substr(wanted.size());
-        return kind == FileKind::tool ? rest.empty() : is_library_suffix(rest);
+        return kind == FileKind::library ? is_library_suffix(rest) : rest.empty();
     });
     return found == catalogue.end() ? nullptr : &*found;
 }

@@ -12,7 +12,7 @@ namespace gpucontainer::vendor {
 /// What a container can be given a GPU for. `none`: known, and never wanted.
 enum class Capability : std::uint8_t { none, compute, utility, graphics, video, display, ngx };
 
-enum class FileKind : std::uint8_t { library, tool };
+enum class FileKind : std::uint8_t { library, tool, data };
 
 std::string_view name(Capability capability);
 std::string_view name(FileKind kind);
@@ -25,7 +25,8 @@ struct CatalogueRule {
     Capability capability;
     /// A second capability that does not work without it, else none.
     Capability also;
-    /// A library's SONAME, with "{version}" for the driver version; a tool's file name.
+    /// A library's SONAME, with "{version}" for the driver version; a tool's file name;
+    /// the path of data.
     std::string_view name;
     /// Programs load it by this name: linked in the image's library directory too.
     bool entry;
@@ -33,13 +34,16 @@ struct CatalogueRule {
     bool unversioned;
     /// Why it belongs, in one line.
     std::string_view reason;
+    /// As in DriverFile.
+    std::string_view icd = {};
+    bool own = false;
 };
 
 using Catalogue = std::span<const CatalogueRule>;
 
 /// The rule for a file of any version: what stands before ".so" decides for a
 /// library, so that an unusual suffix does not lose the classification; the
-/// whole name for a tool. Null when unknown.
+/// whole name for others. Null when unknown.
 const CatalogueRule* find_rule(Catalogue catalogue, FileKind kind, std::string_view file_name);
 
 bool serves(const CatalogueRule& rule, Capability capability);

@@ -38,18 +38,33 @@ struct FileId {
     bool operator==(const FileId&) const = default;
 };
 
-/// One library or tool of a driver that a container can be given.
+/// A symbol version that a file needs of a library that may be the image's.
+struct VersionNeed {
+    std::string library; ///< Soname: "libstdc++.so.6"; "libc.so.6" for all of the C library.
+    std::string version; ///< "GLIBCXX_3.4.30"
+
+    bool operator==(const VersionNeed&) const = default;
+};
+
+/// One library, tool or set of data of a driver that a container can be given.
 struct DriverFile {
     FileKind kind = FileKind::library;
     Capability capability = Capability::compute;
     Capability also = Capability::none;
     std::string name;                     ///< Of the real file: "libcuda.so.580.159.04".
-    std::string soname;                   ///< Empty for a tool.
+    std::string soname;                   ///< Of a library, else empty.
     std::string path;                     ///< Of the real file, on this host.
     std::vector<std::string> links;       ///< Further names: soname, development name.
     std::vector<std::string> entry_names; ///< Those that programs load by name.
     std::string reason;
     FileId id;
+    std::string icd;    ///< OpenCL loaders find it by this name: "nvidia.icd"; else empty.
+    std::string target; ///< Of data: the path that libraries read it at, here and in a container.
+    /// Sonames of files of this driver that it cannot be loaded without.
+    std::vector<std::string> needed;
+    std::vector<VersionNeed> versions; ///< The newest of each kind.
+    bool neutral = false; ///< No vendor's own: only for an image that lacks its soname.
+    bool own = false;     ///< An image with this soname has a runtime of this vendor itself.
 
     bool operator==(const DriverFile&) const = default;
 };
@@ -135,6 +150,8 @@ struct DriverStack {
     VersionSource version_source = VersionSource::module;
     std::string root;              ///< The driver root.
     std::string library_directory; ///< Where the main library was found; maybe "".
+    /// Its files are of no particular kernel module: an image may bring its own instead.
+    bool optional_files = false;
     std::vector<VisibleDevices> visible_devices;
     std::vector<std::string> needs; ///< What a container must have besides.
     /// Directories beside the C library's that programs of images search for the driver,

@@ -25,6 +25,19 @@ std::vector<vendor::DriverStack> make_drivers()
     driver.gpus[0].numa_node = 1;
     driver.files[0].also = vendor::Capability::video;
     driver.files[0].id = {1, 2, 3, -4};
+    driver.files[0].icd = "x.icd";
+    driver.files[0].needed = {"libx.so.1"};
+    driver.files[0].versions = {{"libc.so.6", "GLIBC_2.34"}};
+    driver.files[0].own = true;
+    driver.files[1].neutral = true;
+    vendor::DriverFile data;
+    data.kind = vendor::FileKind::data;
+    data.name = "x.ids";
+    data.path = "/drv/share/x.ids";
+    data.target = "/usr/share/x/x.ids";
+    data.reason = "data of a test";
+    driver.files.push_back(data);
+    driver.optional_files = true;
     driver.nodes[2].gid = 44;
     driver.nodes[2].mode = 0660;
     driver.nodes[2].accessible = false;
@@ -89,6 +102,7 @@ TEST(HostRecord, ComesBackAsItWas)
     EXPECT_EQ(driver.missing_nodes, drivers.front().missing_nodes);
     EXPECT_EQ(driver.masks, drivers.front().masks);
     EXPECT_EQ(driver.needs, drivers.front().needs);
+    EXPECT_EQ(driver.optional_files, drivers.front().optional_files);
     EXPECT_EQ(driver.version_source, vendor::VersionSource::option);
     EXPECT_EQ(record->fingerprint, marks());
 }
@@ -129,6 +143,18 @@ TEST(HostRecord, HasNoNameThatLeadsElsewhere)
     const std::string with_nul("/dev/a\0b", 8);
     EXPECT_THAT(problem_with([&](Json& driver) { driver["nodes"][0]["path"] = with_nul; }),
                 HasSubstr("nodes[0].path"));
+}
+
+TEST(HostRecord, HasNoTargetThatLeadsElsewhere)
+{
+    for (const char* const path : {"", "share/x", "/usr/../etc/passwd"})
+        EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][4]["target"] = path; }),
+                    HasSubstr("files[4].target"))
+            << path;
+    EXPECT_THAT(problem_with([](Json& driver) { driver["files"][4]["target"] = nullptr; }),
+                HasSubstr("files[4].target"));
+    EXPECT_THAT(problem_with([](Json& driver) { driver["files"][0]["icd"] = "../../x.icd"; }),
+                HasSubstr("files[0].icd"));
 }
 
 TEST(HostRecord, HasIndexesThatFit)
