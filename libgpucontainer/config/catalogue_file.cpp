@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t max_rules = 4096;
 constexpr std::size_t max_name = 128;
+constexpr std::size_t max_path = 512;
 constexpr std::size_t max_reason = 200;
 
 using Names = std::span<const std::string_view>;
@@ -141,26 +142,67 @@ Result<void> check_reason(const FileRule& rule)
     return {};
 }
 
-/// Which of `library` and `tool` the rule has: exactly one.
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 3> kind_names = {"library", "tool", "data"};
+
+std::string_view name(FileRule::Kind kind) { return kind_names.at(static_cast<std::size_t>(kind)); }
+
+/// Which of the kinds the rule has: exactly one.
 Result<FileRule::Kind> read_kind(const Fields& fields, std::size_t line)
 {
-    if ((fields.find("library") != nullptr) == (fields.find("tool") != nullptr))
-        return mistake(line, "a rule names one file (needed: either library or tool)");
-    return fields.find("tool") != nullptr ? FileRule::Kind::tool : FileRule::Kind::library;
+    const auto is_there = [&](std::string_view kind) { return fields.find(kind) != nullptr; };
+    if (std::ranges::count_if(kind_names, is_there) != 1)
+        return mistake(line, "a rule names one file (needed: one of library, tool and data)");
+    return static_cast<FileRule::Kind>(std::ranges::find_if(kind_names, is_there)
+                                       - kind_names.begin());
+}
+
+bool is_file_name(std::string_view name)
+{
+    return !name.empty() && std::ranges::all_of(name, is_name_character) && !name.starts_with('.');
+}
+
+Result<std::string> read_icd(const Fields& fields)
+{
+    if (fields.find("icd") == nullptr)
+        return std::string();
+    GPUCTR_TRY(std::string name, fields.text("icd"));
+    if (name.size() > max_name || !is_file_name(name) || !name.ends_with(".icd"))
+        return mistake(fields.find("icd")->line,
+                       fmt::format("icd {} is not a file name NAME.icd (allowed: letters, digits, "
+                                   ". _ + -)",
+                                   quote(name)));
+    return name;
+}
+
+/// Never below what is the container's own.
+Result<void> check_data_path(const FileRule& rule)
+{
+    const std::string_view path = rule.name;
+    const auto names = base::split(path.substr(std::min<std::size_t>(path.size(), 1)), '/');
+    if (path.size() > max_path || !path.starts_with('/') || names.size() < 2
+        || !std::ranges::all_of(names, is_file_name))
+        return mistake(rule.line, fmt::format("data {} is not a plain absolute path (allowed: "
+                                              "letters, digits, . _ + - and /)",
+                                              quote(path)));
+    for (const std::string_view other : {"/dev", "/etc", "/proc", "/sys", "/run"})
+        if (base::is_below(path, other))
+            return mistake(rule.line, fmt::format("data {} is below {}", rule.name, other));
+    return {};
 }
 
 Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
 {
-    constexpr std::array<std::string_view, 7> keys = {
-        "library", "tool", "capability", "also", "entry", "unversioned", "reason"};
+    constexpr std::array<std::string_view, 10> keys = {
+        "library", "tool",        "data", "capability", "also",
+        "entry",   "unversioned", "icd",  "own",        "reason"};
 
     FileRule rule;
     rule.line = value.line;
     rule.vendor = vendor;
     GPUCTR_TRY(const Fields fields, Fields::read(value, "a rule", keys));
     GPUCTR_TRY(rule.kind, read_kind(fields, rule.line));
-    const bool is_tool = rule.kind == FileRule::Kind::tool;
-    GPUCTR_TRY(rule.name, fields.text(is_tool ? "tool" : "library"));
+    GPUCTR_TRY(rule.name, fields.text(name(rule.kind)));
     GPUCTR_CHECK(check_name(rule));
     GPUCTR_TRY(rule.capability, fields.choice("capability", capability_names));
     if (fields.find("also") != nullptr) {
@@ -168,10 +210,14 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
     }
     GPUCTR_TRY(rule.entry, fields.flag("entry"));
     GPUCTR_TRY(rule.unversioned, fields.flag("unversioned"));
-    for (const std::string_view key : {"entry", "unversioned"})
-        if (const Field* field = fields.find(key); is_tool && field != nullptr)
+    GPUCTR_TRY(rule.icd, read_icd(fields));
+    GPUCTR_TRY(rule.own, fields.flag("own"));
+    const bool is_library = rule.kind == FileRule::Kind::library;
+    for (const std::string_view key : {"entry", "unversioned", "icd", "own"})
+        if (const Field* field = fields.find(key); !is_library && field != nullptr)
             return mistake(field->line,
-                           fmt::format("{} is for libraries, and {} is a tool", key, rule.name));
+                           fmt::format("{} is for libraries, and {} is {}", key, rule.name,
+                                       rule.kind == FileRule::Kind::tool ? "a tool" : "data"));
     GPUCTR_TRY(rule.reason, fields.text("reason"));
     GPUCTR_CHECK(check_reason(rule));
     return rule;
@@ -181,7 +227,7 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
 
 std::string_view stem_of(FileRule::Kind kind, std::string_view name)
 {
-    if (kind == FileRule::Kind::tool)
+    if (kind != FileRule::Kind::library)
         return name;
     const std::size_t end = name.ends_with(".so") ? name.size() - 3 : name.find(".so.");
     return end == std::string_view::npos ? std::string_view() : name.substr(0, end);
@@ -189,12 +235,14 @@ std::string_view stem_of(FileRule::Kind kind, std::string_view name)
 
 Result<void> check_name(const FileRule& rule)
 {
+    if (rule.kind == FileRule::Kind::data)
+        return check_data_path(rule);
     if (rule.name.size() > max_name)
         return mistake(rule.line, fmt::format("name {} is longer than {} characters",
                                               quote(rule.name), max_name));
     const bool is_library = rule.kind == FileRule::Kind::library;
     const std::string name = with_sample_version(rule);
-    if (!std::ranges::all_of(name, is_name_character) || name.starts_with('.'))
+    if (!is_file_name(name))
         return mistake(
             rule.line,
             fmt::format("name {} is not a file name (allowed: letters, digits, . _ + -{})",

@@ -22,16 +22,19 @@ inline constexpr std::array<std::string_view, 4> vendor_names = {"nvidia", "amd"
 
 /// One rule of a catalogue file: a file of a driver, and what it is needed for.
 struct FileRule {
-    enum class Kind : std::uint8_t { library, tool };
+    enum class Kind : std::uint8_t { library, tool, data };
 
     std::size_t line = 0;
     std::string vendor; ///< One of vendor_names.
     Kind kind = Kind::library;
-    std::string name;          ///< Not empty, no '/'; "{version}" once in a library's at most.
+    /// Not empty, no '/'; "{version}" once in a library's at most. Of data an absolute path.
+    std::string name;
     std::string capability;    ///< One of capability_names.
     std::string also = "none"; ///< A second one of capability_names.
     bool entry = false;
     bool unversioned = false;
+    std::string icd; ///< File name in /etc/OpenCL/vendors; empty without one.
+    bool own = false;
     std::string reason; ///< One line, not empty.
 };
 
@@ -40,7 +43,7 @@ struct FileRule {
 Result<void> check_name(const FileRule& rule);
 
 /// What names the file whatever its version: "libcuda" for "libcuda.so.1". All
-/// of a tool's name; empty for a name that is no library's.
+/// of a tool's name or the path of data; empty for a name that is no library's.
 std::string_view stem_of(FileRule::Kind kind, std::string_view name);
 
 /// Reads a catalogue file:
@@ -55,7 +58,9 @@ std::string_view stem_of(FileRule::Kind kind, std::string_view name);
 ///         capability: utility
 ///         reason: shows and sets the state of GPUs
 ///
-/// `also`, `entry` and `unversioned` may be left out. Fails on the first mistake
+/// or `data: /usr/share/...`, a file or directory that libraries read at that path.
+/// Libraries may have `icd: NAME.icd` and `own: true`. `also`, `entry` and
+/// `unversioned` may be left out. Fails on the first mistake
 /// with its line and what is allowed there: an unknown or repeated key, a value
 /// out of its set, two rules for one file. Libraries that differ only behind
 /// ".so" are one file. At most 4096 rules.

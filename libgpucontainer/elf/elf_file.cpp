@@ -83,6 +83,12 @@ void keep(const GElf_Dyn& entry, Dynamic& dynamic)
     case DT_RPATH:
         dynamic.rpath = entry.d_un.d_val;
         break;
+    case DT_VERNEED:
+        dynamic.needs_address = entry.d_un.d_ptr;
+        break;
+    case DT_VERDEF:
+        dynamic.definitions_address = entry.d_un.d_ptr;
+        break;
     case DT_NEEDED:
         dynamic.needed.push_back(entry.d_un.d_val);
         break;
@@ -221,6 +227,12 @@ Result<std::string> ElfFile::string_at(const Dynamic& dynamic, std::uint64_t off
     if (std::ranges::any_of(text, base::is_control))
         return malformed("control character in a string");
     return std::string(text);
+}
+
+Result<std::string> ElfFile::bytes_at(std::uint64_t address, std::size_t limit) const
+{
+    GPUCTR_TRY(const Elf_Data* data, data_at(address, limit));
+    return std::string(bytes_of(*data));
 }
 
 /// `size` bytes of the string table from `offset` on, and some before: what

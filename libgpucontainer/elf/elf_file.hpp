@@ -21,6 +21,8 @@ struct Dynamic {
     std::uint64_t soname = 0; ///< 0 means none: offset 0 is the empty string
     std::uint64_t runpath = 0;
     std::uint64_t rpath = 0;
+    std::uint64_t needs_address = 0;       ///< Of the versions that it needs; 0 without any.
+    std::uint64_t definitions_address = 0; ///< Of the versions that it has; 0 without any.
     std::vector<std::uint64_t> needed;
 };
 
@@ -43,6 +45,9 @@ public:
     /// The string at `offset` of the dynamic string table, of at most `limit`
     /// bytes and without control characters.
     Result<std::string> string_at(const Dynamic& dynamic, std::uint64_t offset, std::size_t limit);
+
+    /// What the file holds for `address`, at most `limit` bytes and as many as there are.
+    Result<std::string> bytes_at(std::uint64_t address, std::size_t limit) const;
 
 private:
     using Handle = base::CHandle<Elf, elf_end>;

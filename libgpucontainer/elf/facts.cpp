@@ -60,10 +60,10 @@ Result<std::string> read_soname(ElfFile& file, const Dynamic& dynamic)
     return soname;
 }
 
-Result<std::vector<std::string>> read_runpath(ElfFile& file, const Dynamic& dynamic)
+Result<std::vector<std::string>> read_path(ElfFile& file, const Dynamic& dynamic,
+                                           std::uint64_t offset)
 {
     std::vector<std::string> directories;
-    const std::uint64_t offset = dynamic.runpath != 0 ? dynamic.runpath : dynamic.rpath;
     if (offset == 0)
         return directories;
     GPUCTR_TRY(const std::string text, file.string_at(dynamic, offset, max_runpath_length),
@@ -92,7 +92,10 @@ Result<Facts> read_facts(int fd)
                    "needed library");
         facts.needed.push_back(std::move(name));
     }
-    GPUCTR_TRY(facts.runpath, read_runpath(file, dynamic));
+    GPUCTR_TRY(facts.runpath, read_path(file, dynamic, dynamic.runpath));
+    if (dynamic.runpath == 0) {
+        GPUCTR_TRY(facts.rpath, read_path(file, dynamic, dynamic.rpath));
+    }
     GPUCTR_TRY(facts.interpreter, file.interpreter());
     return facts;
 }

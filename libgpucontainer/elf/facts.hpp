@@ -22,7 +22,8 @@ struct Facts {
     std::uint16_t type = 0;           ///< ET_*
     std::string soname;               ///< a plain file name; empty when there is none
     std::vector<std::string> needed;  ///< may contain a slash
-    std::vector<std::string> runpath; ///< DT_RUNPATH, else DT_RPATH; $ORIGIN is left in
+    std::vector<std::string> runpath; ///< $ORIGIN is left in
+    std::vector<std::string> rpath;   ///< the same; empty where DT_RUNPATH takes its place
     std::string interpreter;          ///< of a program; empty when there is none
 
     bool has_interpreter() const noexcept { return !interpreter.empty(); }

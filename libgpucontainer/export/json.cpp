@@ -55,7 +55,7 @@ json to_json(const vendor::VersionNeed& need)
 json to_json(const vendor::DriverFile& file)
 {
     const auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id, icd,
-                 target, needed, versions, neutral, own] = file;
+                 target, directory, needed, versions, neutral, own] = file;
     return {{"kind", vendor::name(kind)},
             {"name", name},
             {"soname", text_or_null(soname)},
@@ -66,6 +66,7 @@ json to_json(const vendor::DriverFile& file)
             {"entry_names", entry_names},
             {"icd", text_or_null(icd)},
             {"target", text_or_null(target)},
+            {"directory", directory},
             {"needed", needed},
             {"versions", array_of(versions, [](const auto& need) { return to_json(need); })},
             {"neutral", neutral},

@@ -82,6 +82,7 @@ vendor::DriverFile read_file(const Fields& fields)
     file.icd = fields.text_or_null("icd", is_name);
     file.target = file.kind == vendor::FileKind::data ? fields.text("target", is_path)
                                                       : fields.text_or_null("target", is_path);
+    file.directory = fields.flag("directory");
     file.needed = fields.texts("needed", most_needed, is_name);
     file.versions = fields.list("versions", most_needed, read_version_need);
     file.neutral = fields.flag("neutral");

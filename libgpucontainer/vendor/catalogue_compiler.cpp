@@ -32,6 +32,19 @@ std::string literal(std::string_view text)
     return quoted + '"';
 }
 
+std::string_view kind_of(const config::FileRule& rule)
+{
+    switch (rule.kind) {
+    case config::FileRule::Kind::library:
+        return "library";
+    case config::FileRule::Kind::tool:
+        return "tool";
+    case config::FileRule::Kind::data:
+        return "data";
+    }
+    return "";
+}
+
 std::string source_for(const std::string& vendor, const std::vector<config::FileRule>& rules)
 {
     std::string source = fmt::format("// Made from vendor/{0}/catalogue.yaml when building.\n"
@@ -44,10 +57,9 @@ std::string source_for(const std::string& vendor, const std::vector<config::File
     for (const config::FileRule& rule : rules)
         fmt::format_to(std::back_inserter(source),
                        "    {{FileKind::{}, Capability::{}, Capability::{}, {},\n"
-                       "     {}, {}, {}}},\n",
-                       rule.kind == config::FileRule::Kind::tool ? "tool" : "library",
-                       rule.capability, rule.also, literal(rule.name), rule.entry, rule.unversioned,
-                       literal(rule.reason));
+                       "     {}, {}, {}, {}, {}}},\n",
+                       kind_of(rule), rule.capability, rule.also, literal(rule.name), rule.entry,
+                       rule.unversioned, literal(rule.reason), literal(rule.icd), rule.own);
     source += fmt::format("}});\n\n"
                           "}} // namespace\n\n"
                           "Catalogue {}_catalogue() {{ return rules; }}\n\n"

@@ -60,6 +60,7 @@ struct DriverFile {
     FileId id;
     std::string icd;    ///< OpenCL loaders find it by this name: "nvidia.icd"; else empty.
     std::string target; ///< Of data: the path that libraries read it at, here and in a container.
+    bool directory = false; ///< The same: it is a directory, with all that is in it.
     /// Sonames of files of this driver that it cannot be loaded without.
     std::vector<std::string> needed;
     std::vector<VersionNeed> versions; ///< The newest of each kind.

@@ -107,6 +107,11 @@ public:
                 directories.emplace(base::directory_of(file.path));
             for (const std::string& directory : directories)
                 add(directory, detected_state(status_of(directory)));
+            // Where what is not installed may come to be.
+            if (driver.optional_files)
+                for (const std::string& directory : driver.image_directories)
+                    if (!directories.contains(directory))
+                        add_optional((driver.root == "/" ? "" : driver.root) + directory, 0);
             add_optional((driver.root == "/" ? "" : driver.root) + "/etc/ld.so.cache",
                          AT_SYMLINK_NOFOLLOW);
             for (const DeviceNode& node : driver.nodes)

@@ -56,16 +56,30 @@ Result<void> add_text(SiteCatalogue& site, const std::string& path, std::string_
     return {};
 }
 
+FileKind kind_of(const config::FileRule& rule)
+{
+    switch (rule.kind) {
+    case config::FileRule::Kind::tool:
+        return FileKind::tool;
+    case config::FileRule::Kind::data:
+        return FileKind::data;
+    case config::FileRule::Kind::library:
+        break;
+    }
+    return FileKind::library;
+}
+
 CatalogueRule rule_of(const config::FileRule& rule)
 {
-    const bool is_tool = rule.kind == config::FileRule::Kind::tool;
-    return {is_tool ? FileKind::tool : FileKind::library,
+    return {kind_of(rule),
             parse_capability(rule.capability).value_or(Capability::none),
             parse_capability(rule.also).value_or(Capability::none),
             rule.name,
             rule.entry,
             rule.unversioned,
-            rule.reason};
+            rule.reason,
+            rule.icd,
+            rule.own};
 }
 
 CatalogueRule* find(std::vector<CatalogueRule>& rules, const CatalogueRule& like)
@@ -146,6 +160,13 @@ MergedCatalogue::MergedCatalogue(std::string_view vendor, Catalogue built_in,
             add_name(rule);
 }
 
+std::vector<CatalogueRule> MergedCatalogue::all() const
+{
+    std::vector<CatalogueRule> rules = driver_;
+    rules.insert(rules.end(), site_.begin(), site_.end());
+    return rules;
+}
+
 void MergedCatalogue::add(const config::FileRule& given)
 {
     CatalogueRule rule = rule_of(given);
@@ -156,6 +177,9 @@ void MergedCatalogue::add(const config::FileRule& given)
         rule.name = known->name;
         rule.entry = rule.entry || known->entry;
         rule.unversioned = rule.unversioned || known->unversioned;
+        rule.own = rule.own || known->own;
+        if (rule.icd.empty())
+            rule.icd = known->icd;
         *known = rule;
     }
     const bool of_driver = rule.kind == FileKind::tool ? known != nullptr : !rule.unversioned;

@@ -43,6 +43,9 @@ public:
     /// its version, and tools that the built-in catalogue does not know.
     Catalogue of_site() const noexcept { return site_; }
 
+    /// Both, for user space that is of no driver's version.
+    std::vector<CatalogueRule> all() const;
+
 private:
     void add(const config::FileRule& given);
     void add_name(const config::FileRule& given);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "elf/facts.hpp"
+#include "elf/symbol_versions.hpp"
 
 #include "base/text.hpp"
 #include "fuzz/fuzz.hpp"
@@ -35,12 +36,19 @@ void run(std::string_view input)
     demand(is_clean(facts->soname) && is_file_name(facts->soname), "a soname is a file name");
     demand(std::all_of(facts->needed.begin(), facts->needed.end(), is_clean),
            "names of libraries are clean");
-    demand(std::all_of(facts->runpath.begin(), facts->runpath.end(), is_clean),
+    demand(std::all_of(facts->runpath.begin(), facts->runpath.end(), is_clean)
+               && std::all_of(facts->rpath.begin(), facts->rpath.end(), is_clean),
            "directories are clean");
     demand(is_clean(facts->interpreter) && facts->interpreter.size() < PATH_MAX,
            "an interpreter is a path");
     (void)elf::machine_name(facts->machine);
     (void)elf::is_native(*facts);
+    if (const auto needed = elf::read_needed_versions(file.get()))
+        for (const elf::NeededVersion& version : *needed)
+            demand(is_clean(version.library) && is_clean(version.version),
+                   "needed versions are clean");
+    if (const auto versions = elf::read_defined_versions(file.get()))
+        demand(std::all_of(versions->begin(), versions->end(), is_clean), "versions are clean");
 
     const auto again = elf::read_facts(file.get());
     demand(again && again->soname == facts->soname && again->needed == facts->needed

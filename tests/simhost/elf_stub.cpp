@@ -162,7 +162,13 @@ private:
             add_tag(DT_NEEDED, static_cast<Address>(strings.add(name)));
         if (!stub_.soname.empty())
             add_tag(DT_SONAME, static_cast<Address>(strings.add(stub_.soname)));
-        const VersionNeeds versions = make_version_needs(stub_.needed, stub_.versions, strings);
+        if (!stub_.rpath.empty())
+            add_tag(DT_RPATH, static_cast<Address>(strings.add(stub_.rpath)));
+        if (!stub_.runpath.empty())
+            add_tag(DT_RUNPATH, static_cast<Address>(strings.add(stub_.runpath)));
+        const VersionNeeds versions =
+            make_version_needs(stub_.needed, stub_.versions, stub_.strict, strings);
+        const std::string definitions = make_version_definitions(stub_.definitions, strings);
 
         // One bucket, one symbol, and that is the undefined one.
         constexpr std::array<std::uint32_t, 4> hash = {1, 1, 0, 0};
@@ -174,8 +180,13 @@ private:
         add_tag(DT_HASH, place(hash_bytes));
         add_tag(DT_SYMTAB, place(symbols));
         add_tag(DT_SYMENT, sizeof(typename Elf::Symbol));
-        if (versions.files > 0) {
+        if (versions.files > 0 || !definitions.empty())
             add_tag(DT_VERSYM, place(std::string(sizeof(std::uint16_t), '\0')));
+        if (!definitions.empty()) {
+            add_tag(DT_VERDEF, place(definitions));
+            add_tag(DT_VERDEFNUM, static_cast<Address>(stub_.definitions.size()));
+        }
+        if (versions.files > 0) {
             add_tag(DT_VERNEED, place(versions.bytes));
             add_tag(DT_VERNEEDNUM, static_cast<Address>(versions.files));
         }

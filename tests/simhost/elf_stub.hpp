@@ -27,6 +27,10 @@ struct ElfStub {
     /// or libstdc++ where it needs those; the others are left out.
     std::vector<std::string> versions;
     std::string interpreter; ///< Of an executable; empty: the machine's usual one.
+    std::string rpath;
+    std::string runpath;
+    std::vector<std::string> definitions; ///< Symbol versions that it has.
+    bool strict = false;                  ///< No version that it needs is marked as weak.
 };
 
 /// The bytes of such a file, little endian and a few hundred long; the file may be made longer

@@ -18,9 +18,8 @@ struct Definer {
 };
 
 constexpr std::array definers = {
-    Definer{"GLIBC_", "libc.so."},
-    Definer{"GCC_", "libgcc_s.so."},
-    Definer{"CXXABI_", "libstdc++.so."},
+    Definer{"GLIBC_", "libc.so."},        Definer{"ELFUTILS_", "libelf.so."},
+    Definer{"GCC_", "libgcc_s.so."},      Definer{"CXXABI_", "libstdc++.so."},
     Definer{"GLIBCXX_", "libstdc++.so."},
 };
 
@@ -68,7 +67,7 @@ void append(std::string& to, const Value& value)
 /// One Verneed with its Vernaux entries, which Elf32 and Elf64 lay out alike;
 /// empty when the library defines none of the versions.
 std::string needs_of(const std::string& library, const std::vector<std::string>& versions,
-                     std::uint16_t& index, StringTable& strings)
+                     bool strict, std::uint16_t& index, StringTable& strings)
 {
     std::vector<Elf64_Vernaux> entries;
     for (const std::string& version : versions) {
@@ -76,7 +75,7 @@ std::string needs_of(const std::string& library, const std::vector<std::string>&
             continue;
         Elf64_Vernaux entry = {};
         entry.vna_hash = elf_hash(version);
-        entry.vna_flags = is_certain(version) ? 0 : VER_FLG_WEAK;
+        entry.vna_flags = strict || is_certain(version) ? 0 : VER_FLG_WEAK;
         entry.vna_other = index++;
         entry.vna_name = strings.add(version);
         entry.vna_next = sizeof entry;
@@ -107,13 +106,14 @@ std::uint32_t StringTable::add(std::string_view text)
 }
 
 VersionNeeds make_version_needs(const std::vector<std::string>& needed,
-                                const std::vector<std::string>& versions, StringTable& strings)
+                                const std::vector<std::string>& versions, bool strict,
+                                StringTable& strings)
 {
     constexpr std::uint16_t first_index = 2; // 0 and 1 mean local and global
     std::uint16_t index = first_index;
     std::vector<std::string> parts;
     for (const std::string& library : needed)
-        if (auto part = needs_of(library, versions, index, strings); !part.empty())
+        if (auto part = needs_of(library, versions, strict, index, strings); !part.empty())
             parts.push_back(std::move(part));
 
     VersionNeeds needs;
@@ -125,6 +125,26 @@ VersionNeeds make_version_needs(const std::vector<std::string>& needed,
         needs.bytes += parts[i];
     }
     return needs;
+}
+
+std::string make_version_definitions(const std::vector<std::string>& versions, StringTable& strings)
+{
+    std::string bytes;
+    for (std::size_t i = 0; i < versions.size(); ++i) {
+        Elf64_Verdef definition = {};
+        Elf64_Verdaux name = {};
+        definition.vd_version = VER_DEF_CURRENT;
+        definition.vd_flags = i == 0 ? VER_FLG_BASE : 0;
+        definition.vd_ndx = static_cast<std::uint16_t>(i + 1);
+        definition.vd_cnt = 1;
+        definition.vd_hash = elf_hash(versions[i]);
+        definition.vd_aux = sizeof definition;
+        definition.vd_next = i + 1 < versions.size() ? sizeof definition + sizeof name : 0;
+        name.vda_name = strings.add(versions[i]);
+        append(bytes, definition);
+        append(bytes, name);
+    }
+    return bytes;
 }
 
 } // namespace gpucontainer::simhost

@@ -26,8 +26,14 @@ struct VersionNeeds {
     std::size_t files = 0;
 };
 
-/// Says that `versions` are needed of those of `needed` that define them.
+/// Says that `versions` are needed of those of `needed` that define them. Without
+/// `strict`, those that this program's C library may lack are weak.
 VersionNeeds make_version_needs(const std::vector<std::string>& needed,
-                                const std::vector<std::string>& versions, StringTable& strings);
+                                const std::vector<std::string>& versions, bool strict,
+                                StringTable& strings);
+
+/// Content for DT_VERDEF: a library has these versions.
+std::string make_version_definitions(const std::vector<std::string>& versions,
+                                     StringTable& strings);
 
 } // namespace gpucontainer::simhost

@@ -2,6 +2,7 @@
 #include "vendor/nvidia/nvidia.hpp"
 
 #include "base/try.hpp"
+#include "vendor/data_file.hpp"
 #include "vendor/nvidia/catalogue_nvidia.hpp"
 #include "vendor/nvidia/kernel.hpp"
 #include "vendor/nvidia/user_space.hpp"
@@ -83,6 +84,8 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     append(stack.skipped, std::move(user_space.skipped));
     append(stack.skipped, sources.site.skipped);
     add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
+    add_data(sources.driver_root, catalogue.of_driver(), Installation(), stack.files,
+             stack.skipped);
     GPUCTR_CHECK(sources.driver_root.check());
     GPUCTR_TRY(Nodes nodes,
                device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.skipped));

@@ -84,6 +84,8 @@ void classify(DriverFile& file, const CatalogueRule& rule)
     file.capability = rule.capability;
     file.also = rule.also;
     file.reason = rule.reason;
+    file.icd = rule.icd;
+    file.own = rule.own;
 }
 
 void find_tools(const host::DriverRoot& root, Catalogue catalogue,

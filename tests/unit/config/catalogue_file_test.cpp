@@ -57,8 +57,55 @@ TEST(CatalogueFile, ReadsRules)
     EXPECT_EQ(tool.name, "nvidia-smi");
     EXPECT_EQ(tool.capability, "none");
     EXPECT_EQ(tool.also, "none");
+    EXPECT_EQ(library.icd, "");
+    EXPECT_FALSE(library.own);
     EXPECT_FALSE(tool.entry);
     EXPECT_FALSE(tool.unversioned);
+}
+
+TEST(CatalogueFile, ReadsWhatSpeaksOfOpenClRuntimesAndData)
+{
+    const auto rules = parse_catalogue(
+        "vendor: amd\n"
+        "files:\n"
+        "  - {library: libamdocl64.so, capability: compute, icd: amdocl64.icd, own: true, reason: "
+        "a}\n"
+        "  - {data: /usr/share/libdrm/amdgpu.ids, capability: compute, reason: names of GPUs}\n");
+
+    ASSERT_TRUE(rules) << rules.error().message();
+    EXPECT_EQ(rules->at(0).icd, "amdocl64.icd");
+    EXPECT_TRUE(rules->at(0).own);
+    EXPECT_EQ(rules->at(1).kind, FileRule::Kind::data);
+    EXPECT_EQ(rules->at(1).name, "/usr/share/libdrm/amdgpu.ids");
+}
+
+TEST(CatalogueFile, HasDataOfPlainPathsThatAreNotTheContainersOwn)
+{
+    for (const char* const path : {"usr/share/x", "/usr", "/", "/usr/../etc/x", "/usr//x",
+                                   "/usr/x/", "/usr/.x", "\"/usr/x y\"", "/usr/x\\n"})
+        EXPECT_NE(problem_with_name("data", path).find("is not a plain absolute path"),
+                  std::string::npos)
+            << path;
+    EXPECT_EQ(problem_with_name("data", "/etc/OpenCL/vendors"),
+              "line 3: data /etc/OpenCL/vendors is below /etc");
+    EXPECT_EQ(problem_with_name("data", "/dev/kfd"), "line 3: data /dev/kfd is below /dev");
+    EXPECT_EQ(problem_with_name("data", "/opt/rocm/amdgcn/bitcode"), "");
+}
+
+TEST(CatalogueFile, HasOpenClFilesOfPlainNames)
+{
+    for (const char* const name : {"x", "../x.icd", "a/x.icd", ".x.icd", "x.icd/"})
+        EXPECT_NE(
+            problem_with_rule(
+                fmt::format("- {{library: liba.so, capability: compute, icd: {}, reason: a}}\n",
+                            name))
+                .find("is not a file name NAME.icd"),
+            std::string::npos)
+            << name;
+    EXPECT_EQ(problem_with_rule("- tool: a\n  capability: compute\n  icd: a.icd\n"),
+              "line 5: icd is for libraries, and a is a tool");
+    EXPECT_EQ(problem_with_rule("- data: /usr/a\n  capability: compute\n  own: true\n"),
+              "line 5: own is for libraries, and /usr/a is data");
 }
 
 TEST(CatalogueFile, MayHaveNoRules)
@@ -86,19 +133,21 @@ TEST(CatalogueFile, NamesTheMistakeInTheFrame)
 
 TEST(CatalogueFile, NamesTheMistakeInARule)
 {
-    EXPECT_EQ(problem_with_rule("- libcuda.so.1\n"),
-              "line 3: a rule is not a map (allowed keys: library, tool, capability, also, entry, "
-              "unversioned, reason)");
-    EXPECT_EQ(problem_with_rule("- tool: a\n  colour: red\n"),
-              "line 4: unknown key \"colour\" (allowed: library, tool, capability, also, entry, "
-              "unversioned, reason)");
+    EXPECT_EQ(
+        problem_with_rule("- libcuda.so.1\n"),
+        "line 3: a rule is not a map (allowed keys: library, tool, data, capability, also, entry, "
+        "unversioned, icd, own, reason)");
+    EXPECT_EQ(
+        problem_with_rule("- tool: a\n  colour: red\n"),
+        "line 4: unknown key \"colour\" (allowed: library, tool, data, capability, also, entry, "
+        "unversioned, icd, own, reason)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  [b]: red\n"),
-              "line 4: unknown key \"\" (allowed: library, tool, capability, also, entry, "
-              "unversioned, reason)");
+              "line 4: unknown key \"\" (allowed: library, tool, data, capability, also, entry, "
+              "unversioned, icd, own, reason)");
     EXPECT_EQ(problem_with_rule("- capability: compute\n"),
-              "line 3: a rule names one file (needed: either library or tool)");
+              "line 3: a rule names one file (needed: one of library, tool and data)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  library: liba.so\n"),
-              "line 3: a rule names one file (needed: either library or tool)");
+              "line 3: a rule names one file (needed: one of library, tool and data)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  tool: b\n"), "line 4: key tool is repeated");
     EXPECT_EQ(problem_with_rule("- tool: a\n"), "line 3: capability is missing");
     EXPECT_EQ(problem_with_rule("- tool: a\n  capability: magic\n"),

@@ -121,16 +121,20 @@ TEST(ReadFacts, ReadsTheHeaderOfAnotherByteOrder)
     EXPECT_FALSE(is_native(*facts));
 }
 
-TEST(ReadFacts, FallsBackToRpath)
+TEST(ReadFacts, TellsRpathFromRunpath)
 {
     ElfImage<> image;
     image.add(DT_RPATH, image.string("/old:"));
-    EXPECT_THAT(facts_of(image.bytes())->runpath, ElementsAre("/old"));
+    const auto old = facts_of(image.bytes());
+    EXPECT_THAT(old->rpath, ElementsAre("/old"));
+    EXPECT_THAT(old->runpath, ElementsAre());
 
     ElfImage<> both;
     both.add(DT_RPATH, both.string("/old"));
     both.add(DT_RUNPATH, both.string("/new"));
-    EXPECT_THAT(facts_of(both.bytes())->runpath, ElementsAre("/new"));
+    const auto facts = facts_of(both.bytes());
+    EXPECT_THAT(facts->runpath, ElementsAre("/new"));
+    EXPECT_THAT(facts->rpath, ElementsAre());
 }
 
 TEST(ReadFacts, FindsStringsFarApart)

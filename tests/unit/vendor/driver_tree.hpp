@@ -44,6 +44,15 @@ public:
         stub({simhost::StubKind::executable, "ELF64", machine, "", {}, {}, interpreter}, path);
     }
 
+    /// Any ELF file; a library of this machine where nothing else is said.
+    void elf(const std::string& path, simhost::ElfStub what)
+    {
+        what.elf_class = "ELF64";
+        if (what.machine.empty())
+            what.machine = native_machine;
+        stub(what, path);
+    }
+
     /// One more line of the loader cache, in front of which the earlier ones are.
     void remember(std::string soname, std::string path,
                   std::int32_t flags = elf::native_cache_flags)
