@@ -57,6 +57,7 @@ struct VendorOption {
 };
 constexpr std::array vendor_options = {
     VendorOption{"--nv", GPUCTR_VENDOR_NVIDIA, "NVIDIA GPUs"},
+    VendorOption{"--rocm", GPUCTR_VENDOR_AMD, "AMD GPUs"},
     VendorOption{"--gpu", GPUCTR_VENDOR_ANY, "GPUs of every vendor that has some here"},
 };
 

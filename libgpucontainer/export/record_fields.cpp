@@ -46,17 +46,20 @@ const char* is_path(std::string_view text)
 
 const char* is_version(std::string_view text)
 {
+    // A kernel's release is one too: "6.8.0-45-generic".
+    const std::string lower = base::to_lower(text);
     const bool fits = !text.empty() && text.size() <= NAME_MAX
-                      && text.find_first_not_of("0123456789.") == std::string_view::npos;
+                      && lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_+~")
+                             == std::string::npos;
     return fits ? nullptr : "not a version";
 }
 
 const char* is_word(std::string_view text)
 {
     const std::string lower = base::to_lower(text);
-    const bool fits =
-        !text.empty() && text.size() <= NAME_MAX
-        && lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-:.") == std::string::npos;
+    const bool fits = !text.empty() && text.size() <= NAME_MAX
+                      && lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-:./")
+                             == std::string::npos;
     return fits ? nullptr : "not one word";
 }
 

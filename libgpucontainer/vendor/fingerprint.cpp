@@ -190,11 +190,13 @@ std::vector<Mark> fingerprint(const std::string& system_root, std::span<const Dr
 bool is_current(const std::string& system_root, std::span<const DriverStack> drivers,
                 std::span<const Mark> marks)
 {
-    // The kernel learns a GPU's UUID when it is used for the first time.
-    for (const DriverStack& driver : drivers)
+    for (const DriverStack& driver : drivers) {
+        const Vendor* const vendor = find_vendor(driver.vendor);
         if (driver.version_source == VersionSource::module
+            && (vendor == nullptr || vendor->learns_uuids)
             && std::ranges::any_of(driver.gpus, [](const Gpu& gpu) { return gpu.uuid.empty(); }))
             return false;
+    }
     Marks here(system_root, kernel_marks(system_root), std::nullopt);
     here.add_drivers(drivers);
     const auto now = std::move(here).take();

@@ -14,6 +14,38 @@
 
 namespace gpucontainer::vendor {
 
+std::optional<unsigned> character_major(const std::string& proc_devices, std::string_view name)
+{
+    for (std::string_view line : base::split(proc_devices, '\n')) {
+        if (line.starts_with("Block"))
+            break;
+        const std::string_view text = base::trim(line);
+        const auto space = text.find(' ');
+        if (space != std::string_view::npos && base::trim(text.substr(space)) == name)
+            if (const auto number = base::to_number(text.substr(0, space)))
+                return static_cast<unsigned>(*number);
+    }
+    return std::nullopt;
+}
+
+Result<NodeLinks> links_by_path(const std::string& system_root, const std::string& dev_root)
+{
+    constexpr std::string_view up = "../";
+    constexpr std::size_t most_links = 4096;
+    const std::string directory = "/dev/dri/by-path";
+    const std::string place = system_root + dev_root + directory;
+    NodeLinks links;
+    const auto names = base::list_directory(AT_FDCWD, place, most_links);
+    if (!names && base::leaves_open(names.error().os_error()))
+        return Error::from_errno(names.error().os_error(), dev_root + directory, Errc::driver);
+    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+        const auto target = base::read_link(AT_FDCWD, fmt::format("{}/{}", place, name));
+        if (target && target->starts_with(up))
+            links[target->substr(up.size())].push_back(fmt::format("{}/{}", directory, name));
+    }
+    return links;
+}
+
 Result<void> add_node(const std::string& system_root, const std::string& dev_root,
                       const WantedNode& wanted, Nodes& found, std::vector<Skipped>& skipped)
 {

@@ -4,11 +4,20 @@
 #include "base/result.hpp"
 #include "vendor/driver.hpp"
 
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpucontainer::vendor {
+
+/// Major number of a character driver in /proc/devices.
+std::optional<unsigned> character_major(const std::string& proc_devices, std::string_view name);
+
+/// Links below /dev/dri/by-path, by the name of the node in /dev/dri that each leads to.
+using NodeLinks = std::map<std::string, std::vector<std::string>>;
+Result<NodeLinks> links_by_path(const std::string& system_root, const std::string& dev_root);
 
 /// A device node as the kernel says that it should be.
 struct WantedNode {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/vendor.hpp"
 
+#include "vendor/amd/amd.hpp"
+#include "vendor/amd/kernel.hpp"
 #include "vendor/nvidia/kernel.hpp"
 #include "vendor/nvidia/nvidia.hpp"
 
@@ -12,8 +14,10 @@ namespace gpucontainer::vendor {
 std::span<const Vendor> vendors()
 {
     static constexpr std::array all = {
-        Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", 1U << 0U, nvidia::kernel_places,
+        Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", 1U << 0U, true, nvidia::kernel_places,
                nvidia::detect, nvidia::module_version},
+        Vendor{"amd", "AMD", "amd.com/gpu", 1U << 1U, false, amd::kernel_places, amd::detect,
+               amd::module_version},
     };
     return all;
 }

@@ -40,6 +40,7 @@ struct Vendor {
     std::string_view title;    ///< "NVIDIA"
     std::string_view cdi_kind; ///< What its devices are named after elsewhere: "nvidia.com/gpu".
     std::uint32_t bit;         ///< In a set of vendors.
+    bool learns_uuids;         ///< The kernel knows a GPU's once something has used it.
     std::span<const KernelPlace> kernel_places;
     /// None when the host has no GPU of this vendor.
     Result<std::optional<DriverStack>> (*detect)(const Sources& sources);

@@ -15,7 +15,8 @@ namespace {
 
 using namespace std::string_view_literals;
 
-constexpr std::array gpu_words = {"nvidia"sv, "habanalabs"sv, "amdhip"sv, "hsa-runtime"sv};
+constexpr std::array gpu_words = {"nvidia"sv, "amdgpu"sv, "habanalabs"sv, "amdhip"sv,
+                                  "hsa-runtime"sv};
 constexpr std::array gpu_prefixes = {
     "cuda"sv, "libcuda"sv, "libnvcuvid"sv, "libnvoptix"sv,
     "rocm"sv, "librocm"sv, "libhsakmt"sv,  "libze_intel"sv,

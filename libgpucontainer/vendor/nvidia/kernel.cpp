@@ -112,20 +112,6 @@ Result<std::optional<std::string>> module_version(const std::string& system_root
     return version;
 }
 
-std::optional<unsigned> character_major(const std::string& proc_devices, std::string_view name)
-{
-    for (std::string_view line : base::split(proc_devices, '\n')) {
-        if (line.starts_with("Block"))
-            break;
-        const std::string_view text = base::trim(line);
-        const auto space = text.find(' ');
-        if (space != std::string_view::npos && base::trim(text.substr(space)) == name)
-            if (const auto number = base::to_number(text.substr(0, space)))
-                return static_cast<unsigned>(*number);
-    }
-    return std::nullopt;
-}
-
 Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
 {
     const std::string directory = system_root + "/proc/driver/nvidia/gpus";

@@ -15,9 +15,6 @@ namespace gpucontainer::vendor::nvidia {
 /// Version of the loaded kernel module; none when it is not loaded.
 Result<std::optional<std::string>> module_version(const std::string& system_root);
 
-/// Major number of a character driver in /proc/devices.
-std::optional<unsigned> character_major(const std::string& proc_devices, std::string_view name);
-
 struct Gpus {
     std::vector<Gpu> gpus;
     std::vector<Skipped> skipped; ///< GPUs that the driver excludes.

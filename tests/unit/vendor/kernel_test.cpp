@@ -147,12 +147,12 @@ TEST(CharacterMajor, IsThatOfTheWholeName)
     const std::string devices = "Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n"
                                 "238 nvidia-uvm\n239 nvidia-nvswitch\n\nBlock devices:\n  7 loop\n";
 
-    EXPECT_EQ(character_major(devices, "nvidia-uvm"), 238U);
-    EXPECT_EQ(character_major(devices, "mem"), 1U);
-    EXPECT_EQ(character_major(devices, "nvidia-nv"), std::nullopt);
-    EXPECT_EQ(character_major(devices, "loop"), std::nullopt);
-    EXPECT_EQ(character_major("", "mem"), std::nullopt);
-    EXPECT_EQ(character_major("x nvidia-uvm\n", "nvidia-uvm"), std::nullopt);
+    EXPECT_EQ(vendor::character_major(devices, "nvidia-uvm"), 238U);
+    EXPECT_EQ(vendor::character_major(devices, "mem"), 1U);
+    EXPECT_EQ(vendor::character_major(devices, "nvidia-nv"), std::nullopt);
+    EXPECT_EQ(vendor::character_major(devices, "loop"), std::nullopt);
+    EXPECT_EQ(vendor::character_major("", "mem"), std::nullopt);
+    EXPECT_EQ(vendor::character_major("x nvidia-uvm\n", "nvidia-uvm"), std::nullopt);
 }
 
 class DrivenGpus : public KernelTest {};

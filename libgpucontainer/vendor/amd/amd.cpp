@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/amd/amd.hpp"
+
+#include "base/try.hpp"
+#include "vendor/amd/kernel.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+#include <utility>
+
+namespace gpucontainer::vendor::amd {
+namespace {
+
+using Visible = VisibleDevices;
+
+/// In the order of obeying: HIP counts what ROCR_VISIBLE_DEVICES leaves. Partitions of a
+/// GPU may share a UUID; positions mean the same to each release.
+std::vector<Visible> visible_devices()
+{
+    return {{"AMD_VISIBLE_DEVICES", Visible::Reader::runtime, Visible::Inside::nothing},
+            {"ROCR_VISIBLE_DEVICES", Visible::Reader::library, Visible::Inside::position},
+            {"HIP_VISIBLE_DEVICES", Visible::Reader::library, Visible::Inside::position}};
+}
+
+/// No driver here, or GPUs that nothing drives.
+Result<std::optional<DriverStack>> without_module(const Sources& sources)
+{
+    GPUCTR_TRY(const auto undriven, undriven_gpus(sources.pci));
+    if (undriven.empty())
+        return std::optional<DriverStack>();
+    return Error(Errc::no_device, fmt::format("the amdgpu kernel module is not loaded, for {}",
+                                              fmt::join(undriven, ", ")))
+        .with_hint("load amdgpu; a GPU bound to another kernel driver is not for containers");
+}
+
+} // namespace
+
+Result<std::optional<DriverStack>> detect(const Sources& sources)
+{
+    GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
+    if (!loaded)
+        return without_module(sources);
+    GPUCTR_TRY(Gpus gpus, driven_gpus(sources.system_root, sources.pci));
+    if (gpus.gpus.empty())
+        return Error(Errc::no_device, "the amdgpu kernel module is loaded but has no GPU for ROCm")
+            .with_hint(gpus.skipped.empty() ? "look for amdgpu and kfd messages in the kernel's log"
+                                            : fmt::format("{}: {}", gpus.skipped.front().name,
+                                                          gpus.skipped.front().reason));
+
+    DriverStack stack;
+    stack.vendor = "amd";
+    stack.vendor_name = "AMD";
+    stack.version = sources.driver_version.empty() ? *loaded : sources.driver_version;
+    stack.version_source =
+        sources.driver_version.empty() ? VersionSource::module : VersionSource::option;
+    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
+    stack.visible_devices = visible_devices();
+    stack.needs = {"a mounted /sys: ROCm reads there which GPUs there are"};
+    stack.gpus = std::move(gpus.gpus);
+    stack.skipped = std::move(gpus.skipped);
+    GPUCTR_TRY(Nodes nodes, device_nodes(sources.system_root, sources.dev_root,
+                                         std::move(gpus.nodes), stack.skipped));
+    stack.nodes = std::move(nodes.nodes);
+    stack.missing_nodes = std::move(nodes.missing);
+    return std::optional(std::move(stack));
+}
+
+} // namespace gpucontainer::vendor::amd

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "vendor/vendor.hpp"
+
+#include <array>
+
+namespace gpucontainer::vendor::amd {
+
+/// The number of the generation goes up when GPUs come, go or are partitioned anew.
+inline constexpr std::array kernel_places = {
+    KernelPlace{"/sys/module/amdgpu", KernelPlace::How::inode},
+    KernelPlace{"/sys/module/amdgpu/version", KernelPlace::How::content},
+    KernelPlace{"/sys/class/kfd/kfd/topology/generation_id", KernelPlace::How::content},
+};
+
+/// AMD's GPUs from the topology of the kernel's compute driver (KFD), joined with DRM and
+/// PCI, and their nodes.
+Result<std::optional<DriverStack>> detect(const Sources& sources);
+
+} // namespace gpucontainer::vendor::amd

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "host/enumerator.hpp"
+#include "vendor/driver.hpp"
+#include "vendor/nodes.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpucontainer::vendor::amd {
+
+/// Version of the loaded kernel module, which is the kernel's own where it is a part of
+/// that; none when it is not loaded.
+Result<std::optional<std::string>> module_version(const std::string& system_root);
+
+struct Gpus {
+    std::vector<Gpu> gpus;
+    std::vector<unsigned> library_order; ///< As in DriverStack.
+    std::vector<WantedNode> nodes;       ///< Theirs; without links.
+    std::vector<Skipped> skipped;        ///< Render nodes that are not in use, and GPUs.
+};
+
+/// The GPUs and partitions that programs can use, ordered by PCI address, partitions of
+/// one by render node. More nodes may be there: the kernel makes eight for each GPU of
+/// some models, and tells in the topology of its compute driver which are in use.
+Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& devices);
+
+/// AMD GPUs on the bus, to be told of when no module drives them: "0000:03:00.0 (vfio-pci)".
+Result<std::vector<std::string>> undriven_gpus(host::Enumerator& devices);
+
+/// /dev/kfd and the nodes of the GPUs below `dev_root`, with the links to them; what is
+/// missing or is not the device of that name goes to `skipped`.
+Result<Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
+                           std::vector<WantedNode> of_gpus, std::vector<Skipped>& skipped);
+
+} // namespace gpucontainer::vendor::amd

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/amd/topology.hpp"
+
+#include "base/file.hpp"
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <limits>
+
+namespace gpucontainer::vendor::amd {
+namespace {
+
+constexpr std::size_t most_nodes = 4096;
+
+Error unreadable(const Error& error, const std::string& path)
+{
+    return Error::from_errno(error.os_error(), path, Errc::driver).with_object(path);
+}
+
+std::uint32_t narrow(std::uint64_t number)
+{
+    return number <= std::numeric_limits<std::uint32_t>::max() ? static_cast<std::uint32_t>(number)
+                                                               : 0;
+}
+
+} // namespace
+
+TopologyNode parse_properties(std::string_view text)
+{
+    TopologyNode node;
+    for (const std::string_view line : base::split(text, '\n')) {
+        const auto space = line.find(' ');
+        const std::string_view name = line.substr(0, space);
+        const auto number = space == std::string_view::npos
+                                ? std::nullopt
+                                : base::to_number(base::trim(line.substr(space)));
+        if (!number)
+            continue;
+        if (name == "simd_count")
+            node.has_simd = *number != 0;
+        else if (name == "drm_render_minor")
+            node.render_minor = narrow(*number);
+        else if (name == "unique_id")
+            node.unique_id = *number;
+        else if (name == "domain")
+            node.domain = narrow(*number);
+        else if (name == "location_id")
+            node.location = narrow(*number);
+        else if (name == "gfx_target_version")
+            node.target = narrow(*number);
+    }
+    return node;
+}
+
+Result<Topology> read_topology(const std::string& system_root)
+{
+    const std::string path = "/sys/class/kfd/kfd/topology/nodes";
+    const auto names = base::list_directory(AT_FDCWD, system_root + path, most_nodes);
+    if (!names && base::leaves_open(names.error().os_error()))
+        return unreadable(names.error(), path);
+    Topology found;
+    found.present = names.has_value();
+    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+        const std::string place = fmt::format("{}/{}/properties", path, name);
+        const auto skip = [&](std::string reason) {
+            found.skipped.push_back({"KFD node " + name, place, std::move(reason)});
+        };
+        const auto number = base::to_number(name);
+        const auto text = base::read_file(system_root + place);
+        // The driver asks the device cgroup of whoever reads.
+        if (!text && text.error().os_error() == EPERM) {
+            skip("the device cgroup forbids its GPU");
+            continue;
+        }
+        if (!text && base::leaves_open(text.error().os_error()))
+            return unreadable(text.error(), place);
+        if (!text || !number) {
+            skip(text ? "has no number" : text.error().message());
+            continue;
+        }
+        TopologyNode node = parse_properties(*text);
+        node.number = narrow(*number);
+        if (node.render_minor != 0)
+            found.gpus.push_back(node);
+        else if (node.has_simd)
+            skip("a GPU without a render node");
+    }
+    std::ranges::sort(found.gpus, {}, &TopologyNode::number);
+    return found;
+}
+
+std::string architecture_of(std::uint32_t target)
+{
+    constexpr std::uint32_t hundred = 100;
+    if (target == 0)
+        return "";
+    return fmt::format("gfx{}{}{:x}", target / hundred / hundred, target / hundred % hundred,
+                       target % hundred);
+}
+
+} // namespace gpucontainer::vendor::amd
