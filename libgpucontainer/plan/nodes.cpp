@@ -23,6 +23,20 @@ Error missing(const DeviceNode& node)
                    "`gpuctr-setup list` shows what is there instead");
 }
 
+Error forbidden(const vendor::DriverStack& driver, const DeviceNode& node)
+{
+    return Error(Errc::permission,
+                 node.host_path + ": may not be used: " + driver.obstacle_to(node))
+        .with_object(node.host_path)
+        .with_hint("an administrator grants it, by its group or the scheduler; "
+                   "`gpuctr-setup list` shows which nodes are usable");
+}
+
+bool is_for_all(const DeviceNode& node)
+{
+    return node.gpu < 0 && node.capability == Capability::none;
+}
+
 void add_group(Draft& draft, const DeviceNode& node)
 {
     constexpr std::uint32_t others = 0006;
@@ -68,15 +82,10 @@ void add_node(Draft& draft, const DeviceNode& node)
 Result<void> leave_out(Draft& draft, const Share& share, const DeviceNode& node)
 {
     const bool asked_for = node.gpu >= 0 && share.selection.explicitly;
-    const bool needed = node.gpu < 0 && node.capability == Capability::none;
-    const std::string obstacle = share.driver.obstacle_to(node);
-    if (node.required && (asked_for || needed))
-        return Error(Errc::permission, node.host_path + ": may not be used: " + obstacle)
-            .with_object(node.host_path)
-            .with_hint("an administrator grants it, by its group or the scheduler; "
-                       "`gpuctr-setup list` shows which nodes are usable");
+    if (node.required && (asked_for || is_for_all(node)))
+        return forbidden(share.driver, node);
     draft.skip(std::string(base::name_of(node.path)), node.host_path,
-               "may not be used: " + obstacle);
+               "may not be used: " + share.driver.obstacle_to(node));
     return {};
 }
 
@@ -117,6 +126,17 @@ void add_mask(Draft& draft, const vendor::Mask& mask)
 }
 
 } // namespace
+
+std::optional<Error> obstacle_to_all(const vendor::DriverStack& driver)
+{
+    for (const DeviceNode& node : driver.missing_nodes)
+        if (node.required && is_for_all(node))
+            return missing(node);
+    for (const DeviceNode& node : driver.nodes)
+        if (node.required && is_for_all(node) && !node.accessible)
+            return forbidden(driver, node);
+    return std::nullopt;
+}
 
 Result<void> add_nodes(Draft& draft)
 {

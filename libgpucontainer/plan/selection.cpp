@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "plan/device_words.hpp"
+#include "plan/nodes.hpp"
 #include "vendor/vendor.hpp"
 
 #include <algorithm>
@@ -163,6 +164,8 @@ Result<Selection> select_automatically(const DriverStack& driver, const Environm
             selection.gpus.push_back(gpu.index);
     if (selection.gpus.empty())
         return nothing_usable(driver);
+    if (auto obstacle = obstacle_to_all(driver))
+        return *std::move(obstacle);
     selection.layers = narrow(driver, environment, selection.gpus);
     if (selection.layers.empty())
         return selection;

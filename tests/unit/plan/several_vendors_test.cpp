@@ -131,6 +131,27 @@ TEST_F(SeveralVendorsTest, GoWithoutOneThatMayNotBeUsed)
     EXPECT_EQ(choose("auto"), "none of the 2 NVIDIA GPUs may be used");
 }
 
+TEST_F(SeveralVendorsTest, GoWithoutOneWhoseGpusAllNeedANodeThatIsNotThere)
+{
+    drivers_[1].missing_nodes = {test::make_node("/dev/kfd", 510, 0)};
+
+    EXPECT_EQ(choose("auto"), "0,1 | -");
+    ASSERT_EQ(left_out_.size(), 1U);
+    EXPECT_EQ(left_out_[0].reason, "/dev/kfd: the device node is missing or another device");
+    EXPECT_EQ(choose("auto", {"amd"}), "/dev/kfd: the device node is missing or another device");
+}
+
+TEST_F(SeveralVendorsTest, GoWithoutOneWhoseGpusAllNeedANodeThatMayNotBeUsed)
+{
+    drivers_[1].nodes.push_back(test::make_node("/dev/kfd", 510, 0));
+    drivers_[1].nodes.back().accessible = false;
+
+    EXPECT_EQ(choose("auto"), "0,1 | -");
+    ASSERT_EQ(left_out_.size(), 1U);
+    EXPECT_EQ(left_out_[0].reason,
+              "/dev/kfd: may not be used: its permissions or the device cgroup forbid it");
+}
+
 TEST_F(SeveralVendorsTest, KeepToWhatIsAllowedOfEach)
 {
     const auto all = select_devices(drivers_, {"auto", environment_, {}}, left_out_);
