@@ -56,6 +56,8 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.visible_devices = visible_devices();
     stack.needs = {"a mounted /sys: ROCm reads there which GPUs there are"};
+    stack.image_directories = {"/opt/rocm/lib", "/opt/rocm/lib64", "/opt/rocm/hip/lib",
+                               "/opt/rocm/hsa/lib", "/opt/rocm/opencl/lib"};
     stack.gpus = std::move(gpus.gpus);
     stack.skipped = std::move(gpus.skipped);
     GPUCTR_TRY(Nodes nodes, device_nodes(sources.system_root, sources.dev_root,
