@@ -134,7 +134,8 @@ json gpus_to_json(const std::vector<vendor::Gpu>& gpus)
                          {"pci_address", gpu.pci_address},
                          {"model", gpu.model},
                          {"minor", gpu.minor},
-                         {"numa_node", gpu.numa_node}});
+                         {"numa_node", gpu.numa_node},
+                         {"parts", gpu.parts}});
     return array;
 }
 
@@ -157,6 +158,8 @@ vendor::Gpu gpu_from_json(const json& value)
     gpu.model = value.at("model");
     read(value.at("minor"), gpu.minor);
     read(value.at("numa_node"), gpu.numa_node);
+    if (value.contains("parts")) // earlier journals have none
+        read(value.at("parts"), gpu.parts);
     return gpu;
 }
 

@@ -28,7 +28,8 @@ json text_or_null(const std::string& value) { return value.empty() ? json(nullpt
 
 json to_json(const vendor::Gpu& gpu)
 {
-    const auto& [index, uuid, pci_address, model, minor, numa_node, architecture, names] = gpu;
+    const auto& [index, uuid, pci_address, model, minor, numa_node, architecture, names, parts] =
+        gpu;
     return {{"index", index},
             {"uuid", text_or_null(uuid)},
             {"pci_address", pci_address},
@@ -36,7 +37,8 @@ json to_json(const vendor::Gpu& gpu)
             {"minor", number_or_null(minor)},
             {"numa_node", number_or_null(numa_node)},
             {"architecture", text_or_null(architecture)},
-            {"names", names}};
+            {"names", names},
+            {"parts", parts}};
 }
 
 /// As text: readers that keep numbers as doubles would round it.
@@ -111,9 +113,14 @@ json to_json(const vendor::Warning& warning)
 
 json to_json(const vendor::VisibleDevices& variable)
 {
-    return {{"name", variable.name},
-            {"reader", vendor::name(variable.reader)},
-            {"inside", vendor::name(variable.inside)}};
+    const auto& [name, reader, inside, prefix, always, whole_if, pci_order_if] = variable;
+    return {{"name", name},
+            {"reader", vendor::name(reader)},
+            {"inside", vendor::name(inside)},
+            {"prefix", text_or_null(prefix)},
+            {"always", always},
+            {"whole_if", text_or_null(whole_if)},
+            {"pci_order_if", text_or_null(pci_order_if)}};
 }
 
 json to_json(const vendor::DriverStack& driver)

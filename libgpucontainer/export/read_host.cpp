@@ -21,6 +21,7 @@ constexpr std::size_t most_gpus = 256;
 constexpr std::size_t most_files = 4096;
 constexpr std::size_t most_names = 64;
 constexpr std::size_t most_needed = 1024;
+constexpr std::uint32_t most_parts = 64;
 constexpr std::size_t most_nodes = 4096;
 constexpr std::size_t most_others = 16384;
 
@@ -43,6 +44,7 @@ vendor::Gpu read_gpu(const Fields& fields)
     gpu.numa_node = fields.number_or_null("numa_node", most_numa_nodes);
     gpu.architecture = fields.text_or_null("architecture", is_word);
     gpu.names = fields.texts("names", most_names, is_word);
+    gpu.parts = fields.number("parts", most_parts);
     return gpu;
 }
 
@@ -128,8 +130,13 @@ vendor::Warning read_warning(const Fields& fields)
 
 vendor::VisibleDevices read_visible(const Fields& fields)
 {
-    return {fields.text("name", is_word), fields.word("reader", vendor::parse_reader),
-            fields.word("inside", vendor::parse_inside)};
+    return {fields.text("name", is_word),
+            fields.word("reader", vendor::parse_reader),
+            fields.word("inside", vendor::parse_inside),
+            fields.text_or_null("prefix", is_word),
+            fields.flag("always"),
+            fields.text_or_null("whole_if", is_line),
+            fields.text_or_null("pci_order_if", is_line)};
 }
 
 vendor::Mark read_mark(const Fields& fields)

@@ -170,14 +170,11 @@ Result<Selection> select_automatically(const DriverStack& driver, const Environm
     if (selection.layers.empty())
         return selection;
     const VisibleLayer& last = selection.layers.back();
-    if (last.gpus.empty())
+    if (last.left.empty())
         return Error(Errc::no_device, fmt::format("{}={} grants no GPU of this host",
                                                   last.variable.name, last.value))
             .with_hint("name GPUs with --device to decide otherwise");
-    selection.gpus = last.gpus;
-    std::sort(selection.gpus.begin(), selection.gpus.end());
-    const auto repeated = std::unique(selection.gpus.begin(), selection.gpus.end());
-    selection.gpus.erase(repeated, selection.gpus.end());
+    selection.gpus = gpus_of(last.left);
     return selection;
 }
 

@@ -6,94 +6,235 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <optional>
 #include <string_view>
 
 namespace gpucontainer::plan {
 namespace {
 
+using vendor::DriverStack;
 using vendor::VisibleDevices;
+using Reader = VisibleDevices::Reader;
+using Inside = VisibleDevices::Inside;
+using All = std::vector<Counted>;
 
 bool contains(const std::vector<unsigned>& gpus, unsigned gpu)
 {
     return std::find(gpus.begin(), gpus.end(), gpu) != gpus.end();
 }
 
-/// None where no GPU that is seen is called so.
-std::vector<unsigned> find_seen(const vendor::DriverStack& driver, std::string_view word,
-                                const std::vector<unsigned>& seen)
+/// Whether a variable has the value that `setting` gives it: "NAME=VALUE".
+bool holds(const Environment& environment, const std::string& setting)
 {
-    auto found = find_gpus(driver, word);
-    if (!found)
-        return {};
-    std::erase_if(*found, [&](unsigned gpu) { return !contains(seen, gpu); });
-    return *std::move(found);
+    const auto equals = setting.find('=');
+    const auto set = environment.find(setting.substr(0, equals));
+    return equals != std::string::npos && set != environment.end()
+           && set->second == std::string_view(setting).substr(equals + 1);
 }
 
-/// As a vendor's library reads a word: an index counts among the GPUs that it sees,
-/// and others do not exist. It knows no ranges.
-std::vector<unsigned> seen_by_library(const vendor::DriverStack& driver, std::string_view word,
-                                      const std::vector<unsigned>& seen)
+bool counts_parts(const VisibleDevices& variable, const Environment& environment)
 {
-    if (!is_index(word))
-        return find_seen(driver, word, seen);
-    const auto number = base::to_number(word);
-    return number && *number < seen.size() ? std::vector{seen[*number]} : std::vector<unsigned>();
+    return !variable.whole_if.empty() && !holds(environment, variable.whole_if);
 }
 
-std::vector<unsigned> seen_by_runtime(const vendor::DriverStack& driver, std::string_view word,
-                                      const std::vector<unsigned>& seen)
+All whole(const std::vector<unsigned>& gpus)
 {
-    return base::to_lower(word) == "all" ? seen : find_seen(driver, word, seen);
+    All all;
+    for (const unsigned gpu : gpus)
+        all.push_back({gpu, std::nullopt});
+    return all;
 }
 
-std::vector<unsigned> read(const vendor::DriverStack& driver, const VisibleDevices& variable,
-                           std::string_view value, const std::vector<unsigned>& seen)
+/// As the readers of a variable count what is left to them.
+All count(const DriverStack& driver, const VisibleDevices& variable, const Environment& environment,
+          All left)
 {
-    const bool by_library = variable.reader == VisibleDevices::Reader::library;
-    std::vector<unsigned> left;
-    for (const std::string_view part : base::split(value, ',')) {
-        const std::string_view word = base::trim(part);
-        const auto found =
-            by_library ? seen_by_library(driver, word, seen) : seen_by_runtime(driver, word, seen);
-        if (found.empty() && by_library)
-            break;
-        left.insert(left.end(), found.begin(), found.end());
-    }
-    return left;
-}
-
-/// In which words a variable names GPUs; none where a GPU has no such word.
-std::optional<std::string> words(const vendor::DriverStack& driver, VisibleDevices::Inside inside,
-                                 const std::vector<unsigned>& gpus,
-                                 const std::vector<unsigned>& seen)
-{
-    std::vector<std::string> all;
-    for (const unsigned gpu : gpus) {
-        if (inside == VisibleDevices::Inside::uuid)
-            all.push_back(driver.gpus[gpu].uuid);
-        else if (inside == VisibleDevices::Inside::index)
-            all.push_back(std::to_string(gpu));
+    if (holds(environment, variable.pci_order_if))
+        std::ranges::stable_sort(left, {}, [&](const Counted& one) {
+            return std::string_view(driver.gpus[one.gpu].pci_address);
+        });
+    if (!counts_parts(variable, environment))
+        return left;
+    All parts;
+    for (const Counted& one : left) {
+        const unsigned number = driver.gpus[one.gpu].parts;
+        if (one.part || number < 2)
+            parts.push_back(one);
         else
-            all.push_back(std::to_string(std::find(seen.begin(), seen.end(), gpu) - seen.begin()));
+            for (unsigned part = 0; part < number; ++part)
+                parts.push_back({one.gpu, part});
     }
-    if (std::find(all.begin(), all.end(), "") != all.end())
+    return parts;
+}
+
+/// What one variable says to those who read it.
+class Words {
+public:
+    Words(const DriverStack& driver, const VisibleDevices& variable, const All& seen)
+        : driver_(driver), variable_(variable), seen_(seen)
+    {
+    }
+
+    All read(std::string_view value) const
+    {
+        All left;
+        for (const std::string_view part : base::split(value, ',')) {
+            const All found = find(base::trim(part));
+            if (found.empty() && variable_.reader == Reader::library)
+                break;
+            left.insert(left.end(), found.begin(), found.end());
+        }
+        return variable_.reader == Reader::filter ? in_order(left) : left;
+    }
+
+    /// The words for these; none where one has no such word.
+    std::optional<std::string> write(const All& counted) const
+    {
+        std::vector<std::string> all;
+        for (const Counted& one : counted) {
+            all.push_back(word_for(one));
+            if (all.back().empty())
+                return std::nullopt;
+        }
+        return fmt::format("{}", fmt::join(all, ","));
+    }
+
+private:
+    All find(std::string_view word) const
+    {
+        if (variable_.reader == Reader::runtime && base::to_lower(word) == "all")
+            return seen_;
+        if (!variable_.prefix.empty())
+            return find_seen(variable_.prefix + std::string(word));
+        if (variable_.reader == Reader::filter)
+            return find_position(word);
+        // A library's index counts among the GPUs that it sees. It knows no ranges.
+        if (variable_.reader == Reader::library && is_index(word))
+            return find_position(word);
+        return find_seen(word);
+    }
+
+    /// None where nothing that is seen is called so.
+    All find_seen(std::string_view word) const
+    {
+        const auto found = find_gpus(driver_, word);
+        All left;
+        for (const unsigned gpu : found ? *found : std::vector<unsigned>())
+            for (const Counted& one : seen_)
+                if (one.gpu == gpu)
+                    left.push_back(one);
+        return left;
+    }
+
+    /// "1", or "1.0" for a part of it where that is not counted itself.
+    All find_position(std::string_view word) const
+    {
+        const auto dot = word.find('.');
+        const auto position = base::to_number(word.substr(0, dot));
+        if (!position || *position >= seen_.size())
+            return {};
+        const Counted& one = seen_[*position];
+        if (dot == std::string_view::npos)
+            return {one};
+        const auto part = base::to_number(word.substr(dot + 1));
+        if (one.part || !part || *part >= driver_.gpus[one.gpu].parts)
+            return {};
+        return {{one.gpu, static_cast<unsigned>(*part)}};
+    }
+
+    /// Each once, in the order of what is seen.
+    All in_order(const All& found) const
+    {
+        All left;
+        const auto add = [&](const Counted& one) {
+            const bool is_found = std::ranges::find(found, one) != found.end();
+            if (is_found)
+                left.push_back(one);
+            return is_found;
+        };
+        for (const Counted& one : seen_) {
+            if (add(one) || one.part)
+                continue;
+            for (unsigned part = 0; part < driver_.gpus[one.gpu].parts; ++part)
+                add({one.gpu, part});
+        }
+        return left;
+    }
+
+    std::string word_for(const Counted& one) const
+    {
+        if (variable_.inside == Inside::uuid)
+            return driver_.gpus[one.gpu].uuid;
+        if (variable_.inside == Inside::name)
+            return name_of(one.gpu);
+        const auto exact = std::ranges::find(seen_, one);
+        if (exact != seen_.end())
+            return std::to_string(exact - seen_.begin());
+        const auto all_of_it = std::ranges::find(seen_, one.gpu, &Counted::gpu);
+        return fmt::format("{}.{}", all_of_it - seen_.begin(), one.part.value_or(0));
+    }
+
+    std::string name_of(unsigned gpu) const
+    {
+        for (const std::string& name : driver_.gpus[gpu].names)
+            if (name.starts_with(variable_.prefix))
+                return name.substr(variable_.prefix.size());
+        return "";
+    }
+
+    const DriverStack& driver_;
+    const VisibleDevices& variable_;
+    const All& seen_;
+};
+
+bool is_obeyed(const VisibleDevices& variable, std::string_view value)
+{
+    if (variable.reader == Reader::filter)
+        return !value.empty() && value != "default";
+    return variable.reader != Reader::process;
+}
+
+/// Which GPUs a variable names inside; none where it has nothing to say.
+std::optional<All> named_inside(const DriverStack& driver, const VisibleDevices& variable,
+                                const std::vector<VisibleLayer>& layers,
+                                const std::vector<unsigned>& chosen)
+{
+    const bool is_subset = chosen.size() < driver.gpus.size();
+    if (variable.reader == Reader::process)
+        return is_subset && chosen.size() == 1 ? std::optional(whole(chosen)) : std::nullopt;
+    const auto layer = std::ranges::find(
+        layers, variable.name, [](const VisibleLayer& obeyed) { return obeyed.variable.name; });
+    if (layer == layers.end())
+        return variable.always && is_subset ? std::optional(whole(chosen)) : std::nullopt;
+    if (variable.inside == Inside::nothing)
         return std::nullopt;
-    return fmt::format("{}", fmt::join(all, ","));
+    All left = layer->left;
+    std::erase_if(left, [&](const Counted& one) { return !contains(chosen, one.gpu); });
+    return left;
 }
 
 } // namespace
 
-std::vector<VisibleLayer> narrow(const vendor::DriverStack& driver, const Environment& environment,
+std::vector<unsigned> gpus_of(const std::vector<Counted>& counted)
+{
+    std::vector<unsigned> gpus;
+    for (const Counted& one : counted)
+        gpus.push_back(one.gpu);
+    std::sort(gpus.begin(), gpus.end());
+    gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
+    return gpus;
+}
+
+std::vector<VisibleLayer> narrow(const DriverStack& driver, const Environment& environment,
                                  const std::vector<unsigned>& granted)
 {
     std::vector<VisibleLayer> layers;
-    std::vector<unsigned> seen = granted;
+    All seen = whole(granted);
     for (const VisibleDevices& variable : driver.visible_devices) {
         const auto set = environment.find(variable.name);
-        if (set == environment.end())
+        if (set == environment.end() || !is_obeyed(variable, set->second))
             continue;
-        seen = read(driver, variable, set->second, seen);
+        seen = count(driver, variable, environment, std::move(seen));
+        seen = Words(driver, variable, seen).read(set->second);
         layers.push_back({variable, set->second, seen});
         if (seen.empty())
             break;
@@ -101,27 +242,26 @@ std::vector<VisibleLayer> narrow(const vendor::DriverStack& driver, const Enviro
     return layers;
 }
 
-std::vector<Variable> visible_inside(const vendor::DriverStack& driver,
-                                     const Environment& environment,
+std::vector<Variable> visible_inside(const DriverStack& driver, const Environment& environment,
                                      const std::vector<VisibleLayer>& layers,
                                      const std::vector<unsigned>& chosen)
 {
     std::vector<Variable> variables;
-    std::vector<unsigned> seen = chosen;
+    All seen = whole(chosen);
     for (const VisibleDevices& variable : driver.visible_devices) {
-        if (!environment.contains(variable.name))
+        const bool was_set = environment.contains(variable.name);
+        if (!was_set && !variable.always)
             continue;
-        const auto layer = std::ranges::find(
-            layers, variable.name, [](const VisibleLayer& obeyed) { return obeyed.variable.name; });
+        const auto named = named_inside(driver, variable, layers, chosen);
         std::optional<std::string> value;
-        if (layer != layers.end() && variable.inside != VisibleDevices::Inside::nothing) {
-            std::vector<unsigned> left = layer->gpus;
-            std::erase_if(left, [&](unsigned gpu) { return !contains(chosen, gpu); });
-            value = words(driver, variable.inside, left, seen);
+        if (named) {
+            const All counted = count(driver, variable, environment, seen);
+            value = Words(driver, variable, counted).write(*named);
             if (value)
-                seen = std::move(left);
+                seen = *named;
         }
-        variables.push_back({value ? "set" : "unset", variable.name, value.value_or("")});
+        if (value || (was_set && variable.reader != Reader::process))
+            variables.push_back({value ? "set" : "unset", variable.name, value.value_or("")});
     }
     return variables;
 }

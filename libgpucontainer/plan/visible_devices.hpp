@@ -5,6 +5,7 @@
 #include "vendor/driver.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,23 @@ namespace gpucontainer::plan {
 
 using Environment = std::map<std::string, std::string>;
 
+/// What a program counts as one: a GPU, or one of its parts.
+struct Counted {
+    unsigned gpu = 0;
+    std::optional<unsigned> part; ///< None: the whole.
+
+    bool operator==(const Counted&) const = default;
+};
+
 /// What one of a vendor's variables leaves, in its order.
 struct VisibleLayer {
     vendor::VisibleDevices variable;
     std::string value; ///< As it was set.
-    std::vector<unsigned> gpus;
+    std::vector<Counted> left;
 };
+
+/// The GPUs among them, ascending, each once.
+std::vector<unsigned> gpus_of(const std::vector<Counted>& counted);
 
 /// Narrows GPUs by each of the driver's variables that is set, in turn. Ends with the
 /// first that leaves nothing.

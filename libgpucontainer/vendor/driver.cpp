@@ -11,8 +11,9 @@ namespace gpucontainer::vendor {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 2> reader_names = {"library", "runtime"};
-constexpr std::array<std::string_view, 4> inside_names = {"uuid", "position", "index", "nothing"};
+constexpr std::array<std::string_view, 4> reader_names = {"library", "runtime", "filter",
+                                                          "process"};
+constexpr std::array<std::string_view, 4> inside_names = {"uuid", "position", "name", "nothing"};
 
 template <typename Enum, std::size_t Size>
 std::optional<Enum> parse(const std::array<std::string_view, Size>& names, std::string_view text)

@@ -23,6 +23,7 @@ struct Gpu {
     int numa_node = -1;
     std::string architecture;       ///< "gfx942"; empty where the kernel does not tell.
     std::vector<std::string> names; ///< Further words that choose it: "0/3", "module-5".
+    unsigned parts = 1; ///< That share its nodes, and that programs may count as GPUs: tiles.
 
     bool operator==(const Gpu&) const = default;
 };
@@ -119,18 +120,31 @@ struct VisibleDevices {
     enum class Reader : std::uint8_t {
         library, ///< The vendor's: up to the first word that it does not know.
         runtime, ///< A container runtime's: "all", "none" and ranges too; no word ends it.
+        filter,  ///< The vendor's, in which order does not count and no word ends it;
+                 ///< "1.0" is a part. Empty or "default", it is as if it were not set.
+        process, ///< One process's own: it narrows nothing, and names a GPU that is alone.
     };
     /// What stands in it inside, where programs see the chosen GPUs alone.
     enum class Inside : std::uint8_t {
         uuid,     ///< UUIDs; unset when a GPU has none.
         position, ///< Positions among what the variables before it leave.
-        index,    ///< The same indexes: those of nodes, which keep their names.
+        name,     ///< The same words.
         nothing,  ///< It is unset, for it was obeyed.
     };
 
     std::string name; ///< "CUDA_VISIBLE_DEVICES"
     Reader reader = Reader::library;
     Inside inside = Inside::position;
+    /// Its words are those of a GPU's names that begin so, without this beginning:
+    /// "module-" for "5". Empty: they are positions, UUIDs and what else names one.
+    std::string prefix = {};
+    /// Set where a container gets a part of the GPUs, whoever chose them.
+    bool always = false;
+    /// A variable and its value: "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE". Positions count
+    /// the parts of GPUs without it; empty: they never do.
+    std::string whole_if = {};
+    /// The same; with it positions are in the order of PCI addresses.
+    std::string pci_order_if = {};
 
     bool operator==(const VisibleDevices&) const = default;
 };

@@ -23,6 +23,7 @@ std::vector<vendor::DriverStack> make_drivers()
     driver.gpus[1].minor = -1;
     driver.gpus[1].uuid.clear();
     driver.gpus[0].numa_node = 1;
+    driver.gpus[0].parts = 2;
     driver.files[0].also = vendor::Capability::video;
     driver.files[0].id = {1, 2, 3, -4};
     driver.files[0].icd = "x.icd";

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+#include "plan/selection.hpp"
+#include "plan/visible_devices.hpp"
+
+#include "unit/plan/driver_stack.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace gpucontainer::plan {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using Visible = vendor::VisibleDevices;
+
+/// What a driver's variables make of the GPUs, and what becomes of them inside.
+class VisibleDevicesTest : public ::testing::Test {
+protected:
+    VisibleDevicesTest()
+    {
+        driver_.vendor_name = "Some";
+        driver_.root = "/";
+    }
+
+    void add_gpu(std::string address, unsigned parts, std::vector<std::string> names = {})
+    {
+        const auto index = static_cast<unsigned>(driver_.gpus.size());
+        driver_.gpus.push_back(test::make_gpu(index, "", std::move(address)));
+        driver_.gpus.back().parts = parts;
+        driver_.gpus.back().names = std::move(names);
+        driver_.nodes.push_back(test::make_node(fmt::format("/dev/node{}", index), 226, index,
+                                                static_cast<int>(index)));
+    }
+
+    std::string choose(std::string_view list = "auto")
+    {
+        std::vector<vendor::Skipped> left_out;
+        const auto found = select_devices({&driver_, 1}, {list, environment_, {}}, left_out);
+        if (!found)
+            return found.error().message();
+        selection_ = found->front();
+        return fmt::format("{}", fmt::join(selection_.gpus, ","));
+    }
+
+    std::vector<std::string> inside(std::string_view list = "auto")
+    {
+        EXPECT_NE(choose(list), "");
+        std::vector<std::string> all;
+        for (const Variable& variable :
+             visible_inside(driver_, environment_, selection_.layers, selection_.gpus))
+            all.push_back(fmt::format("{} {}={}", variable.action, variable.name, variable.value));
+        return all;
+    }
+
+    vendor::DriverStack driver_;
+    Environment environment_;
+    Selection selection_;
+};
+
+/// A mask over two GPUs of two parts and one without, as programs count them; the last
+/// one is the first by its PCI address.
+class MaskTest : public VisibleDevicesTest {
+protected:
+    MaskTest()
+    {
+        driver_.visible_devices = {{"MASK", Visible::Reader::filter, Visible::Inside::position, "",
+                                    false, "HIERARCHY=COMPOSITE", "PCI_ORDER=1"}};
+        add_gpu("0000:3a:00.0", 2);
+        add_gpu("0000:9a:00.0", 2);
+        add_gpu("0000:00:02.0", 1);
+    }
+};
+
+TEST_F(MaskTest, CountsThePartsOfAllGpus)
+{
+    environment_ = {{"MASK", "2,3"}};
+    EXPECT_EQ(choose(), "1");
+    EXPECT_THAT(inside(), ElementsAre("set MASK=0,1"));
+
+    environment_ = {{"MASK", "3"}};
+    EXPECT_EQ(choose(), "1");
+    EXPECT_THAT(inside(), ElementsAre("set MASK=1"));
+
+    environment_ = {{"MASK", "1,4"}};
+    EXPECT_EQ(choose(), "0,2");
+    EXPECT_THAT(inside(), ElementsAre("set MASK=1,2"));
+}
+
+TEST_F(MaskTest, CountsWholeGpusWhereProgramsDo)
+{
+    environment_ = {{"HIERARCHY", "COMPOSITE"}, {"MASK", "1"}};
+    EXPECT_EQ(choose(), "1");
+    EXPECT_THAT(inside(), ElementsAre("set MASK=0"));
+
+    environment_["MASK"] = "1.1,2";
+    EXPECT_EQ(choose(), "1,2");
+    EXPECT_THAT(inside(), ElementsAre("set MASK=0.1,1"));
+
+    environment_["MASK"] = "1.0,1.1,2.0";
+    EXPECT_THAT(inside(), ElementsAre("set MASK=0.0,0.1,1.0"));
+}
+
+TEST_F(MaskTest, CountsPartsInEveryOtherHierarchy)
+{
+    environment_ = {{"HIERARCHY", "COMBINED"}, {"MASK", "2"}};
+    EXPECT_EQ(choose(), "1");
+    environment_["HIERARCHY"] = "composite";
+    EXPECT_EQ(choose(), "1");
+}
+
+TEST_F(MaskTest, PassesOverWordsThatNameNothing)
+{
+    environment_ = {{"MASK", "x,7,2.1, 4 ,-1,1-2,"}};
+    EXPECT_EQ(choose(), "2");
+    EXPECT_THAT(inside(), ElementsAre("set MASK=0"));
+
+    environment_ = {{"HIERARCHY", "COMPOSITE"}, {"MASK", "0.2,2.1,1.x,1."}};
+    EXPECT_EQ(choose(), "MASK=0.2,2.1,1.x,1. grants no GPU of this host");
+}
+
+TEST_F(MaskTest, KeepsTheOrderOfTheGpus)
+{
+    environment_ = {{"MASK", "4,0,0,4"}};
+
+    EXPECT_EQ(choose(), "0,2");
+    EXPECT_THAT(inside(), ElementsAre("set MASK=0,2"));
+}
+
+TEST_F(MaskTest, CountsByPciAddressWhereProgramsDo)
+{
+    environment_ = {{"PCI_ORDER", "1"}, {"MASK", "0,3"}};
+
+    EXPECT_EQ(choose(), "1,2");
+    EXPECT_THAT(inside(), ElementsAre("set MASK=0,1"));
+}
+
+TEST_F(MaskTest, IsNoneWhileItIsEmpty)
+{
+    for (const char* value : {"", "default"}) {
+        environment_ = {{"MASK", value}};
+        EXPECT_EQ(choose(), "0,1,2");
+        EXPECT_THAT(inside(), ElementsAre("unset MASK="));
+    }
+}
+
+TEST_F(MaskTest, IsUnsetForGpusByName)
+{
+    environment_ = {{"MASK", "0"}};
+
+    EXPECT_THAT(inside("1"), ElementsAre("unset MASK="));
+}
+
+TEST_F(MaskTest, CountsNoGpuThatMayNotBeUsed)
+{
+    driver_.nodes[0].accessible = false;
+    environment_ = {{"MASK", "0"}};
+
+    EXPECT_EQ(choose(), "1");
+}
+
+/// GPUs that are called by the numbers of their nodes, and by slots.
+class SlotTest : public VisibleDevicesTest {
+protected:
+    SlotTest()
+    {
+        const auto runtime = Visible::Reader::runtime;
+        const auto name = Visible::Inside::name;
+        driver_.visible_devices = {{"NODES", runtime, name, "node"},
+                                   {"SLOTS", runtime, name, "slot-", true},
+                                   {"OWN_SLOT", Visible::Reader::process, name, "slot-", true}};
+        for (unsigned i = 0; i < 12; ++i)
+            add_gpu(fmt::format("0000:{:02x}:00.0", 0x10 + i), 1,
+                    {fmt::format("node{}", i + 1), fmt::format("slot-{}", 11 - i)});
+    }
+};
+
+TEST_F(SlotTest, NamesGpusByNumbersOfMoreThanOneDigit)
+{
+    environment_ = {{"NODES", "10, 12 ,1"}};
+
+    EXPECT_EQ(choose(), "0,9,11");
+    EXPECT_THAT(inside(), ElementsAre("set NODES=10,12,1", "set SLOTS=2,0,11"));
+}
+
+TEST_F(SlotTest, KnowsAllAndNone)
+{
+    environment_ = {{"NODES", "all"}};
+    EXPECT_EQ(choose(), "0,1,2,3,4,5,6,7,8,9,10,11");
+    for (const char* none : {"", "none", "void", "0", "99"}) {
+        environment_ = {{"NODES", none}};
+        EXPECT_EQ(choose(), fmt::format("NODES={} grants no GPU of this host", none));
+    }
+}
+
+TEST_F(SlotTest, NarrowsBySlots)
+{
+    environment_ = {{"SLOTS", "5,4"}};
+
+    EXPECT_EQ(choose(), "6,7");
+    EXPECT_THAT(inside(), ElementsAre("set SLOTS=5,4"));
+}
+
+TEST_F(SlotTest, TellsTheSlotsOfAPartThatSomebodyChose)
+{
+    EXPECT_THAT(inside("slot-3,node5,0"), ElementsAre("set SLOTS=11,7,3"));
+    EXPECT_THAT(inside("node8"), ElementsAre("set SLOTS=4", "set OWN_SLOT=4"));
+}
+
+TEST_F(SlotTest, TellsNothingWhereAllAreThere)
+{
+    EXPECT_THAT(inside(), IsEmpty());
+    EXPECT_THAT(inside("all"), IsEmpty());
+}
+
+TEST_F(SlotTest, LeavesAProcessItsOwnSlotAmongSeveral)
+{
+    environment_ = {{"OWN_SLOT", "7"}};
+
+    EXPECT_EQ(choose(), "0,1,2,3,4,5,6,7,8,9,10,11") << "it narrows nothing";
+    EXPECT_THAT(inside("3-4"), ElementsAre("set SLOTS=8,7"));
+    EXPECT_THAT(inside("0"), ElementsAre("set SLOTS=11", "set OWN_SLOT=11"));
+}
+
+TEST_F(SlotTest, TellsNoSlotOfAGpuThatHasNone)
+{
+    driver_.gpus[4].names = {"node5"};
+    EXPECT_THAT(inside("3-4"), IsEmpty());
+    environment_ = {{"SLOTS", "8"}};
+    EXPECT_THAT(inside("3-4"), ElementsAre("unset SLOTS="));
+}
+
+} // namespace
+} // namespace gpucontainer::plan
