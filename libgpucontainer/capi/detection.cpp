@@ -94,7 +94,7 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
         || recorded.tree_link != found.tree_link || recorded.optional_files != found.optional_files)
         return not_found(
             fmt::format("{} driver {} in {}", recorded.vendor, recorded.version, recorded.root));
-    if (recorded.gpus != found.gpus)
+    if (recorded.gpus != found.gpus || recorded.library_order != found.library_order)
         return not_found(fmt::format("{} GPUs", recorded.vendor));
     for (const vendor::DriverFile& file : recorded.files)
         if (std::ranges::find(found.files, file) == found.files.end())

@@ -113,22 +113,26 @@ json to_json(const vendor::Warning& warning)
 
 json to_json(const vendor::VisibleDevices& variable)
 {
-    const auto& [name, reader, inside, prefix, always, whole_if, pci_order_if] = variable;
+    const auto& [name, reader, inside, prefix, always, whole_if, pci_order_if, empty_is_unset,
+                 decides, preferred] = variable;
     return {{"name", name},
             {"reader", vendor::name(reader)},
             {"inside", vendor::name(inside)},
             {"prefix", text_or_null(prefix)},
             {"always", always},
             {"whole_if", text_or_null(whole_if)},
-            {"pci_order_if", text_or_null(pci_order_if)}};
+            {"pci_order_if", text_or_null(pci_order_if)},
+            {"empty_is_unset", empty_is_unset},
+            {"decides", decides},
+            {"preferred", text_or_null(preferred)}};
 }
 
 json to_json(const vendor::DriverStack& driver)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
     const auto& [vendor, vendor_name, version, version_source, root, library_directory,
-                 optional_files, visible_devices, needs, image_directories, tree_link, gpus, files,
-                 nodes, missing_nodes, warnings, masks, skipped] = driver;
+                 optional_files, visible_devices, needs, image_directories, tree_link, gpus,
+                 library_order, files, nodes, missing_nodes, warnings, masks, skipped] = driver;
     return {{"vendor", vendor},
             {"vendor_name", vendor_name},
             {"version", version},
@@ -141,6 +145,7 @@ json to_json(const vendor::DriverStack& driver)
             {"image_directories", image_directories},
             {"tree_link", text_or_null(tree_link)},
             {"gpus", array_of(gpus, convert)},
+            {"library_order", library_order},
             {"files", array_of(files, convert)},
             {"nodes", array_of(nodes, convert)},
             {"missing_nodes", array_of(missing_nodes, convert)},

@@ -136,7 +136,10 @@ vendor::VisibleDevices read_visible(const Fields& fields)
             fields.text_or_null("prefix", is_word),
             fields.flag("always"),
             fields.text_or_null("whole_if", is_line),
-            fields.text_or_null("pci_order_if", is_line)};
+            fields.text_or_null("pci_order_if", is_line),
+            fields.flag("empty_is_unset"),
+            fields.flag("decides"),
+            fields.text_or_null("preferred", is_word)};
 }
 
 vendor::Mark read_mark(const Fields& fields)
@@ -152,6 +155,13 @@ void check_indexes(const vendor::DriverStack& driver, const Fields& fields)
     for (std::size_t i = 0; i < driver.gpus.size(); ++i)
         if (driver.gpus[i].index != i)
             fields.complain("gpus", "not in the order of their indexes");
+    const auto& order = driver.library_order;
+    const bool is_order = order.size() == driver.gpus.size()
+                          && std::ranges::all_of(driver.gpus, [&](const auto& gpu) {
+                                 return std::ranges::count(order, gpu.index) == 1;
+                             });
+    if (!order.empty() && !is_order)
+        fields.complain("library_order", "not each GPU once");
     const auto unknown = [&](const vendor::DeviceNode& node) {
         return node.gpu >= static_cast<int>(driver.gpus.size());
     };
@@ -176,6 +186,7 @@ vendor::DriverStack read_driver(const Fields& fields)
     driver.image_directories = fields.texts("image_directories", most_names, is_path);
     driver.tree_link = fields.text_or_null("tree_link", is_path);
     driver.gpus = fields.list("gpus", most_gpus, read_gpu);
+    driver.library_order = fields.numbers("library_order", most_gpus);
     driver.files = fields.list("files", most_files, read_file);
     driver.nodes = fields.list("nodes", most_nodes, read_node);
     driver.missing_nodes = fields.list("missing_nodes", most_nodes, read_node);

@@ -121,6 +121,18 @@ std::vector<std::string> Fields::texts(const char* name, std::size_t most, Check
     return texts;
 }
 
+std::vector<std::uint32_t> Fields::numbers(const char* name, std::size_t most) const
+{
+    std::vector<std::uint32_t> numbers;
+    for (const Json& element : array(name, most)) {
+        if (!element.is_number_unsigned() || element.get<std::uint64_t>() > most)
+            complain(name, fmt::format("not numbers from 0 to {}", most));
+        else
+            numbers.push_back(element.get<std::uint32_t>());
+    }
+    return numbers;
+}
+
 std::uint32_t Fields::number(const char* name, std::uint32_t most) const
 {
     const Json& value = field(name);

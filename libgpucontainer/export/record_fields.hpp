@@ -37,6 +37,7 @@ public:
     /// "" for null.
     std::string text_or_null(const char* name, Check check) const;
     std::vector<std::string> texts(const char* name, std::size_t most, Check check) const;
+    std::vector<std::uint32_t> numbers(const char* name, std::size_t most) const;
     std::uint32_t number(const char* name, std::uint32_t most) const;
     /// -1 for null.
     int number_or_null(const char* name, int most) const;

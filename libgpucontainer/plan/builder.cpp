@@ -27,8 +27,8 @@ void add_share(Draft& draft, const vendor::DriverStack& driver, Selection select
     for (const unsigned gpu : selection.gpus)
         used.gpus.push_back(driver.gpus[gpu]);
     auto& variables = draft.plan.variables;
-    for (Variable& variable :
-         visible_inside(driver, draft.request.environment, selection.layers, selection.gpus))
+    for (Variable& variable : visible_inside(driver, draft.request.environment, selection.layers,
+                                             selection.gpus, variables))
         variables.push_back(std::move(variable));
     draft.plan.needs.insert(draft.plan.needs.end(), driver.needs.begin(), driver.needs.end());
     draft.plan.drivers.push_back(std::move(used));

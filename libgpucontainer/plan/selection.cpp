@@ -167,14 +167,14 @@ Result<Selection> select_automatically(const DriverStack& driver, const Environm
     if (auto obstacle = obstacle_to_all(driver))
         return *std::move(obstacle);
     selection.layers = narrow(driver, environment, selection.gpus);
-    if (selection.layers.empty())
+    const VisibleLayer* const last = deciding(selection.layers);
+    if (last == nullptr)
         return selection;
-    const VisibleLayer& last = selection.layers.back();
-    if (last.left.empty())
+    if (last->left.empty())
         return Error(Errc::no_device, fmt::format("{}={} grants no GPU of this host",
-                                                  last.variable.name, last.value))
+                                                  last->variable.name, last->value))
             .with_hint("name GPUs with --device to decide otherwise");
-    selection.gpus = gpus_of(last.left);
+    selection.gpus = gpus_of(last->left);
     return selection;
 }
 

@@ -44,6 +44,17 @@ All whole(const std::vector<unsigned>& gpus)
     return all;
 }
 
+/// As the vendor's programs count GPUs that nothing has put into another order.
+All as_programs_count(const DriverStack& driver, const std::vector<unsigned>& gpus)
+{
+    All all = whole(gpus);
+    const auto& order = driver.library_order;
+    std::ranges::stable_sort(all, {}, [&](const Counted& one) {
+        return std::ranges::find(order, one.gpu) - order.begin();
+    });
+    return all;
+}
+
 /// As the readers of a variable count what is left to them.
 All count(const DriverStack& driver, const VisibleDevices& variable, const Environment& environment,
           All left)
@@ -188,6 +199,8 @@ private:
 
 bool is_obeyed(const VisibleDevices& variable, std::string_view value)
 {
+    if (value.empty() && variable.empty_is_unset)
+        return false;
     if (variable.reader == Reader::filter)
         return !value.empty() && value != "default";
     return variable.reader != Reader::process;
@@ -212,6 +225,13 @@ std::optional<All> named_inside(const DriverStack& driver, const VisibleDevices&
     return left;
 }
 
+/// Programs would take the words of another vendor's variable for theirs.
+bool needs_preferred(const VisibleDevices& variable, const Environment& environment)
+{
+    const auto set = environment.find(variable.preferred);
+    return !variable.preferred.empty() && (set == environment.end() || set->second.empty());
+}
+
 } // namespace
 
 std::vector<unsigned> gpus_of(const std::vector<Counted>& counted)
@@ -228,36 +248,60 @@ std::vector<VisibleLayer> narrow(const DriverStack& driver, const Environment& e
                                  const std::vector<unsigned>& granted)
 {
     std::vector<VisibleLayer> layers;
-    All seen = whole(granted);
+    All seen = as_programs_count(driver, granted);
     for (const VisibleDevices& variable : driver.visible_devices) {
         const auto set = environment.find(variable.name);
         if (set == environment.end() || !is_obeyed(variable, set->second))
             continue;
-        seen = count(driver, variable, environment, std::move(seen));
-        seen = Words(driver, variable, seen).read(set->second);
-        layers.push_back({variable, set->second, seen});
-        if (seen.empty())
+        const All counted = count(driver, variable, environment, seen);
+        All left = Words(driver, variable, counted).read(set->second);
+        layers.push_back({variable, set->second, left});
+        if (!variable.decides)
+            continue;
+        if (left.empty())
             break;
+        seen = variable.reader == Reader::runtime ? as_programs_count(driver, gpus_of(left))
+                                                  : std::move(left);
     }
     return layers;
 }
 
+const VisibleLayer* deciding(const std::vector<VisibleLayer>& layers)
+{
+    const VisibleLayer* last = nullptr;
+    for (const VisibleLayer& layer : layers)
+        if (layer.variable.decides)
+            last = &layer;
+    return last;
+}
+
 std::vector<Variable> visible_inside(const DriverStack& driver, const Environment& environment,
                                      const std::vector<VisibleLayer>& layers,
-                                     const std::vector<unsigned>& chosen)
+                                     const std::vector<unsigned>& chosen,
+                                     const std::vector<Variable>& others)
 {
     std::vector<Variable> variables;
-    All seen = whole(chosen);
+    All seen = as_programs_count(driver, chosen);
     for (const VisibleDevices& variable : driver.visible_devices) {
+        const auto taken = std::ranges::find(others, variable.name, &Variable::name);
+        if (taken != others.end()) {
+            if (taken->action == "set" && needs_preferred(variable, environment))
+                variables.push_back(
+                    {"set", variable.preferred, *Words(driver, variable, seen).write(seen)});
+            continue;
+        }
         const bool was_set = environment.contains(variable.name);
-        if (!was_set && !variable.always)
+        const bool is_set_already =
+            std::ranges::find(variables, variable.name, &Variable::name) != variables.end();
+        if (is_set_already || (!was_set && !variable.always))
             continue;
         const auto named = named_inside(driver, variable, layers, chosen);
         std::optional<std::string> value;
         if (named) {
             const All counted = count(driver, variable, environment, seen);
-            value = Words(driver, variable, counted).write(*named);
-            if (value)
+            if (variable.decides || !named->empty())
+                value = Words(driver, variable, counted).write(*named);
+            if (value && variable.decides)
                 seen = *named;
         }
         if (value || (was_set && variable.reader != Reader::process))

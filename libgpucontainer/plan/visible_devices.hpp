@@ -36,11 +36,16 @@ std::vector<unsigned> gpus_of(const std::vector<Counted>& counted);
 std::vector<VisibleLayer> narrow(const vendor::DriverStack& driver, const Environment& environment,
                                  const std::vector<unsigned>& granted);
 
+/// Null where no variable that decides was obeyed.
+const VisibleLayer* deciding(const std::vector<VisibleLayer>& layers);
+
 /// What those variables become in a container that sees `chosen` alone, ascending.
-/// Those that were set and not obeyed are unset.
+/// Those that were set and not obeyed are unset. One that is among `others`, of another
+/// vendor's driver, is left to that.
 std::vector<Variable> visible_inside(const vendor::DriverStack& driver,
                                      const Environment& environment,
                                      const std::vector<VisibleLayer>& layers,
-                                     const std::vector<unsigned>& chosen);
+                                     const std::vector<unsigned>& chosen,
+                                     const std::vector<Variable>& others = {});
 
 } // namespace gpucontainer::plan

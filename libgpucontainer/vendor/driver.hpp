@@ -145,6 +145,13 @@ struct VisibleDevices {
     std::string whole_if = {};
     /// The same; with it positions are in the order of PCI addresses.
     std::string pci_order_if = {};
+    /// Empty, it is as if it were not set.
+    bool empty_is_unset = false;
+    /// Which GPUs a container gets. One that only some programs heed does not: it is
+    /// translated, and unset where nothing of it is left.
+    bool decides = true;
+    /// What its programs heed first: set where it is another vendor's variable inside.
+    std::string preferred = {};
 
     bool operator==(const VisibleDevices&) const = default;
 };
@@ -174,6 +181,8 @@ struct DriverStack {
     std::vector<std::string> image_directories;
     std::string tree_link; ///< Leads to the tree where an image has no such name; maybe "".
     std::vector<Gpu> gpus;
+    /// Their indexes as the vendor's own programs count; empty: in the same order.
+    std::vector<unsigned> library_order;
     std::vector<DriverFile> files;
     std::vector<DeviceNode> nodes;
     /// Those without which no GPU, or the one they are for, can be used, and

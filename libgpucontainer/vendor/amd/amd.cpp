@@ -13,13 +13,30 @@ namespace {
 
 using Visible = VisibleDevices;
 
-/// In the order of obeying: HIP counts what ROCR_VISIBLE_DEVICES leaves. Partitions of a
+/// A variable of what is above ROCr, which counts in what that leaves. Partitions of a
 /// GPU may share a UUID; positions mean the same to each release.
+Visible above_rocr(const char* name)
+{
+    Visible variable = {name, Visible::Reader::library, Visible::Inside::position};
+    variable.empty_is_unset = true;
+    return variable;
+}
+
+/// In the order of obeying. Only where HIP_VISIBLE_DEVICES is not set HIP reads
+/// CUDA_VISIBLE_DEVICES, and GPU_DEVICE_ORDINAL is OpenCL's alone. Schedulers set the
+/// latter two besides, with the host's indexes: neither decides.
 std::vector<Visible> visible_devices()
 {
+    Visible of_cuda = above_rocr("CUDA_VISIBLE_DEVICES");
+    of_cuda.decides = false;
+    of_cuda.preferred = "HIP_VISIBLE_DEVICES";
+    Visible of_opencl = above_rocr("GPU_DEVICE_ORDINAL");
+    of_opencl.decides = false;
     return {{"AMD_VISIBLE_DEVICES", Visible::Reader::runtime, Visible::Inside::nothing},
             {"ROCR_VISIBLE_DEVICES", Visible::Reader::library, Visible::Inside::position},
-            {"HIP_VISIBLE_DEVICES", Visible::Reader::library, Visible::Inside::position}};
+            of_cuda,
+            of_opencl,
+            above_rocr("HIP_VISIBLE_DEVICES")};
 }
 
 /// No driver here, or GPUs that nothing drives.
@@ -59,6 +76,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.image_directories = {"/opt/rocm/lib", "/opt/rocm/lib64", "/opt/rocm/hip/lib",
                                "/opt/rocm/hsa/lib", "/opt/rocm/opencl/lib"};
     stack.gpus = std::move(gpus.gpus);
+    stack.library_order = std::move(gpus.library_order);
     stack.skipped = std::move(gpus.skipped);
     GPUCTR_TRY(Nodes nodes, device_nodes(sources.system_root, sources.dev_root,
                                          std::move(gpus.nodes), stack.skipped));

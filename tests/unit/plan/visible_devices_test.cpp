@@ -231,5 +231,106 @@ TEST_F(SlotTest, TellsNoSlotOfAGpuThatHasNone)
     EXPECT_THAT(inside("3-4"), ElementsAre("unset SLOTS="));
 }
 
+/// As AMD's: the vendor's programs count in an order of their own, and only some heed
+/// the variables after the first.
+class OwnOrderTest : public VisibleDevicesTest {
+protected:
+    OwnOrderTest()
+    {
+        Visible first = {"FIRST", Visible::Reader::library, Visible::Inside::position};
+        Visible shared = first;
+        shared.name = "SHARED";
+        shared.empty_is_unset = true;
+        Visible last = shared;
+        last.name = "LAST";
+        shared.decides = false;
+        shared.preferred = "LAST";
+        driver_.visible_devices = {
+            {"RUNTIME", Visible::Reader::runtime, Visible::Inside::nothing}, first, shared, last};
+        for (const char* address : {"0000:01:00.0", "0000:02:00.0", "0000:03:00.0", "0000:04:00.0"})
+            add_gpu(address, 1);
+        driver_.library_order = {2, 3, 0, 1};
+    }
+
+    std::vector<std::string> inside_beside(const std::vector<Variable>& others)
+    {
+        EXPECT_NE(choose(), "");
+        std::vector<std::string> all;
+        for (const Variable& variable :
+             visible_inside(driver_, environment_, selection_.layers, selection_.gpus, others))
+            all.push_back(fmt::format("{} {}={}", variable.action, variable.name, variable.value));
+        return all;
+    }
+};
+
+TEST_F(OwnOrderTest, CountsAsTheVendorsProgramsDo)
+{
+    environment_ = {{"FIRST", "0,3"}};
+    EXPECT_EQ(choose(), "1,2");
+    EXPECT_THAT(inside(), ElementsAre("set FIRST=0,1"));
+
+    environment_ = {{"FIRST", "3,0"}};
+    EXPECT_EQ(choose(), "1,2");
+    EXPECT_THAT(inside(), ElementsAre("set FIRST=1,0"));
+}
+
+TEST_F(OwnOrderTest, IsThatOfWhatARuntimeGrantsToo)
+{
+    environment_ = {{"RUNTIME", "3,1,0"}, {"FIRST", "0"}};
+    EXPECT_EQ(choose(), "3");
+    EXPECT_THAT(inside(), ElementsAre("unset RUNTIME=", "set FIRST=0"));
+}
+
+TEST_F(OwnOrderTest, OfOneVariableIsThatOfTheNext)
+{
+    environment_ = {{"FIRST", "3,2,1"}, {"LAST", "0,2"}};
+    EXPECT_EQ(choose(), "1,3");
+    EXPECT_THAT(inside(), ElementsAre("set FIRST=1,0", "set LAST=0,1"));
+}
+
+TEST_F(OwnOrderTest, IsNotNarrowedByWhatSomeProgramsHeed)
+{
+    environment_ = {{"SHARED", "1"}};
+    EXPECT_EQ(choose(), "0,1,2,3");
+    EXPECT_THAT(inside(), ElementsAre("set SHARED=1"));
+
+    environment_ = {{"FIRST", "2,3"}, {"SHARED", "1,7"}};
+    EXPECT_EQ(choose(), "0,1");
+    EXPECT_THAT(inside(), ElementsAre("set FIRST=0,1", "set SHARED=1"));
+}
+
+TEST_F(OwnOrderTest, LeavesWhatIsNotUnderstoodUnset)
+{
+    for (const char* value : {"2,3", "GPU-00000000", "-1", "NoDevFiles"}) {
+        environment_ = {{"FIRST", "2,3"}, {"SHARED", value}};
+        EXPECT_EQ(choose(), "0,1");
+        EXPECT_THAT(inside(), ElementsAre("set FIRST=0,1", "unset SHARED=")) << value;
+    }
+}
+
+TEST_F(OwnOrderTest, TakesEmptyForUnsetWhereTheProgramsDo)
+{
+    environment_ = {{"LAST", ""}};
+    EXPECT_EQ(choose(), "0,1,2,3");
+    EXPECT_THAT(inside(), ElementsAre("unset LAST="));
+    environment_ = {{"FIRST", ""}};
+    EXPECT_EQ(choose(), "FIRST= grants no GPU of this host");
+}
+
+TEST_F(OwnOrderTest, LeavesAnotherVendorsVariableToThat)
+{
+    environment_ = {{"FIRST", "2,3"}, {"SHARED", "GPU-of-the-other"}};
+    EXPECT_THAT(inside_beside({{"set", "SHARED", "GPU-of-the-other"}}),
+                ElementsAre("set FIRST=0,1", "set LAST=0,1"));
+    EXPECT_THAT(inside_beside({{"unset", "SHARED", ""}}), ElementsAre("set FIRST=0,1"));
+
+    environment_["LAST"] = "1";
+    EXPECT_THAT(inside_beside({{"set", "SHARED", "GPU-of-the-other"}}),
+                ElementsAre("set FIRST=0", "set LAST=0"));
+    environment_["LAST"] = "";
+    EXPECT_THAT(inside_beside({{"set", "SHARED", "GPU-of-the-other"}}),
+                ElementsAre("set FIRST=0,1", "set LAST=0,1"));
+}
+
 } // namespace
 } // namespace gpucontainer::plan
