@@ -2,7 +2,10 @@
 #include "vendor/amd/amd.hpp"
 
 #include "base/try.hpp"
+#include "vendor/amd/catalogue_amd.hpp"
 #include "vendor/amd/kernel.hpp"
+#include "vendor/closed_set.hpp"
+#include "vendor/site_files.hpp"
 
 #include <fmt/format.h>
 #include <iterator>
@@ -37,6 +40,33 @@ std::vector<Visible> visible_devices()
             of_cuda,
             of_opencl,
             above_rocr("HIP_VISIBLE_DEVICES")};
+}
+
+void append(std::vector<Skipped>& to, std::vector<Skipped> from)
+{
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// ROCm, in the directories of its packages or the distribution's. Where there is none
+/// the nodes are useful alone.
+Result<void> add_user_space(const Sources& sources, DriverStack& stack)
+{
+    const std::vector<std::string> directories = {
+        "/opt/rocm/lib",     "/opt/rocm/lib64",      "/opt/rocm/core-*/lib",
+        "/opt/rocm-*/lib",   "/opt/rocm-*/lib64",    "/opt/rocm/hsa/lib",
+        "/opt/rocm/hip/lib", "/opt/rocm/opencl/lib", "/opt/amdgpu/lib/*-linux-gnu",
+        "/opt/amdgpu/lib64"};
+    const MergedCatalogue catalogue(stack.vendor, amd_catalogue(), sources.site);
+    GPUCTR_TRY(ClosedSet set,
+               find_closed_set(sources.driver_root, catalogue.of_driver(), directories));
+    stack.files = std::move(set.files);
+    stack.library_directory = std::move(set.library_directory);
+    stack.optional_files = true;
+    append(stack.skipped, std::move(set.skipped));
+    append(stack.skipped, sources.site.skipped);
+    const auto no_version = [](std::string_view) { return false; };
+    add_site_files(sources.driver_root, catalogue.of_site(), no_version, stack);
+    return sources.driver_root.check();
 }
 
 /// No driver here, or GPUs that nothing drives.
@@ -78,6 +108,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.gpus = std::move(gpus.gpus);
     stack.library_order = std::move(gpus.library_order);
     stack.skipped = std::move(gpus.skipped);
+    GPUCTR_CHECK(add_user_space(sources, stack));
     GPUCTR_TRY(Nodes nodes, device_nodes(sources.system_root, sources.dev_root,
                                          std::move(gpus.nodes), stack.skipped));
     stack.nodes = std::move(nodes.nodes);
