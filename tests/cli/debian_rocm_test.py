@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""Debian's real ROCm, unpacked into a driver root, in a container that has none of it.
+
+That no GPU answers is as it should be: each library has to load, with every symbol that
+it needs, and the tool has to get as far as looking for GPUs.
+"""
+
+import json
+import os
+import pathlib
+import unittest
+
+import harness
+
+ROOT = pathlib.Path(os.environ["GPUCTR_DEBIAN_ROCM"])
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+TRACED = "LD_TRACE_LOADED_OBJECTS=1 LD_WARN=yes LD_BIND_NOW=yes exec"
+VENDORS_OWN = {"libhsa-runtime64.so.1", "libhsakmt.so.1", "libamdhip64.so.5", "libamd_comgr.so.2",
+               "librocm_smi64.so.1"}
+C_LIBRARY = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
+             "ld-linux-x86-64.so.2"}
+
+
+@unittest.skipUnless((ROOT / "usr/bin/rocminfo").exists(), "the packages could not be reached")
+class DebianRocm(harness.Case):
+
+    def files(self):
+        done = self.run_setup("list", "--rocm", "--driver-root", ROOT, "--format", "json",
+                              stdout=None)
+        return json.loads(done.stdout)["drivers"][0]["files"]
+
+    def test_the_whole_set_is_found(self):
+        files = {file["soname"]: file for file in self.files() if file["kind"] == "library"}
+
+        self.assertLessEqual(VENDORS_OWN, set(files))
+        self.assertEqual({soname for soname in VENDORS_OWN if files[soname]["neutral"]}, set())
+        self.assertEqual(set(files) & C_LIBRARY, set())
+        for soname in ("libLLVM-15.so.1", "libdrm_amdgpu.so.1", "libnuma.so.1", "libstdc++.so.6"):
+            self.assertTrue(files[soname]["neutral"], soname)
+
+    def test_all_of_it_loads_where_there_was_none(self):
+        before = self.state()
+        self.run_setup("--rocm", "--driver-root", ROOT, "--vendor-libs", "host", "--rootfs",
+                       self.root, stderr=None)
+
+        for soname in sorted(VENDORS_OWN):
+            with self.subTest(soname=soname):
+                path = f"{harness.TREE}/lib64/{soname}"
+                said = harness.call("chroot", self.root, "sh", "-c", f"{TRACED} {LOADER} {path}")
+                self.assertNotIn("not found", said.stdout)
+                self.assertNotIn("undefined symbol", said.stdout + said.stderr)
+                self.assertIn("libc.so.6", said.stdout)
+        said = harness.call("chroot", self.root, "rocminfo")
+        self.assertRegex(said.stdout + said.stderr, "ROCk module|hsa")
+        self.assertNotIn("error while loading", said.stderr)
+        self.undo()
+        self.assert_state(before)
+
+
+if __name__ == "__main__":
+    unittest.main()
