@@ -3,6 +3,7 @@
 
 #include "vendor/amd/amd.hpp"
 #include "vendor/amd/kernel.hpp"
+#include "vendor/habana/habana.hpp"
 #include "vendor/nvidia/kernel.hpp"
 #include "vendor/nvidia/nvidia.hpp"
 
@@ -18,6 +19,8 @@ std::span<const Vendor> vendors()
                nvidia::detect, nvidia::module_version},
         Vendor{"amd", "AMD", "amd.com/gpu", 1U << 1U, false, amd::kernel_places, amd::detect,
                amd::module_version},
+        Vendor{"habana", "Intel Gaudi", "intel.com/gaudi", 1U << 3U, false, habana::kernel_places,
+               habana::detect, habana::loaded_version},
     };
     return all;
 }

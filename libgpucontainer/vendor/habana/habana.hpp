@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "vendor/vendor.hpp"
+
+#include <array>
+
+namespace gpucontainer::vendor::habana {
+
+inline constexpr std::array kernel_places = {
+    KernelPlace{"/sys/class/accel", KernelPlace::How::names},
+    KernelPlace{"/sys/class/habanalabs", KernelPlace::How::names},
+    KernelPlace{"/sys/class/infiniband_verbs", KernelPlace::How::names},
+    KernelPlace{"/sys/module/habanalabs", KernelPlace::How::inode},
+};
+
+/// Version of the loaded kernel module; none when it is not loaded.
+Result<std::optional<std::string>> loaded_version(const std::string& system_root);
+
+/// Intel's Gaudi accelerators: those of the kernel's accelerators that habanalabs drives,
+/// and their nodes.
+Result<std::optional<DriverStack>> detect(const Sources& sources);
+
+} // namespace gpucontainer::vendor::habana
