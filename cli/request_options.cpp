@@ -58,6 +58,7 @@ struct VendorOption {
 constexpr std::array vendor_options = {
     VendorOption{"--nv", GPUCTR_VENDOR_NVIDIA, "NVIDIA GPUs"},
     VendorOption{"--rocm", GPUCTR_VENDOR_AMD, "AMD GPUs"},
+    VendorOption{"--intel", GPUCTR_VENDOR_INTEL, "Intel GPUs"},
     VendorOption{"--hpu", GPUCTR_VENDOR_HABANA, "Intel Gaudi accelerators"},
     VendorOption{"--gpu", GPUCTR_VENDOR_ANY, "GPUs of every vendor that has some here"},
 };

@@ -4,6 +4,7 @@
 #include "vendor/amd/amd.hpp"
 #include "vendor/amd/kernel.hpp"
 #include "vendor/habana/habana.hpp"
+#include "vendor/intel/intel.hpp"
 #include "vendor/nvidia/kernel.hpp"
 #include "vendor/nvidia/nvidia.hpp"
 
@@ -19,6 +20,8 @@ std::span<const Vendor> vendors()
                nvidia::detect, nvidia::module_version},
         Vendor{"amd", "AMD", "amd.com/gpu", 1U << 1U, false, amd::kernel_places, amd::detect,
                amd::module_version},
+        Vendor{"intel", "Intel", "intel.com/gpu", 1U << 2U, false, intel::kernel_places,
+               intel::detect, intel::loaded_version},
         Vendor{"habana", "Intel Gaudi", "intel.com/gaudi", 1U << 3U, false, habana::kernel_places,
                habana::detect, habana::loaded_version},
     };

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/intel/intel.hpp"
+
+#include "base/try.hpp"
+#include "vendor/intel/kernel.hpp"
+#include "vendor/kernel_files.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+#include <utility>
+
+namespace gpucontainer::vendor::intel {
+namespace {
+
+Error nothing_driven(bool is_loaded, const std::vector<Skipped>& others)
+{
+    std::string hint;
+    for (const Skipped& other : others)
+        hint += fmt::format("{}{}: {}", hint.empty() ? "" : "; ", other.name, other.reason);
+    return Error(Errc::no_device, is_loaded ? "the kernel module is loaded but drives no Intel GPU"
+                                            : "no kernel module, i915 or xe, is loaded")
+        .with_hint(std::move(hint));
+}
+
+/// Level Zero's mask. It counts tiles unless it is told to count whole GPUs, and
+/// integrated GPUs last unless it is told to go by PCI addresses.
+VisibleDevices affinity_mask()
+{
+    return {"ZE_AFFINITY_MASK",
+            VisibleDevices::Reader::filter,
+            VisibleDevices::Inside::position,
+            "",
+            false,
+            "ZE_FLAT_DEVICE_HIERARCHY=COMPOSITE",
+            "ZE_ENABLE_PCI_ID_DEVICE_ORDER=1"};
+}
+
+} // namespace
+
+Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+{
+    GPUCTR_TRY(auto version, loaded_module_version(system_root, "i915"));
+    if (version)
+        return version;
+    return loaded_module_version(system_root, "xe");
+}
+
+Result<std::optional<DriverStack>> detect(const Sources& sources)
+{
+    GPUCTR_TRY(const auto loaded, loaded_version(sources.system_root));
+    GPUCTR_TRY(Gpus found, find_gpus(sources.system_root, sources.dev_root, sources.pci));
+    GPUCTR_TRY(auto others, undriven(sources.pci, found.gpus));
+    if (found.gpus.empty() && others.empty())
+        return std::optional<DriverStack>(); // a module may be there for later
+    if (found.gpus.empty())
+        return nothing_driven(loaded.has_value(), others);
+    if (!loaded)
+        return Error(Errc::driver, "i915 or xe drives GPUs, and neither is a loaded module");
+
+    DriverStack stack;
+    stack.vendor = "intel";
+    stack.vendor_name = "Intel";
+    stack.version = *loaded;
+    stack.visible_devices = {affinity_mask()};
+    stack.needs = {"a mounted /sys: Level Zero and OpenCL read it"};
+    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
+    stack.gpus = std::move(found.gpus);
+    stack.warnings = std::move(found.warnings);
+    stack.skipped = std::move(found.skipped);
+    std::ranges::move(others, std::back_inserter(stack.skipped));
+    Nodes nodes;
+    for (const WantedNode& wanted : found.wanted)
+        GPUCTR_CHECK(add_node(sources.system_root, sources.dev_root, wanted, nodes, stack.skipped));
+    stack.nodes = std::move(nodes.nodes);
+    stack.missing_nodes = std::move(nodes.missing);
+    return std::optional(std::move(stack));
+}
+
+} // namespace gpucontainer::vendor::intel
