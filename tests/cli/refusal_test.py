@@ -84,12 +84,14 @@ class Usage(Refusal):
 
 
 class NoGpu(Refusal):
-    """This machine as it is; it has no GPU of NVIDIA's."""
+    """This machine as it is; it has no GPU."""
 
     def setUp(self):
         super().setUp()
-        if pathlib.Path("/proc/driver/nvidia").exists():
-            self.skipTest("on a machine with the driver")
+        modules = [name for name in ("nvidia", "amdgpu", "i915", "xe", "habanalabs")
+                   if pathlib.Path("/sys/module", name).exists()]
+        if modules:
+            self.skipTest(f"on a machine with a driver: {modules}")
 
     def test_apply(self):
         message = self.refuse("--nv", "--rootfs", self.root, status=3, stderr=None)
