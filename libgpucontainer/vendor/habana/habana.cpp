@@ -2,8 +2,10 @@
 #include "vendor/habana/habana.hpp"
 
 #include "base/try.hpp"
+#include "vendor/habana/catalogue_habana.hpp"
 #include "vendor/habana/kernel.hpp"
 #include "vendor/kernel_files.hpp"
+#include "vendor/optional_files.hpp"
 
 #include <utility>
 
@@ -55,6 +57,9 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.gpus = std::move(found.gpus);
     stack.skipped = std::move(found.skipped);
+    const std::vector<std::string> directories = {"/usr/lib/habanalabs"};
+    stack.image_directories = directories;
+    GPUCTR_CHECK(add_optional_files(sources, habana_catalogue(), directories, stack));
     Nodes nodes;
     for (const WantedNode& wanted : found.wanted)
         GPUCTR_CHECK(add_node(sources.system_root, sources.dev_root, wanted, nodes, stack.skipped));

@@ -2,9 +2,12 @@
 #include "vendor/intel/intel.hpp"
 
 #include "base/try.hpp"
+#include "vendor/intel/catalogue_intel.hpp"
 #include "vendor/intel/kernel.hpp"
 #include "vendor/kernel_files.hpp"
+#include "vendor/optional_files.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
 #include <utility>
@@ -68,6 +71,13 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.warnings = std::move(found.warnings);
     stack.skipped = std::move(found.skipped);
     std::ranges::move(others, std::back_inserter(stack.skipped));
+    stack.image_directories = {"/usr/lib/x86_64-linux-gnu/intel-opencl", "/usr/lib64/intel-opencl",
+                               "/usr/lib/intel-opencl"};
+    // OpenCL's driver is found by its path, and VA-API's by its directory.
+    const std::vector<std::string> directories = {
+        "/usr/lib/*-linux-gnu/intel-opencl", "/usr/lib64/intel-opencl", "/usr/lib/intel-opencl",
+        "/usr/lib/*-linux-gnu/dri",          "/usr/lib64/dri",          "/usr/lib/dri"};
+    GPUCTR_CHECK(add_optional_files(sources, intel_catalogue(), directories, stack));
     Nodes nodes;
     for (const WantedNode& wanted : found.wanted)
         GPUCTR_CHECK(add_node(sources.system_root, sources.dev_root, wanted, nodes, stack.skipped));

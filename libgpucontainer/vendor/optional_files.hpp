@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "vendor/vendor.hpp"
+
+#include <span>
+#include <string>
+
+namespace gpucontainer::vendor {
+
+/// Adds user space of no particular kernel module's version to a driver: what its
+/// built-in catalogue and the site's name, as find_closed_set() finds it. Where it is not
+/// installed the nodes are of use alone. Errors: driver.
+Result<void> add_optional_files(const Sources& sources, Catalogue built_in,
+                                std::span<const std::string> directories, DriverStack& stack);
+
+} // namespace gpucontainer::vendor
