@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: MIT
+"""Debian's real Intel user space, unpacked into a driver root, in a container that has
+none of it.
+
+That no GPU answers is as it should be: each library has to load, with every symbol that
+it needs, and OpenCL's loader has to find the driver by its ICD file.
+"""
+
+import json
+import os
+import pathlib
+import unittest
+
+import harness
+
+ROOT = pathlib.Path(os.environ["GPUCTR_DEBIAN_INTEL"])
+LOADER = "/lib64/ld-linux-x86-64.so.2"
+TRACED = "LD_TRACE_LOADED_OBJECTS=1 LD_WARN=yes LD_BIND_NOW=yes exec"
+VENDORS_OWN = {"libze_loader.so.1", "libze_intel_gpu.so.1", "libigdrcl.so", "libigdgmm.so.12",
+               "libigc.so.1", "libigdfcl.so.1", "libopencl-clang.so.14"}
+NEUTRAL = {"libLLVM-14.so.1", "libclang-cpp.so.14", "libLLVMSPIRVLib.so.14", "libstdc++.so.6"}
+
+
+@unittest.skipUnless((ROOT / "usr/bin/clinfo").exists(), "the packages could not be reached")
+class DebianIntel(harness.Case):
+
+    def test_the_whole_set_is_found(self):
+        done = self.run_setup("list", "--intel", "--driver-root", ROOT, "--format", "json",
+                              stdout=None)
+        files = {file["soname"]: file
+                 for file in json.loads(done.stdout)["drivers"][0]["files"]
+                 if file["kind"] == "library"}
+
+        self.assertLessEqual(VENDORS_OWN | NEUTRAL, set(files))
+        self.assertEqual({soname for soname in files if files[soname]["neutral"]} & VENDORS_OWN,
+                         set())
+        self.assertEqual({soname for soname in NEUTRAL if not files[soname]["neutral"]}, set())
+        self.assertNotIn("libc.so.6", files)
+
+    def test_all_of_it_loads_where_there_was_none(self):
+        before = self.state()
+        self.run_setup("--intel", "--driver-root", ROOT, "--vendor-libs", "host", "--rootfs",
+                       self.root, stderr=None)
+
+        for soname in sorted(VENDORS_OWN):
+            with self.subTest(soname=soname):
+                path = f"{harness.TREE}/lib64/{soname}"
+                said = harness.call("chroot", self.root, "sh", "-c", f"{TRACED} {LOADER} {path}")
+                self.assertNotIn("not found", said.stdout)
+                self.assertNotIn("undefined symbol", said.stdout + said.stderr)
+                self.assertIn("libc.so.6", said.stdout)
+        icd = (self.root / "etc/OpenCL/vendors/intel.icd").read_text(encoding="utf-8")
+        self.assertIn("libigdrcl.so", icd)
+        self.undo()
+        self.assert_state(before)
+
+    def test_opencl_finds_the_driver(self):
+        lib = f"usr/lib/{harness.MULTIARCH}"
+        (self.root / lib).mkdir(parents=True, exist_ok=True)
+        for path in ("usr/bin/clinfo", f"{lib}/libOpenCL.so.1"):
+            harness.must("cp", "-L", ROOT / path, self.root / path)
+        harness.must("ldconfig", "-r", self.root)
+        said = self.run_setup("--intel", "--driver-root", ROOT, "--vendor-libs", "host",
+                              "--rootfs", self.root, "--setenv", "OCL_ICD_DEBUG=7", "--", "clinfo",
+                              stdout=None, stderr=None, status=None)
+        text = said.stdout + said.stderr
+        self.assertIn("libigdrcl.so", text)
+        self.assertNotRegex(text, "(?i)error while dlopening|failed to load|cannot open shared")
+
+
+if __name__ == "__main__":
+    unittest.main()
