@@ -5,13 +5,18 @@
 #include "fuzz/fuzz.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace gpucontainer::fuzz {
 namespace {
 
-constexpr const char* variable = "CUDA_VISIBLE_DEVICES";
+using vendor::VisibleDevices;
+using Reader = VisibleDevices::Reader;
+using Inside = VisibleDevices::Inside;
 
 void add(vendor::DriverStack& driver, const char* uuid, const char* address)
 {
@@ -22,17 +27,17 @@ void add(vendor::DriverStack& driver, const char* uuid, const char* address)
     driver.gpus.push_back(std::move(gpu));
 }
 
-vendor::DriverStack host()
+vendor::DriverStack host(VisibleDevices variable)
 {
     vendor::DriverStack driver;
     driver.vendor = "nvidia";
     driver.vendor_name = "NVIDIA";
-    driver.visible_devices = {
-        {variable, vendor::VisibleDevices::Reader::library, vendor::VisibleDevices::Inside::uuid}};
+    driver.visible_devices = {std::move(variable)};
     add(driver, "GPU-aaaaaaaa-0000-0000-0000-000000000000", "0000:06:00.0");
     add(driver, "GPU-aaaaaaaa-0000-0000-0000-000000000001", "0000:07:00.0");
     add(driver, "", "0001:07:00.1");
-    driver.gpus.back().names = {"0/1"};
+    driver.gpus.back().names = {"0/1", "slot-5"};
+    driver.gpus.front().parts = 2;
     for (const vendor::Gpu& gpu : driver.gpus) {
         vendor::DeviceNode node;
         node.gpu = static_cast<int>(gpu.index);
@@ -45,6 +50,7 @@ vendor::DriverStack host()
 void check(const vendor::DriverStack& driver, std::string_view list,
            std::optional<std::string_view> scheduler)
 {
+    const std::string& variable = driver.visible_devices.front().name;
     plan::Environment environment;
     if (scheduler)
         environment.emplace(variable, *scheduler);
@@ -75,14 +81,20 @@ void check(const vendor::DriverStack& driver, std::string_view list,
 /// A user's list of GPUs, and in a second line what the scheduler says.
 void run(std::string_view input)
 {
-    static const vendor::DriverStack driver = host();
+    static const std::array drivers = {
+        host({"POSITIONS", Reader::library, Inside::uuid}),
+        host({"SLOTS", Reader::runtime, Inside::name, "slot-", true}),
+        host({"MASK", Reader::filter, Inside::position, "", false, "WHOLE=1"}),
+        host({"WHOLE", Reader::filter, Inside::position, "", false, "WHOLE=1.0"})};
     const auto newline = input.find('\n');
     const std::string_view list = input.substr(0, newline);
     std::optional<std::string_view> scheduler;
     if (newline != std::string_view::npos)
         scheduler = input.substr(newline + 1);
-    check(driver, list, scheduler);
-    check(driver, "auto", list);
+    for (const vendor::DriverStack& driver : drivers) {
+        check(driver, list, scheduler);
+        check(driver, "auto", list);
+    }
     const auto capabilities = plan::parse_capabilities(list);
     demand(!capabilities || (!capabilities->empty() && capabilities->size() <= 2),
            "capabilities are those that are known");
