@@ -260,8 +260,10 @@ std::vector<VisibleLayer> narrow(const DriverStack& driver, const Environment& e
             continue;
         if (left.empty())
             break;
-        seen = variable.reader == Reader::runtime ? as_programs_count(driver, gpus_of(left))
-                                                  : std::move(left);
+        const bool is_of_runtime = variable.reader == Reader::runtime;
+        seen = is_of_runtime && !driver.library_order.empty()
+                   ? as_programs_count(driver, gpus_of(left))
+                   : std::move(left);
     }
     return layers;
 }

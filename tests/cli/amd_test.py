@@ -219,6 +219,35 @@ class Modules(Amd):
                          [f"0000:{bus}:00.0" for bus in ("c1", "c6", "c9", "ce", "d1", "d6", "d9",
                                                          "de")])
         self.assertEqual({gpu["architecture"] for gpu in gpus}, {"gfx90a"})
+        self.assertEqual(self.driver()["library_order"], [4, 5, 2, 3, 6, 7, 0, 1])
+
+    def test_variables_count_as_rocm_does(self):
+        for env, chosen, inside in (
+                ({"ROCR_VISIBLE_DEVICES": "0"}, [132], {"ROCR_VISIBLE_DEVICES": "0"}),
+                ({"ROCR_VISIBLE_DEVICES": "7,0"}, [129, 132], {"ROCR_VISIBLE_DEVICES": "1,0"}),
+                ({"HIP_VISIBLE_DEVICES": "2,3"}, [130, 131], {"HIP_VISIBLE_DEVICES": "0,1"}),
+                ({"ROCR_VISIBLE_DEVICES": "4,5,6", "HIP_VISIBLE_DEVICES": "2"}, [128],
+                 {"ROCR_VISIBLE_DEVICES": "0", "HIP_VISIBLE_DEVICES": "0"}),
+                ({"ROCR_VISIBLE_DEVICES": "GPU-2f000000000000c9"}, [130],
+                 {"ROCR_VISIBLE_DEVICES": "0"}),
+                ({"AMD_VISIBLE_DEVICES": "4,0", "ROCR_VISIBLE_DEVICES": "0"}, [132],
+                 {"AMD_VISIBLE_DEVICES": "", "ROCR_VISIBLE_DEVICES": "0"})):
+            with self.subTest(env=env):
+                self.assertEqual(self.renders(env=env), chosen)
+                self.assertEqual({name: value for name, (_, value)
+                                  in self.variables(env=env).items()}, inside)
+
+    def test_what_only_some_programs_heed_decides_nothing(self):
+        everything = list(range(128, 136))
+        for env, chosen, inside in (
+                ({"CUDA_VISIBLE_DEVICES": "1"}, everything, {"CUDA_VISIBLE_DEVICES": ("set", "1")}),
+                ({"GPU_DEVICE_ORDINAL": "9"}, everything, {"GPU_DEVICE_ORDINAL": ("unset", "")}),
+                ({"HIP_VISIBLE_DEVICES": ""}, everything, {"HIP_VISIBLE_DEVICES": ("unset", "")}),
+                ({"ROCR_VISIBLE_DEVICES": "2,3", "GPU_DEVICE_ORDINAL": "2,3"}, [130, 131],
+                 {"ROCR_VISIBLE_DEVICES": ("set", "0,1"), "GPU_DEVICE_ORDINAL": ("unset", "")})):
+            with self.subTest(env=env):
+                self.assertEqual(self.renders(env=env), chosen)
+                self.assertEqual(self.variables(env=env), inside)
 
 
 class Workstation(Amd):
@@ -274,6 +303,13 @@ class SeveralVendors(Amd):
         self.assertEqual([path for path in self.devices() if "nvidia" in path], [])
         self.vendor = "--nv"
         self.assertEqual([path for path in self.devices() if "dri" in path or "kfd" in path], [])
+
+    def test_one_vendors_variable_does_not_blind_anothers_programs(self):
+        inside = self.variables(env={"CUDA_VISIBLE_DEVICES": "1"})
+
+        self.assertRegex(inside["CUDA_VISIBLE_DEVICES"][1], "^GPU-.{36}$")
+        self.assertEqual(inside["HIP_VISIBLE_DEVICES"], ("set", "0,1"))
+        self.assertEqual(self.renders(env={"CUDA_VISIBLE_DEVICES": "1"}), [128, 136])
 
     def test_words_say_whose_gpu_is_meant(self):
         self.setup("plan", "--gpu", "--device", "0", status=2, stderr=None)

@@ -51,7 +51,8 @@ def command(plain, module, tests, directory):
     own = os.path.dirname(os.path.abspath(__file__))
     environment["PYTHONPATH"] = os.pathsep.join([own, os.environ.get("PYTHONPATH", "")])
     for name in list(environment):
-        if name.startswith(("NVIDIA_", "CUDA_", "ZE_", "HABANA_", "HLS_")):
+        if name.startswith(("NVIDIA_", "CUDA_", "AMD_", "ROCR_", "HIP_", "GPU_DEVICE_", "ZE_",
+                            "HABANA_", "HLS_")):
             del environment[name]
     if backend := os.environ.get("GPUCTR_TEST_BACKEND"):
         environment["GPUCTR_BACKEND"] = backend

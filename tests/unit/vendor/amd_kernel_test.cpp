@@ -483,21 +483,5 @@ TEST_F(AmdDetection, TellsWhyNoGpuIsForRocm)
     EXPECT_THAT(stack.error().hint(), HasSubstr("renderD128: its GPU is not in KFD's topology"));
 }
 
-TEST_F(AmdDetection, IsWholeWithoutUserSpace)
-{
-    gpu(1, {128, "unique_id 1\n", "domain 0\n", 0x0500, 90402});
-    nodes_of(1, 128, "0000:05:00.0");
-
-    const auto stack = found();
-
-    ASSERT_TRUE(stack) << stack.error().message();
-    ASSERT_TRUE(*stack);
-    EXPECT_EQ((*stack)->vendor, "amd");
-    EXPECT_EQ((*stack)->version, "6.12.43-amd64");
-    EXPECT_EQ((*stack)->version_source, VersionSource::module);
-    EXPECT_THAT((*stack)->files, IsEmpty());
-    EXPECT_EQ((*stack)->missing_nodes.size(), 2U);
-}
-
 } // namespace
 } // namespace gpucontainer::vendor::amd

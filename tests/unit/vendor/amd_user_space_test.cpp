@@ -166,6 +166,9 @@ TEST_F(AmdUserSpace, NeedNotBeThere)
 
     EXPECT_THAT(stack.files, IsEmpty());
     EXPECT_EQ(stack.gpus.size(), 1U);
+    EXPECT_EQ(stack.version, "6.12.12");
+    EXPECT_EQ(stack.version_source, VersionSource::module);
+    EXPECT_EQ(stack.missing_nodes.size(), 2U);
     EXPECT_THAT(stack.skipped, Contains(::testing::Field(&Skipped::name, "libhsa-runtime64.so")));
 }
 
