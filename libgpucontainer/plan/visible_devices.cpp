@@ -209,7 +209,7 @@ bool is_obeyed(const VisibleDevices& variable, std::string_view value)
 /// Which GPUs a variable names inside; none where it has nothing to say.
 std::optional<All> named_inside(const DriverStack& driver, const VisibleDevices& variable,
                                 const std::vector<VisibleLayer>& layers,
-                                const std::vector<unsigned>& chosen)
+                                const std::vector<unsigned>& chosen, const All& seen)
 {
     const bool is_subset = chosen.size() < driver.gpus.size();
     if (variable.reader == Reader::process)
@@ -217,7 +217,7 @@ std::optional<All> named_inside(const DriverStack& driver, const VisibleDevices&
     const auto layer = std::ranges::find(
         layers, variable.name, [](const VisibleLayer& obeyed) { return obeyed.variable.name; });
     if (layer == layers.end())
-        return variable.always && is_subset ? std::optional(whole(chosen)) : std::nullopt;
+        return variable.always && is_subset ? std::optional(seen) : std::nullopt;
     if (variable.inside == Inside::nothing)
         return std::nullopt;
     All left = layer->left;
@@ -297,7 +297,7 @@ std::vector<Variable> visible_inside(const DriverStack& driver, const Environmen
             std::ranges::find(variables, variable.name, &Variable::name) != variables.end();
         if (is_set_already || (!was_set && !variable.always))
             continue;
-        const auto named = named_inside(driver, variable, layers, chosen);
+        const auto named = named_inside(driver, variable, layers, chosen, seen);
         std::optional<std::string> value;
         if (named) {
             const All counted = count(driver, variable, environment, seen);
