@@ -7,6 +7,7 @@
 #include "fuzz/memory_file.hpp"
 #include "fuzz/scratch.hpp"
 #include "unit/vendor/fake_enumerator.hpp"
+#include "vendor/amd/topology.hpp"
 
 #include <algorithm>
 #include <array>
@@ -86,7 +87,7 @@ void check_masks(const std::string& root)
 
 } // namespace
 
-/// What the driver's kernel module writes.
+/// What the drivers' kernel modules write.
 void run(std::string_view input)
 {
     static const Kernel kernel;
@@ -105,6 +106,9 @@ void run(std::string_view input)
     demand(nodes.has_value() && nodes->nodes.empty(), "there is no node");
     (void)vendor::nvidia::warnings(gpus->gpus, nodes->nodes);
     check_masks(root);
+    const auto node = vendor::amd::parse_properties(input);
+    const std::string architecture = vendor::amd::architecture_of(node.target);
+    demand(architecture.empty() == (node.target == 0), "an architecture is told or not");
 }
 
 } // namespace gpucontainer::fuzz
