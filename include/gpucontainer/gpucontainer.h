@@ -355,7 +355,7 @@ GPUCTR_API const char* gpuctr_driver_root(const gpuctr_driver* driver);
 GPUCTR_API size_t gpuctr_driver_gpu_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.1 */
 GPUCTR_API const gpuctr_gpu* gpuctr_driver_gpu_at(const gpuctr_driver* driver, size_t index);
-/** Libraries and tools, sorted by kind and name. @since 0.1 */
+/** Libraries, tools and data, sorted by kind and name. @since 0.1 */
 GPUCTR_API size_t gpuctr_driver_file_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.1 */
 GPUCTR_API const gpuctr_file* gpuctr_driver_file_at(const gpuctr_driver* driver, size_t index);
@@ -387,7 +387,7 @@ GPUCTR_API int32_t gpuctr_gpu_minor(const gpuctr_gpu* gpu);
 /** NUMA node that it is attached to; -1: the firmware names none. @since 0.1 */
 GPUCTR_API int32_t gpuctr_gpu_numa_node(const gpuctr_gpu* gpu);
 
-/** "library" or "tool". @since 0.1 */
+/** "library", "tool" or "data": a file or directory that libraries read. @since 0.1 */
 GPUCTR_API const char* gpuctr_file_kind(const gpuctr_file* file);
 /** Name of the real file, "libcuda.so.580.159.04". @since 0.1 */
 GPUCTR_API const char* gpuctr_file_name(const gpuctr_file* file);
@@ -434,7 +434,9 @@ GPUCTR_API const char* gpuctr_skipped_reason(const gpuctr_skipped* skipped);
 /**
  * Do the driver's files come along? As the vendor's driver wants it, which for
  * NVIDIA's is the same as the second, because kernel module and files have to be
- * of one version; those of this host; or none, device nodes only.
+ * of one version, and for others leaves them out where the image brings its own or
+ * is too old for them; those of this host, and GPUCTR_E_REQUIREMENT where the image
+ * is too old; or none, device nodes only.
  */
 #define GPUCTR_VENDOR_LIBS_AUTO UINT32_C(0)
 #define GPUCTR_VENDOR_LIBS_HOST UINT32_C(1)

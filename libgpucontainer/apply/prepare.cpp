@@ -131,7 +131,8 @@ private:
         }
         case ItemKind::bind: {
             GPUCTR_TRY(UniqueFd file, clone_file(bench_, item));
-            return mount(item, std::move(file), file_attributes);
+            return mount(item, std::move(file), file_attributes,
+                         item.is_directory ? holds_mounts : 0);
         }
         case ItemKind::device: {
             GPUCTR_TRY(UniqueFd device, clone_device(bench_, item));

@@ -38,7 +38,8 @@ Result<UniqueFd> clone_file(mount::Bench& bench, const plan::Item& item)
 {
     struct stat status = {};
     GPUCTR_TRY(UniqueFd clone, clone_source(bench, item.source, status));
-    if (!S_ISREG(status.st_mode) || vendor::FileId::of(status) != item.id)
+    const bool is_kind = item.is_directory ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode);
+    if (!is_kind || vendor::FileId::of(status) != item.id)
         return changed(item.source);
     return clone;
 }

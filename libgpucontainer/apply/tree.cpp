@@ -55,26 +55,34 @@ std::string inventory(const plan::Plan& plan)
     return text;
 }
 
+using Directories = std::set<std::string, std::less<>>;
+
+Result<void> make_directories(Layer& layer, std::string_view path, Directories& made)
+{
+    if (path.empty() || made.contains(path))
+        return {};
+    GPUCTR_CHECK(make_directories(layer, base::directory_of(path), made));
+    made.emplace(path);
+    return layer.directory(std::string(path), directory_mode);
+}
+
 Result<UniqueFd> build_tree(mount::Bench& bench, const plan::Plan& plan,
                             const std::string* inventory)
 {
     GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
     std::vector<mount::Branch> branches;
-    std::set<std::string, std::less<>> directories;
+    Directories directories;
     for (const Item& item : plan.items) {
         if (item.place != Place::tree)
             continue;
         const std::string path(in_tree(plan, item));
-        const std::string_view directory = base::directory_of(path);
-        if (!directory.empty() && !directories.contains(directory)) {
-            directories.emplace(directory);
-            GPUCTR_CHECK(layer.directory(std::string(directory), directory_mode));
-        }
+        GPUCTR_CHECK(make_directories(layer, base::directory_of(path), directories));
         if (item.kind == ItemKind::symlink) {
             GPUCTR_CHECK(layer.link(path, item.source));
             continue;
         }
-        GPUCTR_CHECK(layer.placeholder(path));
+        GPUCTR_CHECK(item.is_directory ? layer.directory(path, directory_mode)
+                                       : layer.placeholder(path));
         GPUCTR_TRY(UniqueFd clone, clone_file(bench, item), "prepare {}", item.target);
         if (bench.backend == mount::Backend::legacy)
             GPUCTR_CHECK(guard(bench, clone, file_attributes));

@@ -3,11 +3,14 @@
 
 #include "base/try.hpp"
 #include "plan/covers.hpp"
+#include "plan/data.hpp"
 #include "plan/draft.hpp"
 #include "plan/entry_names.hpp"
+#include "plan/files.hpp"
 #include "plan/loader_cache.hpp"
 #include "plan/merged.hpp"
 #include "plan/nodes.hpp"
+#include "plan/opencl.hpp"
 #include "plan/policy.hpp"
 #include "plan/selection.hpp"
 #include "plan/tree.hpp"
@@ -50,41 +53,6 @@ Result<void> choose_gpus(Draft& draft, std::span<const vendor::DriverStack> driv
     return {};
 }
 
-/// Of a file that another driver brings, too, or of which it brings another one: in
-/// the container both have one name.
-std::string_view objection(const Draft& draft, const DriverFile& file)
-{
-    for (const DriverFile* other : draft.files) {
-        const bool same_name =
-            other->name == file.name || (!file.soname.empty() && other->soname == file.soname);
-        if (same_name && other->kind == file.kind)
-            return other->path == file.path ? "another driver brings the same file"
-                                            : "another driver brings a file of this name";
-    }
-    return "";
-}
-
-void choose_files(Draft& draft, const vendor::DriverStack& driver)
-{
-    const bool is_first = draft.files.empty();
-    for (const DriverFile& file : driver.files) {
-        const auto reason = is_first ? std::string_view() : objection(draft, file);
-        if (!reason.empty())
-            draft.skip(file.name, file.path, std::string(reason));
-        else if (draft.request.vendor_libs == VendorLibs::none)
-            draft.skip(file.name, file.path, "only device nodes were asked for");
-        else if (draft.capabilities.contains(file.capability)
-                 || draft.capabilities.contains(file.also))
-            draft.files.push_back(&file);
-        else
-            draft.skip(file.name, file.path,
-                       file.capability == Capability::none
-                           ? fmt::format("of no use in a container: {}", file.reason)
-                           : fmt::format("belongs to {}, which was not asked for",
-                                         vendor::name(file.capability)));
-    }
-}
-
 /// What -- CMD does there, in a namespace of its own, changes nothing outside.
 Result<void> require_other_root(const Request& request, const Target* target)
 {
@@ -101,8 +69,14 @@ Result<void> expect_names(Draft& draft)
         const bool merged = draft.plan.layout == Layout::merged;
         paths = merged ? merged_paths(draft) : entry_paths(draft);
         paths.emplace_back(loader_cache_path);
-        if (!merged)
+        const auto add = [&](const std::vector<std::string>& more) {
+            paths.insert(paths.end(), more.begin(), more.end());
+        };
+        if (!merged) {
             paths.push_back(draft.plan.tree_path);
+            add(data_paths(draft));
+        }
+        add(opencl_paths(draft));
     }
     for (const Share& share : draft.shares)
         for (const vendor::DeviceNode& node : share.driver.nodes)
@@ -145,21 +119,19 @@ void add_variables(Draft& draft)
 /// The driver's files, and all names that they are found by.
 Result<void> add_files(Draft& draft)
 {
-    std::vector<std::string> searched;
-    for (const Share& share : draft.shares)
-        searched.insert(searched.end(), share.driver.image_directories.begin(),
-                        share.driver.image_directories.end());
-    GPUCTR_TRY(draft.image, rootfs::find_layout(draft.view, searched));
-    GPUCTR_TRY(const LoaderCache cache, LoaderCache::read(draft));
+    GPUCTR_CHECK(draft.look_at_image());
+    recognise_loader_cache(draft);
     GPUCTR_CHECK(expect_names(draft));
     if (draft.plan.layout == Layout::merged) {
         add_merged(draft);
     } else {
         GPUCTR_CHECK(add_tree(draft));
         add_entry_names(draft);
+        add_data_links(draft);
     }
+    add_opencl(draft);
     add_covers(draft);
-    return cache.add_to(draft);
+    return add_loader_cache(draft);
 }
 
 } // namespace
@@ -182,8 +154,7 @@ Result<Plan> create_plan(std::span<const vendor::DriverStack> drivers, const Req
     secure_mounts(draft);
     GPUCTR_CHECK(choose_gpus(draft, drivers));
     GPUCTR_TRY(draft.capabilities, parse_capabilities(request.capabilities));
-    for (const Share& share : draft.shares)
-        choose_files(draft, share.driver);
+    GPUCTR_CHECK(choose_files(draft));
     GPUCTR_CHECK(choose_tree_path(draft));
     GPUCTR_CHECK(draft.files.empty() ? expect_names(draft) : add_files(draft));
     GPUCTR_CHECK(add_nodes(draft));

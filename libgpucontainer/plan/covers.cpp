@@ -35,6 +35,8 @@ public:
             add(file, std::string(tool_directory) + "/" + file.name);
             return;
         }
+        if (file.kind != FileKind::library || file.neutral)
+            return; // what the image has of these is its own
         for (const std::string& directory : draft_.image.searched_directories)
             if (const std::string target = directory + "/" + file.soname; present_.contains(target))
                 add(file, target);

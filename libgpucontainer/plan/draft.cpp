@@ -2,6 +2,7 @@
 #include "plan/draft.hpp"
 
 #include "base/text.hpp"
+#include "base/try.hpp"
 #include "plan/typical_root.hpp"
 
 #include <algorithm>
@@ -83,11 +84,44 @@ bool Draft::is_anothers(const std::string& path, const rootfs::Entry& entry) con
     return plan.layout == Layout::merged ? empty : path == plan.tree_path;
 }
 
+bool Draft::can_have(const std::string& path) const
+{
+    for (auto above = base::directory_of(path); above.size() > 1; above = base::directory_of(above))
+        if (const std::string directory(above); view.look(directory))
+            return view.resolve(directory).type == EntryType::directory;
+    return true;
+}
+
+bool Draft::is_in_tree(const std::string& path) const
+{
+    return base::is_below(path, usual_tree)
+           || (!plan.tree_path.empty() && base::is_below(path, plan.tree_path))
+           || (request.tree_path && base::is_below(path, *request.tree_path));
+}
+
 bool Draft::leads_into_tree(const std::string& path) const
 {
-    const std::string to = view.link_target(path);
-    return base::is_below(to, usual_tree)
-           || (!plan.tree_path.empty() && base::is_below(to, plan.tree_path));
+    return is_in_tree(view.link_target(path));
+}
+
+Result<void> Draft::look_at_image()
+{
+    if (image_is_known_)
+        return {};
+    std::vector<std::string> searched;
+    for (const Share& share : shares)
+        searched.insert(searched.end(), share.driver.image_directories.begin(),
+                        share.driver.image_directories.end());
+    GPUCTR_TRY(image, rootfs::find_layout(view, searched));
+    const std::string path(loader_cache_path);
+    auto bytes = view.read(path, elf::max_cache_size);
+    if (!bytes && view.resolve(path).type == EntryType::regular)
+        return std::move(bytes).error().context("loader cache");
+    if (bytes)
+        if (auto parsed = elf::LdCache::parse(*std::move(bytes)))
+            image_cache = *std::move(parsed);
+    image_is_known_ = true;
+    return {};
 }
 
 std::string Draft::library_path(const std::string& name) const
@@ -103,7 +137,20 @@ std::string Draft::tool_path(const std::string& name) const
 
 std::string Draft::path_of(const vendor::DriverFile& file) const
 {
-    return file.kind == vendor::FileKind::tool ? tool_path(file.name) : library_path(file.name);
+    switch (file.kind) {
+    case vendor::FileKind::library:
+        return library_path(file.name);
+    case vendor::FileKind::tool:
+        return tool_path(file.name);
+    case vendor::FileKind::data:
+        break;
+    }
+    if (plan.layout == Layout::merged)
+        return file.target;
+    constexpr std::string_view usual = "/usr/share/";
+    const bool is_usual = file.target.starts_with(usual);
+    return fmt::format("{}/share/{}", plan.tree_path,
+                       std::string_view(file.target).substr(is_usual ? usual.size() : 1));
 }
 
 Item make_item(ItemKind kind, std::string source, std::string target, std::string reason)

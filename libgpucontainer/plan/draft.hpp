@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "elf/ld_cache.hpp"
 #include "plan/builder.hpp"
 #include "plan/names.hpp"
 #include "plan/plan.hpp"
 #include "plan/selection.hpp"
 #include "rootfs/layout.hpp"
 
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -55,8 +57,18 @@ struct Draft {
     std::string tool_path(const std::string& name) const;
     std::string path_of(const vendor::DriverFile& file) const;
 
-    /// The name is a link into a tree of ours.
+    /// Names can be made above the path, as far as they are not there.
+    bool can_have(const std::string& path) const;
+
+    /// In a tree of ours, or one that an earlier set-up left.
+    bool is_in_tree(const std::string& path) const;
+    /// The name is a link into one.
     bool leads_into_tree(const std::string& path) const;
+
+    /// Finds out where the image keeps libraries, and reads its loader cache, once.
+    /// One that is damaged counts as none. Errors: rootfs, where no program that uses
+    /// our files can run, or when the cache cannot be read.
+    Result<void> look_at_image();
 
     const Request& request;
     const Target* target;
@@ -67,11 +79,14 @@ struct Draft {
     std::vector<Share> shares; ///< Of the drivers that are wanted.
     std::set<vendor::Capability> capabilities;
     std::vector<const vendor::DriverFile*> files; ///< Those chosen; the drivers' own.
-    rootfs::Layout image;       ///< Where it keeps libraries; nothing without files.
+    rootfs::Layout image; ///< Where it keeps libraries; nothing without look_at_image().
+    std::optional<elf::LdCache> image_cache;
     bool cache_is_ours = false; ///< The loader cache names our files already.
 
 private:
     bool is_anothers(const std::string& path, const rootfs::Entry& entry) const;
+
+    bool image_is_known_ = false;
 };
 
 Item make_item(ItemKind kind, std::string source, std::string target, std::string reason);

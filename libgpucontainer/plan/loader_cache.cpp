@@ -50,31 +50,23 @@ void add_configuration(Draft& draft)
 
 } // namespace
 
-Result<LoaderCache> LoaderCache::read(Draft& draft)
+void recognise_loader_cache(Draft& draft)
 {
-    const std::string path(loader_cache_path);
-    LoaderCache cache;
-    auto bytes = draft.view.read(path, elf::max_cache_size);
-    if (!bytes && draft.view.resolve(path).type == EntryType::regular)
-        return std::move(bytes).error().context("loader cache");
-    if (bytes)
-        if (auto parsed = elf::LdCache::parse(*std::move(bytes)))
-            cache.old_ = *std::move(parsed);
-    if (cache.old_) {
-        const DriverFile& file = *draft.files.front();
-        const auto found = cache.old_->lookup(file.soname);
-        draft.cache_is_ours =
-            std::any_of(found.begin(), found.end(), [&](const elf::CacheEntry& entry) {
-                return entry.value == draft.library_path(file.soname);
-            });
-    }
-    return cache;
+    if (!draft.image_cache)
+        return;
+    const DriverFile& file = *draft.files.front();
+    const auto found = draft.image_cache->lookup(file.soname);
+    draft.cache_is_ours =
+        std::any_of(found.begin(), found.end(), [&](const elf::CacheEntry& entry) {
+            return entry.value == draft.library_path(file.soname);
+        });
 }
 
-Result<void> LoaderCache::add_to(Draft& draft) const
+Result<void> add_loader_cache(Draft& draft)
 {
     const std::string path(loader_cache_path);
-    GPUCTR_TRY(auto merged, merge_cache(draft, old_ ? &*old_ : nullptr), "loader cache");
+    GPUCTR_TRY(auto merged, merge_cache(draft, draft.image_cache ? &*draft.image_cache : nullptr),
+               "loader cache");
     for (const auto& dropped : merged.dropped)
         draft.skip(
             dropped.key, dropped.path,

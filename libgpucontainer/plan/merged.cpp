@@ -26,6 +26,22 @@ std::string beside(const std::string& path, const std::string& name)
     return std::string(base::directory_of(path)) + "/" + name;
 }
 
+/// And what it is mounted over.
+void add_bind(Draft& draft, Item bind)
+{
+    constexpr std::uint32_t placeholder_mode = 0444;
+    constexpr std::uint32_t directory_mode = 0755;
+    if (!bind.is_directory) {
+        bind.mode = placeholder_mode;
+        draft.add_name(std::move(bind));
+        return;
+    }
+    Item directory = make_item(ItemKind::directory, "", bind.target, "where data is mounted");
+    directory.mode = directory_mode;
+    draft.add_name(std::move(directory));
+    draft.add(std::move(bind));
+}
+
 void add_file(Draft& draft, const DriverFile& file)
 {
     const std::string path = draft.path_of(file);
@@ -37,9 +53,8 @@ void add_file(Draft& draft, const DriverFile& file)
         Item bind = make_item(ItemKind::bind, file.path, path, file.reason);
         bind.options = "ro,nosuid,nodev";
         bind.id = file.id;
-        constexpr std::uint32_t placeholder_mode = 0444;
-        bind.mode = placeholder_mode;
-        draft.add_name(std::move(bind));
+        bind.is_directory = file.directory;
+        add_bind(draft, std::move(bind));
     }
     for (const std::string& name : further_names(file))
         if (const std::string link = beside(path, name); draft.is_missing(link))

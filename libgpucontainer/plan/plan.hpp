@@ -43,9 +43,10 @@ struct Item {
     std::string reason;
 
     Place place = Place::there;
-    std::uint32_t mode = 0; ///< Permission bits of what is created.
-    std::string content;    ///< Of a generated file.
-    vendor::FileId id;      ///< Of the source, as it was seen.
+    std::uint32_t mode = 0;    ///< Permission bits of what is created.
+    std::string content;       ///< Of a generated file.
+    vendor::FileId id;         ///< Of the source, as it was seen.
+    bool is_directory = false; ///< The source is one, with all that is in it.
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
 };

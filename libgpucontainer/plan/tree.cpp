@@ -86,6 +86,7 @@ void add_file(Draft& draft, const DriverFile& file)
     Item bind = make_item(ItemKind::bind, file.path, draft.path_of(file), file.reason);
     bind.options = "ro,nosuid,nodev";
     bind.id = file.id;
+    bind.is_directory = file.directory;
     draft.identify(file.path);
     draft.identify(file.id);
     add_to_tree(draft, std::move(bind));

@@ -32,6 +32,10 @@ public:
     }
 
     std::string link_target(const std::string& /*path*/) const override { return {}; }
+    Result<base::UniqueFd> open(const std::string& path) const override
+    {
+        return Error::from_errno(ENOENT, path);
+    }
     Result<std::string> read(const std::string& path, std::size_t /*limit*/) const override
     {
         return Error::from_errno(ENOENT, path);

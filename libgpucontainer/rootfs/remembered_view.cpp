@@ -30,6 +30,11 @@ std::string RememberedView::link_target(const std::string& path) const
     return view_.link_target(path);
 }
 
+Result<base::UniqueFd> RememberedView::open(const std::string& path) const
+{
+    return view_.open(path);
+}
+
 Result<std::string> RememberedView::read(const std::string& path, std::size_t limit) const
 {
     return view_.read(path, limit);

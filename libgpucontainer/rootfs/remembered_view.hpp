@@ -21,6 +21,7 @@ public:
                                      const std::vector<std::string>& names) const override;
     Entry resolve(const std::string& path) const override;
     std::string link_target(const std::string& path) const override;
+    Result<base::UniqueFd> open(const std::string& path) const override;
     Result<std::string> read(const std::string& path, std::size_t limit) const override;
     bool is_empty_directory(const std::string& path) const override;
 

@@ -199,7 +199,7 @@ std::string Root::link_target(const std::string& path) const
     return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "";
 }
 
-Result<std::string> Root::read(const std::string& path, std::size_t limit) const
+Result<base::UniqueFd> Root::open(const std::string& path) const
 {
     // Opening a device can have effects, so it must be a file before it is opened.
     const base::UniqueFd found(base::open_in_root(fd_.get(), path.c_str(), O_PATH));
@@ -210,9 +210,15 @@ Result<std::string> Root::read(const std::string& path, std::size_t limit) const
         return Error(Errc::rootfs, path + ": not a regular file").with_object(path);
     GPUCTR_TRY(const auto descriptors, base::open_own_descriptors());
     const std::string same = std::to_string(found.get());
-    const base::UniqueFd fd(::openat(descriptors.get(), same.c_str(), O_RDONLY | O_CLOEXEC));
+    base::UniqueFd fd(::openat(descriptors.get(), same.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd)
         return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
+    return fd;
+}
+
+Result<std::string> Root::read(const std::string& path, std::size_t limit) const
+{
+    GPUCTR_TRY(const base::UniqueFd fd, open(path));
     auto content = base::read_all(fd.get(), limit);
     if (!content)
         return std::move(content).error().with_code(Errc::rootfs).context(path);

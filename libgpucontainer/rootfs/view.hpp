@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "base/unique_fd.hpp"
 
 #include <cstdint>
 #include <string>
@@ -48,6 +49,8 @@ public:
     virtual Entry resolve(const std::string& path) const = 0;
     /// Target of a symbolic link, empty when it is none.
     virtual std::string link_target(const std::string& path) const = 0;
+    /// A regular file, for reading.
+    virtual Result<base::UniqueFd> open(const std::string& path) const = 0;
     /// Content of a regular file of at most `limit` bytes.
     virtual Result<std::string> read(const std::string& path, std::size_t limit) const = 0;
     /// True for a directory without entries.

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <map>
 #include <string>
+#include <sys/mman.h>
+#include <unistd.h>
 #include <utility>
 
 namespace gpucontainer::test {
@@ -71,6 +73,19 @@ public:
     {
         const auto found = targets_.find(path);
         return found != targets_.end() ? found->second : "";
+    }
+
+    Result<base::UniqueFd> open(const std::string& path) const override
+    {
+        const auto found = contents_.find(path);
+        if (found == contents_.end())
+            return Error::from_errno(ENOENT, path);
+        base::UniqueFd fd(::memfd_create("fake", MFD_CLOEXEC));
+        const std::string& content = found->second;
+        if (::write(fd.get(), content.data(), content.size())
+            != static_cast<ssize_t>(content.size()))
+            return Error::from_errno(errno, path);
+        return fd;
     }
 
     Result<std::string> read(const std::string& path, std::size_t limit) const override

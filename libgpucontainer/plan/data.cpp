@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#include "plan/data.hpp"
+
+namespace gpucontainer::plan {
+
+using vendor::DriverFile;
+using vendor::FileKind;
+
+void add_data_links(Draft& draft)
+{
+    for (const DriverFile* file : draft.files) {
+        if (file->kind == FileKind::data && draft.is_missing(file->target))
+            draft.add_name(make_item(ItemKind::symlink, draft.path_of(*file), file->target,
+                                     "libraries read it here"));
+    }
+}
+
+std::vector<std::string> data_paths(const Draft& draft)
+{
+    std::vector<std::string> paths;
+    for (const DriverFile* file : draft.files)
+        if (file->kind == FileKind::data)
+            paths.push_back(file->target);
+    return paths;
+}
+
+} // namespace gpucontainer::plan

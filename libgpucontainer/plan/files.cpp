@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+#include "plan/files.hpp"
+
+#include "base/try.hpp"
+#include "plan/image_libraries.hpp"
+#include "vendor/c_library.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+#include <utility>
+
+namespace gpucontainer::plan {
+namespace {
+
+using vendor::Capability;
+using vendor::DriverFile;
+using vendor::FileKind;
+
+/// What the file is called in messages.
+const std::string& name_of(const DriverFile& file)
+{
+    return file.soname.empty() ? file.name : file.soname;
+}
+
+/// Of a file that another driver brings, too, or of which it brings another one: in
+/// the container both have one name.
+std::string_view objection(std::span<const DriverFile* const> others, const DriverFile& file)
+{
+    for (const DriverFile* other : others) {
+        const bool same_name =
+            other->name == file.name || (!file.soname.empty() && other->soname == file.soname);
+        if (same_name && other->kind == file.kind)
+            return other->path == file.path ? "another driver brings the same file"
+                                            : "another driver brings a file of this name";
+    }
+    return "";
+}
+
+/// The choice among one driver's files.
+class Choice {
+public:
+    Choice(Draft& draft, const vendor::DriverStack& driver)
+        : draft_(draft), driver_(driver), reasons_(driver.files.size())
+    {
+    }
+
+    Result<void> run()
+    {
+        choose_by_capability();
+        if (driver_.optional_files && is_any_chosen())
+            if (auto fits = fit_to_image(); !fits) {
+                if (draft_.request.vendor_libs == VendorLibs::host)
+                    return std::move(fits).error().context(
+                        fmt::format("files of the {} driver", driver_.vendor_name));
+                leave_out(fits.error().message());
+                draft_.plan.warnings.push_back(fmt::format("the host's {} files are left out: {}",
+                                                           driver_.vendor_name,
+                                                           fits.error().message()));
+            }
+        take();
+        return {};
+    }
+
+private:
+    // An empty reason is one to take the file.
+    bool is_chosen(std::size_t index) const { return reasons_[index].empty(); }
+    bool is_any_chosen() const { return std::ranges::find(reasons_, "") != reasons_.end(); }
+
+    void choose_by_capability()
+    {
+        for (std::size_t i = 0; i < reasons_.size(); ++i)
+            reasons_[i] = objection_to(driver_.files[i]);
+    }
+
+    std::string objection_to(const DriverFile& file) const
+    {
+        if (draft_.request.vendor_libs == VendorLibs::none)
+            return "only device nodes were asked for";
+        if (file.kind == FileKind::data && has_own(file))
+            return "the image has its own";
+        if (file.kind == FileKind::data && !draft_.can_have(file.target))
+            return "something else of the image's is in its place";
+        if (file.neutral)
+            return "nothing that was asked for needs it";
+        if (draft_.capabilities.contains(file.capability)
+            || draft_.capabilities.contains(file.also))
+            return "";
+        return file.capability == Capability::none
+                   ? fmt::format("of no use in a container: {}", file.reason)
+                   : fmt::format("belongs to {}, which was not asked for",
+                                 vendor::name(file.capability));
+    }
+
+    /// Something at the path of the data that is not of our making.
+    bool has_own(const DriverFile& data) const
+    {
+        if (!draft_.view.look(data.target) || draft_.leads_into_tree(data.target))
+            return false;
+        return !is_ours(draft_.view.resolve(data.target), data);
+    }
+
+    Result<void> fit_to_image()
+    {
+        GPUCTR_CHECK(draft_.look_at_image());
+        const ImageLibraries image(draft_);
+        if (draft_.request.vendor_libs != VendorLibs::host)
+            if (const std::string own = find_own_runtime(image); !own.empty()) {
+                leave_out(fmt::format("the image brings its own: {}", own));
+                return {};
+            }
+        choose_needed(image);
+        return check_versions(image);
+    }
+
+    std::string find_own_runtime(const ImageLibraries& image) const
+    {
+        for (std::size_t i = 0; i < reasons_.size(); ++i)
+            if (const DriverFile& file = driver_.files[i]; is_chosen(i) && file.own)
+                if (std::string path = image.find_anywhere(file); !path.empty())
+                    return path;
+        return "";
+    }
+
+    /// What chosen files need is chosen too, but for neutral libraries of which the image
+    /// has one.
+    void choose_needed(const ImageLibraries& image)
+    {
+        std::vector<std::size_t> open;
+        for (std::size_t i = 0; i < reasons_.size(); ++i)
+            if (is_chosen(i))
+                open.push_back(i);
+        while (!open.empty()) {
+            const std::size_t at = open.back();
+            open.pop_back();
+            for (const std::string& soname : driver_.files[at].needed) {
+                const std::size_t i = index_of(soname);
+                if (i == reasons_.size() || is_chosen(i))
+                    continue;
+                reasons_[i] = objection_to_needed(image, driver_.files[i]);
+                if (is_chosen(i))
+                    open.push_back(i);
+            }
+        }
+    }
+
+    static std::string objection_to_needed(const ImageLibraries& image, const DriverFile& file)
+    {
+        if (!file.neutral)
+            return "";
+        const std::string path = image.find(file);
+        return path.empty() ? "" : fmt::format("the image has its own: {}", path);
+    }
+
+    std::size_t index_of(const std::string& soname) const
+    {
+        const auto found = std::ranges::find(driver_.files, soname, &DriverFile::soname);
+        return static_cast<std::size_t>(found - driver_.files.begin());
+    }
+
+    Result<void> check_versions(const ImageLibraries& image) const
+    {
+        for (std::size_t i = 0; i < reasons_.size(); ++i)
+            if (is_chosen(i))
+                for (const vendor::VersionNeed& need : driver_.files[i].versions)
+                    GPUCTR_CHECK(check(image, driver_.files[i], need));
+        return {};
+    }
+
+    Result<void> check(const ImageLibraries& image, const DriverFile& file,
+                       const vendor::VersionNeed& need) const
+    {
+        const std::size_t ours = index_of(need.library);
+        if (ours != reasons_.size() && is_chosen(ours))
+            return {};
+        DriverFile wanted;
+        wanted.soname = need.library;
+        const std::string path = image.find(wanted);
+        if (path.empty())
+            return {}; // whatever its programs load, no one can tell
+        GPUCTR_TRY(const auto versions, image.versions_of(path));
+        if (vendor::is_met(need, versions))
+            return {};
+        const std::string newest = vendor::newest_of_kind(need, versions);
+        return Error(Errc::requirement,
+                     fmt::format("{} needs {}, and the image's {} has {}", name_of(file),
+                                 need.version, path,
+                                 newest.empty() ? "none like it" : "nothing newer than " + newest))
+            .with_object(path)
+            .with_hint("take an image as new as the host, or one with a runtime of its own; "
+                       "--vendor-libs none gives the container the device nodes alone");
+    }
+
+    void leave_out(const std::string& reason)
+    {
+        for (std::size_t i = 0; i < reasons_.size(); ++i)
+            if (is_chosen(i))
+                reasons_[i] = reason;
+    }
+
+    void take()
+    {
+        const std::vector<const DriverFile*> others = draft_.files;
+        for (std::size_t i = 0; i < reasons_.size(); ++i) {
+            const DriverFile& file = driver_.files[i];
+            if (is_chosen(i))
+                reasons_[i] = objection(others, file);
+            if (is_chosen(i))
+                draft_.files.push_back(&file);
+            else
+                draft_.skip(file.name, file.path, std::move(reasons_[i]));
+        }
+    }
+
+    Draft& draft_;
+    const vendor::DriverStack& driver_;
+    std::vector<std::string> reasons_; ///< Not to take each file.
+};
+
+} // namespace
+
+Result<void> choose_files(Draft& draft)
+{
+    for (const Share& share : draft.shares)
+        GPUCTR_CHECK(Choice(draft, share.driver).run());
+    return {};
+}
+
+} // namespace gpucontainer::plan

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include "plan/image_libraries.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "elf/facts.hpp"
+#include "elf/symbol_versions.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace gpucontainer::plan {
+
+using vendor::DriverFile;
+
+bool is_ours(const rootfs::Entry& entry, const DriverFile& file)
+{
+    return entry && entry.device == file.id.device && entry.inode == file.id.inode;
+}
+
+std::string ImageLibraries::find(const DriverFile& file) const
+{
+    return first_of(places_of(file.soname), file);
+}
+
+std::string ImageLibraries::find_anywhere(const DriverFile& file) const
+{
+    std::vector<std::string> paths = places_of(file.soname);
+    for (const std::string& directory : draft_.image.searched_directories)
+        paths.push_back(fmt::format("{}/{}", directory, file.soname));
+    return first_of(paths, file);
+}
+
+std::string ImageLibraries::first_of(const std::vector<std::string>& paths,
+                                     const DriverFile& file) const
+{
+    for (const std::string& path : paths) {
+        const rootfs::Entry entry = draft_.view.resolve(path);
+        if (entry.type == rootfs::EntryType::regular && !draft_.is_in_tree(path)
+            && !draft_.leads_into_tree(path) && !is_ours(entry, file) && is_library(path))
+            return path;
+    }
+    return "";
+}
+
+std::vector<std::string> ImageLibraries::places_of(const std::string& soname) const
+{
+    constexpr std::size_t most_entries = 16; // of one soname, in a cache of whoever's making
+    std::vector<std::string> paths;
+    if (draft_.image_cache)
+        for (const elf::CacheEntry& entry : draft_.image_cache->lookup(soname))
+            if (paths.size() < most_entries
+                && std::ranges::none_of(entry.value, base::is_control)) // it gets into messages
+                paths.emplace_back(entry.value);
+    for (const std::string& directory : rootfs::native_machine().library_directories)
+        paths.push_back(fmt::format("{}/{}", directory, soname));
+    return paths;
+}
+
+bool ImageLibraries::is_library(const std::string& path) const
+{
+    const auto file = draft_.view.open(path);
+    if (!file)
+        return false;
+    const auto facts = elf::read_facts(file->get());
+    return facts && elf::is_native(*facts);
+}
+
+Result<std::vector<std::string>> ImageLibraries::versions_of(const std::string& path) const
+{
+    if (const auto known = versions_.find(path); known != versions_.end())
+        return known->second;
+    GPUCTR_TRY(const base::UniqueFd file, draft_.view.open(path));
+    auto versions = elf::read_defined_versions(file.get());
+    if (!versions)
+        return std::move(versions).error().with_code(Errc::rootfs).context(path).with_object(path);
+    return versions_.emplace(path, *std::move(versions)).first->second;
+}
+
+} // namespace gpucontainer::plan

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "plan/opencl.hpp"
+
+#include "base/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <utility>
+
+namespace gpucontainer::plan {
+namespace {
+
+using rootfs::EntryType;
+using vendor::DriverFile;
+
+// Part of the OpenCL ICD loader's interface.
+constexpr const char* icd_directory = "/etc/OpenCL/vendors";
+constexpr std::uint32_t usual_mode = 0644;
+
+std::string path_of(const DriverFile& file)
+{
+    return fmt::format("{}/{}", icd_directory, file.icd);
+}
+
+/// What loaders open, by the loader cache.
+std::string content_of(const DriverFile& file) { return file.soname + "\n"; }
+
+bool says_the_same(const Draft& draft, const DriverFile& file)
+{
+    constexpr std::size_t longest = 4096;
+    const auto content = draft.view.read(path_of(file), longest);
+    return content && base::trim(*content) == file.soname;
+}
+
+/// A user namespace can lay nothing over a directory in which the host mounted something,
+/// as engines do here.
+bool is_overlay_forbidden(const Draft& draft)
+{
+    const std::string above = "/etc";
+    if (draft.way != Names::Way::overlay || draft.target == nullptr || draft.target->may_make_nodes
+        || rootfs::nearest_directory(draft.view, icd_directory) != above)
+        return false;
+    const std::uint64_t mount = draft.view.resolve(above).mount;
+    constexpr std::array names = {"/etc/resolv.conf", "/etc/hosts", "/etc/hostname"};
+    return std::ranges::any_of(names, [&](const char* name) {
+        const rootfs::Entry entry = draft.view.look(name);
+        return entry && entry.mount != mount;
+    });
+}
+
+/// Why there can be no such file; empty when there can.
+std::string objection(const Draft& draft, const std::string& path)
+{
+    const bool is_missing = draft.is_missing(path);
+    if (is_missing ? !draft.can_have(path) : draft.view.resolve(path).type != EntryType::regular)
+        return "something else of the image's is in its place";
+    if (is_missing && is_overlay_forbidden(draft))
+        return "nothing can be laid over /etc: the host mounted something in it";
+    return "";
+}
+
+void add_icd(Draft& draft, const DriverFile& file)
+{
+    const std::string path = path_of(file);
+    if (std::string reason = objection(draft, path); !reason.empty()) {
+        draft.skip(file.icd, path, std::move(reason));
+        return;
+    }
+    const bool is_missing = draft.is_missing(path);
+    draft.identify(fmt::format("{} {}", path, file.soname));
+    if (!is_missing && says_the_same(draft, file))
+        return;
+    Item item = make_item(is_missing ? ItemKind::file : ItemKind::cover, "", path,
+                          "OpenCL finds the driver by it");
+    item.content = content_of(file);
+    item.mode = usual_mode;
+    if (is_missing) {
+        draft.add_name(std::move(item));
+        return;
+    }
+    item.options = "ro,nosuid,nodev";
+    draft.add(std::move(item));
+}
+
+} // namespace
+
+void add_opencl(Draft& draft)
+{
+    for (const DriverFile* file : draft.files)
+        if (!file->icd.empty())
+            add_icd(draft, *file);
+}
+
+std::vector<std::string> opencl_paths(const Draft& draft)
+{
+    std::vector<std::string> paths;
+    for (const DriverFile* file : draft.files)
+        if (!file->icd.empty() && objection(draft, path_of(*file)).empty())
+            paths.push_back(path_of(*file));
+    return paths;
+}
+
+} // namespace gpucontainer::plan
