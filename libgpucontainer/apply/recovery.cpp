@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -140,7 +141,7 @@ public:
         }
         Found ours = Found::no;
         if (operation.step == Step::make_directory && S_ISDIR(status.st_mode))
-            ours = is_empty(parent);
+            ours = holds_ours_alone(parent, operation);
         else if (operation.step == Step::make_link && S_ISLNK(status.st_mode))
             ours = leads(parent, operation);
         else if (operation.step == Step::make_file && S_ISREG(status.st_mode))
@@ -161,14 +162,29 @@ private:
         return {program_.text(operation.data), operation.data_size};
     }
 
-    static Found is_empty(const Parent& parent)
+    /// Empty, or but for names that are adopted already.
+    Found holds_ours_alone(const Parent& parent, const Operation& operation) const
     {
         const base::UniqueFd directory(base::open_in_root(
             parent.fd(), parent.name(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
         if (!directory)
             return is_absent(errno) ? Found::no : Found::unknown;
-        const auto names = base::list_directory(directory.get(), ".", 0);
-        return names ? Found::yes : answer(names.error());
+        const auto names = base::list_directory(directory.get(), ".", program_.operations().size());
+        if (!names)
+            return answer(names.error());
+        const std::string prefix = std::string(program_.text(operation.path)) + "/";
+        return std::ranges::all_of(
+                   *names, [&](const std::string& name) { return is_adopted(prefix + name); })
+                   ? Found::yes
+                   : Found::no;
+    }
+
+    bool is_adopted(const std::string& path) const
+    {
+        return std::ranges::any_of(program_.operations(), [&](const Operation& operation) {
+            return operation.done != 0 && !is_mount(operation)
+                   && path == program_.text(operation.path);
+        });
     }
 
     Found leads(const Parent& parent, const Operation& operation) const
@@ -226,11 +242,12 @@ private:
 
 /// Calls `adopt` with each operation that is `chosen`, the rest too after one of
 /// which nothing can be told.
-template <typename Chosen, typename Adopt>
-bool adopt_each(const Program& program, Failure& failure, Chosen chosen, Adopt adopt)
+template <typename Operations, typename Chosen, typename Adopt>
+bool adopt_each(const Program& program, Operations operations, Failure& failure, Chosen chosen,
+                Adopt adopt)
 {
     bool complete = true;
-    for (Operation& operation : program.operations()) {
+    for (Operation& operation : operations) {
         if (operation.done != 0 || !chosen(operation) || adopt(operation))
             continue;
         if (complete)
@@ -255,7 +272,7 @@ bool adopt_mounts(const Program& program, int rootfs_fd, Failure& failure)
     if (!root)
         return no_root(root.error(), failure);
     const Leftovers leftovers(*root, program, "");
-    return adopt_each(program, failure, is_mount,
+    return adopt_each(program, program.operations(), failure, is_mount,
                       [&](Operation& operation) { return leftovers.adopt_mount(operation); });
 }
 
@@ -266,8 +283,10 @@ bool adopt_names(const Program& program, int rootfs_fd, const std::string& tree_
     if (!root)
         return no_root(root.error(), failure);
     const Leftovers leftovers(*root, program, tree_path);
+    // What was made in a directory before the directory itself.
     return adopt_each(
-        program, failure, [](const Operation& operation) { return !is_mount(operation); },
+        program, std::views::reverse(program.operations()), failure,
+        [](const Operation& operation) { return !is_mount(operation); },
         [&](Operation& operation) { return leftovers.adopt_name(operation); });
 }
 
