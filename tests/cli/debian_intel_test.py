@@ -61,10 +61,9 @@ class DebianIntel(harness.Case):
             harness.must("cp", "-L", ROOT / path, self.root / path)
         harness.must("ldconfig", "-r", self.root)
         said = harness.setup("--intel", "--driver-root", ROOT, "--vendor-libs", "host", "--rootfs",
-                             self.root, "--setenv", "OCL_ICD_DEBUG=7", "--", "clinfo")
-        text = said.stdout + said.stderr
-        self.assertIn("libigdrcl.so", text)
-        self.assertNotRegex(text, "(?i)error while dlopening|failed to load|cannot open shared")
+                             self.root, "--setenv", "LD_DEBUG=files", "--", "clinfo")
+        self.assertIn("Number of platforms", said.stdout)
+        self.assertRegex(said.stderr, r"calling init: .*/libigdrcl\.so")
 
 
 if __name__ == "__main__":
