@@ -57,7 +57,9 @@ Result<void> place_tree(Draft& draft)
     const rootfs::Entry entry = draft.view.look(path);
     if (entry && entry.type != EntryType::directory)
         return Error(Errc::rootfs, path + " is in the way: not a directory").with_object(path);
-    if (entry && !draft.view.is_empty_directory(path) && !is_tree(draft, path))
+    // One may be mounted or unmounted meanwhile, by another set-up or an undo.
+    if (entry && !is_tree(draft, path) && !draft.view.is_empty_directory(path)
+        && !is_tree(draft, path))
         return Error(Errc::rootfs, path + " is in the way: not empty")
             .with_object(path)
             .with_hint("the tree would hide what is in it; name another directory with "
