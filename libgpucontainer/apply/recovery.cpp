@@ -14,7 +14,6 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <optional>
-#include <ranges>
 #include <set>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -242,12 +241,13 @@ private:
 
 /// Calls `adopt` with each operation that is `chosen`, the rest too after one of
 /// which nothing can be told.
-template <typename Operations, typename Chosen, typename Adopt>
-bool adopt_each(const Program& program, Operations operations, Failure& failure, Chosen chosen,
-                Adopt adopt)
+template <typename Iterator, typename Chosen, typename Adopt>
+bool adopt_each(const Program& program, Iterator next, Iterator end, Failure& failure,
+                Chosen chosen, Adopt adopt)
 {
     bool complete = true;
-    for (Operation& operation : operations) {
+    for (; next != end; ++next) {
+        Operation& operation = *next;
         if (operation.done != 0 || !chosen(operation) || adopt(operation))
             continue;
         if (complete)
@@ -272,7 +272,8 @@ bool adopt_mounts(const Program& program, int rootfs_fd, Failure& failure)
     if (!root)
         return no_root(root.error(), failure);
     const Leftovers leftovers(*root, program, "");
-    return adopt_each(program, program.operations(), failure, is_mount,
+    const auto operations = program.operations();
+    return adopt_each(program, operations.begin(), operations.end(), failure, is_mount,
                       [&](Operation& operation) { return leftovers.adopt_mount(operation); });
 }
 
@@ -284,8 +285,9 @@ bool adopt_names(const Program& program, int rootfs_fd, const std::string& tree_
         return no_root(root.error(), failure);
     const Leftovers leftovers(*root, program, tree_path);
     // What was made in a directory before the directory itself.
+    const auto operations = program.operations();
     return adopt_each(
-        program, std::views::reverse(program.operations()), failure,
+        program, operations.rbegin(), operations.rend(), failure,
         [](const Operation& operation) { return !is_mount(operation); },
         [&](Operation& operation) { return leftovers.adopt_name(operation); });
 }
