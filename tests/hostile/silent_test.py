@@ -212,49 +212,6 @@ class Silent(Case):
         self.files.tell("answer")
         self.take_back(1)
 
-    @unittest.skipUnless(LONG, "takes half a minute")
-    def test_who_wants_the_same_image_gives_up(self):
-        """T15: one directory of it lies there, which the first is about to write in"""
-        local = harness.DIRECTORY / "local"
-        os.rename(self.path("/usr/local"), local)
-        self.addCleanup(harness.must, "rm", "-rf", local)
-        self.path("/usr/local").mkdir()
-        files = FileSystem(self, SILENT, self.device, local, self.path("/usr/local"))
-        words = ("--nv", "--rootfs", self.root, "--device", "0", "--write", "always")
-        self.assertEqual(harness.setup(*words).returncode, 0)
-        total = files.tell("answer")
-        self.assertEqual(harness.setup("undo", "--rootfs", self.root).returncode, 0)
-        before = self.state()
-        files.tell(f"ignore {total - 1}")
-        waiting = start(harness.SETUP, *words)
-        self.assertTrue(files.fell_silent(waiting))
-        for other in (("undo", "--rootfs", self.root), ("status", "--rootfs", self.root)):
-            done = harness.setup(*other)
-            self.assertEqual(done.returncode, 8, done.stderr)
-            self.assertIn(f"process {waiting.pid} is at work", done.stderr)
-        self.end_waiting(waiting, signal.SIGTERM)
-        files.tell("answer")
-        self.assertEqual(harness.setup("undo", "--rootfs", self.root).returncode, 0)
-        self.assert_state(before)
-        self.assertEqual(harness.journals(), [])
-
-    def test_who_waits_for_what_was_taken_ends_with_the_file_system(self):
-        """T15: the kernel then keeps even from SIGKILL"""
-        for number in (1, self.count(*self.words) // 2):
-            self.files.tell(f"take {number}")
-            waiting = start(harness.SETUP, *self.words)
-            self.assertTrue(self.files.fell_silent(waiting))
-            waiting.kill()
-            self.files.end(signal.SIGKILL)
-
-            self.assertTrue(ended(waiting, SOON))
-            waiting.stderr.close()
-            done = harness.setup("undo", "--rootfs", self.shown, timeout=SOON)
-            self.assert_calm(done)
-            self.unmount()
-            self.assertEqual(mount_table.read(), [m for m in self.before[1] if m.type != "fuse"])
-            self.files = FileSystem(self, self.root, self.shown)
-
     def test_a_file_system_that_goes_away_is_an_error(self):
         """T15, T19: nothing was written into it, so nothing is left"""
         total = self.count(*self.words)
