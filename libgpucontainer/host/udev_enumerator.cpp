@@ -9,9 +9,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <libudev.h>
 #include <sys/sysmacros.h>
+#include <utility>
+#include <vector>
 
 namespace gpucontainer::host {
 namespace {
@@ -27,12 +30,16 @@ std::string_view attribute(udev_device* device, const char* name)
 }
 
 /// sysfs writes identifiers as "0x10de"; anything else counts as 0.
-std::uint32_t hex_attribute(udev_device* device, const char* name)
+std::uint32_t identifier(std::string_view text)
 {
-    const std::string_view text = attribute(device, name);
     if (!text.starts_with("0x"))
         return 0;
     return static_cast<std::uint32_t>(base::to_number(text.substr(2), 16).value_or(0));
+}
+
+std::uint32_t hex_attribute(udev_device* device, const char* name)
+{
+    return identifier(attribute(device, name));
 }
 
 PciDevice describe(udev_device* device)
@@ -75,23 +82,23 @@ public:
     /// a device's path and takes ten times as long.
     int numa_node(const std::string& address) override
     {
-        const auto text = base::read_file("/sys/bus/pci/devices/" + address + "/numa_node");
-        const auto number = text ? base::to_number(base::trim(*text)) : std::nullopt;
+        const auto number = base::to_number(attribute_of(address, "numa_node"));
         return number ? static_cast<int>(*number) : -1;
     }
 
     Result<std::vector<PciDevice>> pci_functions(std::uint16_t vendor_id) override
     {
+        GPUCTR_TRY(const Udev context, connect());
+        GPUCTR_CHECK(look_at_bus());
         std::vector<PciDevice> devices;
-        const auto add = [&](udev_device* device) {
-            PciDevice found = describe(device);
-            if (found.vendor_id == vendor_id)
-                devices.push_back(std::move(found));
-        };
-        GPUCTR_CHECK(for_each(
-            "pci", [](std::string_view) { return true; }, add));
-        std::sort(devices.begin(), devices.end(),
-                  [](const PciDevice& a, const PciDevice& b) { return a.address < b.address; });
+        for (const auto& [address, vendor] : vendors_) {
+            if (vendor != vendor_id)
+                continue;
+            const UdevDevice device(
+                udev_device_new_from_subsystem_sysname(context.get(), "pci", address.c_str()));
+            if (device)
+                devices.push_back(describe(device.get()));
+        }
         return devices;
     }
 
@@ -102,11 +109,7 @@ public:
             if (const char* node = udev_device_get_devnode(device))
                 devices.push_back(describe_part(device, node));
         };
-        // Connectors of a display have no node: "card0-DP-1".
-        const auto may_have_node = [](std::string_view path) {
-            return base::name_of(path).find('-') == std::string_view::npos;
-        };
-        GPUCTR_CHECK(for_each(name.c_str(), may_have_node, add));
+        GPUCTR_CHECK(for_each(name.c_str(), add));
         std::sort(devices.begin(), devices.end(), [](const ClassDevice& a, const ClassDevice& b) {
             return ::strverscmp(a.name.c_str(), b.name.c_str()) < 0;
         });
@@ -114,9 +117,35 @@ public:
     }
 
 private:
-    /// Calls `visit` for each device of a subsystem whose path `matches`.
-    template <typename Matches, typename Visit>
-    static Result<void> for_each(const char* subsystem, Matches matches, Visit visit)
+    static std::string attribute_of(const std::string& address, const char* name)
+    {
+        const auto text = base::read_file(fmt::format("{}/{}/{}", bus, address, name));
+        return text ? std::string(base::trim(*text)) : std::string();
+    }
+
+    /// Whose each function is: one file of each, once for all vendors. Servers have
+    /// hundreds of functions.
+    Result<void> look_at_bus()
+    {
+        if (!vendors_.empty())
+            return {};
+        const auto addresses = base::list_directory(AT_FDCWD, bus, most_functions);
+        if (!addresses && addresses.error().os_error() == ENOENT)
+            return {};
+        if (!addresses)
+            return Error::from_errno(addresses.error().os_error(), bus).with_object(bus);
+        for (const std::string& address : *addresses)
+            vendors_.emplace_back(
+                address, static_cast<std::uint16_t>(identifier(attribute_of(address, "vendor"))));
+        return {};
+    }
+
+    static constexpr const char* bus = "/sys/bus/pci/devices";
+    static constexpr std::size_t most_functions = 1U << 16U;
+
+    /// Calls `visit` for each device of a subsystem that may have a node.
+    template <typename Visit>
+    static Result<void> for_each(const char* subsystem, Visit visit)
     {
         const auto failed = [&](int error) {
             return Error::from_errno(error, fmt::format("enumerate {} devices", subsystem));
@@ -134,7 +163,8 @@ private:
         udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(found.get()))
         {
             const char* const path = udev_list_entry_get_name(entry);
-            if (!matches(path))
+            // Connectors of a display have none: "card0-DP-1".
+            if (base::name_of(path).find('-') != std::string_view::npos)
                 continue;
             const UdevDevice device(udev_device_new_from_syspath(context.get(), path));
             if (device)
@@ -150,6 +180,8 @@ private:
             return Error::from_errno(ENOMEM, "connect to udev");
         return context;
     }
+
+    std::vector<std::pair<std::string, std::uint16_t>> vendors_; ///< By address, in order.
 };
 
 } // namespace
