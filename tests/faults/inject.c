@@ -35,10 +35,10 @@
 #define MOST_PROCESSES 64
 #define ANY_CALL (-1L)
 
-enum fault { NONE, FAIL, FAIL_FROM_THEN, KILL_BEFORE, KILL_AFTER };
+enum Fault { nothing, fail_once, fail_from_then, kill_before, kill_after };
 
 static struct {
-    enum fault fault;
+    enum Fault fault;
     long call;
     long number; /* which one, from 1 */
     long error;
@@ -55,7 +55,7 @@ struct process {
 
 static struct process processes[MOST_PROCESSES];
 static int process_count;
-static bool failing;      /* with FAIL_FROM_THEN: every call from here on */
+static bool failing;      /* with fail_from_then: every call from here on */
 static long last_counted; /* of the process whose call is to go wrong */
 
 static void die(const char* what)
@@ -179,7 +179,7 @@ static void take_mark(pid_t pid, const struct __ptrace_syscall_info* info)
     process_count = 0;
     (void)find(pid);
     wanted.number = (long)info->seccomp.args[1];
-    wanted.fault = wanted.number != 0 ? FAIL : NONE;
+    wanted.fault = wanted.number != 0 ? fail_once : nothing;
     wanted.error = (long)info->seccomp.args[2];
     wanted.process = (int)info->seccomp.args[3];
     skip_call(pid, last_counted);
@@ -189,17 +189,17 @@ static void take_mark(pid_t pid, const struct __ptrace_syscall_info* info)
 static void go_wrong(struct process* process, long call)
 {
     switch (wanted.fault) {
-    case NONE:
+    case nothing:
         return;
-    case KILL_AFTER:
+    case kill_after:
         (void)make_call(process->pid);
         (void)kill(process->pid, SIGKILL);
         return;
-    case KILL_BEFORE:
+    case kill_before:
         (void)kill(process->pid, SIGKILL);
         return;
-    case FAIL:
-    case FAIL_FROM_THEN:
+    case fail_once:
+    case fail_from_then:
         fail_call(process->pid, call);
     }
 }
@@ -218,12 +218,12 @@ static void at_call(struct process* process)
     bool chosen = process - processes == wanted.process;
     ++process->calls;
     last_counted = chosen ? process->calls : last_counted;
-    bool hit = wanted.fault != NONE && chosen && process->calls == wanted.number;
-    if (wanted.report != NULL && (hit || wanted.fault == NONE))
+    bool hit = wanted.fault != nothing && chosen && process->calls == wanted.number;
+    if (wanted.report != NULL && (hit || wanted.fault == nothing))
         (void)fprintf(wanted.report, "%d %ld\n", (int)(process - processes), call);
     if (hit || failing)
         go_wrong(process, call);
-    failing = failing || (hit && wanted.fault == FAIL_FROM_THEN);
+    failing = failing || (hit && wanted.fault == fail_from_then);
 }
 
 /* Returns the signal to go on with. */
@@ -296,6 +296,15 @@ static pid_t start(char** words)
     return pid;
 }
 
+static long number(const char* text)
+{
+    char* end = NULL;
+    const long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0')
+        exit(2);
+    return value;
+}
+
 int main(int argc, char** argv)
 {
     for (int option; (option = getopt(argc, argv, "+o:p:c:n:e:fkKm")) != -1;)
@@ -304,26 +313,26 @@ int main(int argc, char** argv)
             wanted.report = fopen(optarg, "we");
             break;
         case 'p':
-            wanted.process = atoi(optarg);
+            wanted.process = (int)number(optarg);
             break;
         case 'c':
-            wanted.call = atol(optarg);
+            wanted.call = number(optarg);
             break;
         case 'n':
-            wanted.number = atol(optarg);
+            wanted.number = number(optarg);
             break;
         case 'e':
-            wanted.error = atol(optarg);
-            wanted.fault = wanted.fault == NONE ? FAIL : wanted.fault;
+            wanted.error = number(optarg);
+            wanted.fault = wanted.fault == nothing ? fail_once : wanted.fault;
             break;
         case 'f':
-            wanted.fault = FAIL_FROM_THEN;
+            wanted.fault = fail_from_then;
             break;
         case 'k':
-            wanted.fault = KILL_BEFORE;
+            wanted.fault = kill_before;
             break;
         case 'K':
-            wanted.fault = KILL_AFTER;
+            wanted.fault = kill_after;
             break;
         case 'm':
             wanted.by_marks = true;
