@@ -316,22 +316,31 @@ Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock 
         GPUCTR_CHECK(check_trust(journals.directory_.get(), path_ + "/" + name));
         if (lock == Lock::none)
             return std::optional(std::move(journals));
-        journals.lock_.reset(::openat(journals.directory_.get(), lock_name,
-                                      O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
-        if (!journals.lock_ && errno == ENOENT)
-            continue; // the directory is on its way out
+        GPUCTR_TRY(journals.lock_, lock_root(journals.directory_.get(), name, lock, limit));
         if (!journals.lock_)
-            return unusable();
-        if (!take_lock(journals.lock_.get(), lock, limit)) {
-            if (errno == EWOULDBLOCK)
-                return locked_out(path_ + "/" + name, journals.lock_.get());
-            return unusable();
-        }
-        if (was_removed(journals.lock_.get()))
-            continue;
+            continue; // the directory is on its way out
         journals.may_be_empty_ = journals.exclusive_;
         return std::optional(std::move(journals));
     }
+}
+
+Result<UniqueFd> JournalStore::lock_root(int directory, const std::string& name, Lock lock,
+                                         std::chrono::milliseconds limit) const
+{
+    UniqueFd file(
+        ::openat(directory, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
+    if (!file && errno == ENOENT)
+        return file;
+    if (!file)
+        return unusable();
+    if (!take_lock(file.get(), lock, limit)) {
+        if (errno == EWOULDBLOCK)
+            return locked_out(path_ + "/" + name, file.get());
+        return unusable();
+    }
+    if (was_removed(file.get()))
+        file.reset();
+    return file;
 }
 
 Result<std::vector<RootName>> JournalStore::roots() const

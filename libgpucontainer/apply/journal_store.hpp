@@ -87,6 +87,9 @@ private:
     {
     }
     Error unusable() const;
+    /// The lock of a root's directory; none where that is on its way out.
+    Result<base::UniqueFd> lock_root(int directory, const std::string& name, Lock lock,
+                                     std::chrono::milliseconds limit) const;
 
     std::string path_;
     base::UniqueFd directory_;

@@ -108,22 +108,10 @@ public:
             const Found mounted = mount::find_mount_root(target.get());
             if (mounted != Found::yes)
                 return mounted == Found::no;
-            // The root of a mount of ours is a file that the journal names; an
-            // overlay is known by lying where one was planned.
-            FileMark mark = {};
-            const Found overlay =
-                operation.step == Step::overlay ? mount::find_overlay(target.get()) : Found::no;
-            if (!look_at(target.get(), mark) || overlay == Found::unknown)
+            bool uncovered = false;
+            if (!adopt_mounted(operation, target.get(), uncovered))
                 return false;
-            if (!same_file(mark, operation.made) && overlay == Found::no)
-                return true;
-            operation.mount_id = mount::mount_id(target.get());
-            if (operation.mount_id == 0)
-                return false;
-            // The names of an overlay that was not made yet, or lie below it still.
-            const bool names = operation.step == Step::overlay && overlay == Found::no;
-            operation.done = names && mount::detach(target.get()) == 0 ? 0 : 1;
-            if (operation.done != 0)
+            if (!uncovered)
                 return true;
         }
     }
@@ -156,6 +144,28 @@ public:
     }
 
 private:
+    /// `uncovered`: what lay uppermost there was taken away.
+    static bool adopt_mounted(Operation& operation, int target, bool& uncovered)
+    {
+        // The root of a mount of ours is a file that the journal names; an overlay is
+        // known by lying where one was planned.
+        FileMark mark = {};
+        const Found overlay =
+            operation.step == Step::overlay ? mount::find_overlay(target) : Found::no;
+        if (!look_at(target, mark) || overlay == Found::unknown)
+            return false;
+        if (!same_file(mark, operation.made) && overlay == Found::no)
+            return true;
+        operation.mount_id = mount::mount_id(target);
+        if (operation.mount_id == 0)
+            return false;
+        // The names of an overlay that was not made yet, or lie below it still.
+        const bool names = operation.step == Step::overlay && overlay == Found::no;
+        uncovered = names && mount::detach(target) == 0;
+        operation.done = uncovered ? 0 : 1;
+        return true;
+    }
+
     std::string_view data(const Operation& operation) const
     {
         return {program_.text(operation.data), operation.data_size};
