@@ -231,8 +231,9 @@ typedef struct gpuctr_host_options {
     const char* driver_root;    /**< Where the driver's files are; NULL: "/". The root of a
                                      driver container, or an unpacked driver. Links in it
                                      never lead out of it. */
-    const char* driver_version; /**< Taken as the kernel module's version; NULL: ask the
-                                     kernel. */
+    const char* driver_version; /**< Taken as the kernel module's version, of a driver whose
+                                     files have to be of that (NVIDIA); GPUCTR_E_USAGE where
+                                     others alone are asked for. NULL: ask the kernel. */
     /**
      * NULL-terminated list of files with further rules for which files belong to
      * a driver, each over those before it; a file named "nvliblist.conf" is a

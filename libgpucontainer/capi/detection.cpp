@@ -30,8 +30,7 @@ Error missing(const vendor::Vendor& vendor)
 {
     return Error(Errc::no_device, fmt::format("no {} GPU on this host", vendor.title))
         .with_object(std::string(vendor.name))
-        .with_hint("no kernel driver of it is loaded and no such display controller is on the "
-                   "PCI bus");
+        .with_hint("no kernel driver of it is loaded and no such device is on the PCI bus");
 }
 
 bool is_plausible_version(std::string_view text)
@@ -51,6 +50,27 @@ Result<std::string> dev_root_prefix(const std::string& path)
             .with_hint("name the directory that holds the driver's /dev");
     GPUCTR_TRY(std::string prefix, base::path_of(fd.get()), "device root {}", path);
     return prefix == "/" ? std::string() : std::move(prefix);
+}
+
+bool wants_any(std::uint32_t vendors) { return vendors == 0 || (vendors & GPUCTR_VENDOR_ANY) != 0; }
+
+Result<void> check_version(const Detection& detection)
+{
+    const std::string& version = detection.driver_version;
+    if (!is_plausible_version(version))
+        return Error(Errc::usage, fmt::format("driver version '{}': not a version", version))
+            .with_object(version)
+            .with_hint("a version looks like 580.159.04");
+    const bool is_of_use = std::ranges::any_of(vendor::vendors(), [&](const auto& vendor) {
+        return vendor.is_versioned && (detection.vendors & vendor.bit) != 0;
+    });
+    if (is_of_use || wants_any(detection.vendors))
+        return {};
+    return Error(Errc::usage, fmt::format("driver version {}: no vendor that is asked for has "
+                                          "files of its kernel module's version",
+                                          version))
+        .with_object(version)
+        .with_hint("leave the version out");
 }
 
 void record_failure(Detected& found, const vendor::Vendor& vendor, const Error& error)
@@ -139,11 +159,7 @@ Result<Detection> read_detection(const gpuctr_host_options* options)
     if (given.driver_version == nullptr)
         return detection;
     detection.driver_version = given.driver_version;
-    if (!is_plausible_version(detection.driver_version))
-        return Error(Errc::usage,
-                     fmt::format("driver version '{}': not a version", detection.driver_version))
-            .with_object(detection.driver_version)
-            .with_hint("a version looks like 580.159.04");
+    GPUCTR_CHECK(check_version(detection));
     return detection;
 }
 
@@ -170,8 +186,7 @@ Result<Detected> detect(const Detection& detection)
     Detected found;
     for (const vendor::Vendor& vendor : vendor::vendors()) {
         const bool asked_for = (detection.vendors & vendor.bit) != 0;
-        const bool any = detection.vendors == 0 || (detection.vendors & GPUCTR_VENDOR_ANY) != 0;
-        if (!any && !asked_for)
+        if (!wants_any(detection.vendors) && !asked_for)
             continue;
         auto driver = vendor.detect(sources);
         if (!driver && asked_for)

@@ -16,14 +16,14 @@ namespace gpucontainer::vendor {
 std::span<const Vendor> vendors()
 {
     static constexpr std::array all = {
-        Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", 1U << 0U, true, nvidia::kernel_places,
+        Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", 1U << 0U, true, true, nvidia::kernel_places,
                nvidia::detect, nvidia::module_version},
-        Vendor{"amd", "AMD", "amd.com/gpu", 1U << 1U, false, amd::kernel_places, amd::detect,
-               amd::module_version},
-        Vendor{"intel", "Intel", "intel.com/gpu", 1U << 2U, false, intel::kernel_places,
+        Vendor{"amd", "AMD", "amd.com/gpu", 1U << 1U, false, false, amd::kernel_places, amd::detect,
+               amd::loaded_version},
+        Vendor{"intel", "Intel", "intel.com/gpu", 1U << 2U, false, false, intel::kernel_places,
                intel::detect, intel::loaded_version},
-        Vendor{"habana", "Intel Gaudi", "intel.com/gaudi", 1U << 3U, false, habana::kernel_places,
-               habana::detect, habana::loaded_version},
+        Vendor{"habana", "Intel Gaudi", "intel.com/gaudi", 1U << 3U, false, false,
+               habana::kernel_places, habana::detect, habana::loaded_version},
     };
     return all;
 }

@@ -20,7 +20,7 @@ struct Sources {
     host::Enumerator& pci;
     const host::DriverRoot& driver_root;
     std::string system_root;    ///< In front of /proc, /sys and /dev; "" on a real host.
-    std::string driver_version; ///< Given by the caller; empty: ask the kernel.
+    std::string driver_version; ///< Of a versioned driver; empty: ask the kernel.
     SiteCatalogue site;         ///< Over the built-in catalogues.
     std::string dev_root;       ///< In front of /dev for device nodes; "" for the usual ones.
 };
@@ -41,6 +41,7 @@ struct Vendor {
     std::string_view cdi_kind; ///< What its devices are named after elsewhere: "nvidia.com/gpu".
     std::uint32_t bit;         ///< In a set of vendors.
     bool learns_uuids;         ///< The kernel knows a GPU's once something has used it.
+    bool is_versioned;         ///< Its files have to be of the kernel module's version.
     std::span<const KernelPlace> kernel_places;
     /// None when the host has no GPU of this vendor.
     Result<std::optional<DriverStack>> (*detect)(const Sources& sources);

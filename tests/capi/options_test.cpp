@@ -112,6 +112,10 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     gpuctr_host* host = nullptr;
     EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
     options = GPUCTR_HOST_OPTIONS_INIT;
+    options.vendors = GPUCTR_VENDOR_INTEL; // its files are of no kernel module's version
+    options.driver_version = "580.159.04";
+    EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
+    options = GPUCTR_HOST_OPTIONS_INIT;
     options.reserved = 1;
     EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
     EXPECT_EQ(host, nullptr);

@@ -53,6 +53,11 @@ class Usage(Refusal):
         for known in ("auto", "never", "always"):
             self.assertIn(known, message)
 
+    def test_a_version_of_a_driver_that_needs_none(self):
+        self.refuse("plan", "--intel", "--driver-version", "1.2", status=2,
+                    stderr="gpuctr-setup: driver version 1.2: no vendor that is asked for has files "
+                           "of its kernel module's version\nhint: leave the version out\n")
+
     def test_no_vendor(self):
         self.refuse("--rootfs", self.root, status=2,
                     stderr=f"gpuctr-setup: name a vendor, such as --nv, or --gpu for all\n{USAGE}")

@@ -4,11 +4,10 @@
 #include "base/try.hpp"
 #include "vendor/amd/catalogue_amd.hpp"
 #include "vendor/amd/kernel.hpp"
-#include "vendor/closed_set.hpp"
-#include "vendor/site_files.hpp"
+#include "vendor/kernel_files.hpp"
+#include "vendor/optional_files.hpp"
 
 #include <fmt/format.h>
-#include <iterator>
 #include <utility>
 
 namespace gpucontainer::vendor::amd {
@@ -42,33 +41,6 @@ std::vector<Visible> visible_devices()
             above_rocr("HIP_VISIBLE_DEVICES")};
 }
 
-void append(std::vector<Skipped>& to, std::vector<Skipped> from)
-{
-    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-}
-
-/// ROCm, in the directories of its packages or the distribution's. Where there is none
-/// the nodes are useful alone.
-Result<void> add_user_space(const Sources& sources, DriverStack& stack)
-{
-    const std::vector<std::string> directories = {
-        "/opt/rocm/lib",     "/opt/rocm/lib64",      "/opt/rocm/core-*/lib",
-        "/opt/rocm-*/lib",   "/opt/rocm-*/lib64",    "/opt/rocm/hsa/lib",
-        "/opt/rocm/hip/lib", "/opt/rocm/opencl/lib", "/opt/amdgpu/lib/*-linux-gnu",
-        "/opt/amdgpu/lib64"};
-    const MergedCatalogue catalogue(stack.vendor, amd_catalogue(), sources.site);
-    GPUCTR_TRY(ClosedSet set,
-               find_closed_set(sources.driver_root, catalogue.of_driver(), directories));
-    stack.files = std::move(set.files);
-    stack.library_directory = std::move(set.library_directory);
-    stack.optional_files = true;
-    append(stack.skipped, std::move(set.skipped));
-    append(stack.skipped, sources.site.skipped);
-    const auto no_version = [](std::string_view) { return false; };
-    add_site_files(sources.driver_root, catalogue.of_site(), no_version, stack);
-    return sources.driver_root.check();
-}
-
 /// No driver here, or GPUs that nothing drives.
 Result<std::optional<DriverStack>> without_module(const Sources& sources)
 {
@@ -82,9 +54,14 @@ Result<std::optional<DriverStack>> without_module(const Sources& sources)
 
 } // namespace
 
+Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+{
+    return loaded_module_version(system_root, "amdgpu");
+}
+
 Result<std::optional<DriverStack>> detect(const Sources& sources)
 {
-    GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
+    GPUCTR_TRY(const auto loaded, loaded_version(sources.system_root));
     if (!loaded)
         return without_module(sources);
     GPUCTR_TRY(Gpus gpus, driven_gpus(sources.system_root, sources.pci));
@@ -97,9 +74,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     DriverStack stack;
     stack.vendor = "amd";
     stack.vendor_name = "AMD";
-    stack.version = sources.driver_version.empty() ? *loaded : sources.driver_version;
-    stack.version_source =
-        sources.driver_version.empty() ? VersionSource::module : VersionSource::option;
+    stack.version = *loaded;
     stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.visible_devices = visible_devices();
     stack.needs = {"a mounted /sys: ROCm reads there which GPUs there are"};
@@ -108,7 +83,12 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.gpus = std::move(gpus.gpus);
     stack.library_order = std::move(gpus.library_order);
     stack.skipped = std::move(gpus.skipped);
-    GPUCTR_CHECK(add_user_space(sources, stack));
+    const std::vector<std::string> directories = {
+        "/opt/rocm/lib",     "/opt/rocm/lib64",      "/opt/rocm/core-*/lib",
+        "/opt/rocm-*/lib",   "/opt/rocm-*/lib64",    "/opt/rocm/hsa/lib",
+        "/opt/rocm/hip/lib", "/opt/rocm/opencl/lib", "/opt/amdgpu/lib/*-linux-gnu",
+        "/opt/amdgpu/lib64"};
+    GPUCTR_CHECK(add_optional_files(sources, amd_catalogue(), directories, stack));
     GPUCTR_TRY(Nodes nodes, device_nodes(sources.system_root, sources.dev_root,
                                          std::move(gpus.nodes), stack.skipped));
     stack.nodes = std::move(nodes.nodes);

@@ -14,6 +14,9 @@ inline constexpr std::array kernel_places = {
     KernelPlace{"/sys/class/kfd/kfd/topology/generation_id", KernelPlace::How::content},
 };
 
+/// Version of the loaded kernel module; none when it is not loaded.
+Result<std::optional<std::string>> loaded_version(const std::string& system_root);
+
 /// AMD's GPUs from the topology of the kernel's compute driver (KFD), joined with DRM and
 /// PCI, and their nodes.
 Result<std::optional<DriverStack>> detect(const Sources& sources);

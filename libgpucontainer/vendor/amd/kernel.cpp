@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <map>
 #include <numeric>
-#include <sys/stat.h>
 #include <tuple>
 #include <utility>
 
@@ -27,14 +26,6 @@ constexpr unsigned drm_major = 226;
 Error unreadable(const Error& error, const std::string& path)
 {
     return Error::from_errno(error.os_error(), path, Errc::driver).with_object(path);
-}
-
-bool is_version(std::string_view text)
-{
-    constexpr std::size_t longest = 128;
-    return !text.empty() && text.size() <= longest
-           && base::to_lower(text).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_+~")
-                  == std::string::npos;
 }
 
 bool is_render_node(const ClassDevice& part) { return part.name.starts_with("renderD"); }
@@ -206,28 +197,6 @@ std::vector<unsigned> order_of(const std::vector<Found>& all)
 }
 
 } // namespace
-
-Result<std::optional<std::string>> module_version(const std::string& system_root)
-{
-    const std::string module = "/sys/module/amdgpu";
-    struct stat status = {};
-    if (::stat((system_root + module).c_str(), &status) != 0) {
-        if (base::leaves_open(errno))
-            return Error::from_errno(errno, module, Errc::driver).with_object(module);
-        return std::optional<std::string>();
-    }
-    // Only a module from outside of the kernel's own tree has one.
-    const auto own = base::read_file(system_root + module + "/version");
-    if (own && is_version(base::trim(*own)))
-        return std::optional(std::string(base::trim(*own)));
-    const std::string path = "/proc/sys/kernel/osrelease";
-    const auto release = base::read_file(system_root + path);
-    if (!release)
-        return unreadable(release.error(), path);
-    if (!is_version(base::trim(*release)))
-        return Error(Errc::driver, path + ": no version in it").with_object(path);
-    return std::optional(std::string(base::trim(*release)));
-}
 
 Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& devices)
 {

@@ -6,15 +6,10 @@
 #include "vendor/driver.hpp"
 #include "vendor/nodes.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace gpucontainer::vendor::amd {
-
-/// Version of the loaded kernel module, which is the kernel's own where it is a part of
-/// that; none when it is not loaded.
-Result<std::optional<std::string>> module_version(const std::string& system_root);
 
 struct Gpus {
     std::vector<Gpu> gpus;

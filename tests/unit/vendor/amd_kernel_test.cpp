@@ -122,11 +122,11 @@ protected:
 
 TEST_F(AmdKernelTest, HasTheVersionOfAModuleFromOutsideOfTheKernel)
 {
-    EXPECT_EQ(**module_version(root()), "6.12.43-amd64");
+    EXPECT_EQ(**loaded_version(root()), "6.12.43-amd64");
     system_.file("sys/module/amdgpu/version", "6.12.12\n");
-    EXPECT_EQ(**module_version(root()), "6.12.12");
+    EXPECT_EQ(**loaded_version(root()), "6.12.12");
     system_.file("sys/module/amdgpu/version", "../../etc\n");
-    EXPECT_EQ(**module_version(root()), "6.12.43-amd64");
+    EXPECT_EQ(**loaded_version(root()), "6.12.43-amd64");
 }
 
 TEST_F(AmdKernelTest, HasNoVersionWithoutTheModule)
@@ -134,7 +134,7 @@ TEST_F(AmdKernelTest, HasNoVersionWithoutTheModule)
     test::TempRoot other;
     other.directory("sys/module/nvidia");
 
-    const auto found = module_version(other.at("sys").parent_path().string());
+    const auto found = loaded_version(other.at("sys").parent_path().string());
 
     ASSERT_TRUE(found);
     EXPECT_FALSE(*found);
