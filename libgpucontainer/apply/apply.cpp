@@ -5,6 +5,7 @@
 #include "apply/directory_times.hpp"
 #include "apply/place.hpp"
 #include "apply/prepare.hpp"
+#include "apply/renumbered.hpp"
 #include "apply/sources.hpp"
 #include "apply/undo.hpp"
 #include "base/in_root.hpp"
@@ -195,21 +196,25 @@ struct Older {
     std::vector<Journal> outdated;
 };
 
-Result<Older> look_for_older(const plan::Plan& plan, Site& site)
+Result<Older> look_for_older(const plan::Plan& plan, const JournalStore& store, Site& site)
 {
     Older older;
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
     GPUCTR_TRY(site.here, Viewpoint::current());
-    GPUCTR_TRY(const auto keys, keys_of(site.root, site.journals));
+    const int rootfs_fd = site.target.rootfs_fd;
+    GPUCTR_TRY(const auto strays,
+               find_strays(store, site.root, rootfs_fd, site.here, visit.table()));
+    GPUCTR_CHECK(take_in(store, strays, site.journals));
+    GPUCTR_TRY(const auto keys, keys_of(site.root, rootfs_fd, site.here, site.journals));
     mount::LivingNamespaces living;
     for (const SetUpKey& key : keys) {
         GPUCTR_TRY(const Origin origin,
-                   origin_of(key, site.here, living, site.target.rootfs_fd, visit.table()));
+                   origin_of(key, site.here, living, rootfs_fd, visit.table()));
         if (!is_ours(origin)) {
             site.shared = true;
             continue;
         }
-        GPUCTR_TRY(Journal journal, site.journals.read(key));
+        GPUCTR_TRY(Journal journal, read_for(site.root, rootfs_fd, site.here, key, site.journals));
         if (is_current(journal, plan, site)) {
             older.current = true;
             continue;
@@ -346,7 +351,7 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
         target.rootfs_fd = seen.get();
     Site site = {target, root, {}, std::move(path), std::move(journals)};
 
-    GPUCTR_TRY(Older older, look_for_older(plan, site));
+    GPUCTR_TRY(Older older, look_for_older(plan, store, site));
     if (older.current)
         return Outcome::unchanged;
     if (!older.outdated.empty()) {

@@ -188,6 +188,8 @@ Journal from_json(const json& document)
     read(document.at("device"), journal.root.device);
     read(document.at("inode"), journal.root.inode);
     read(document.at("birth"), journal.root.birth_ns);
+    if (const auto subvolume = document.find("subvolume"); subvolume != document.end())
+        read(*subvolume, journal.root.subvolume);
     read(document.at("mount_namespace"), journal.key.from.mount_namespace);
     journal.key.from.boot_id = boot_id_from_json(document.at("boot_id"));
     read(document.at("mount_id"), journal.key.mount_id);
@@ -250,6 +252,7 @@ std::string to_text(const Journal& journal, const Program& program)
                            {"device", journal.root.device},
                            {"inode", journal.root.inode},
                            {"birth", journal.root.birth_ns},
+                           {"subvolume", journal.root.subvolume},
                            {"root_path", utf8_or_empty(journal.root_path)},
                            {"since", journal.since},
                            {"changing_since", journal.changing_since},

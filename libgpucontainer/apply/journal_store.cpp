@@ -254,7 +254,7 @@ Result<void> RootJournals::write_before_changes(Journal& journal, const Program&
 
 Result<void> RootJournals::remove(const SetUpKey& key)
 {
-    may_be_empty_ = true;
+    may_be_empty_ = exclusive_;
     const std::string name = file_name(key);
     if (::unlinkat(directory_.get(), name.c_str(), 0) != 0 && errno != ENOENT)
         return Error::from_errno(errno, "journal " + name, Errc::apply);

@@ -7,12 +7,41 @@
 #include "base/try.hpp"
 #include "mount/calls.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 namespace gpucontainer::apply {
+namespace {
+
+/// 0 when it is not known. What btrfs makes a file handle of: the inode, the subvolume,
+/// the generation of the inode. Its identity in statfs() says as much, mixed with that
+/// of the file system.
+std::uint64_t subvolume_of(int fd)
+{
+    constexpr int of_btrfs = 0x4d; // FILEID_BTRFS_WITHOUT_PARENT
+    struct Handle {
+        unsigned size = sizeof bytes;
+        int type = 0;
+        std::array<std::uint32_t, MAX_HANDLE_SZ / sizeof(std::uint32_t)> bytes = {};
+    } handle;
+    int mount = 0;
+    auto* const written = reinterpret_cast<file_handle*>(&handle);
+    if (::name_to_handle_at(fd, "", written, &mount, AT_EMPTY_PATH) != 0 || handle.type != of_btrfs)
+        return 0;
+    std::uint64_t subvolume = 0;
+    std::memcpy(&subvolume, &handle.bytes[2], sizeof subvolume);
+    return subvolume;
+}
+
+} // namespace
+
+bool is_anonymous(std::uint64_t device) noexcept { return major(device) == 0; }
 
 Result<RootId> RootId::of(int rootfs_fd)
 {
@@ -24,9 +53,19 @@ Result<RootId> RootId::of(int rootfs_fd)
     RootId id;
     id.device = ::makedev(root.stx_dev_major, root.stx_dev_minor);
     id.inode = root.stx_ino;
-    // A directory on an overlay is born again when it is copied up.
-    if ((root.stx_mask & STATX_BTIME) != 0 && !mount::is_overlay(rootfs_fd))
+    if ((root.stx_mask & STATX_BTIME) != 0)
         id.birth_ns = base::to_nanoseconds(root.stx_btime.tv_sec, root.stx_btime.tv_nsec);
+    if (!is_anonymous(id.device))
+        return id;
+    struct statfs file_system = {};
+    if (::fstatfs(rootfs_fd, &file_system) != 0)
+        return Error::from_errno(errno, "look at the root file system", Errc::rootfs);
+    id.renumbered = file_system.f_type != TMPFS_MAGIC && file_system.f_type != RAMFS_MAGIC;
+    // A directory on an overlay is born again when it is copied up.
+    if (file_system.f_type == OVERLAYFS_SUPER_MAGIC)
+        id.birth_ns = 0;
+    if (file_system.f_type == BTRFS_SUPER_MAGIC)
+        id.subvolume = subvolume_of(rootfs_fd);
     return id;
 }
 

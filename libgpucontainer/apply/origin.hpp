@@ -10,12 +10,20 @@
 
 namespace gpucontainer::apply {
 
+/// Given out by the kernel for the time of a mount.
+bool is_anonymous(std::uint64_t device) noexcept;
+
 /// A root directory, as any process knows it again. Device and inode alone are
 /// given anew to another directory once this one is gone.
 struct RootId {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     std::int64_t birth_ns = 0; ///< When it was created; 0 where the kernel does not tell.
+    /// Of btrfs: a snapshot has inode and birth in common with what it was made of.
+    std::uint64_t subvolume = 0;
+    /// On a device whose number is another one, or another file system's, once it was
+    /// mounted anew, with all that was written there: btrfs, overlay, FUSE, NFS.
+    bool renumbered = false;
 
     static Result<RootId> of(int rootfs_fd);
 
@@ -23,7 +31,9 @@ struct RootId {
     bool may_be(const RootId& other) const noexcept
     {
         const bool same_age = birth_ns == 0 || other.birth_ns == 0 || birth_ns == other.birth_ns;
-        return device == other.device && inode == other.inode && same_age;
+        const bool same_volume =
+            subvolume == 0 || other.subvolume == 0 || subvolume == other.subvolume;
+        return device == other.device && inode == other.inode && same_age && same_volume;
     }
 };
 

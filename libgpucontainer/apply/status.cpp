@@ -2,6 +2,7 @@
 #include "apply/status.hpp"
 
 #include "apply/attach.hpp"
+#include "apply/renumbered.hpp"
 #include "apply/undo.hpp"
 #include "base/in_root.hpp"
 #include "base/try.hpp"
@@ -43,15 +44,29 @@ public:
             GPUCTR_TRY(id, RootId::of(root));
         }
         GPUCTR_TRY(const auto keys, journals.keys());
-        for (const SetUpKey& key : keys)
-            if (!id || id->may_be({id->device, id->inode, key.root_birth_ns}))
-                found_.push_back(look(name, key, journals.read(key), root));
+        for (const SetUpKey& key : keys) {
+            auto journal = journals.read(key);
+            if (id && !may_be(*id, root, key, journal))
+                continue;
+            if (id && journal)
+                renumber(*journal, *id, root, here_);
+            found_.push_back(look(name, key, std::move(journal), root));
+        }
         // Of a process that was cut off before it had a journal.
         if (keys.empty() && journals.has_stage())
             found_.push_back(unknown(name, ProblemKind::interrupted,
                                      "was cut off before it changed anything; undo takes away "
                                      "what it had mounted"));
         return {};
+    }
+
+    /// Set-ups of a root that are kept under another number than it has.
+    void look_at_strays(std::vector<Stray> strays, int root)
+    {
+        for (Stray& stray : strays) {
+            const SetUpKey key = stray.journal.key;
+            found_.push_back(look(stray.name, key, std::move(stray.journal), root));
+        }
     }
 
     /// What can be said of a root that somebody else does not let go of.
@@ -74,7 +89,17 @@ public:
     std::vector<SetUp> take() && { return std::move(found_); }
 
 private:
-    SetUp look(RootName name, const SetUpKey& key, const Result<Journal>& journal, int root)
+    bool may_be(const RootId& id, int root, const SetUpKey& key,
+                const Result<Journal>& journal) const
+    {
+        if (journal)
+            return is_of(*journal, id, root, here_);
+        RootId there = id;
+        there.birth_ns = key.root_birth_ns;
+        return id.may_be(there);
+    }
+
+    SetUp look(RootName name, const SetUpKey& key, Result<Journal> journal, int root)
     {
         SetUp set_up;
         set_up.root = name;
@@ -88,9 +113,11 @@ private:
         describe(*journal, set_up);
         UniqueFd found;
         if (root < 0) {
-            auto reached = reach(*journal);
-            found = reached ? *std::move(reached) : UniqueFd();
+            auto reached = reach(*journal, here_);
+            found = reached ? std::move(reached->fd) : UniqueFd();
             root = found.get();
+            if (found)
+                renumber(*journal, reached->root, root, here_);
         }
         set_up.origin = origin(key, root);
         check_origin(set_up, root >= 0);
@@ -261,11 +288,12 @@ Result<std::vector<SetUp>> look_at_root(const Target& target)
         return std::vector<SetUp>();
     const RootName name(root.device, root.inode);
     GPUCTR_TRY(auto journals, store->open_root(name, JournalStore::Lock::shared));
-    if (!journals)
-        return std::vector<SetUp>();
+    GPUCTR_TRY(auto strays, find_strays(*store, root, target.rootfs_fd, here, visit.table()));
     mount::LivingNamespaces living;
     Inspection inspection(here, living, visit.table());
-    GPUCTR_CHECK(inspection.look_at(name, *journals, target.rootfs_fd));
+    if (journals)
+        GPUCTR_CHECK(inspection.look_at(name, *journals, target.rootfs_fd));
+    inspection.look_at_strays(std::move(strays), target.rootfs_fd);
     GPUCTR_CHECK(visit.leave());
     return sorted(std::move(inspection).take());
 }

@@ -4,6 +4,7 @@
 #include "apply/attach.hpp"
 #include "apply/directory_times.hpp"
 #include "apply/recovery.hpp"
+#include "apply/renumbered.hpp"
 #include "base/own_proc.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
@@ -27,9 +28,11 @@ bool may_be_forgotten(const Journal& journal)
         return true;
     if (journal.root_path.empty())
         return false;
-    // What another file system hides, or is not mounted at the moment, is not gone.
+    // What another file system hides, or is not mounted at the moment, is not gone; one
+    // with the same number may be another.
     struct stat status = {};
-    return ::stat(journal.root_path.c_str(), &status) != 0 || status.st_dev == journal.root.device;
+    return ::stat(journal.root_path.c_str(), &status) != 0
+           || (status.st_dev == journal.root.device && !is_anonymous(status.st_dev));
 }
 
 /// What is left of a namespace that ended are names, which their owner may remove.
@@ -151,17 +154,48 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
     return journals.remove(journal.key);
 }
 
-Result<std::vector<SetUpKey>> keys_of(const RootId& root, RootJournals& journals)
+Result<std::vector<SetUpKey>> keys_of(const RootId& root, int rootfs_fd, const Viewpoint& here,
+                                      RootJournals& journals)
 {
     GPUCTR_TRY(const auto keys, journals.keys());
     std::vector<SetUpKey> found;
     for (const SetUpKey& key : keys) {
-        if (root.may_be({root.device, root.inode, key.root_birth_ns}))
-            found.push_back(key);
-        else
+        RootId there = root;
+        there.birth_ns = key.root_birth_ns;
+        const bool may_be = root.may_be(there);
+        if (!may_be && !root.renumbered)
             GPUCTR_CHECK(journals.remove(key));
+        if (!may_be)
+            continue; // the other directory may be there, with another number
+        // What can be told by the name alone needs no look at the journal.
+        const bool told = root.birth_ns != 0 && key.root_birth_ns != 0 && root.subvolume == 0;
+        if (root.renumbered && !told) {
+            const auto journal = journals.read(key);
+            if (journal && !is_of(*journal, root, rootfs_fd, here))
+                continue;
+        }
+        found.push_back(key);
     }
     return found;
+}
+
+Result<Journal> read_for(const RootId& root, int rootfs_fd, const Viewpoint& here,
+                         const SetUpKey& key, const RootJournals& journals)
+{
+    GPUCTR_TRY(Journal journal, journals.read(key));
+    renumber(journal, root, rootfs_fd, here);
+    return journal;
+}
+
+/// None where there is no journal of the root, and none is to be.
+Result<std::optional<RootJournals>> open_own(const JournalStore& store, const RootId& root,
+                                             bool create)
+{
+    const RootName name(root.device, root.inode);
+    if (!create)
+        return store.open_root(name, JournalStore::Lock::exclusive);
+    GPUCTR_TRY(auto journals, store.create_root(name));
+    return std::optional(std::move(journals));
 }
 
 Result<bool> undo(const Target& target)
@@ -172,11 +206,12 @@ Result<bool> undo(const Target& target)
     GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory));
     if (!store)
         return false;
-    GPUCTR_TRY(auto journals,
-               store->open_root({root.device, root.inode}, JournalStore::Lock::exclusive));
+    GPUCTR_TRY(const auto strays, find_strays(*store, root, target.rootfs_fd, here, visit.table()));
+    GPUCTR_TRY(auto journals, open_own(*store, root, !strays.empty()));
     if (!journals)
         return false;
-    GPUCTR_TRY(const auto keys, keys_of(root, *journals));
+    GPUCTR_CHECK(take_in(*store, strays, *journals));
+    GPUCTR_TRY(const auto keys, keys_of(root, target.rootfs_fd, here, *journals));
     mount::LivingNamespaces living;
     bool found = false;
     for (const SetUpKey& key : keys) {
@@ -184,7 +219,7 @@ Result<bool> undo(const Target& target)
                    origin_of(key, here, living, target.rootfs_fd, visit.table()));
         if (!is_ours(origin))
             continue;
-        GPUCTR_TRY(Journal journal, journals->read(key));
+        GPUCTR_TRY(Journal journal, read_for(root, target.rootfs_fd, here, key, *journals));
         forget_lost_mounts(journal, origin);
         GPUCTR_CHECK(undo_journal(journal, target.rootfs_fd, *journals, Bind::undo, visit.table()),
                      "undo");
@@ -194,19 +229,43 @@ Result<bool> undo(const Target& target)
     return found;
 }
 
-Result<UniqueFd> reach(const Journal& journal)
+Result<Reached> reach(const Journal& journal, const Viewpoint& here)
 {
     if (journal.root_path.empty())
-        return UniqueFd();
+        return Reached();
     UniqueFd root(::open(journal.root_path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-        return UniqueFd();
+        return Reached();
     if (!root)
         return Error::from_errno(errno, journal.root_path, Errc::rootfs)
             .with_object(journal.root_path);
     GPUCTR_TRY(const RootId found, RootId::of(root.get()));
-    return found.may_be(journal.root) ? std::move(root) : UniqueFd();
+    return is_of(journal, found, root.get(), here) ? Reached{std::move(root), found} : Reached();
 }
+
+namespace {
+
+bool has(const std::vector<SetUpKey>& keys, const SetUpKey& key)
+{
+    return std::any_of(keys.begin(), keys.end(),
+                       [&](const SetUpKey& found) { return file_name(found) == file_name(key); });
+}
+
+/// Has the journals be those of the number that the root has now.
+Result<void> follow(const JournalStore& store, RootName name, Journal& journal,
+                    const Reached& reached, const Viewpoint& here,
+                    std::optional<RootJournals>& journals)
+{
+    journals.reset(); // never wait for one lock with another in hand
+    GPUCTR_TRY(auto own, store.create_root({reached.root.device, reached.root.inode}));
+    journals.emplace(std::move(own));
+    renumber(journal, reached.root, reached.fd.get(), here);
+    std::vector<Stray> strays;
+    strays.push_back({name, std::move(journal)});
+    return take_in(store, strays, *journals);
+}
+
+} // namespace
 
 Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string& state_directory)
 {
@@ -218,20 +277,27 @@ Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string
         return Undone::undone;
     // What a set-up left that was cut off before it had a journal goes as well.
     GPUCTR_TRY(const auto keys, journals->keys());
-    const auto same = [&](const SetUpKey& found) { return file_name(found) == file_name(key); };
-    if (std::none_of(keys.begin(), keys.end(), same))
+    if (!has(keys, key))
         return Undone::undone;
     GPUCTR_TRY(Journal journal, journals->read(key));
-    GPUCTR_TRY(const UniqueFd directory, reach(journal));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
+    GPUCTR_TRY(const Reached reached, reach(journal, here));
     mount::LivingNamespaces living;
-    GPUCTR_TRY(const Origin origin, origin_of(key, here, living, directory.get()));
+    GPUCTR_TRY(const Origin origin, origin_of(key, here, living, reached.fd.get()));
     if (!is_ours(origin))
         return Undone::left;
-    if (directory) {
+    if (reached.fd) {
+        const std::string path = journal.root_path;
+        if (reached.root.device != root.first) {
+            GPUCTR_CHECK(follow(*store, root, journal, reached, here, journals));
+            GPUCTR_TRY(const auto moved, journals->keys());
+            if (!has(moved, key))
+                return Undone::undone;
+        }
+        GPUCTR_TRY(journal, read_for(reached.root, reached.fd.get(), here, key, *journals));
         forget_lost_mounts(journal, origin);
-        GPUCTR_CHECK(undo_journal(journal, directory.get(), *journals, Bind::undo), "undo {}",
-                     journal.root_path);
+        GPUCTR_CHECK(undo_journal(journal, reached.fd.get(), *journals, Bind::undo), "undo {}",
+                     path);
         return Undone::undone;
     }
     if (!may_be_forgotten(journal))

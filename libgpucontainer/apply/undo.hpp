@@ -30,11 +30,20 @@ bool unbind(int rootfs_fd, int mounts_below);
 
 /// The set-ups of a root. Forgets those of a directory that had its device and
 /// inode before, and is gone with all that was in it.
-Result<std::vector<SetUpKey>> keys_of(const RootId& root, RootJournals& journals);
+Result<std::vector<SetUpKey>> keys_of(const RootId& root, int rootfs_fd, const Viewpoint& here,
+                                      RootJournals& journals);
+
+/// The journal of such a set-up, as it fits the root now.
+Result<Journal> read_for(const RootId& root, int rootfs_fd, const Viewpoint& here,
+                         const SetUpKey& key, const RootJournals& journals);
 
 /// The root of a journal, at the path that it had; none when that leads nowhere
 /// or to another directory. The path is only a hint: what it leads to is looked at.
-Result<base::UniqueFd> reach(const Journal& journal);
+struct Reached {
+    base::UniqueFd fd;
+    RootId root;
+};
+Result<Reached> reach(const Journal& journal, const Viewpoint& here);
 
 enum class Undone : std::uint8_t {
     undone,

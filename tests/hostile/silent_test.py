@@ -141,6 +141,29 @@ class Answering(Case):
         self.root = source
 
 
+class MountedAnew(Case):
+    """It has no times of birth, and another device number each time."""
+
+    def test_names_that_were_written_are_found_and_taken_back(self):
+        """T19"""
+        words = (*self.words, "--write", "always")
+        self.assertEqual(harness.setup(*words).returncode, 0)
+        number = os.stat(self.shown).st_dev
+        self.unmount()
+        held = harness.DIRECTORY / "held"
+        for _ in range(4):
+            harness.mount_tmpfs(held)
+            self.addCleanup(harness.must, "umount", held)
+        self.files = self.mount()
+        self.assertNotEqual(os.stat(self.shown).st_dev, number)
+
+        with harness.new_boot():
+            self.assert_calm(harness.setup("undo", "--rootfs", self.shown))
+
+        self.assertEqual(snapshot.difference(self.before[0], self.state()[0]), [])
+        self.assertEqual(harness.journals(), [])
+
+
 class Silent(Case):
     """It answers so many requests and then none any more."""
 
