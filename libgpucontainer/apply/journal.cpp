@@ -105,6 +105,8 @@ void add_from_json(const json& value, ProgramBuilder& builder)
     read(value.at("flags"), operation.flags);
     read(value.at("mode"), operation.mode);
     read(value.at("done"), operation.done);
+    if (operation.done > 1)
+        throw std::invalid_argument("neither done nor not");
     operation.expected = mark_from_json(value.at("expected"));
     operation.made = mark_from_json(value.at("made"));
     read(value.at("parent").at(0), operation.parent_before);
