@@ -16,6 +16,10 @@ if(GPUCTR_SANITIZE)
   add_compile_options(-fsanitize=${GPUCTR_SANITIZE} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${GPUCTR_SANITIZE})
+  if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
+    # The runtime of programs in C has to serve the library too.
+    add_link_options($<$<LINK_LANGUAGE:C>:-fsanitize-link-c++-runtime> $<$<LINK_LANGUAGE:C>:-lstdc++>)
+  endif()
 endif()
 if(GPUCTR_FUZZ)
   add_compile_options(-fsanitize=fuzzer-no-link)

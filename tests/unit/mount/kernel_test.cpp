@@ -60,8 +60,8 @@ TEST(Backend, IsStagedWhereDetachedMountsCannotBeMountedOnto)
 TEST(Backend, IsLegacyWhereTheCallsOfTheMountInterfaceAreMissing)
 {
     for (const int error : {ENOSYS, EPERM})
-        for (const unsigned call : {SYS_mount_setattr, SYS_open_tree})
-            EXPECT_EQ(without({call}, error, probed), "legacy");
+        for (const int call : {SYS_mount_setattr, SYS_open_tree})
+            EXPECT_EQ(without({static_cast<unsigned>(call)}, error, probed), "legacy");
 }
 
 TEST(Backend, IsRefusedWhereTheKernelLacksIt)

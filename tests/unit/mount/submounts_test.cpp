@@ -88,7 +88,7 @@ protected:
 
     test::TempRoot root_;
 
-    const Bench bench;
+    const Bench bench = {};
 };
 
 TEST_F(SubmountsTest, AreToldByTheKernelAndByTheTableAlike)
