@@ -133,7 +133,7 @@ gpucontainer::Host HostOptions::open() const
 void RequestOptions::add_staging_to(CLI::App& command)
 {
     host.add_to(command);
-    command.add_option("--driver-capabilities", capabilities, "compute, utility, all")
+    command.add_option("--driver-capabilities", capabilities, "compute, utility, video, all")
         ->type_name("LIST")
         ->capture_default_str();
     command.add_option("--staged-tree", staged_tree, "where `prepare` keeps the driver's tree")

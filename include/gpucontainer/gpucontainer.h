@@ -480,7 +480,7 @@ typedef struct gpuctr_request {
      * none is named is left out then. NULL: "auto".
      */
     const char* devices;
-    /** Comma-separated: "compute", "utility", "all". NULL: "compute,utility". */
+    /** Comma-separated: "compute", "utility", "video", "all". NULL: "compute,utility". */
     const char* driver_capabilities;
     /**
      * NULL-terminated NAME=VALUE list in which "auto" looks for the scheduler's

@@ -175,6 +175,19 @@ Result<std::string> read_icd(const Fields& fields)
     return name;
 }
 
+Result<std::string> read_module(const Fields& fields)
+{
+    if (fields.find("module") == nullptr)
+        return std::string();
+    GPUCTR_TRY(std::string name, fields.text("module"));
+    if (name.size() > max_name || !is_file_name(name))
+        return mistake(fields.find("module")->line,
+                       fmt::format("module {} is not the name of a directory (allowed: letters, "
+                                   "digits, . _ + -)",
+                                   quote(name)));
+    return name;
+}
+
 /// Never below what is the container's own.
 Result<void> check_data_path(const FileRule& rule)
 {
@@ -193,9 +206,9 @@ Result<void> check_data_path(const FileRule& rule)
 
 Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
 {
-    constexpr std::array<std::string_view, 10> keys = {
-        "library", "tool",        "data", "capability", "also",
-        "entry",   "unversioned", "icd",  "own",        "reason"};
+    constexpr std::array<std::string_view, 11> keys = {
+        "library",     "tool", "data",   "capability", "also",  "entry",
+        "unversioned", "icd",  "module", "own",        "reason"};
 
     FileRule rule;
     rule.line = value.line;
@@ -211,9 +224,10 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
     GPUCTR_TRY(rule.entry, fields.flag("entry"));
     GPUCTR_TRY(rule.unversioned, fields.flag("unversioned"));
     GPUCTR_TRY(rule.icd, read_icd(fields));
+    GPUCTR_TRY(rule.module, read_module(fields));
     GPUCTR_TRY(rule.own, fields.flag("own"));
     const bool is_library = rule.kind == FileRule::Kind::library;
-    for (const std::string_view key : {"entry", "unversioned", "icd", "own"})
+    for (const std::string_view key : {"entry", "unversioned", "icd", "module", "own"})
         if (const Field* field = fields.find(key); !is_library && field != nullptr)
             return mistake(field->line,
                            fmt::format("{} is for libraries, and {} is {}", key, rule.name,

@@ -33,7 +33,8 @@ struct FileRule {
     std::string also = "none"; ///< A second one of capability_names.
     bool entry = false;
     bool unversioned = false;
-    std::string icd; ///< File name in /etc/OpenCL/vendors; empty without one.
+    std::string icd;    ///< File name in /etc/OpenCL/vendors; empty without one.
+    std::string module; ///< Directory beside libraries; empty for one of its own kind.
     bool own = false;
     std::string reason; ///< One line, not empty.
 };
@@ -59,7 +60,7 @@ std::string_view stem_of(FileRule::Kind kind, std::string_view name);
 ///         reason: shows and sets the state of GPUs
 ///
 /// or `data: /usr/share/...`, a file or directory that libraries read at that path.
-/// Libraries may have `icd: NAME.icd` and `own: true`. `also`, `entry` and
+/// Libraries may have `icd: NAME.icd`, `module: DIRECTORY` and `own: true`. `also`, `entry` and
 /// `unversioned` may be left out. Fails on the first mistake
 /// with its line and what is allowed there: an unknown or repeated key, a value
 /// out of its set, two rules for one file. Libraries that differ only behind

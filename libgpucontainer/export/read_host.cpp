@@ -82,6 +82,7 @@ vendor::DriverFile read_file(const Fields& fields)
     file.links = fields.texts("links", most_names, is_name);
     file.entry_names = fields.texts("entry_names", most_names, is_name);
     file.icd = fields.text_or_null("icd", is_name);
+    file.module = fields.text_or_null("module", is_name);
     file.target = file.kind == vendor::FileKind::data ? fields.text("target", is_path)
                                                       : fields.text_or_null("target", is_path);
     file.directory = fields.flag("directory");

@@ -37,6 +37,8 @@ public:
         }
         if (file.kind != FileKind::library || file.neutral)
             return; // what the image has of these is its own
+        if (!file.module.empty())
+            add(file, draft_.usual_directory(file) + "/" + file.soname);
         for (const std::string& directory : draft_.image.searched_directories)
             if (const std::string target = directory + "/" + file.soname; present_.contains(target))
                 add(file, target);

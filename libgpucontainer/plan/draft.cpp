@@ -139,7 +139,8 @@ std::string Draft::path_of(const vendor::DriverFile& file) const
 {
     switch (file.kind) {
     case vendor::FileKind::library:
-        return library_path(file.name);
+        return plan.layout == Layout::merged ? usual_directory(file) + "/" + file.name
+                                             : library_path(file.name);
     case vendor::FileKind::tool:
         return tool_path(file.name);
     case vendor::FileKind::data:
@@ -151,6 +152,14 @@ std::string Draft::path_of(const vendor::DriverFile& file) const
     const bool is_usual = file.target.starts_with(usual);
     return fmt::format("{}/share/{}", plan.tree_path,
                        std::string_view(file.target).substr(is_usual ? usual.size() : 1));
+}
+
+std::string Draft::usual_directory(const vendor::DriverFile& file) const
+{
+    if (file.kind == vendor::FileKind::tool)
+        return tool_directory;
+    return file.module.empty() ? image.library_directory
+                               : fmt::format("{}/{}", image.library_directory, file.module);
 }
 
 Item make_item(ItemKind kind, std::string source, std::string target, std::string reason)

@@ -56,6 +56,8 @@ struct Draft {
     std::string library_path(const std::string& name) const;
     std::string tool_path(const std::string& name) const;
     std::string path_of(const vendor::DriverFile& file) const;
+    /// Where the image has libraries or tools like it.
+    std::string usual_directory(const vendor::DriverFile& file) const;
 
     /// Names can be made above the path, as far as they are not there.
     bool can_have(const std::string& path) const;

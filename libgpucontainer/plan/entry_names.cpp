@@ -12,12 +12,6 @@ namespace {
 using vendor::DriverFile;
 using vendor::FileKind;
 
-std::string entry_path(const Draft& draft, const DriverFile& file, const std::string& name)
-{
-    return (file.kind == FileKind::tool ? tool_directory : draft.image.library_directory) + "/"
-           + name;
-}
-
 /// Those that programs load by name, and for linking to these libraries the one
 /// that a linker looks for: neither looks beyond the image's own directories.
 std::vector<std::string> well_known_names(const DriverFile& file)
@@ -58,7 +52,7 @@ void add_entry_names(Draft& draft)
             add_link(draft,
                      file->kind == FileKind::tool ? draft.tool_path(name)
                                                   : draft.library_path(name),
-                     entry_path(draft, *file, name), "programs look for it here");
+                     draft.usual_directory(*file) + "/" + name, "programs look for it here");
     for (const std::string& link : tree_links(draft))
         add_link(draft, draft.plan.tree_path, link, "images have it in LD_LIBRARY_PATH");
 }
@@ -68,7 +62,7 @@ std::vector<std::string> entry_paths(const Draft& draft)
     std::vector<std::string> paths = tree_links(draft);
     for (const DriverFile* file : draft.files)
         for (const std::string& name : well_known_names(*file))
-            paths.push_back(entry_path(draft, *file, name));
+            paths.push_back(draft.usual_directory(*file) + "/" + name);
     return paths;
 }
 

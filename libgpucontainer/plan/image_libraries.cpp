@@ -28,6 +28,8 @@ std::string ImageLibraries::find_anywhere(const DriverFile& file) const
     std::vector<std::string> paths = places_of(file.soname);
     for (const std::string& directory : draft_.image.searched_directories)
         paths.push_back(fmt::format("{}/{}", directory, file.soname));
+    if (!file.module.empty())
+        paths.push_back(fmt::format("{}/{}", draft_.usual_directory(file), file.soname));
     return first_of(paths, file);
 }
 

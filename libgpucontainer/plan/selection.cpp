@@ -229,7 +229,7 @@ Result<std::vector<Selection>> select_devices(Drivers drivers, const DeviceChoic
 Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list)
 {
     using vendor::Capability;
-    constexpr std::array built = {Capability::compute, Capability::utility};
+    constexpr std::array built = {Capability::compute, Capability::utility, Capability::video};
     std::set<Capability> chosen;
     for (std::string_view part : base::split(list, ',')) {
         const std::string_view word = base::trim(part);
@@ -241,7 +241,7 @@ Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list)
         if (!capability || std::find(built.begin(), built.end(), *capability) == built.end())
             return Error(Errc::usage, fmt::format("unknown driver capability '{}'", word))
                 .with_object(std::string(word))
-                .with_hint("known are compute, utility and all");
+                .with_hint("known are compute, utility, video and all");
         chosen.insert(*capability);
     }
     return chosen;

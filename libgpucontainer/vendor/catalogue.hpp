@@ -36,6 +36,7 @@ struct CatalogueRule {
     std::string_view reason;
     /// As in DriverFile.
     std::string_view icd = {};
+    std::string_view module = {};
     bool own = false;
 };
 

@@ -57,9 +57,10 @@ std::string source_for(const std::string& vendor, const std::vector<config::File
     for (const config::FileRule& rule : rules)
         fmt::format_to(std::back_inserter(source),
                        "    {{FileKind::{}, Capability::{}, Capability::{}, {},\n"
-                       "     {}, {}, {}, {}, {}}},\n",
+                       "     {}, {}, {}, {}, {}, {}}},\n",
                        kind_of(rule), rule.capability, rule.also, literal(rule.name), rule.entry,
-                       rule.unversioned, literal(rule.reason), literal(rule.icd), rule.own);
+                       rule.unversioned, literal(rule.reason), literal(rule.icd),
+                       literal(rule.module), rule.own);
     source += fmt::format("}});\n\n"
                           "}} // namespace\n\n"
                           "Catalogue {}_catalogue() {{ return rules; }}\n\n"

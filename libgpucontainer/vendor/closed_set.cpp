@@ -57,7 +57,7 @@ private:
     void find_library(const CatalogueRule& rule)
     {
         const std::string name = name_of(rule);
-        if (is_of_any_version(name)) {
+        if (is_of_any_version(name) && rule.module.empty()) {
             find_versions(rule, name);
             return;
         }

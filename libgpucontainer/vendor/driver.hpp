@@ -59,7 +59,9 @@ struct DriverFile {
     std::vector<std::string> entry_names; ///< Those that programs load by name.
     std::string reason;
     FileId id;
-    std::string icd;    ///< OpenCL loaders find it by this name: "nvidia.icd"; else empty.
+    std::string icd; ///< OpenCL loaders find it by this name: "nvidia.icd"; else empty.
+    /// A loader of its kind finds it in this directory beside the libraries: "dri"; else empty.
+    std::string module;
     std::string target; ///< Of data: the path that libraries read it at, here and in a container.
     bool directory = false; ///< The same: it is a directory, with all that is in it.
     /// Sonames of files of this driver that it cannot be loaded without.

@@ -22,6 +22,9 @@ bool is_vendors(const CatalogueRule* rule)
     return rule != nullptr && rule->capability != Capability::none;
 }
 
+/// Found by the name of its file.
+bool is_module(const CatalogueRule* rule) { return rule != nullptr && !rule->module.empty(); }
+
 /// Whether a library of this soname is one that the rule speaks of.
 bool names(const CatalogueRule& rule, std::string_view soname)
 {
@@ -121,12 +124,14 @@ std::optional<std::size_t> LibraryGraph::load(const std::string& path, const std
         by_name_.emplace(name, known->second);
         return known->second;
     }
-    if (is_vendors(rule) && !installation_.holds(opened->real_path)) {
+    if (is_vendors(rule) && !is_of_installation(*rule, opened->real_path)) {
         object(name, path, installation_.objection_to(opened->real_path));
         return std::nullopt;
     }
     auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
     auto versions = root_.noted(read_version_needs(opened->fd.get()), path);
+    if (facts && is_module(rule))
+        facts->soname = name; // whatever it says: one file may be several of them
     std::string reason = !facts      ? facts.error().message()
                          : !versions ? versions.error().message()
                                      : objection_to(*facts, loaded_by ? nullptr : rule, name);
@@ -148,12 +153,18 @@ std::optional<std::size_t> LibraryGraph::load(const std::string& path, const std
     library.file.id = FileId::of(opened->status);
     library.file.versions = *std::move(versions);
     library.loaded_by = loaded_by;
-    if (is_vendors(rule))
+    if (is_vendors(rule) && !is_module(rule))
         installation_.choose(opened->real_path);
     const std::size_t index = add(std::move(library), rule, key);
     by_name_.emplace(name, index);
     by_name_.emplace(objects_[index].file.soname, index);
     return index;
+}
+
+/// The modules of a distribution, such as Mesa's, fit any release of the vendor's.
+bool LibraryGraph::is_of_installation(const CatalogueRule& rule, const std::string& path) const
+{
+    return is_module(&rule) ? installation_.admits(path) : installation_.holds(path);
 }
 
 std::string LibraryGraph::objection_to(const elf::Facts& facts, const CatalogueRule* rule,
@@ -177,6 +188,7 @@ std::size_t LibraryGraph::add(Object object, const CatalogueRule* rule, FileKey 
         file.also = rule->also;
         file.reason = rule->reason;
         file.icd = rule->icd;
+        file.module = rule->module;
         file.own = rule->own;
         if (rule->entry)
             file.entry_names.push_back(file.soname);

@@ -60,6 +60,7 @@ private:
     std::optional<std::size_t> load(const std::string& path, const std::string& name,
                                     std::optional<std::size_t> loaded_by,
                                     const CatalogueRule* rule);
+    bool is_of_installation(const CatalogueRule& rule, const std::string& path) const;
     std::string objection_to(const elf::Facts& facts, const CatalogueRule* rule,
                              const std::string& name) const;
     std::size_t add(Object object, const CatalogueRule* rule, FileKey key);

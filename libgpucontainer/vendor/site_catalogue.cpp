@@ -79,6 +79,7 @@ CatalogueRule rule_of(const config::FileRule& rule)
             rule.unversioned,
             rule.reason,
             rule.icd,
+            rule.module,
             rule.own};
 }
 
@@ -180,6 +181,8 @@ void MergedCatalogue::add(const config::FileRule& given)
         rule.own = rule.own || known->own;
         if (rule.icd.empty())
             rule.icd = known->icd;
+        if (rule.module.empty())
+            rule.module = known->module;
         *known = rule;
     }
     const bool of_driver = rule.kind == FileKind::tool ? known != nullptr : !rule.unversioned;

@@ -17,7 +17,9 @@ ROOT = pathlib.Path(os.environ["GPUCTR_DEBIAN_INTEL"])
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 TRACED = "LD_TRACE_LOADED_OBJECTS=1 LD_WARN=yes LD_BIND_NOW=yes exec"
 VENDORS_OWN = {"libze_loader.so.1", "libze_intel_gpu.so.1", "libigdrcl.so", "libigdgmm.so.12",
-               "libigc.so.1", "libigdfcl.so.1", "libopencl-clang.so.14"}
+               "libigc.so.1", "libigdfcl.so.1", "libopencl-clang.so.14", "iHD_drv_video.so",
+               "i965_drv_video.so", "libmfx-gen.so.1.2"}
+EVERYTHING = ("--driver-capabilities", "all", "--vendor-libs", "host")
 NEUTRAL = {"libLLVM-14.so.1", "libclang-cpp.so.14", "libLLVMSPIRVLib.so.14", "libstdc++.so.6"}
 
 
@@ -39,8 +41,8 @@ class DebianIntel(harness.Case):
 
     def test_all_of_it_loads_where_there_was_none(self):
         before = self.state()
-        self.run_setup("--intel", "--driver-root", ROOT, "--vendor-libs", "host", "--rootfs",
-                       self.root, stderr=None)
+        self.run_setup("--intel", "--driver-root", ROOT, *EVERYTHING, "--rootfs", self.root,
+                       stderr=None)
 
         for soname in sorted(VENDORS_OWN):
             with self.subTest(soname=soname):
@@ -51,6 +53,9 @@ class DebianIntel(harness.Case):
                 self.assertIn("libc.so.6", said.stdout)
         icd = (self.root / "etc/OpenCL/vendors/intel.icd").read_text(encoding="utf-8")
         self.assertIn("libigdrcl.so", icd)
+        for name in ("iHD_drv_video.so", "i965_drv_video.so"):
+            self.assertEqual(os.readlink(f"{self.root}/usr/lib/{harness.MULTIARCH}/dri/{name}"),
+                             f"{harness.TREE}/lib64/{name}")
         self.undo()
         self.assert_state(before)
 

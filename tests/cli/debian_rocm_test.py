@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Debian's real ROCm, unpacked into a driver root, in a container that has none of it.
+"""Debian's real ROCm and Mesa, unpacked into a driver root, in a container that has none of it.
 
 That no GPU answers is as it should be: each library has to load, with every symbol that
 it needs, and the tool has to get as far as looking for GPUs.
@@ -16,7 +16,8 @@ ROOT = pathlib.Path(os.environ["GPUCTR_DEBIAN_ROCM"])
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 TRACED = "LD_TRACE_LOADED_OBJECTS=1 LD_WARN=yes LD_BIND_NOW=yes exec"
 VENDORS_OWN = {"libhsa-runtime64.so.1", "libhsakmt.so.1", "libamdhip64.so.5", "libamd_comgr.so.2",
-               "librocm_smi64.so.1"}
+               "librocm_smi64.so.1", "radeonsi_drv_video.so"}
+EVERYTHING = ("--driver-capabilities", "all", "--vendor-libs", "host")
 C_LIBRARY = {"libc.so.6", "libm.so.6", "libpthread.so.0", "libdl.so.2", "librt.so.1",
              "ld-linux-x86-64.so.2"}
 
@@ -40,8 +41,8 @@ class DebianRocm(harness.Case):
 
     def test_all_of_it_loads_where_there_was_none(self):
         before = self.state()
-        self.run_setup("--rocm", "--driver-root", ROOT, "--vendor-libs", "host", "--rootfs",
-                       self.root, stderr=None)
+        self.run_setup("--rocm", "--driver-root", ROOT, *EVERYTHING, "--rootfs", self.root,
+                       stderr=None)
 
         for soname in sorted(VENDORS_OWN):
             with self.subTest(soname=soname):
@@ -50,6 +51,9 @@ class DebianRocm(harness.Case):
                 self.assertNotIn("not found", said.stdout)
                 self.assertNotIn("undefined symbol", said.stdout + said.stderr)
                 self.assertIn("libc.so.6", said.stdout)
+        self.assertEqual(os.readlink(f"{self.root}/usr/lib/{harness.MULTIARCH}/dri/"
+                                     "radeonsi_drv_video.so"),
+                         f"{harness.TREE}/lib64/radeonsi_drv_video.so")
         said = harness.call("chroot", self.root, "rocminfo")
         self.assertRegex(said.stdout + said.stderr, "ROCk module|hsa")
         self.assertNotIn("error while loading", said.stderr)

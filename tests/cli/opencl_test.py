@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Files besides libraries and tools: OpenCL's, and data that a catalogue names."""
 
+import os
 import pathlib
 import unittest
 
@@ -75,6 +76,56 @@ class OpenCl(Placing):
         self.assertEqual(outside.exists(), before)
         plan = self.plan("--layout", "merged")
         self.assertIn("nvidia.icd", [skipped["name"] for skipped in plan["skipped"]])
+        self.undo()
+
+
+class Modules(Placing):
+    """What loaders of their own find in a directory of theirs, by a file's name."""
+
+    NAME = "libvdpau_nvidia.so.1"
+    FILE = f"libvdpau_nvidia.so.{VERSION}"
+    VIDEO = ("--driver-capabilities", "compute,video")
+
+    def setUp(self):
+        super().setUp()
+        self.directory = f"/usr/lib/{MULTIARCH}/vdpau"
+
+    def test_is_found_by_its_loader(self):
+        # Overlays of names need a directory above that is not the root.
+        (self.root / f"usr/lib/{MULTIARCH}").mkdir(parents=True, exist_ok=True)
+
+        def check():
+            self.assertEqual(self.inside("readlink", "-f", f"{self.directory}/{self.NAME}"),
+                             f"{TREE}/lib64/{self.FILE}\n")
+
+        self.in_each_way(check, *self.VIDEO)
+
+    def test_is_found_without_a_tree(self):
+        before = self.state()
+        self.apply("--layout", "merged", *self.VIDEO)
+        self.assertEqual(self.inside("readlink", "-f", f"{self.directory}/{self.NAME}"),
+                         f"{self.directory}/{self.FILE}\n")
+        self.assertEqual(harness.must("head", "-c", "4", f"{self.root}{self.directory}/{self.FILE}"),
+                         "\x7fELF")
+        self.undo()
+        self.assert_state(before)
+
+    def test_is_found_in_place_of_the_images(self):
+        own = pathlib.Path(f"{self.root}{self.directory}/{self.NAME}")
+        own.parent.mkdir(parents=True)
+        own.write_text("of another version")
+        for layout in ("tree", "merged"):
+            with self.subTest(layout=layout):
+                before = self.state()
+                self.apply("--layout", layout, *self.VIDEO)
+                self.assertEqual(self.inside("head", "-c", "4", own.relative_to(self.root)), "\x7fELF")
+                self.undo()
+                self.assert_state(before)
+        self.assertEqual(own.read_text(), "of another version")
+
+    def test_needs_to_be_asked_for(self):
+        self.apply()
+        self.assertFalse(os.path.exists(f"{self.root}{self.directory}"))
         self.undo()
 
 

@@ -14,17 +14,33 @@ namespace {
 
 using config::FileRule;
 
+const char* kind_of(const FileRule& rule)
+{
+    switch (rule.kind) {
+    case FileRule::Kind::library:
+        return "library";
+    case FileRule::Kind::tool:
+        return "tool";
+    case FileRule::Kind::data:
+        return "data";
+    }
+    return "";
+}
+
 std::string to_yaml(const std::vector<FileRule>& rules)
 {
     std::string yaml = "vendor: " + rules.front().vendor + "\nfiles:\n";
     for (const FileRule& rule : rules) {
-        const bool is_library = rule.kind == FileRule::Kind::library;
         yaml += fmt::format("  - {}: {}\n    capability: {}\n    also: {}\n    reason: {}\n",
-                            is_library ? "library" : "tool", quoted(rule.name), rule.capability,
-                            rule.also, quoted(rule.reason));
-        if (is_library)
-            yaml +=
-                fmt::format("    entry: {}\n    unversioned: {}\n", rule.entry, rule.unversioned);
+                            kind_of(rule), quoted(rule.name), rule.capability, rule.also,
+                            quoted(rule.reason));
+        if (rule.kind == FileRule::Kind::library)
+            yaml += fmt::format("    entry: {}\n    unversioned: {}\n    own: {}\n", rule.entry,
+                                rule.unversioned, rule.own);
+        if (!rule.icd.empty())
+            yaml += fmt::format("    icd: {}\n", quoted(rule.icd));
+        if (!rule.module.empty())
+            yaml += fmt::format("    module: {}\n", quoted(rule.module));
     }
     return yaml;
 }
@@ -34,7 +50,8 @@ bool is_same(const FileRule& left, const FileRule& right)
     return left.vendor == right.vendor && left.kind == right.kind && left.name == right.name
            && left.capability == right.capability && left.also == right.also
            && left.entry == right.entry && left.unversioned == right.unversioned
-           && left.reason == right.reason;
+           && left.reason == right.reason && left.icd == right.icd && left.module == right.module
+           && left.own == right.own;
 }
 
 void check_round_trip(const std::vector<FileRule>& rules)

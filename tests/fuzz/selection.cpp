@@ -96,7 +96,7 @@ void run(std::string_view input)
         check(driver, "auto", list);
     }
     const auto capabilities = plan::parse_capabilities(list);
-    demand(!capabilities || (!capabilities->empty() && capabilities->size() <= 2),
+    demand(!capabilities || (!capabilities->empty() && capabilities->size() <= 3),
            "capabilities are those that are known");
 }
 

@@ -84,10 +84,11 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.library_order = std::move(gpus.library_order);
     stack.skipped = std::move(gpus.skipped);
     const std::vector<std::string> directories = {
-        "/opt/rocm/lib",     "/opt/rocm/lib64",      "/opt/rocm/core-*/lib",
-        "/opt/rocm-*/lib",   "/opt/rocm-*/lib64",    "/opt/rocm/hsa/lib",
-        "/opt/rocm/hip/lib", "/opt/rocm/opencl/lib", "/opt/amdgpu/lib/*-linux-gnu",
-        "/opt/amdgpu/lib64"};
+        "/opt/rocm/lib",     "/opt/rocm/lib64",          "/opt/rocm/core-*/lib",
+        "/opt/rocm-*/lib",   "/opt/rocm-*/lib64",        "/opt/rocm/hsa/lib",
+        "/opt/rocm/hip/lib", "/opt/rocm/opencl/lib",     "/opt/amdgpu/lib/*-linux-gnu",
+        "/opt/amdgpu/lib64", "/usr/lib/*-linux-gnu/dri", "/usr/lib64/dri",
+        "/usr/lib/dri"};
     GPUCTR_CHECK(add_optional_files(sources, amd_catalogue(), directories, stack));
     GPUCTR_TRY(Nodes nodes, device_nodes(sources.system_root, sources.dev_root,
                                          std::move(gpus.nodes), stack.skipped));

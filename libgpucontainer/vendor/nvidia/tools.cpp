@@ -85,6 +85,7 @@ void classify(DriverFile& file, const CatalogueRule& rule)
     file.also = rule.also;
     file.reason = rule.reason;
     file.icd = rule.icd;
+    file.module = rule.module;
     file.own = rule.own;
 }
 

@@ -70,13 +70,16 @@ TEST(CatalogueFile, ReadsWhatSpeaksOfOpenClRuntimesAndData)
         "files:\n"
         "  - {library: libamdocl64.so, capability: compute, icd: amdocl64.icd, own: true, reason: "
         "a}\n"
+        "  - {library: radeonsi_drv_video.so, capability: video, module: dri, reason: a}\n"
         "  - {data: /usr/share/libdrm/amdgpu.ids, capability: compute, reason: names of GPUs}\n");
 
     ASSERT_TRUE(rules) << rules.error().message();
     EXPECT_EQ(rules->at(0).icd, "amdocl64.icd");
     EXPECT_TRUE(rules->at(0).own);
-    EXPECT_EQ(rules->at(1).kind, FileRule::Kind::data);
-    EXPECT_EQ(rules->at(1).name, "/usr/share/libdrm/amdgpu.ids");
+    EXPECT_EQ(rules->at(0).module, "");
+    EXPECT_EQ(rules->at(1).module, "dri");
+    EXPECT_EQ(rules->at(2).kind, FileRule::Kind::data);
+    EXPECT_EQ(rules->at(2).name, "/usr/share/libdrm/amdgpu.ids");
 }
 
 TEST(CatalogueFile, HasDataOfPlainPathsThatAreNotTheContainersOwn)
@@ -108,6 +111,19 @@ TEST(CatalogueFile, HasOpenClFilesOfPlainNames)
               "line 5: own is for libraries, and /usr/a is data");
 }
 
+TEST(CatalogueFile, HasModulesInDirectoriesOfPlainNames)
+{
+    for (const char* const name : {"..", "a/b", "/dri", ".dri"})
+        EXPECT_NE(problem_with_rule(fmt::format("- {{library: liba.so, capability: video, module: "
+                                                "{}, reason: a}}\n",
+                                                name))
+                      .find("is not the name of a directory"),
+                  std::string::npos)
+            << name;
+    EXPECT_EQ(problem_with_rule("- tool: a\n  capability: video\n  module: dri\n"),
+              "line 5: module is for libraries, and a is a tool");
+}
+
 TEST(CatalogueFile, MayHaveNoRules)
 {
     const auto rules = parse_catalogue("vendor: amd\nfiles: []\n");
@@ -136,14 +152,14 @@ TEST(CatalogueFile, NamesTheMistakeInARule)
     EXPECT_EQ(
         problem_with_rule("- libcuda.so.1\n"),
         "line 3: a rule is not a map (allowed keys: library, tool, data, capability, also, entry, "
-        "unversioned, icd, own, reason)");
+        "unversioned, icd, module, own, reason)");
     EXPECT_EQ(
         problem_with_rule("- tool: a\n  colour: red\n"),
         "line 4: unknown key \"colour\" (allowed: library, tool, data, capability, also, entry, "
-        "unversioned, icd, own, reason)");
+        "unversioned, icd, module, own, reason)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  [b]: red\n"),
               "line 4: unknown key \"\" (allowed: library, tool, data, capability, also, entry, "
-              "unversioned, icd, own, reason)");
+              "unversioned, icd, module, own, reason)");
     EXPECT_EQ(problem_with_rule("- capability: compute\n"),
               "line 3: a rule names one file (needed: one of library, tool and data)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  library: liba.so\n"),

@@ -302,7 +302,8 @@ TEST(Capabilities, AreAListOfNames)
     EXPECT_THAT(*parse_capabilities("utility"), ElementsAre(Capability::utility));
     EXPECT_THAT(*parse_capabilities(" compute , utility,compute"),
                 ElementsAre(Capability::compute, Capability::utility));
-    EXPECT_THAT(*parse_capabilities("all"), ElementsAre(Capability::compute, Capability::utility));
+    EXPECT_THAT(*parse_capabilities("all"),
+                ElementsAre(Capability::compute, Capability::utility, Capability::video));
 }
 
 TEST(Capabilities, AreRefusedWhenUnknown)
@@ -313,7 +314,7 @@ TEST(Capabilities, AreRefusedWhenUnknown)
         EXPECT_EQ(parsed.error().code(), Errc::usage);
         EXPECT_EQ(parsed.error().object(), word);
         EXPECT_EQ(parsed.error().message(), fmt::format("unknown driver capability '{}'", word));
-        EXPECT_EQ(parsed.error().hint(), "known are compute, utility and all");
+        EXPECT_EQ(parsed.error().hint(), "known are compute, utility, video and all");
     }
 }
 

@@ -33,17 +33,17 @@ std::string text_of(const std::string& path)
 
 std::string describe(const CatalogueRule& rule)
 {
-    return fmt::format("{} {} {} {} {} {} {} {} {}", name(rule.kind), rule.name,
+    return fmt::format("{} {} {} {} {} {} {} {} {} {}", name(rule.kind), rule.name,
                        name(rule.capability), name(rule.also), rule.entry, rule.unversioned,
-                       rule.reason, rule.icd, rule.own);
+                       rule.reason, rule.icd, rule.module, rule.own);
 }
 
 std::string describe(const config::FileRule& rule)
 {
-    return fmt::format("{} {} {} {} {} {} {} {} {}",
+    return fmt::format("{} {} {} {} {} {} {} {} {} {}",
                        rule.kind == config::FileRule::Kind::tool ? "tool" : "library", rule.name,
                        rule.capability, rule.also, rule.entry, rule.unversioned, rule.reason,
-                       rule.icd, rule.own);
+                       rule.icd, rule.module, rule.own);
 }
 
 struct RecordedFile {

@@ -397,6 +397,46 @@ TEST_F(ClosedSetTest, CarriesWhatTheCatalogueSaysOfALibrary)
     EXPECT_THAT(ocl.entry_names, ElementsAre("libamdocl64.so"));
 }
 
+CatalogueRule module(const char* name)
+{
+    CatalogueRule rule = library(name, Capability::video);
+    rule.module = "dri";
+    rule.entry = true;
+    return rule;
+}
+
+TEST_F(ClosedSetTest, KnowsAModuleByTheNameOfItsFile)
+{
+    install("usr/lib64", "libgallium_drv_video.so", {"libgmm.so.1"});
+    install("usr/lib64", "libgmm.so.1");
+    for (const char* const name : {"radeonsi_drv_video.so", "radeonsi_drv_video.so.bak"})
+        tree_.link(std::string("usr/lib/dri/") + name, "../../lib64/libgallium_drv_video.so");
+
+    directories_ = {"/usr/lib/dri"};
+
+    const DriverFile driver = file({module("radeonsi_drv_video.so")}, "radeonsi_drv_video.so");
+
+    EXPECT_EQ(driver.name, "libgallium_drv_video.so");
+    EXPECT_EQ(driver.module, "dri");
+    EXPECT_THAT(driver.entry_names, ElementsAre("radeonsi_drv_video.so"));
+    EXPECT_THAT(driver.needed, ElementsAre("libgmm.so.1"));
+    EXPECT_THAT(found({module("radeonsi_drv_video.so")}),
+                ElementsAre("/usr/lib64/libgallium_drv_video.so", "[/usr/lib64/libgmm.so.1]"));
+}
+
+TEST_F(ClosedSetTest, TakesAModuleOfTheSystemBesideAnyInstallation)
+{
+    install("opt/rocm/lib", "libhip.so.6");
+    install("usr/lib/dri", "radeonsi_drv_video.so");
+    install("opt/other/lib", "r600_drv_video.so");
+    directories_.insert(directories_.end(), {"/usr/lib/dri", "/opt/other/lib"});
+
+    EXPECT_THAT(found({module("radeonsi_drv_video.so"), library("libhip.so.6")}),
+                ElementsAre("/opt/rocm/lib/libhip.so.6", "/usr/lib/dri/radeonsi_drv_video.so"));
+    EXPECT_THAT(found({library("libhip.so.6"), module("r600_drv_video.so")}),
+                ElementsAre("/opt/rocm/lib/libhip.so.6"));
+}
+
 TEST_F(ClosedSetTest, TakesWhatIsNeverWantedAsNeutralWhereItIsNeeded)
 {
     install("opt/rocm/lib", "libhip.so.6", {"libOpenCL.so.1"});
