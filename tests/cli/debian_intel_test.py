@@ -59,6 +59,24 @@ class DebianIntel(harness.Case):
         self.undo()
         self.assert_state(before)
 
+    def test_an_image_with_a_runtime_of_its_own_gets_the_nodes_alone(self):
+        for name in ("intel-opencl/libigdrcl.so", "dri/iHD_drv_video.so"):
+            own = f"/usr/lib/{harness.MULTIARCH}/{name}"
+            inside = pathlib.Path(f"{self.root}{own}")
+            inside.parent.mkdir(parents=True)
+            harness.must("cp", "-L", f"{ROOT}{own}", inside)
+            with self.subTest(own=own):
+                done = self.run_setup("plan", "--intel", "--driver-root", ROOT, "--rootfs", self.root,
+                                      "--driver-capabilities", "all", "--format", "json",
+                                      stdout=None)
+                plan = json.loads(done.stdout)
+                self.assertEqual({item["kind"] for item in plan["items"]} & {"tree", "bind", "cover"},
+                                 set())
+                self.assertIn("/dev/dri/renderD129", [item["target"] for item in plan["items"]])
+                self.assertIn(f"the image brings its own: {own}",
+                              {skipped["reason"] for skipped in plan["skipped"]})
+            inside.unlink()
+
     def test_opencl_finds_the_driver(self):
         lib = f"usr/lib/{harness.MULTIARCH}"
         (self.root / lib).mkdir(parents=True, exist_ok=True)
