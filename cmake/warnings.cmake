@@ -18,7 +18,8 @@ if(GPUCTR_SANITIZE)
   add_link_options(-fsanitize=${GPUCTR_SANITIZE})
   if(CMAKE_C_COMPILER_ID STREQUAL "Clang")
     # The runtime of programs in C has to serve the library too.
-    add_link_options($<$<LINK_LANGUAGE:C>:-fsanitize-link-c++-runtime> $<$<LINK_LANGUAGE:C>:-lstdc++>)
+    add_link_options($<$<LINK_LANGUAGE:C>:-fsanitize-link-c++-runtime>
+                     $<$<LINK_LANGUAGE:C>:-Wl,--push-state,--as-needed,-lstdc++,--pop-state>)
   endif()
 endif()
 if(GPUCTR_FUZZ)
