@@ -5,9 +5,11 @@
 #include "root_options.hpp"
 #include "table.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <memory>
+#include <vector>
 
 namespace gpuctr_setup {
 namespace {
@@ -55,8 +57,13 @@ int undo_all(const Options& options, Verbosity verbosity, const Streams& streams
 {
     gpucontainer::ApplyOptions apply;
     apply.state_dir = state_directory(options.state);
+    const gpucontainer::State state(-1, apply);
+    std::vector<Applied> all(state.begin(), state.end());
+    // Their mounts may lie over names that set-ups of ended namespaces left.
+    std::stable_partition(all.begin(), all.end(),
+                          [](const Applied& applied) { return applied.origin() == "here"; });
     int code = ExitCode::done;
-    for (const Applied applied : gpucontainer::State(-1, apply)) {
+    for (const Applied& applied : all) {
         try {
             say(applied, applied.undo(apply), verbosity, streams);
         } catch (const gpucontainer::Error& error) {

@@ -176,6 +176,9 @@ Result<std::vector<SetUpKey>> keys_of(const RootId& root, int rootfs_fd, const V
         }
         found.push_back(key);
     }
+    std::ranges::stable_partition(found, [&](const SetUpKey& key) {
+        return key.from.mount_namespace == here.mount_namespace && key.from.boot_id == here.boot_id;
+    });
     return found;
 }
 

@@ -29,7 +29,8 @@ Result<bool> is_bound_by(const Journal& journal, int rootfs_fd);
 bool unbind(int rootfs_fd, int mounts_below);
 
 /// The set-ups of a root. Forgets those of a directory that had its device and
-/// inode before, and is gone with all that was in it.
+/// inode before, and is gone with all that was in it. Those of this namespace come
+/// first: their mounts lie over names that those of others left.
 Result<std::vector<SetUpKey>> keys_of(const RootId& root, int rootfs_fd, const Viewpoint& here,
                                       RootJournals& journals);
 
