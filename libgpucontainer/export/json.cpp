@@ -57,7 +57,7 @@ json to_json(const vendor::VersionNeed& need)
 json to_json(const vendor::DriverFile& file)
 {
     const auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id, icd,
-                 module, target, directory, needed, versions, neutral, own] = file;
+                 module, interpreter, target, directory, needed, versions, neutral, own] = file;
     return {{"kind", vendor::name(kind)},
             {"name", name},
             {"soname", text_or_null(soname)},
@@ -68,6 +68,7 @@ json to_json(const vendor::DriverFile& file)
             {"entry_names", entry_names},
             {"icd", text_or_null(icd)},
             {"module", text_or_null(module)},
+            {"interpreter", text_or_null(interpreter)},
             {"target", text_or_null(target)},
             {"directory", directory},
             {"needed", needed},

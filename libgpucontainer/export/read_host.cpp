@@ -83,6 +83,7 @@ vendor::DriverFile read_file(const Fields& fields)
     file.entry_names = fields.texts("entry_names", most_names, is_name);
     file.icd = fields.text_or_null("icd", is_name);
     file.module = fields.text_or_null("module", is_name);
+    file.interpreter = fields.text_or_null("interpreter", is_line);
     file.target = file.kind == vendor::FileKind::data ? fields.text("target", is_path)
                                                       : fields.text_or_null("target", is_path);
     file.directory = fields.flag("directory");

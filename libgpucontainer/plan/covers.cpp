@@ -31,6 +31,8 @@ public:
 
     void add(const DriverFile& file)
     {
+        if (!file.interpreter.empty())
+            return; // an image's own goes with its own modules
         if (file.kind == FileKind::tool) {
             add(file, std::string(tool_directory) + "/" + file.name);
             return;

@@ -36,6 +36,22 @@ bool Share::needs(const vendor::DeviceNode& node,
            || std::find(gpus.begin(), gpus.end(), static_cast<unsigned>(node.gpu)) != gpus.end();
 }
 
+namespace {
+
+/// Programs look for directories of their installation relative to themselves.
+std::string place_in_tree(const vendor::DriverFile& data)
+{
+    const std::string_view path = data.target;
+    for (const std::string_view part : {"/libexec/", "/share/"})
+        if (const std::size_t at = path.rfind(part); data.directory && at != std::string_view::npos)
+            return std::string(path.substr(at + 1));
+    constexpr std::string_view usual = "/usr/";
+    return path.starts_with("/usr/share/") ? std::string(path.substr(usual.size()))
+                                           : fmt::format("share{}", path);
+}
+
+} // namespace
+
 Draft::Draft(const Request& wanted, const Target* in)
     : request(wanted), target(in), view(in != nullptr ? in->view : typical_root()),
       way(choose_way(wanted, in)), names(view, way)
@@ -148,10 +164,16 @@ std::string Draft::path_of(const vendor::DriverFile& file) const
     }
     if (plan.layout == Layout::merged)
         return file.target;
-    constexpr std::string_view usual = "/usr/share/";
-    const bool is_usual = file.target.starts_with(usual);
-    return fmt::format("{}/share/{}", plan.tree_path,
-                       std::string_view(file.target).substr(is_usual ? usual.size() : 1));
+    return fmt::format("{}/{}", plan.tree_path, place_in_tree(file));
+}
+
+const vendor::DriverFile* Draft::data_with(const vendor::DriverFile& script) const
+{
+    const auto found = std::ranges::find_if(files, [&](const vendor::DriverFile* file) {
+        return file->kind == vendor::FileKind::data && file->directory
+               && base::is_below(script.path, file->path);
+    });
+    return found == files.end() ? nullptr : *found;
 }
 
 std::string Draft::usual_directory(const vendor::DriverFile& file) const

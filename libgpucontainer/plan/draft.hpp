@@ -56,6 +56,8 @@ struct Draft {
     std::string library_path(const std::string& name) const;
     std::string tool_path(const std::string& name) const;
     std::string path_of(const vendor::DriverFile& file) const;
+    /// Of a script: the directory with it that was chosen; null where none was.
+    const vendor::DriverFile* data_with(const vendor::DriverFile& script) const;
     /// Where the image has libraries or tools like it.
     std::string usual_directory(const vendor::DriverFile& file) const;
 

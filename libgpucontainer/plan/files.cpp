@@ -6,6 +6,7 @@
 #include "vendor/c_library.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <optional>
 #include <utility>
@@ -81,6 +82,9 @@ private:
             return "the image has its own";
         if (file.kind == FileKind::data && !draft_.can_have(file.target))
             return "something else of the image's is in its place";
+        if (!file.interpreter.empty())
+            if (std::string reason = objection_to_script(file); !reason.empty())
+                return reason;
         if (file.neutral)
             return "nothing that was asked for needs it";
         if (draft_.capabilities.contains(file.capability)
@@ -90,6 +94,29 @@ private:
                    ? fmt::format("of no use in a container: {}", file.reason)
                    : fmt::format("belongs to {}, which was not asked for",
                                  vendor::name(file.capability));
+    }
+
+    std::string objection_to_script(const DriverFile& script) const
+    {
+        if (draft_.plan.layout != Layout::tree)
+            return "it finds its libraries in a tree alone";
+        return draft_.target == nullptr || has_program(script.interpreter)
+                   ? ""
+                   : fmt::format("the image has no {}, which runs it", script.interpreter);
+    }
+
+    bool has_program(const std::string& name) const
+    {
+        const auto is_there = [&](const std::string& path) {
+            return draft_.view.resolve(path).type == rootfs::EntryType::regular;
+        };
+        if (name.starts_with('/'))
+            return is_there(name);
+        constexpr std::array directories = {"/usr/local/bin", "/usr/bin",        "/bin",
+                                            "/usr/sbin",      "/usr/local/sbin", "/sbin"};
+        return std::ranges::any_of(directories, [&](const char* directory) {
+            return is_there(fmt::format("{}/{}", directory, name));
+        });
     }
 
     /// Something at the path of the data that is not of our making.
@@ -201,15 +228,33 @@ private:
     void take()
     {
         const std::vector<const DriverFile*> others = draft_.files;
-        for (std::size_t i = 0; i < reasons_.size(); ++i) {
-            const DriverFile& file = driver_.files[i];
-            if (is_chosen(i))
-                reasons_[i] = objection(others, file);
-            if (is_chosen(i))
-                draft_.files.push_back(&file);
-            else
-                draft_.skip(file.name, file.path, std::move(reasons_[i]));
-        }
+        for (const bool scripts : {false, true}) // which need their data
+            for (std::size_t i = 0; i < reasons_.size(); ++i)
+                if (driver_.files[i].interpreter.empty() != scripts)
+                    take(i, others);
+    }
+
+    void take(std::size_t index, std::span<const DriverFile* const> others)
+    {
+        const DriverFile& file = driver_.files[index];
+        std::string& reason = reasons_[index];
+        if (reason.empty())
+            reason = objection(others, file);
+        if (reason.empty() && file.kind == FileKind::data && has_place_of(file))
+            reason = "other data of this name is taken";
+        if (reason.empty() && !file.interpreter.empty() && draft_.data_with(file) == nullptr)
+            reason = "the directory that it lies in is left out";
+        if (reason.empty())
+            draft_.files.push_back(&file);
+        else
+            draft_.skip(file.name, file.path, std::move(reason));
+    }
+
+    bool has_place_of(const DriverFile& data) const
+    {
+        return std::ranges::any_of(draft_.files, [&](const DriverFile* file) {
+            return file->kind == FileKind::data && draft_.path_of(*file) == draft_.path_of(data);
+        });
     }
 
     Draft& draft_;

@@ -5,6 +5,7 @@
 #include "base/try.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace gpucontainer::plan {
 namespace {
@@ -83,8 +84,23 @@ void add_to_tree(Draft& draft, Item item)
     draft.add(std::move(item));
 }
 
+/// Where it lies in its directory, it finds what it is made of.
+void add_script(Draft& draft, const DriverFile& script)
+{
+    const DriverFile& data = *draft.data_with(script);
+    const std::string inside = draft.path_of(data) + script.path.substr(data.path.size());
+    add_to_tree(draft, make_item(ItemKind::symlink,
+                                 fmt::format("..{}", inside.substr(draft.plan.tree_path.size())),
+                                 draft.path_of(script), script.reason));
+    draft.identify(script.path);
+}
+
 void add_file(Draft& draft, const DriverFile& file)
 {
+    if (!file.interpreter.empty()) {
+        add_script(draft, file);
+        return;
+    }
     Item bind = make_item(ItemKind::bind, file.path, draft.path_of(file), file.reason);
     bind.options = "ro,nosuid,nodev";
     bind.id = file.id;

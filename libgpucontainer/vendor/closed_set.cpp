@@ -7,9 +7,11 @@
 #include "vendor/data_file.hpp"
 #include "vendor/library_graph.hpp"
 #include "vendor/loader_path.hpp"
+#include "vendor/script.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -44,8 +46,10 @@ public:
             if (rule.kind == FileKind::tool && rule.capability != Capability::none)
                 find_tool(rule);
         ClosedSet set = graph_.take();
-        if (!set.files.empty())
+        if (!set.files.empty()) {
+            std::ranges::move(scripts_, std::back_inserter(set.files));
             add_data(root_, catalogue_, graph_.installation(), set.files, set.skipped);
+        }
         std::ranges::sort(set.files, [](const auto& a, const auto& b) {
             return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);
         });
@@ -125,9 +129,15 @@ private:
 
     void find_tool(const CatalogueRule& rule)
     {
-        for (const std::string& directory : tool_directories())
-            if (graph_.add_tool(rule, fmt::format("{}/{}", directory, rule.name)))
+        for (const std::string& directory : tool_directories()) {
+            const std::string path = fmt::format("{}/{}", directory, rule.name);
+            if (auto script = find_script(root_, rule, path, catalogue_, graph_.installation())) {
+                scripts_.push_back(*std::move(script));
                 return;
+            }
+            if (graph_.add_tool(rule, path))
+                return;
+        }
     }
 
     std::vector<std::string> tool_directories() const
@@ -169,6 +179,7 @@ private:
     Catalogue catalogue_;
     std::vector<std::string> directories_;
     LibraryGraph graph_;
+    std::vector<DriverFile> scripts_;
     std::map<std::string, std::vector<std::string>> listed_;
     std::vector<elf::CacheEntry> cache_entries_;
 };

@@ -62,6 +62,9 @@ struct DriverFile {
     std::string icd; ///< OpenCL loaders find it by this name: "nvidia.icd"; else empty.
     /// A loader of its kind finds it in this directory beside the libraries: "dri"; else empty.
     std::string module;
+    /// Of a tool that is a script: "/usr/bin/python3", or "python3" in PATH; else empty. It
+    /// lies in a directory that is data.
+    std::string interpreter;
     std::string target; ///< Of data: the path that libraries read it at, here and in a container.
     bool directory = false; ///< The same: it is a directory, with all that is in it.
     /// Sonames of files of this driver that it cannot be loaded without.

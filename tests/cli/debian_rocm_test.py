@@ -57,6 +57,24 @@ class DebianRocm(harness.Case):
         said = harness.call("chroot", self.root, "rocminfo")
         self.assertRegex(said.stdout + said.stderr, "ROCk module|hsa")
         self.assertNotIn("error while loading", said.stderr)
+        self.assertFalse(os.path.lexists(self.root / "usr/bin/rocm-smi"))
+        self.undo()
+        self.assert_state(before)
+
+    def test_rocm_smi_runs_where_there_is_python(self):
+        for pattern in ("usr/bin/python3*", "usr/lib/python3*", "usr/lib/*/libexpat.so.1*",
+                        "usr/lib/*/libz.so.1*", "lib/*/libexpat.so.1*", "lib/*/libz.so.1*"):
+            for path in pathlib.Path("/").glob(pattern):
+                inside = pathlib.Path(f"{self.root}{path}")
+                inside.parent.mkdir(parents=True, exist_ok=True)
+                harness.must("cp", "-a", path, inside)
+        before = self.state()
+        self.run_setup("--rocm", "--driver-root", ROOT, "--vendor-libs", "host", "--rootfs",
+                       self.root, stderr=None)
+
+        said = self.inside("rocm-smi", "--help")
+        self.assertIn("--showid", said)
+        self.assertNotIn("Unable to", said)
         self.undo()
         self.assert_state(before)
 

@@ -30,6 +30,7 @@ std::vector<vendor::DriverStack> make_drivers()
     driver.files[0].id = {1, 2, 3, -4};
     driver.files[0].icd = "x.icd";
     driver.files[0].module = "vdpau";
+    driver.files[1].interpreter = "python3";
     driver.files[0].needed = {"libx.so.1"};
     driver.files[0].versions = {{"libc.so.6", "GLIBC_2.34"}};
     driver.files[0].own = true;

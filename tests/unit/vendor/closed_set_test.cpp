@@ -347,6 +347,51 @@ TEST_F(ClosedSetTest, HasToolsWithWhatTheyNeed)
     EXPECT_THAT(file(rules, "rocminfo").needed, ElementsAre("libhsa.so.1", "libpci.so.3"));
 }
 
+CatalogueRule data(std::string_view path)
+{
+    return {FileKind::data, Capability::utility, Capability::none, path, false, false, "data"};
+}
+
+TEST_F(ClosedSetTest, HasScriptsInDirectoriesThatComeAlong)
+{
+    install("opt/rocm-6.4/lib", "libhsa.so.1");
+    tree_.file("opt/rocm-6.4/libexec/smi/smi.py", "#!/usr/bin/env python3\nimport this\n");
+    tree_.directory("opt/rocm-6.4/bin");
+    tree_.link("opt/rocm-6.4/bin/rocm-smi", "../libexec/smi/smi.py");
+    tree_.link("opt/rocm", "rocm-6.4");
+    const std::vector<CatalogueRule> rules = {library("libhsa.so.1"), tool("rocm-smi"),
+                                              data("/opt/rocm/libexec/smi")};
+
+    EXPECT_THAT(found(rules),
+                ElementsAre("/opt/rocm-6.4/lib/libhsa.so.1", "/opt/rocm-6.4/libexec/smi/smi.py",
+                            "/opt/rocm-6.4/libexec/smi"));
+    EXPECT_EQ(file(rules, "rocm-smi").interpreter, "python3");
+    EXPECT_THAT(file(rules, "rocm-smi").entry_names, ElementsAre("rocm-smi"));
+    EXPECT_THAT(skipped({library("libhsa.so.1"), tool("rocm-smi")}),
+                ElementsAre("rocm-smi: is no ELF program"));
+}
+
+TEST_F(ClosedSetTest, KnowsWhatRunsAScript)
+{
+    install("opt/rocm-6.4/lib", "libhsa.so.1");
+    const std::vector<CatalogueRule> rules = {library("libhsa.so.1"), tool("smi"),
+                                              data("/opt/rocm-6.4/bin")};
+    const auto interpreter = [&](const std::string& text) {
+        tree_.file("opt/rocm-6.4/bin/smi", text);
+        const ClosedSet set = find(rules);
+        const auto script = std::ranges::find(set.files, "smi", &DriverFile::name);
+        return script == set.files.end() ? std::string("none") : script->interpreter;
+    };
+
+    EXPECT_EQ(interpreter("#!/usr/bin/python3\n"), "/usr/bin/python3");
+    EXPECT_EQ(interpreter("#! /usr/bin/python3 -s\n"), "/usr/bin/python3");
+    EXPECT_EQ(interpreter("#!/usr/bin/env  perl\n"), "perl");
+    for (const char* const text : {"", "#!", "#!\n", "#!/usr/bin/python3", "#!python3\n",
+                                   "#!/usr/bin/env\n", "#!/usr/bin/env -S python3\n",
+                                   "#!/usr/bin/env A=b python3\n", "#!/bin/\x01\n", "import\n"})
+        EXPECT_EQ(interpreter(text), "none") << text;
+}
+
 TEST_F(ClosedSetTest, HasDataOfThePathsThatLibrariesReadThemAt)
 {
     install("opt/rocm-6.4/lib", "libhsa.so.1");
