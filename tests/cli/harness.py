@@ -72,9 +72,11 @@ def mount_tmpfs(directory):
 
 
 def _prepare():
-    """Puts what the tests write, and the default journal directory, on tmpfs."""
+    """Puts what the tests write, and the default directories of journals and of the
+    staged tree, on tmpfs: an undo that removes the latter unmounts it in all namespaces."""
     mount_tmpfs(DIRECTORY)
-    mount_tmpfs(pathlib.Path("/var/lib"))
+    for directory in ("/var/lib", "/run"):
+        mount_tmpfs(pathlib.Path(directory))
     must(MAKE_ROOTFS, DIRECTORY / "template", NEEDS_DRIVER, OPENS_DRIVER, "/usr/bin/ld", "/usr/bin/setpriv", "/usr/bin/unshare",
          "/usr/bin/touch", "/usr/bin/kill")
     atexit.register(call, "umount", "-l", DIRECTORY)
