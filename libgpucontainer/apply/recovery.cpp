@@ -249,16 +249,14 @@ private:
     std::string tree_path_;
 };
 
-/// Calls `adopt` with each operation that is `chosen`, the rest too after one of
-/// which nothing can be told.
-template <typename Iterator, typename Chosen, typename Adopt>
-bool adopt_each(const Program& program, Iterator next, Iterator end, Failure& failure,
-                Chosen chosen, Adopt adopt)
+/// Calls `adopt` with each operation, the rest too after one of which nothing can be told.
+template <typename Iterator, typename Adopt>
+bool adopt_each(const Program& program, Iterator next, Iterator end, Failure& failure, Adopt adopt)
 {
     bool complete = true;
     for (; next != end; ++next) {
         Operation& operation = *next;
-        if (operation.done != 0 || !chosen(operation) || adopt(operation))
+        if (operation.done != 0 || adopt(operation))
             continue;
         if (complete)
             failure = {Errc::apply, errno, "look for what was cut off at",
@@ -283,8 +281,10 @@ bool adopt_mounts(const Program& program, int rootfs_fd, Failure& failure)
         return no_root(root.error(), failure);
     const Leftovers leftovers(*root, program, "");
     const auto operations = program.operations();
-    return adopt_each(program, operations.begin(), operations.end(), failure, is_mount,
-                      [&](Operation& operation) { return leftovers.adopt_mount(operation); });
+    return adopt_each(program, operations.begin(), operations.end(), failure,
+                      [&](Operation& operation) {
+                          return !is_mount(operation) || leftovers.adopt_mount(operation);
+                      });
 }
 
 bool adopt_names(const Program& program, int rootfs_fd, const std::string& tree_path,
@@ -296,10 +296,10 @@ bool adopt_names(const Program& program, int rootfs_fd, const std::string& tree_
     const Leftovers leftovers(*root, program, tree_path);
     // What was made in a directory before the directory itself.
     const auto operations = program.operations();
-    return adopt_each(
-        program, operations.rbegin(), operations.rend(), failure,
-        [](const Operation& operation) { return !is_mount(operation); },
-        [&](Operation& operation) { return leftovers.adopt_name(operation); });
+    return adopt_each(program, operations.rbegin(), operations.rend(), failure,
+                      [&](Operation& operation) {
+                          return is_mount(operation) || leftovers.adopt_name(operation);
+                      });
 }
 
 void clean_loader_cache(const Program& program, int rootfs_fd, const std::string& tree_path)

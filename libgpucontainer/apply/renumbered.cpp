@@ -84,6 +84,44 @@ void renumber_name(const Program& program, Operation& operation, int rootfs_fd, 
         renumber_file(operation, parent, kept.name());
 }
 
+/// Of a root, among journals that are kept under a number.
+class StraySearch {
+public:
+    StraySearch(const RootId& root, int rootfs_fd, const Viewpoint& here, int table)
+        : root_(root), rootfs_fd_(rootfs_fd), here_(here), table_(table)
+    {
+    }
+
+    Result<void> look_in(RootName name, RootJournals& journals)
+    {
+        GPUCTR_TRY(const auto keys, journals.keys());
+        for (const SetUpKey& key : keys) {
+            // One that is gone by now, or damaged, proves nothing.
+            auto journal = journals.read(key);
+            if (!journal && base::leaves_open(journal.error().os_error()))
+                return std::move(journal).error();
+            if (!journal || !is_of(*journal, root_, rootfs_fd_, here_))
+                continue;
+            GPUCTR_TRY(const Origin origin, origin_of(key, here_, living_, rootfs_fd_, table_));
+            if (!is_ours(origin))
+                continue;
+            renumber(*journal, root_, rootfs_fd_, here_);
+            found_.push_back({name, *std::move(journal)});
+        }
+        return {};
+    }
+
+    std::vector<Stray> take() && { return std::move(found_); }
+
+private:
+    const RootId& root_;
+    int rootfs_fd_;
+    const Viewpoint& here_;
+    int table_;
+    mount::LivingNamespaces living_;
+    std::vector<Stray> found_;
+};
+
 /// The lock is for the root which has the number by now: to wait for it, with that of
 /// another root in hand, could be to wait for each other. It is needed to leave nothing
 /// behind; what keeps others from the journal is the lock of the root that it is of.
@@ -138,33 +176,18 @@ void renumber(Journal& journal, const RootId& root, int rootfs_fd, const Viewpoi
 Result<std::vector<Stray>> find_strays(const JournalStore& store, const RootId& root, int rootfs_fd,
                                        const Viewpoint& here, int table)
 {
-    std::vector<Stray> strays;
     if (!root.renumbered)
-        return strays;
+        return std::vector<Stray>();
+    StraySearch search(root, rootfs_fd, here, table);
     GPUCTR_TRY(const auto names, store.roots());
-    mount::LivingNamespaces living;
     for (const RootName& name : names) {
         if (name.second != root.inode || name.first == root.device || !is_anonymous(name.first))
             continue;
         GPUCTR_TRY(auto journals, store.open_root(name, JournalStore::Lock::none));
-        if (!journals)
-            continue;
-        GPUCTR_TRY(const auto keys, journals->keys());
-        for (const SetUpKey& key : keys) {
-            // One that is gone by now, or damaged, proves nothing.
-            auto journal = journals->read(key);
-            if (!journal && base::leaves_open(journal.error().os_error()))
-                return std::move(journal).error();
-            if (!journal || !is_of(*journal, root, rootfs_fd, here))
-                continue;
-            GPUCTR_TRY(const Origin origin, origin_of(key, here, living, rootfs_fd, table));
-            if (!is_ours(origin))
-                continue;
-            renumber(*journal, root, rootfs_fd, here);
-            strays.push_back({name, *std::move(journal)});
-        }
+        if (journals)
+            GPUCTR_CHECK(search.look_in(name, *journals));
     }
-    return strays;
+    return std::move(search).take();
 }
 
 Result<void> take_in(const JournalStore& store, const std::vector<Stray>& strays,

@@ -176,7 +176,7 @@ Result<std::vector<SetUpKey>> keys_of(const RootId& root, int rootfs_fd, const V
         }
         found.push_back(key);
     }
-    std::ranges::stable_partition(found, [&](const SetUpKey& key) {
+    std::stable_partition(found.begin(), found.end(), [&](const SetUpKey& key) {
         return key.from.mount_namespace == here.mount_namespace && key.from.boot_id == here.boot_id;
     });
     return found;
@@ -255,17 +255,15 @@ bool has(const std::vector<SetUpKey>& keys, const SetUpKey& key)
 }
 
 /// Has the journals be those of the number that the root has now.
-Result<void> follow(const JournalStore& store, RootName name, Journal& journal,
-                    const Reached& reached, const Viewpoint& here,
-                    std::optional<RootJournals>& journals)
+Result<RootJournals> follow(const JournalStore& store, Stray stray, const Reached& reached,
+                            const Viewpoint& here)
 {
-    journals.reset(); // never wait for one lock with another in hand
-    GPUCTR_TRY(auto own, store.create_root({reached.root.device, reached.root.inode}));
-    journals.emplace(std::move(own));
-    renumber(journal, reached.root, reached.fd.get(), here);
+    GPUCTR_TRY(auto journals, store.create_root({reached.root.device, reached.root.inode}));
+    renumber(stray.journal, reached.root, reached.fd.get(), here);
     std::vector<Stray> strays;
-    strays.push_back({name, std::move(journal)});
-    return take_in(store, strays, *journals);
+    strays.push_back(std::move(stray));
+    GPUCTR_CHECK(take_in(store, strays, journals));
+    return journals;
 }
 
 } // namespace
@@ -292,7 +290,9 @@ Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string
     if (reached.fd) {
         const std::string path = journal.root_path;
         if (reached.root.device != root.first) {
-            GPUCTR_CHECK(follow(*store, root, journal, reached, here, journals));
+            journals.reset(); // never wait for one lock with another in hand
+            GPUCTR_TRY(auto own, follow(*store, {root, std::move(journal)}, reached, here));
+            journals.emplace(std::move(own));
             GPUCTR_TRY(const auto moved, journals->keys());
             if (!has(moved, key))
                 return Undone::undone;
