@@ -232,8 +232,10 @@ private:
         auto bytes = root_.read(program_.text(operation.path), elf::max_cache_size);
         if (!bytes && answer(bytes.error()) == Found::unknown)
             return false;
-        const auto cache = bytes ? elf::LdCache::parse(*std::move(bytes))
-                                 : Result<elf::LdCache>(std::move(bytes).error());
+        std::optional<elf::LdCache> cache;
+        if (bytes)
+            if (auto parsed = elf::LdCache::parse(*std::move(bytes)))
+                cache = *std::move(parsed);
         // A loss of power may leave the successor without its content.
         const bool lost =
             now.inode != 0 && now.size == 0 && beside.inode == operation.expected.inode;

@@ -26,7 +26,8 @@ protected:
             select_devices({&driver_, 1}, {list, environment(scheduler), {}}, left_out);
         if (!selections)
             return std::move(selections).error();
-        return std::move(selections->front());
+        Selection first = std::move(selections->front());
+        return first;
     }
 
     static Environment environment(std::optional<std::string_view> scheduler)
