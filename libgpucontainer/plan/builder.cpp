@@ -21,9 +21,6 @@
 namespace gpucontainer::plan {
 namespace {
 
-using vendor::Capability;
-using vendor::DriverFile;
-
 void add_share(Draft& draft, const vendor::DriverStack& driver, Selection selection)
 {
     UsedDriver used = {driver.vendor, driver.version, driver.version_source, {}};

@@ -7,8 +7,10 @@
 #include <array>
 #include <cstdint>
 #include <fmt/format.h>
+#include <numeric>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace gpucontainer::plan {
 namespace {
@@ -85,6 +87,13 @@ bool has_name(const Gpu& gpu, std::string_view wanted)
         gpu.names, [&](const std::string& name) { return base::to_lower(name) == word; });
 }
 
+std::vector<unsigned> indexes_in(const Range& range)
+{
+    std::vector<unsigned> indexes(range.last - range.first + 1);
+    std::iota(indexes.begin(), indexes.end(), static_cast<unsigned>(range.first));
+    return indexes;
+}
+
 Error unknown(const vendor::DriverStack& driver, std::string_view word, std::string_view why)
 {
     return Error(Errc::usage, fmt::format("device {}: {}", word, why))
@@ -110,14 +119,12 @@ std::string known_gpus(const vendor::DriverStack& driver)
 
 Result<std::vector<unsigned>> find_gpus(const vendor::DriverStack& driver, std::string_view word)
 {
-    std::vector<unsigned> matches;
     if (const auto range = range_in(word)) {
         if (range->last >= driver.gpus.size())
             return unknown(driver, word, "no such GPU");
-        for (auto index = range->first; index <= range->last; ++index)
-            matches.push_back(static_cast<unsigned>(index));
-        return matches;
+        return indexes_in(*range);
     }
+    std::vector<unsigned> matches;
     const auto address = pci_parts(word);
     std::string uuid;
     for (const Gpu& gpu : driver.gpus) {

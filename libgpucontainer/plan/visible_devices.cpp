@@ -232,11 +232,32 @@ bool needs_preferred(const VisibleDevices& variable, const Environment& environm
     return !variable.preferred.empty() && (set == environment.end() || set->second.empty());
 }
 
+const Variable* find_variable(const std::vector<Variable>& variables, std::string_view name)
+{
+    const auto found = std::ranges::find(variables, name, &Variable::name);
+    return found == variables.end() ? nullptr : &*found;
+}
+
+/// What is set inside for GPUs that are `named`, which those after it count then.
+std::optional<std::string> value_inside(const DriverStack& driver, const Environment& environment,
+                                        const VisibleDevices& variable,
+                                        const std::optional<All>& named, All& seen)
+{
+    if (!named || (!variable.decides && named->empty()))
+        return std::nullopt;
+    const All counted = count(driver, variable, environment, seen);
+    std::optional<std::string> value = Words(driver, variable, counted).write(*named);
+    if (value && variable.decides)
+        seen = *named;
+    return value;
+}
+
 } // namespace
 
 std::vector<unsigned> gpus_of(const std::vector<Counted>& counted)
 {
     std::vector<unsigned> gpus;
+    gpus.reserve(counted.size());
     for (const Counted& one : counted)
         gpus.push_back(one.gpu);
     std::sort(gpus.begin(), gpus.end());
@@ -285,27 +306,17 @@ std::vector<Variable> visible_inside(const DriverStack& driver, const Environmen
     std::vector<Variable> variables;
     All seen = as_programs_count(driver, chosen);
     for (const VisibleDevices& variable : driver.visible_devices) {
-        const auto taken = std::ranges::find(others, variable.name, &Variable::name);
-        if (taken != others.end()) {
+        if (const Variable* const taken = find_variable(others, variable.name)) {
             if (taken->action == "set" && needs_preferred(variable, environment))
                 variables.push_back(
                     {"set", variable.preferred, *Words(driver, variable, seen).write(seen)});
             continue;
         }
         const bool was_set = environment.contains(variable.name);
-        const bool is_set_already =
-            std::ranges::find(variables, variable.name, &Variable::name) != variables.end();
-        if (is_set_already || (!was_set && !variable.always))
+        if (find_variable(variables, variable.name) != nullptr || (!was_set && !variable.always))
             continue;
-        const auto named = named_inside(driver, variable, layers, chosen, seen);
-        std::optional<std::string> value;
-        if (named) {
-            const All counted = count(driver, variable, environment, seen);
-            if (variable.decides || !named->empty())
-                value = Words(driver, variable, counted).write(*named);
-            if (value && variable.decides)
-                seen = *named;
-        }
+        const auto value = value_inside(driver, environment, variable,
+                                        named_inside(driver, variable, layers, chosen, seen), seen);
         if (value || (was_set && variable.reader != Reader::process))
             variables.push_back({value ? "set" : "unset", variable.name, value.value_or("")});
     }

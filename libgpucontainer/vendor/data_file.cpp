@@ -34,6 +34,15 @@ Result<DriverFile> open_data(const host::DriverRoot& root, const CatalogueRule& 
     return file;
 }
 
+std::string objection_to(const Result<DriverFile>& file, const host::DriverRoot& root,
+                         const Installation& installation)
+{
+    if (!file)
+        return file.error().os_error() == ENOENT ? "not installed" : file.error().cause();
+    const std::string real = file->path.substr(root.prefix().size());
+    return installation.admits(real) ? "" : installation.objection_to(real);
+}
+
 } // namespace
 
 void add_data(const host::DriverRoot& root, Catalogue rules, const Installation& installation,
@@ -44,13 +53,7 @@ void add_data(const host::DriverRoot& root, Catalogue rules, const Installation&
             continue;
         const std::string path(rule.name);
         auto file = open_data(root, rule);
-        std::string reason;
-        if (!file)
-            reason = file.error().os_error() == ENOENT ? "not installed" : file.error().cause();
-        if (file)
-            if (const std::string real = file->path.substr(root.prefix().size());
-                !installation.admits(real))
-                reason = installation.objection_to(real);
+        std::string reason = objection_to(file, root, installation);
         if (reason.empty())
             files.push_back(*std::move(file));
         else

@@ -70,7 +70,7 @@ private:
     void object(const std::string& name, const std::string& path, std::string reason);
 
     void find_lacking();
-    void want(std::size_t index);
+    void want(std::size_t root);
     std::string lack_of(const Object& object) const;
     void describe(std::size_t index);
     void add_names(Object& object);

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "base/try.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,7 @@
 namespace gpucontainer::vendor::amd {
 namespace {
 
+constexpr const char* nodes = "/sys/class/kfd/kfd/topology/nodes";
 constexpr std::size_t most_nodes = 4096;
 
 Error unreadable(const Error& error, const std::string& path)
@@ -55,39 +57,43 @@ TopologyNode parse_properties(std::string_view text)
     return node;
 }
 
+namespace {
+
+Result<void> read_node(const std::string& system_root, const std::string& name, Topology& found)
+{
+    const std::string place = fmt::format("{}/{}/properties", nodes, name);
+    const auto skip = [&](std::string reason) {
+        found.skipped.push_back({"KFD node " + name, place, std::move(reason)});
+        return Result<void>();
+    };
+    const auto number = base::to_number(name);
+    const auto text = base::read_file(system_root + place);
+    // The driver asks the device cgroup of whoever reads.
+    if (!text && text.error().os_error() == EPERM)
+        return skip("the device cgroup forbids its GPU");
+    if (!text && base::leaves_open(text.error().os_error()))
+        return unreadable(text.error(), place);
+    if (!text || !number)
+        return skip(text ? "has no number" : text.error().message());
+    TopologyNode node = parse_properties(*text);
+    node.number = narrow(*number);
+    if (node.render_minor == 0)
+        return node.has_simd ? skip("a GPU without a render node") : Result<void>();
+    found.gpus.push_back(node);
+    return {};
+}
+
+} // namespace
+
 Result<Topology> read_topology(const std::string& system_root)
 {
-    const std::string path = "/sys/class/kfd/kfd/topology/nodes";
-    const auto names = base::list_directory(AT_FDCWD, system_root + path, most_nodes);
+    const auto names = base::list_directory(AT_FDCWD, system_root + nodes, most_nodes);
     if (!names && base::leaves_open(names.error().os_error()))
-        return unreadable(names.error(), path);
+        return unreadable(names.error(), nodes);
     Topology found;
     found.present = names.has_value();
-    for (const std::string& name : names ? *names : std::vector<std::string>()) {
-        const std::string place = fmt::format("{}/{}/properties", path, name);
-        const auto skip = [&](std::string reason) {
-            found.skipped.push_back({"KFD node " + name, place, std::move(reason)});
-        };
-        const auto number = base::to_number(name);
-        const auto text = base::read_file(system_root + place);
-        // The driver asks the device cgroup of whoever reads.
-        if (!text && text.error().os_error() == EPERM) {
-            skip("the device cgroup forbids its GPU");
-            continue;
-        }
-        if (!text && base::leaves_open(text.error().os_error()))
-            return unreadable(text.error(), place);
-        if (!text || !number) {
-            skip(text ? "has no number" : text.error().message());
-            continue;
-        }
-        TopologyNode node = parse_properties(*text);
-        node.number = narrow(*number);
-        if (node.render_minor != 0)
-            found.gpus.push_back(node);
-        else if (node.has_simd)
-            skip("a GPU without a render node");
-    }
+    for (const std::string& name : names ? *names : std::vector<std::string>())
+        GPUCTR_CHECK(read_node(system_root, name, found));
     std::ranges::sort(found.gpus, {}, &TopologyNode::number);
     return found;
 }

@@ -206,6 +206,7 @@ Result<std::string> undriven(host::Enumerator& enumerator)
     GPUCTR_TRY(const auto functions, enumerator.pci_functions(pci_vendor),
                "find Gaudi accelerators");
     std::vector<std::string> words;
+    words.reserve(functions.size());
     for (const host::PciDevice& function : functions)
         words.push_back(fmt::format("{} {}", function.address,
                                     function.driver.empty() ? "has no kernel driver"
