@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -28,7 +27,7 @@ public:
         constexpr std::size_t part = 4096;
         const std::string& text = readings_[current_];
         const std::size_t got = std::min({size, part, text.size() - at_});
-        std::memcpy(to, text.data() + at_, got);
+        std::copy_n(text.data() + at_, got, to);
         at_ += got;
         return static_cast<ssize_t>(got);
     }

@@ -41,7 +41,7 @@ protected:
         drivers_.push_back(std::move(other));
     }
 
-    std::string choose(std::string_view list, std::set<std::string> required = {})
+    std::string choose(std::string_view list, const std::set<std::string>& required = {})
     {
         const auto found = select_devices(drivers_, {list, environment_, required}, left_out_);
         if (!found)
