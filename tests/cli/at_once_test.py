@@ -95,22 +95,24 @@ class AtOnce(faults.Case):
 
     def test_names_below_mounts_go_after_these(self):
         """Of a namespace that ended names are left, which a later set-up mounted over."""
-        first, second = (subprocess.Popen(
-            ["unshare", "--mount", "--propagation", "private", "sh", "-c",
-             f"read -r go; $0 {apply} && echo done && read -r go; $0 {then}", harness.SETUP],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-            for apply, then in ((f"--nv --rootfs {self.root}", "version"),
-                                (f"--nv --rootfs {self.root}", f"undo --rootfs {self.root}")))
-        for process in (first, second):
-            process.stdin.write("\n")
-            process.stdin.flush()
+        def in_a_namespace(then):
+            process = subprocess.Popen(
+                ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                 f"$0 --nv --rootfs {self.root} && echo done && read -r go; $0 {then}",
+                 harness.SETUP],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
             self.assertEqual(process.stdout.readline(), "done\n")
-        first.communicate("\n", timeout=60)
-        _, stderr = second.communicate("\n", timeout=60)
+            return process
 
-        self.assertEqual((second.returncode, stderr), (0, ""))
-        self.assert_state(self.before)
-        self.assertEqual(harness.journals(), [])
+        for undo in (f"undo --rootfs {self.root}", "undo --all"):
+            with self.subTest(undo=undo):
+                first, second = in_a_namespace("version"), in_a_namespace(undo)
+                first.communicate("\n", timeout=60)
+                _, stderr = second.communicate("\n", timeout=60)
+
+                self.assertEqual((second.returncode, stderr), (0, ""))
+                self.assert_state(self.before)
+                self.assertEqual(harness.journals(), [])
 
     def test_with_journals_in_two_places(self):
         """Nothing makes one wait: names of the other are not taken for its own."""

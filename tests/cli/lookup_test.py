@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Files besides libraries and tools: OpenCL's, and data that a catalogue names."""
+"""Files that others than the dynamic loader look for: OpenCL's, modules, and data."""
 
 import os
 import pathlib
