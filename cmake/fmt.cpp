@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The definitions of fmt, which its header declares where FMT_HEADER_ONLY is not defined.
+// The list of instances is that of fmt 9, as its own source has it.
 #include <fmt/format-inl.h>
 
 namespace fmt::detail {

@@ -101,24 +101,7 @@ public:
 
     void add_drivers(std::span<const DriverStack> drivers)
     {
-        for (const DriverStack& driver : drivers) {
-            std::set<std::string> directories;
-            for (const DriverFile& file : driver.files)
-                directories.emplace(base::directory_of(file.path));
-            for (const std::string& directory : directories)
-                add(directory, detected_state(status_of(directory)));
-            // Where what is not installed may come to be.
-            if (driver.optional_files)
-                for (const std::string& directory : driver.image_directories)
-                    if (!directories.contains(directory))
-                        add_optional((driver.root == "/" ? "" : driver.root) + directory, 0);
-            add_optional((driver.root == "/" ? "" : driver.root) + "/etc/ld.so.cache",
-                         AT_SYMLINK_NOFOLLOW);
-            for (const DeviceNode& node : driver.nodes)
-                add_node(node, true);
-            for (const DeviceNode& node : driver.missing_nodes)
-                add_node(node, false);
-        }
+        std::ranges::for_each(drivers, [this](const DriverStack& driver) { add_driver(driver); });
     }
 
     /// A place that need not be there.
@@ -134,6 +117,26 @@ public:
     std::vector<Mark> take() && { return std::move(marks_); }
 
 private:
+    void add_driver(const DriverStack& driver)
+    {
+        std::set<std::string> directories;
+        for (const DriverFile& file : driver.files)
+            directories.emplace(base::directory_of(file.path));
+        for (const std::string& directory : directories)
+            add(directory, detected_state(status_of(directory)));
+        // Where what is not installed may come to be.
+        if (driver.optional_files)
+            for (const std::string& directory : driver.image_directories)
+                if (!directories.contains(directory))
+                    add_optional((driver.root == "/" ? "" : driver.root) + directory, 0);
+        add_optional((driver.root == "/" ? "" : driver.root) + "/etc/ld.so.cache",
+                     AT_SYMLINK_NOFOLLOW);
+        for (const DeviceNode& node : driver.nodes)
+            add_node(node, true);
+        for (const DeviceNode& node : driver.missing_nodes)
+            add_node(node, false);
+    }
+
     std::string settled_state(const struct stat& status) const
     {
         return std::string(period_ && period_->saw_change(status) ? unsettled : identity(status));

@@ -71,14 +71,9 @@ bool LibraryGraph::add_tool(const CatalogueRule& rule, const std::string& path)
         object(name, path, facts ? "is for another machine" : "is no ELF program");
         return false;
     }
-    Object tool;
-    tool.facts = *std::move(facts);
-    tool.directory = base::directory_of(path);
-    tool.real_directory = base::directory_of(opened->real_path);
+    Object tool = object_at(path, *opened, *std::move(facts));
     tool.file.kind = FileKind::tool;
     tool.file.name = name;
-    tool.file.path = root_.prefix() + opened->real_path;
-    tool.file.id = FileId::of(opened->status);
     tool.file.entry_names = {name};
     if (auto versions = read_version_needs(opened->fd.get()))
         tool.file.versions = *std::move(versions);
@@ -128,8 +123,30 @@ std::optional<std::size_t> LibraryGraph::load(const std::string& path, const std
         object(name, path, installation_.objection_to(opened->real_path));
         return std::nullopt;
     }
-    auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
-    auto versions = root_.noted(read_version_needs(opened->fd.get()), path);
+    auto library = read_library(path, *opened, name, loaded_by, rule);
+    if (!library)
+        return std::nullopt;
+    if (const auto known = by_name_.find(library->file.soname); known != by_name_.end()) {
+        by_name_.emplace(name, known->second);
+        return known->second;
+    }
+    if (is_vendors(rule) && !is_module(rule))
+        installation_.choose(opened->real_path);
+    const std::size_t index = add(*std::move(library), rule, key);
+    by_name_.emplace(name, index);
+    by_name_.emplace(objects_[index].file.soname, index);
+    return index;
+}
+
+/// As load(), of an opened file, before it is one of the objects.
+std::optional<LibraryGraph::Object> LibraryGraph::read_library(const std::string& path,
+                                                               const host::DriverRoot::File& opened,
+                                                               const std::string& name,
+                                                               std::optional<std::size_t> loaded_by,
+                                                               const CatalogueRule* rule)
+{
+    auto facts = root_.noted(elf::read_facts(opened.fd.get()), path);
+    auto versions = root_.noted(read_version_needs(opened.fd.get()), path);
     if (facts && is_module(rule))
         facts->soname = name; // whatever it says: one file may be several of them
     std::string reason = !facts      ? facts.error().message()
@@ -139,26 +156,25 @@ std::optional<std::size_t> LibraryGraph::load(const std::string& path, const std
         object(name, path, std::move(reason));
         return std::nullopt;
     }
-    Object library;
-    library.file.soname = facts->soname.empty() ? name : facts->soname;
-    if (const auto known = by_name_.find(library.file.soname); known != by_name_.end()) {
-        by_name_.emplace(name, known->second);
-        return known->second;
-    }
-    library.facts = *std::move(facts);
-    library.directory = base::directory_of(path);
-    library.real_directory = base::directory_of(opened->real_path);
-    library.file.name = base::name_of(opened->real_path);
-    library.file.path = root_.prefix() + opened->real_path;
-    library.file.id = FileId::of(opened->status);
+    Object library = object_at(path, opened, *std::move(facts));
+    library.file.soname = library.facts.soname.empty() ? name : library.facts.soname;
+    library.file.name = base::name_of(opened.real_path);
     library.file.versions = *std::move(versions);
     library.loaded_by = loaded_by;
-    if (is_vendors(rule) && !is_module(rule))
-        installation_.choose(opened->real_path);
-    const std::size_t index = add(std::move(library), rule, key);
-    by_name_.emplace(name, index);
-    by_name_.emplace(objects_[index].file.soname, index);
-    return index;
+    return library;
+}
+
+LibraryGraph::Object LibraryGraph::object_at(const std::string& path,
+                                             const host::DriverRoot::File& opened,
+                                             elf::Facts facts) const
+{
+    Object object;
+    object.facts = std::move(facts);
+    object.directory = base::directory_of(path);
+    object.real_directory = base::directory_of(opened.real_path);
+    object.file.path = root_.prefix() + opened.real_path;
+    object.file.id = FileId::of(opened.status);
+    return object;
 }
 
 /// The modules of a distribution, such as Mesa's, fit any release of the vendor's.
@@ -267,9 +283,7 @@ ClosedSet LibraryGraph::take()
     for (std::size_t i = 0; i < objects_.size(); ++i) {
         Object& object = objects_[i];
         if (object.lacks_something)
-            set.skipped.push_back(
-                {object.file.kind == FileKind::tool ? object.file.name : object.file.soname,
-                 object.file.path, lack_of(object)});
+            set.skipped.push_back({name_of(object), object.file.path, lack_of(object)});
         if (!object.wanted)
             continue;
         describe(i);
@@ -281,6 +295,11 @@ ClosedSet LibraryGraph::take()
         if (!by_name_.contains(name))
             set.skipped.push_back(std::move(objection));
     return set;
+}
+
+const std::string& LibraryGraph::name_of(const Object& object)
+{
+    return object.file.kind == FileKind::tool ? object.file.name : object.file.soname;
 }
 
 /// Until nothing more is found: libraries may need each other.

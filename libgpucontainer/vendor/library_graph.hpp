@@ -60,6 +60,13 @@ private:
     std::optional<std::size_t> load(const std::string& path, const std::string& name,
                                     std::optional<std::size_t> loaded_by,
                                     const CatalogueRule* rule);
+    std::optional<Object> read_library(const std::string& path,
+                                       const host::DriverRoot::File& opened,
+                                       const std::string& name,
+                                       std::optional<std::size_t> loaded_by,
+                                       const CatalogueRule* rule);
+    Object object_at(const std::string& path, const host::DriverRoot::File& opened,
+                     elf::Facts facts) const;
     bool is_of_installation(const CatalogueRule& rule, const std::string& path) const;
     std::string objection_to(const elf::Facts& facts, const CatalogueRule* rule,
                              const std::string& name) const;
@@ -71,6 +78,7 @@ private:
 
     void find_lacking();
     void want(std::size_t root);
+    static const std::string& name_of(const Object& object);
     std::string lack_of(const Object& object) const;
     void describe(std::size_t index);
     void add_names(Object& object);
