@@ -225,17 +225,24 @@ std::optional<All> named_inside(const DriverStack& driver, const VisibleDevices&
     return left;
 }
 
-/// Programs would take the words of another vendor's variable for theirs.
-bool needs_preferred(const VisibleDevices& variable, const Environment& environment)
+/// Programs would take the words of another vendor's variable, as `taken`, for theirs.
+bool needs_preferred(const VisibleDevices& variable, const Environment& environment,
+                     const Variable& taken)
 {
     const auto set = environment.find(variable.preferred);
-    return !variable.preferred.empty() && (set == environment.end() || set->second.empty());
+    return taken.action == "set" && !variable.preferred.empty()
+           && (set == environment.end() || set->second.empty());
 }
 
 const Variable* find_variable(const std::vector<Variable>& variables, std::string_view name)
 {
     const auto found = std::ranges::find(variables, name, &Variable::name);
     return found == variables.end() ? nullptr : &*found;
+}
+
+Variable set_or_unset(const std::string& name, const std::optional<std::string>& value)
+{
+    return value ? Variable{"set", name, *value} : Variable{"unset", name, ""};
 }
 
 /// What is set inside for GPUs that are `named`, which those after it count then.
@@ -307,7 +314,7 @@ std::vector<Variable> visible_inside(const DriverStack& driver, const Environmen
     All seen = as_programs_count(driver, chosen);
     for (const VisibleDevices& variable : driver.visible_devices) {
         if (const Variable* const taken = find_variable(others, variable.name)) {
-            if (taken->action == "set" && needs_preferred(variable, environment))
+            if (needs_preferred(variable, environment, *taken))
                 variables.push_back(
                     {"set", variable.preferred, *Words(driver, variable, seen).write(seen)});
             continue;
@@ -318,7 +325,7 @@ std::vector<Variable> visible_inside(const DriverStack& driver, const Environmen
         const auto value = value_inside(driver, environment, variable,
                                         named_inside(driver, variable, layers, chosen, seen), seen);
         if (value || (was_set && variable.reader != Reader::process))
-            variables.push_back({value ? "set" : "unset", variable.name, value.value_or("")});
+            variables.push_back(set_or_unset(variable.name, value));
     }
     return variables;
 }
