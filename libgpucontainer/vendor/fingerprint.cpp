@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "vendor/node_access.hpp"
 #include "vendor/vendor.hpp"
+#include "vendor/wsl.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -85,6 +86,7 @@ std::vector<Mark> kernel_marks(const std::string& system_root)
         marks.push_back({path, state_of(place, system_root + path)});
     };
     add({"/proc/sys/kernel/random/boot_id", KernelPlace::How::content});
+    add(wsl::kernel_place);
     for (const Vendor& vendor : vendors())
         std::ranges::for_each(vendor.kernel_places, add);
     return marks;

@@ -59,13 +59,19 @@ Result<std::optional<std::string>> loaded_module_version(const std::string& syst
             return unreadable(errno, directory);
         return std::optional<std::string>();
     }
-    const std::string release = system_root + "/proc/sys/kernel/osrelease";
-    for (const std::string& path : {directory + "/version", release}) {
-        GPUCTR_TRY(auto text, read_value(path));
-        if (text && is_version(*text))
-            return text;
-    }
-    return Error(Errc::driver, release + ": no version in it").with_object(release);
+    GPUCTR_TRY(auto text, read_value(directory + "/version"));
+    if (text && is_version(*text))
+        return text;
+    return kernel_release(system_root);
+}
+
+Result<std::optional<std::string>> kernel_release(const std::string& system_root)
+{
+    const std::string path = system_root + "/proc/sys/kernel/osrelease";
+    GPUCTR_TRY(auto text, read_value(path));
+    if (text && is_version(*text))
+        return text;
+    return Error(Errc::driver, path + ": no version in it").with_object(path);
 }
 
 } // namespace gpucontainer::vendor

@@ -22,4 +22,7 @@ Result<std::string> read_link_name(const std::string& path);
 Result<std::optional<std::string>> loaded_module_version(const std::string& system_root,
                                                          const std::string& module);
 
+/// Release of the kernel, never none: the version of what is a part of it.
+Result<std::optional<std::string>> kernel_release(const std::string& system_root);
+
 } // namespace gpucontainer::vendor

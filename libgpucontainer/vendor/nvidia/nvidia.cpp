@@ -6,7 +6,9 @@
 #include "vendor/nvidia/catalogue_nvidia.hpp"
 #include "vendor/nvidia/kernel.hpp"
 #include "vendor/nvidia/user_space.hpp"
+#include "vendor/nvidia/wsl.hpp"
 #include "vendor/site_files.hpp"
+#include "vendor/wsl.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -37,29 +39,43 @@ void warn_of_noexec(DriverStack& stack)
 
 } // namespace
 
+DriverStack new_stack(const Sources& sources)
+{
+    DriverStack stack;
+    stack.vendor = "nvidia";
+    stack.vendor_name = "NVIDIA";
+    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
+    // Images with CUDA have them in LD_LIBRARY_PATH.
+    stack.tree_link = "/usr/local/nvidia";
+    stack.image_directories = {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
+                               "/usr/local/cuda/lib64", "/usr/local/cuda/compat"};
+    return stack;
+}
+
+Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+{
+    GPUCTR_TRY(auto version, module_version(system_root));
+    if (version)
+        return version;
+    return wsl::loaded_version(system_root);
+}
+
 Result<std::optional<DriverStack>> detect(const Sources& sources)
 {
     GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
     GPUCTR_TRY(Gpus gpus,
                loaded ? driven_gpus(sources.system_root, sources.pci) : undriven_gpus(sources.pci));
     if (gpus.gpus.empty() && !loaded)
-        return std::optional<DriverStack>();
+        return detect_wsl(sources);
     if (gpus.gpus.empty())
         return Error(Errc::no_device, "the NVIDIA kernel module is loaded but drives no GPU")
             .with_hint("look for NVRM messages in the kernel's log; a GPU bound to vfio-pci or "
                        "excluded does not count");
 
-    DriverStack stack;
-    stack.vendor = "nvidia";
-    stack.vendor_name = "NVIDIA";
+    DriverStack stack = new_stack(sources);
     stack.visible_devices = {
         {"CUDA_VISIBLE_DEVICES", VisibleDevices::Reader::library, VisibleDevices::Inside::uuid}};
-    // Images with CUDA have them in LD_LIBRARY_PATH.
-    stack.tree_link = "/usr/local/nvidia";
-    stack.image_directories = {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
-                               "/usr/local/cuda/lib64", "/usr/local/cuda/compat"};
     stack.needs = {"a mounted /proc: the CUDA driver reads it"};
-    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.gpus = std::move(gpus.gpus);
     stack.skipped = std::move(gpus.skipped);
 

@@ -4,6 +4,8 @@
 #include "vendor/vendor.hpp"
 
 #include <array>
+#include <optional>
+#include <string>
 
 namespace gpucontainer::vendor::nvidia {
 
@@ -14,6 +16,12 @@ inline constexpr std::array kernel_places = {
     KernelPlace{"/sys/module/nvidia", KernelPlace::How::inode},
     KernelPlace{"/sys/module/nvidia_uvm", KernelPlace::How::inode},
 };
+
+/// Version of the kernel's part of whichever driver there is; none where there is none.
+Result<std::optional<std::string>> loaded_version(const std::string& system_root);
+
+/// What each of NVIDIA's drivers has in common.
+DriverStack new_stack(const Sources& sources);
 
 /// NVIDIA's GPUs from PCI and /proc/driver/nvidia, the files of their driver
 /// and its nodes. Nothing of the driver is loaded or executed.

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/nvidia/wsl.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "vendor/library_graph.hpp"
+#include "vendor/nvidia/catalogue_nvidia.hpp"
+#include "vendor/nvidia/nvidia.hpp"
+#include "vendor/nvidia/user_space.hpp"
+#include "vendor/site_files.hpp"
+#include "vendor/wsl.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+#include <utility>
+
+namespace gpucontainer::vendor::nvidia {
+namespace {
+
+constexpr const char* package_stem = "nv";
+constexpr const char* main_library = "libcuda.so.1.1";
+
+/// Whether a path is Windows' driver's, not that of a Linux driver which somebody
+/// installed besides.
+bool is_of_windows(const std::string& path) { return base::is_below(path, "/usr/lib/wsl"); }
+
+bool add_library(LibraryGraph& graph, const CatalogueRule& rule)
+{
+    const std::string name(rule.name);
+    if (graph.add_library(rule, fmt::format("{}/{}", wsl::library_directory, name), name))
+        return true;
+    // In a container that has the package's own libraries instead.
+    return std::ranges::any_of(graph.cached(name), [&](const std::string& path) {
+        return is_of_windows(path) && graph.add_library(rule, path, name);
+    });
+}
+
+void add_tool(LibraryGraph& graph, const CatalogueRule& rule,
+              const std::vector<wsl::Package>& packages)
+{
+    if (graph.add_tool(rule, fmt::format("{}/{}", wsl::library_directory, rule.name)))
+        return;
+    for (const wsl::Package& package : packages)
+        if (graph.add_tool(rule, fmt::format("{}/{}", package.directory, rule.name)))
+            return;
+}
+
+ClosedSet find_files(const host::DriverRoot& root, Catalogue catalogue,
+                     const std::vector<wsl::Package>& packages)
+{
+    LibraryGraph graph(root, catalogue, {wsl::library_directory});
+    std::vector<Skipped> missing;
+    for (const CatalogueRule& rule : catalogue) {
+        if (rule.capability == Capability::none)
+            continue;
+        if (rule.kind == FileKind::tool)
+            add_tool(graph, rule, packages);
+        if (rule.kind == FileKind::library && !add_library(graph, rule) && rule.entry)
+            missing.push_back({std::string(rule.name), wsl::library_directory, "not installed"});
+    }
+    ClosedSet set = graph.take();
+    std::ranges::move(missing, std::back_inserter(set.skipped));
+    return set;
+}
+
+Error no_main_library(const std::vector<Skipped>& skipped)
+{
+    const auto why = std::ranges::find(skipped, "libcuda.so.1", &Skipped::name);
+    return Error(Errc::driver, fmt::format("no libcuda.so.1 in {}{}", wsl::library_directory,
+                                           why == skipped.end() ? "" : ": it is " + why->reason))
+        .with_object("libcuda.so.1")
+        .with_hint("update WSL and NVIDIA's driver for Windows; `wsl --shutdown` mounts their "
+                   "files anew");
+}
+
+} // namespace
+
+Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
+{
+    GPUCTR_TRY(const auto loaded, wsl::loaded_version(sources.system_root));
+    if (!loaded)
+        return std::optional<DriverStack>();
+    const auto packages = wsl::packages(sources.driver_root, package_stem, main_library);
+    if (packages.empty())
+        return std::optional<DriverStack>(); // GPUs of others
+    if (!sources.driver_version.empty())
+        return Error(Errc::usage, fmt::format("driver version {}: the driver is that of Windows",
+                                              sources.driver_version))
+            .with_object(sources.driver_version)
+            .with_hint("leave the version out: it is Windows that chooses it");
+
+    DriverStack stack = new_stack(sources);
+    stack.version = *loaded;
+    stack.gpus = {wsl::any_gpu(stack.vendor_name)};
+    const MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);
+    const auto rules = catalogue.of_driver();
+    ClosedSet set = find_files(sources.driver_root, rules, packages);
+    GPUCTR_CHECK(sources.driver_root.check());
+    if (std::ranges::find(set.files, "libcuda.so.1", &DriverFile::soname) == set.files.end())
+        return no_main_library(set.skipped);
+    stack.files = std::move(set.files);
+    stack.library_directory = std::move(set.library_directory);
+    stack.skipped = std::move(set.skipped);
+    std::ranges::copy(sources.site.skipped, std::back_inserter(stack.skipped));
+    add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
+    wsl::add_directories(sources.driver_root, packages, stack.files, stack.skipped);
+    GPUCTR_CHECK(sources.driver_root.check());
+    GPUCTR_TRY(Nodes nodes,
+               wsl::device_node(sources.system_root, sources.dev_root, stack.skipped));
+    stack.nodes = std::move(nodes.nodes);
+    stack.missing_nodes = std::move(nodes.missing);
+    return std::optional(std::move(stack));
+}
+
+} // namespace gpucontainer::vendor::nvidia

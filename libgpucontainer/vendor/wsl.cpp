@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "vendor/wsl.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "vendor/data_file.hpp"
+#include "vendor/kernel_files.hpp"
+
+#include <cstddef>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+namespace gpucontainer::vendor::wsl {
+namespace {
+
+constexpr const char* package_directory = "/usr/lib/wsl/drivers";
+constexpr const char* witness_of_libraries = "libdxcore.so";
+constexpr std::size_t most_files = 1000;
+
+CatalogueRule data_rule(const std::string& path)
+{
+    return {FileKind::data,
+            Capability::compute,
+            Capability::utility,
+            path,
+            false,
+            false,
+            "of Windows' driver, whose libraries find each other by their paths"};
+}
+
+void add(const host::DriverRoot& root, const std::string& path, std::vector<DriverFile>& files,
+         std::vector<Skipped>& skipped)
+{
+    const CatalogueRule rule = data_rule(path);
+    add_data(root, {&rule, 1}, Installation(), files, skipped);
+}
+
+/// A directory alone would be without the files that are mounted in it.
+bool has_mounted_files(const host::DriverRoot& root, const std::string& directory,
+                       const std::string& witness)
+{
+    const auto of_directory = root.look(directory);
+    const auto of_file = root.look(fmt::format("{}/{}", directory, witness));
+    return of_directory && of_file && of_directory->st_dev != of_file->st_dev;
+}
+
+void add_directory(const host::DriverRoot& root, const std::string& directory,
+                   const std::string& witness, std::vector<DriverFile>& files,
+                   std::vector<Skipped>& skipped)
+{
+    if (!has_mounted_files(root, directory, witness)) {
+        add(root, directory, files, skipped);
+        return;
+    }
+    std::size_t count = 0;
+    for (const std::string& name : root.list(directory)) {
+        const std::string path = fmt::format("{}/{}", directory, name);
+        const auto status = root.look(path);
+        if (status && S_ISREG(status->st_mode) && ++count <= most_files)
+            add(root, path, files, skipped);
+    }
+}
+
+Result<std::optional<std::string>> read_number(const std::string& system_root)
+{
+    return read_value(system_root + std::string(kernel_place.path));
+}
+
+} // namespace
+
+Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+{
+    GPUCTR_TRY(const auto number, read_number(system_root));
+    if (!number)
+        return std::optional<std::string>();
+    return kernel_release(system_root);
+}
+
+Result<Nodes> device_node(const std::string& system_root, const std::string& dev_root,
+                          std::vector<Skipped>& skipped)
+{
+    GPUCTR_TRY(const auto number, read_number(system_root));
+    WantedNode wanted;
+    wanted.path = "/dev/dxg";
+    wanted.gpu = 0;
+    const auto colon = number ? number->find(':') : std::string::npos;
+    if (colon != std::string::npos) {
+        const auto major = base::to_number(number->substr(0, colon));
+        const auto minor = base::to_number(number->substr(colon + 1));
+        if (major && minor) {
+            wanted.major = static_cast<unsigned>(*major);
+            wanted.minor = static_cast<unsigned>(*minor);
+        }
+    }
+    Nodes found;
+    GPUCTR_CHECK(add_node(system_root, dev_root, wanted, found, skipped));
+    return found;
+}
+
+Gpu any_gpu(const std::string& vendor_name)
+{
+    Gpu gpu;
+    gpu.model = fmt::format("{} GPUs of Windows", vendor_name);
+    return gpu;
+}
+
+std::vector<Package> packages(const host::DriverRoot& root, const std::string& stem,
+                              const std::string& witness)
+{
+    std::vector<Package> found;
+    // Windows has hundreds of packages, each of which costs a round trip to look into.
+    for (const std::string& name : root.list(package_directory)) {
+        if (!name.starts_with(stem))
+            continue;
+        std::string directory = fmt::format("{}/{}", package_directory, name);
+        const auto status = root.look(fmt::format("{}/{}", directory, witness));
+        if (status && S_ISREG(status->st_mode))
+            found.push_back({std::move(directory), witness});
+    }
+    return found;
+}
+
+void add_directories(const host::DriverRoot& root, const std::vector<Package>& packages,
+                     std::vector<DriverFile>& files, std::vector<Skipped>& skipped)
+{
+    add_directory(root, library_directory, witness_of_libraries, files, skipped);
+    for (const Package& package : packages)
+        add_directory(root, package.directory, package.witness, files, skipped);
+}
+
+} // namespace gpucontainer::vendor::wsl
