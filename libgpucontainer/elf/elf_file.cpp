@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <sys/stat.h>
@@ -233,6 +234,32 @@ Result<std::string> ElfFile::bytes_at(std::uint64_t address, std::size_t limit) 
 {
     GPUCTR_TRY(const Elf_Data* data, data_at(address, limit));
     return std::string(bytes_of(*data));
+}
+
+Result<std::string> ElfFile::section(std::uint32_t type, std::size_t limit) const
+{
+    Elf_Scn* section = nullptr;
+    while ((section = elf_nextscn(elf_.get(), section)) != nullptr) {
+        GElf_Shdr header = {};
+        errno = 0;
+        if (gelf_getshdr(section, &header) == nullptr)
+            return failed("read section headers");
+        if (header.sh_type != type || header.sh_size == 0)
+            continue;
+        if (header.sh_size > limit)
+            return malformed(fmt::format("section of {} bytes", header.sh_size));
+        GPUCTR_TRY(const Elf_Data* content, data({header.sh_offset, header.sh_size}, ELF_T_BYTE),
+                   "read section");
+        return std::string(bytes_of(*content));
+    }
+    return std::string();
+}
+
+bool ElfFile::is_native_layout() const noexcept
+{
+    constexpr unsigned char own_order =
+        std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+    return header_.e_ident[EI_DATA] == own_order && header_.e_ident[EI_CLASS] == ELFCLASS64;
 }
 
 /// `size` bytes of the string table from `offset` on, and some before: what

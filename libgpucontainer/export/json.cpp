@@ -57,7 +57,8 @@ json to_json(const vendor::VersionNeed& need)
 json to_json(const vendor::DriverFile& file)
 {
     const auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id, icd,
-                 module, interpreter, target, directory, needed, versions, neutral, own] = file;
+                 module, interpreter, target, directory, needed, versions, neutral, own,
+                 beside_own] = file;
     return {{"kind", vendor::name(kind)},
             {"name", name},
             {"soname", text_or_null(soname)},
@@ -75,6 +76,7 @@ json to_json(const vendor::DriverFile& file)
             {"versions", array_of(versions, [](const auto& need) { return to_json(need); })},
             {"neutral", neutral},
             {"own", own},
+            {"beside_own", beside_own},
             {"id", to_text(id)},
             {"reason", reason}};
 }

@@ -91,6 +91,7 @@ vendor::DriverFile read_file(const Fields& fields)
     file.versions = fields.list("versions", most_needed, read_version_need);
     file.neutral = fields.flag("neutral");
     file.own = fields.flag("own");
+    file.beside_own = fields.flag("beside_own");
     file.reason = fields.text("reason", is_line);
     file.id = read_id(fields);
     return file;

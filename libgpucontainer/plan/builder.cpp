@@ -65,7 +65,8 @@ Result<void> expect_names(Draft& draft)
     if (!draft.files.empty()) {
         const bool merged = draft.plan.layout == Layout::merged;
         paths = merged ? merged_paths(draft) : entry_paths(draft);
-        paths.emplace_back(loader_cache_path);
+        if (draft.has_libraries())
+            paths.emplace_back(loader_cache_path);
         const auto add = [&](const std::vector<std::string>& more) {
             paths.insert(paths.end(), more.begin(), more.end());
         };
@@ -128,7 +129,7 @@ Result<void> add_files(Draft& draft)
     }
     add_opencl(draft);
     add_covers(draft);
-    return add_loader_cache(draft);
+    return draft.has_libraries() ? add_loader_cache(draft) : Result<void>();
 }
 
 } // namespace

@@ -115,6 +115,12 @@ bool Draft::is_in_tree(const std::string& path) const
            || (request.tree_path && base::is_below(path, *request.tree_path));
 }
 
+bool Draft::has_libraries() const
+{
+    return std::ranges::find(files, vendor::FileKind::library, &vendor::DriverFile::kind)
+           != files.end();
+}
+
 bool Draft::leads_into_tree(const std::string& path) const
 {
     return is_in_tree(view.link_target(path));

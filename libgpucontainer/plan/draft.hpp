@@ -64,6 +64,9 @@ struct Draft {
     /// Names can be made above the path, as far as they are not there.
     bool can_have(const std::string& path) const;
 
+    /// Some of the files are for the loader.
+    bool has_libraries() const;
+
     /// In a tree of ours, or one that an earlier set-up left.
     bool is_in_tree(const std::string& path) const;
     /// The name is a link into one.

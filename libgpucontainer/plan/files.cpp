@@ -221,7 +221,7 @@ private:
     void leave_out(const std::string& reason)
     {
         for (std::size_t i = 0; i < reasons_.size(); ++i)
-            if (is_chosen(i))
+            if (is_chosen(i) && !driver_.files[i].beside_own)
                 reasons_[i] = reason;
     }
 

@@ -58,8 +58,18 @@ void add_link(Draft& draft, const DeviceNode& node, const std::string& link)
             link, "another name of " + node.path));
 }
 
+/// One device may be that of several vendors' GPUs.
+bool is_added(const Draft& draft, const DeviceNode& node)
+{
+    return std::ranges::any_of(draft.plan.items, [&](const Item& item) {
+        return item.kind == ItemKind::device && item.target == node.path;
+    });
+}
+
 void add_node(Draft& draft, const DeviceNode& node)
 {
+    if (is_added(draft, node))
+        return;
     Item item =
         make_item(ItemKind::device, node.host_path, node.path,
                   node.gpu < 0 ? "the driver's programs open it" : fmt::format("GPU {}", node.gpu));

@@ -70,8 +70,9 @@ struct DriverFile {
     /// Sonames of files of this driver that it cannot be loaded without.
     std::vector<std::string> needed;
     std::vector<VersionNeed> versions; ///< The newest of each kind.
-    bool neutral = false; ///< No vendor's own: only for an image that lacks its soname.
-    bool own = false;     ///< An image with this soname has a runtime of this vendor itself.
+    bool neutral = false;    ///< No vendor's own: only for an image that lacks its soname.
+    bool own = false;        ///< An image with this soname has a runtime of this vendor itself.
+    bool beside_own = false; ///< Such an image is given this file all the same.
 
     bool operator==(const DriverFile&) const = default;
 };

@@ -5,10 +5,12 @@
 #include "base/try.hpp"
 #include "vendor/data_file.hpp"
 #include "vendor/kernel_files.hpp"
+#include "vendor/nodes.hpp"
 
 #include <cstddef>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <utility>
 
 namespace gpucontainer::vendor::wsl {
 namespace {
@@ -32,7 +34,10 @@ void add(const host::DriverRoot& root, const std::string& path, std::vector<Driv
          std::vector<Skipped>& skipped)
 {
     const CatalogueRule rule = data_rule(path);
+    const std::size_t first = files.size();
     add_data(root, {&rule, 1}, Installation(), files, skipped);
+    for (std::size_t i = first; i < files.size(); ++i)
+        files[i].beside_own = true;
 }
 
 /// A directory alone would be without the files that are mounted in it.
@@ -66,25 +71,14 @@ Result<std::optional<std::string>> read_number(const std::string& system_root)
     return read_value(system_root + std::string(kernel_place.path));
 }
 
-} // namespace
-
-Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+Result<void> add_device(DriverStack& stack, const Sources& sources)
 {
-    GPUCTR_TRY(const auto number, read_number(system_root));
-    if (!number)
-        return std::optional<std::string>();
-    return kernel_release(system_root);
-}
-
-Result<Nodes> device_node(const std::string& system_root, const std::string& dev_root,
-                          std::vector<Skipped>& skipped)
-{
-    GPUCTR_TRY(const auto number, read_number(system_root));
+    GPUCTR_TRY(const auto number, read_number(sources.system_root));
     WantedNode wanted;
     wanted.path = "/dev/dxg";
     wanted.gpu = 0;
-    const auto colon = number ? number->find(':') : std::string::npos;
-    if (colon != std::string::npos) {
+    if (const auto colon = number ? number->find(':') : std::string::npos;
+        colon != std::string::npos) {
         const auto major = base::to_number(number->substr(0, colon));
         const auto minor = base::to_number(number->substr(colon + 1));
         if (major && minor) {
@@ -93,15 +87,20 @@ Result<Nodes> device_node(const std::string& system_root, const std::string& dev
         }
     }
     Nodes found;
-    GPUCTR_CHECK(add_node(system_root, dev_root, wanted, found, skipped));
-    return found;
+    GPUCTR_CHECK(add_node(sources.system_root, sources.dev_root, wanted, found, stack.skipped));
+    stack.nodes = std::move(found.nodes);
+    stack.missing_nodes = std::move(found.missing);
+    return {};
 }
 
-Gpu any_gpu(const std::string& vendor_name)
+} // namespace
+
+Result<std::optional<std::string>> loaded_version(const std::string& system_root)
 {
-    Gpu gpu;
-    gpu.model = fmt::format("{} GPUs of Windows", vendor_name);
-    return gpu;
+    GPUCTR_TRY(const auto number, read_number(system_root));
+    if (!number)
+        return std::optional<std::string>();
+    return kernel_release(system_root);
 }
 
 std::vector<Package> packages(const host::DriverRoot& root, const std::string& stem,
@@ -120,12 +119,19 @@ std::vector<Package> packages(const host::DriverRoot& root, const std::string& s
     return found;
 }
 
-void add_directories(const host::DriverRoot& root, const std::vector<Package>& packages,
-                     std::vector<DriverFile>& files, std::vector<Skipped>& skipped)
+Result<void> add_to(DriverStack& stack, const Sources& sources, std::string version,
+                    const std::vector<Package>& packages)
 {
-    add_directory(root, library_directory, witness_of_libraries, files, skipped);
+    stack.version = std::move(version);
+    Gpu gpu;
+    gpu.model = fmt::format("{} GPUs of Windows", stack.vendor_name);
+    stack.gpus = {std::move(gpu)};
+    const host::DriverRoot& root = sources.driver_root;
+    add_directory(root, library_directory, witness_of_libraries, stack.files, stack.skipped);
     for (const Package& package : packages)
-        add_directory(root, package.directory, package.witness, files, skipped);
+        add_directory(root, package.directory, package.witness, stack.files, stack.skipped);
+    GPUCTR_CHECK(root.check());
+    return add_device(stack, sources);
 }
 
 } // namespace gpucontainer::vendor::wsl

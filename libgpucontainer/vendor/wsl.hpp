@@ -3,8 +3,6 @@
 
 #include "base/result.hpp"
 #include "host/driver_root.hpp"
-#include "vendor/driver.hpp"
-#include "vendor/nodes.hpp"
 #include "vendor/vendor.hpp"
 
 #include <optional>
@@ -25,13 +23,6 @@ inline constexpr KernelPlace kernel_place = {"/sys/class/misc/dxg/dev", KernelPl
 /// Version of the kernel's driver of that device; none where it has none.
 Result<std::optional<std::string>> loaded_version(const std::string& system_root);
 
-/// The device. Errors: driver, where it cannot be told what is there.
-Result<Nodes> device_node(const std::string& system_root, const std::string& dev_root,
-                          std::vector<Skipped>& skipped);
-
-/// All GPUs of one vendor, which nothing here tells apart.
-Gpu any_gpu(const std::string& vendor_name);
-
 /// The part of a driver of Windows that is for Linux.
 struct Package {
     std::string directory; ///< "/usr/lib/wsl/drivers/nv_dispi.inf_amd64_9a1f"
@@ -44,10 +35,12 @@ struct Package {
 std::vector<Package> packages(const host::DriverRoot& root, const std::string& stem,
                               const std::string& witness);
 
-/// Adds the library directory and the packages as data at their own paths, by which their
-/// libraries find each other. Where a container runtime mounted their files one by one,
-/// these are what is taken. What is not there goes to `skipped`.
-void add_directories(const host::DriverRoot& root, const std::vector<Package>& packages,
-                     std::vector<DriverFile>& files, std::vector<Skipped>& skipped);
+/// Makes a driver of its files one of Windows: adds the device, as that of one GPU for
+/// all of the vendor's, which nothing here tells apart; and the library directory and the
+/// packages as data at their own paths, by which their libraries find each other, also
+/// for an image with a runtime of its own. Where a container runtime mounted their files
+/// one by one, these are what is taken. Errors: driver.
+Result<void> add_to(DriverStack& stack, const Sources& sources, std::string version,
+                    const std::vector<Package>& packages);
 
 } // namespace gpucontainer::vendor::wsl

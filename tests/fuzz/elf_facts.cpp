@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "elf/facts.hpp"
 #include "elf/symbol_versions.hpp"
+#include "elf/symbols.hpp"
 
 #include "base/text.hpp"
 #include "fuzz/fuzz.hpp"
@@ -49,6 +50,10 @@ void run(std::string_view input)
                    "needed versions are clean");
     if (const auto versions = elf::read_defined_versions(file.get()))
         demand(std::all_of(versions->begin(), versions->end(), is_clean), "versions are clean");
+    if (const auto symbols = elf::read_symbols(file.get(), "hsa"))
+        demand(std::all_of(symbols->defined.begin(), symbols->defined.end(),
+                           [](const std::string& name) { return name.starts_with("hsa"); }),
+               "symbols begin as was asked for");
 
     const auto again = elf::read_facts(file.get());
     demand(again && again->soname == facts->soname && again->needed == facts->needed

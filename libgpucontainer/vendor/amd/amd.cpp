@@ -2,18 +2,24 @@
 #include "vendor/amd/amd.hpp"
 
 #include "base/try.hpp"
+#include "elf/symbols.hpp"
 #include "vendor/amd/catalogue_amd.hpp"
 #include "vendor/amd/kernel.hpp"
 #include "vendor/kernel_files.hpp"
 #include "vendor/optional_files.hpp"
+#include "vendor/wsl.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <utility>
 
 namespace gpucontainer::vendor::amd {
 namespace {
 
 using Visible = VisibleDevices;
+
+constexpr const char* module = "amdgpu";
 
 /// A variable of what is above ROCr, which counts in what that leaves. Partitions of a
 /// GPU may share a UUID; positions mean the same to each release.
@@ -41,12 +47,79 @@ std::vector<Visible> visible_devices()
             above_rocr("HIP_VISIBLE_DEVICES")};
 }
 
+/// What does not depend on the kernel's driver.
+Result<DriverStack> new_stack(const Sources& sources)
+{
+    DriverStack stack;
+    stack.vendor = "amd";
+    stack.vendor_name = "AMD";
+    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
+    stack.image_directories = {"/opt/rocm/lib", "/opt/rocm/lib64", "/opt/rocm/hip/lib",
+                               "/opt/rocm/hsa/lib", "/opt/rocm/opencl/lib"};
+    const std::vector<std::string> directories = {
+        "/opt/rocm/lib",     "/opt/rocm/lib64",          "/opt/rocm/core-*/lib",
+        "/opt/rocm-*/lib",   "/opt/rocm-*/lib64",        "/opt/rocm/hsa/lib",
+        "/opt/rocm/hip/lib", "/opt/rocm/opencl/lib",     "/opt/amdgpu/lib/*-linux-gnu",
+        "/opt/amdgpu/lib64", "/usr/lib/*-linux-gnu/dri", "/usr/lib64/dri",
+        "/usr/lib/dri"};
+    GPUCTR_CHECK(add_optional_files(sources, amd_catalogue(), directories, stack));
+    return stack;
+}
+
+constexpr const char* windows_thunk = "librocdxg.so.1";
+constexpr const char* rocr = "libhsa-runtime64.so.1";
+
+const DriverFile* find_library(const DriverStack& stack, std::string_view soname)
+{
+    const auto found = std::ranges::find(stack.files, soname, &DriverFile::soname);
+    return found == stack.files.end() ? nullptr : &*found;
+}
+
+Result<elf::Symbols> calls_of(const host::DriverRoot& root, const DriverFile& library)
+{
+    GPUCTR_TRY(const auto opened, root.open_file(library.path.substr(root.prefix().size())));
+    return elf::read_symbols(opened.fd.get(), "hsaKmt");
+}
+
+/// They pass structures without their sizes: one of another release writes past the ends.
+Result<void> warn_of_releases(const host::DriverRoot& root, const DriverFile& runtime,
+                              const DriverFile& thunk, std::vector<Warning>& warnings)
+{
+    GPUCTR_TRY(const auto calls, calls_of(root, runtime), "{}", runtime.path);
+    GPUCTR_TRY(const auto answers, calls_of(root, thunk), "{}", thunk.path);
+    std::vector<std::string> missing;
+    std::ranges::set_difference(calls.undefined, answers.defined, std::back_inserter(missing));
+    if (!missing.empty())
+        warnings.push_back(
+            {Capability::compute,
+             fmt::format("{} needs {}, which {} does not have: they are of different releases",
+                         runtime.path, missing.front(), thunk.path)});
+    return {};
+}
+
+/// AMD's GPUs of Windows, as one, where ROCm has what it needs for them.
+Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
+{
+    GPUCTR_TRY(const auto loaded, wsl::loaded_version(sources.system_root));
+    if (!loaded)
+        return std::optional<DriverStack>();
+    GPUCTR_TRY(DriverStack stack, new_stack(sources));
+    const DriverFile* const thunk = find_library(stack, windows_thunk);
+    const DriverFile* const runtime = find_library(stack, rocr);
+    if (thunk == nullptr || runtime == nullptr)
+        return std::optional<DriverStack>();
+    stack.needs = {"HSA_ENABLE_DXG_DETECTION=1 in its environment, for ROCm before 7.13"};
+    GPUCTR_CHECK(warn_of_releases(sources.driver_root, *runtime, *thunk, stack.warnings));
+    GPUCTR_CHECK(wsl::add_to(stack, sources, *loaded, {}));
+    return std::optional(std::move(stack));
+}
+
 /// No driver here, or GPUs that nothing drives.
 Result<std::optional<DriverStack>> without_module(const Sources& sources)
 {
     GPUCTR_TRY(const auto undriven, undriven_gpus(sources.pci));
     if (undriven.empty())
-        return std::optional<DriverStack>();
+        return detect_wsl(sources);
     return Error(Errc::no_device, fmt::format("the amdgpu kernel module is not loaded, for {}",
                                               fmt::join(undriven, ", ")))
         .with_hint("load amdgpu; a GPU bound to another kernel driver is not for containers");
@@ -56,12 +129,15 @@ Result<std::optional<DriverStack>> without_module(const Sources& sources)
 
 Result<std::optional<std::string>> loaded_version(const std::string& system_root)
 {
-    return loaded_module_version(system_root, "amdgpu");
+    GPUCTR_TRY(auto version, loaded_module_version(system_root, module));
+    if (version)
+        return version;
+    return wsl::loaded_version(system_root);
 }
 
 Result<std::optional<DriverStack>> detect(const Sources& sources)
 {
-    GPUCTR_TRY(const auto loaded, loaded_version(sources.system_root));
+    GPUCTR_TRY(const auto loaded, loaded_module_version(sources.system_root, module));
     if (!loaded)
         return without_module(sources);
     GPUCTR_TRY(Gpus gpus, driven_gpus(sources.system_root, sources.pci));
@@ -71,25 +147,13 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
                                             : fmt::format("{}: {}", gpus.skipped.front().name,
                                                           gpus.skipped.front().reason));
 
-    DriverStack stack;
-    stack.vendor = "amd";
-    stack.vendor_name = "AMD";
+    GPUCTR_TRY(DriverStack stack, new_stack(sources));
     stack.version = *loaded;
-    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.visible_devices = visible_devices();
     stack.needs = {"a mounted /sys: ROCm reads there which GPUs there are"};
-    stack.image_directories = {"/opt/rocm/lib", "/opt/rocm/lib64", "/opt/rocm/hip/lib",
-                               "/opt/rocm/hsa/lib", "/opt/rocm/opencl/lib"};
     stack.gpus = std::move(gpus.gpus);
     stack.library_order = std::move(gpus.library_order);
-    stack.skipped = std::move(gpus.skipped);
-    const std::vector<std::string> directories = {
-        "/opt/rocm/lib",     "/opt/rocm/lib64",          "/opt/rocm/core-*/lib",
-        "/opt/rocm-*/lib",   "/opt/rocm-*/lib64",        "/opt/rocm/hsa/lib",
-        "/opt/rocm/hip/lib", "/opt/rocm/opencl/lib",     "/opt/amdgpu/lib/*-linux-gnu",
-        "/opt/amdgpu/lib64", "/usr/lib/*-linux-gnu/dri", "/usr/lib64/dri",
-        "/usr/lib/dri"};
-    GPUCTR_CHECK(add_optional_files(sources, amd_catalogue(), directories, stack));
+    std::ranges::move(gpus.skipped, std::back_inserter(stack.skipped));
     GPUCTR_TRY(Nodes nodes, device_nodes(sources.system_root, sources.dev_root,
                                          std::move(gpus.nodes), stack.skipped));
     stack.nodes = std::move(nodes.nodes);

@@ -6,6 +6,7 @@
 #include "vendor/intel/kernel.hpp"
 #include "vendor/kernel_files.hpp"
 #include "vendor/optional_files.hpp"
+#include "vendor/wsl.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -38,9 +39,7 @@ VisibleDevices affinity_mask()
             "ZE_ENABLE_PCI_ID_DEVICE_ORDER=1"};
 }
 
-} // namespace
-
-Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+Result<std::optional<std::string>> module_version(const std::string& system_root)
 {
     GPUCTR_TRY(auto version, loaded_module_version(system_root, "i915"));
     if (version)
@@ -48,29 +47,13 @@ Result<std::optional<std::string>> loaded_version(const std::string& system_root
     return loaded_module_version(system_root, "xe");
 }
 
-Result<std::optional<DriverStack>> detect(const Sources& sources)
+/// What does not depend on the kernel's driver.
+Result<DriverStack> new_stack(const Sources& sources)
 {
-    GPUCTR_TRY(const auto loaded, loaded_version(sources.system_root));
-    GPUCTR_TRY(Gpus found, find_gpus(sources.system_root, sources.dev_root, sources.pci));
-    GPUCTR_TRY(auto others, undriven(sources.pci, found.gpus));
-    if (found.gpus.empty() && others.empty())
-        return std::optional<DriverStack>(); // a module may be there for later
-    if (found.gpus.empty())
-        return nothing_driven(loaded.has_value(), others);
-    if (!loaded)
-        return Error(Errc::driver, "i915 or xe drives GPUs, and neither is a loaded module");
-
     DriverStack stack;
     stack.vendor = "intel";
     stack.vendor_name = "Intel";
-    stack.version = *loaded;
-    stack.visible_devices = {affinity_mask()};
-    stack.needs = {"a mounted /sys: Level Zero and OpenCL read it"};
     stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
-    stack.gpus = std::move(found.gpus);
-    stack.warnings = std::move(found.warnings);
-    stack.skipped = std::move(found.skipped);
-    std::ranges::move(others, std::back_inserter(stack.skipped));
     stack.image_directories = {"/usr/lib/x86_64-linux-gnu/intel-opencl", "/usr/lib64/intel-opencl",
                                "/usr/lib/intel-opencl"};
     // OpenCL's driver is found by its path, and VA-API's by its directory.
@@ -78,6 +61,53 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
         "/usr/lib/*-linux-gnu/intel-opencl", "/usr/lib64/intel-opencl", "/usr/lib/intel-opencl",
         "/usr/lib/*-linux-gnu/dri",          "/usr/lib64/dri",          "/usr/lib/dri"};
     GPUCTR_CHECK(add_optional_files(sources, intel_catalogue(), directories, stack));
+    return stack;
+}
+
+/// Intel's GPUs of Windows, as one, which its mask counts; the runtime of Linux loads
+/// Windows' memory manager and compiler.
+Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
+{
+    GPUCTR_TRY(const auto loaded, wsl::loaded_version(sources.system_root));
+    const auto packages = loaded ? wsl::packages(sources.driver_root, "iigd", "libigdgmm_w.so.12")
+                                 : std::vector<wsl::Package>();
+    if (packages.empty())
+        return std::optional<DriverStack>();
+    GPUCTR_TRY(DriverStack stack, new_stack(sources));
+    GPUCTR_CHECK(wsl::add_to(stack, sources, *loaded, packages));
+    return std::optional(std::move(stack));
+}
+
+} // namespace
+
+Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+{
+    GPUCTR_TRY(auto version, module_version(system_root));
+    if (version)
+        return version;
+    return wsl::loaded_version(system_root);
+}
+
+Result<std::optional<DriverStack>> detect(const Sources& sources)
+{
+    GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
+    GPUCTR_TRY(Gpus found, find_gpus(sources.system_root, sources.dev_root, sources.pci));
+    GPUCTR_TRY(auto others, undriven(sources.pci, found.gpus));
+    if (found.gpus.empty() && others.empty())
+        return detect_wsl(sources); // a module may be there for later
+    if (found.gpus.empty())
+        return nothing_driven(loaded.has_value(), others);
+    if (!loaded)
+        return Error(Errc::driver, "i915 or xe drives GPUs, and neither is a loaded module");
+
+    GPUCTR_TRY(DriverStack stack, new_stack(sources));
+    stack.version = *loaded;
+    stack.visible_devices = {affinity_mask()};
+    stack.needs = {"a mounted /sys: Level Zero and OpenCL read it"};
+    stack.gpus = std::move(found.gpus);
+    stack.warnings = std::move(found.warnings);
+    std::ranges::move(found.skipped, std::back_inserter(stack.skipped));
+    std::ranges::move(others, std::back_inserter(stack.skipped));
     Nodes nodes;
     for (const WantedNode& wanted : found.wanted)
         GPUCTR_CHECK(add_node(sources.system_root, sources.dev_root, wanted, nodes, stack.skipped));

@@ -91,8 +91,6 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
             .with_hint("leave the version out: it is Windows that chooses it");
 
     DriverStack stack = new_stack(sources);
-    stack.version = *loaded;
-    stack.gpus = {wsl::any_gpu(stack.vendor_name)};
     const MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);
     const auto rules = catalogue.of_driver();
     ClosedSet set = find_files(sources.driver_root, rules, packages);
@@ -104,12 +102,7 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
     stack.skipped = std::move(set.skipped);
     std::ranges::copy(sources.site.skipped, std::back_inserter(stack.skipped));
     add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
-    wsl::add_directories(sources.driver_root, packages, stack.files, stack.skipped);
-    GPUCTR_CHECK(sources.driver_root.check());
-    GPUCTR_TRY(Nodes nodes,
-               wsl::device_node(sources.system_root, sources.dev_root, stack.skipped));
-    stack.nodes = std::move(nodes.nodes);
-    stack.missing_nodes = std::move(nodes.missing);
+    GPUCTR_CHECK(wsl::add_to(stack, sources, *loaded, packages));
     return std::optional(std::move(stack));
 }
 
