@@ -5,6 +5,7 @@
 #include "vendor/data_file.hpp"
 #include "vendor/nvidia/catalogue_nvidia.hpp"
 #include "vendor/nvidia/kernel.hpp"
+#include "vendor/nvidia/tegra.hpp"
 #include "vendor/nvidia/user_space.hpp"
 #include "vendor/site_files.hpp"
 
@@ -37,11 +38,21 @@ void warn_of_noexec(DriverStack& stack)
 
 } // namespace
 
+Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+{
+    GPUCTR_TRY(auto tegra, tegra_version(system_root));
+    return tegra ? tegra : module_version(system_root);
+}
+
 Result<std::optional<DriverStack>> detect(const Sources& sources)
 {
     GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
     GPUCTR_TRY(Gpus gpus,
                loaded ? driven_gpus(sources.system_root, sources.pci) : undriven_gpus(sources.pci));
+    // The module may be there for a Tegra's display alone, which it lists nowhere.
+    if (gpus.gpus.empty() || !loaded)
+        if (auto tegra = detect_tegra(sources); !tegra || *tegra)
+            return tegra;
     if (gpus.gpus.empty() && !loaded)
         return std::optional<DriverStack>();
     if (gpus.gpus.empty())
