@@ -22,8 +22,8 @@ void print_gpus(const Driver& driver, std::FILE* out)
     Table table({"GPU", "UUID", "PCI ADDRESS", "NODE", "NUMA", "MODEL"});
     for (const auto gpu : driver.gpus())
         table.add({std::to_string(gpu.index()), gpu.uuid().empty() ? "-" : printable(gpu.uuid()),
-                   printable(gpu.pci_address()), number(gpu.minor_number()),
-                   number(gpu.numa_node()), printable(gpu.model())});
+                   gpu.pci_address().empty() ? "-" : printable(gpu.pci_address()),
+                   number(gpu.minor_number()), number(gpu.numa_node()), printable(gpu.model())});
     table.print(out);
 }
 

@@ -37,9 +37,11 @@ struct Options {
 std::string gpus_of(const gpucontainer::UsedDriver& driver)
 {
     std::string text;
-    for (const auto gpu : driver.gpus())
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", gpu.index(),
-                            printable(gpu.uuid().empty() ? gpu.pci_address() : gpu.uuid()));
+    for (const auto gpu : driver.gpus()) {
+        const std::string_view id = gpu.uuid().empty() ? gpu.pci_address() : gpu.uuid();
+        text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", gpu.index(),
+                            id.empty() ? "" : " ", printable(id));
+    }
     return text.empty() ? "none" : text;
 }
 

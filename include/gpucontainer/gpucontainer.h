@@ -377,7 +377,7 @@ GPUCTR_API uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu);
  * of their GPU. "" where nothing tells it. @since 0.1
  */
 GPUCTR_API const char* gpuctr_gpu_uuid(const gpuctr_gpu* gpu);
-/** PCI address, "0000:3b:00.0". @since 0.1 */
+/** PCI address, "0000:3b:00.0"; "" of a GPU that is on no bus. @since 0.1 */
 GPUCTR_API const char* gpuctr_gpu_pci_address(const gpuctr_gpu* gpu);
 /** Product name, "NVIDIA H200". @since 0.1 */
 GPUCTR_API const char* gpuctr_gpu_model(const gpuctr_gpu* gpu);

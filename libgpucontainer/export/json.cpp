@@ -32,7 +32,7 @@ json to_json(const vendor::Gpu& gpu)
         gpu;
     return {{"index", index},
             {"uuid", text_or_null(uuid)},
-            {"pci_address", pci_address},
+            {"pci_address", text_or_null(pci_address)},
             {"model", model},
             {"minor", number_or_null(minor)},
             {"numa_node", number_or_null(numa_node)},

@@ -38,7 +38,7 @@ vendor::Gpu read_gpu(const Fields& fields)
     vendor::Gpu gpu;
     gpu.index = fields.number("index", most_gpus);
     gpu.uuid = fields.text_or_null("uuid", is_word);
-    gpu.pci_address = fields.text("pci_address", is_word);
+    gpu.pci_address = fields.text_or_null("pci_address", is_word);
     gpu.model = fields.text("model", is_line);
     gpu.minor = fields.number_or_null("minor", largest_minor);
     gpu.numa_node = fields.number_or_null("numa_node", most_numa_nodes);

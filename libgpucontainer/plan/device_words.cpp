@@ -109,8 +109,8 @@ std::string known_gpus(const vendor::DriverStack& driver)
 {
     if (driver.gpus.size() == 1) {
         const Gpu& gpu = driver.gpus.front();
-        return fmt::format("there is one GPU: 0, {}{}{}", gpu.uuid, gpu.uuid.empty() ? "" : ", ",
-                           gpu.pci_address);
+        return fmt::format("there is one GPU: 0{}{}{}{}", gpu.uuid.empty() ? "" : ", ", gpu.uuid,
+                           gpu.pci_address.empty() ? "" : ", ", gpu.pci_address);
     }
     return fmt::format("there are {} GPUs: 0 to {}; `gpuctr-setup list` shows UUIDs and PCI "
                        "addresses",

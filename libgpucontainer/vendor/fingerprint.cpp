@@ -131,12 +131,29 @@ private:
             for (const std::string& directory : driver.image_directories)
                 if (!directories.contains(directory))
                     add_optional((driver.root == "/" ? "" : driver.root) + directory, 0);
+        if (driver.optional_files)
+            add_root_places(driver);
         add_optional((driver.root == "/" ? "" : driver.root) + "/etc/ld.so.cache",
                      AT_SYMLINK_NOFOLLOW);
         for (const DeviceNode& node : driver.nodes)
             add_node(node, true);
         for (const DeviceNode& node : driver.missing_nodes)
             add_node(node, false);
+    }
+
+    void add_root_places(const DriverStack& driver)
+    {
+        const Vendor* const vendor = find_vendor(driver.vendor);
+        if (vendor == nullptr)
+            return;
+        for (const std::string_view place : vendor->root_places) {
+            const std::string path =
+                fmt::format("{}{}", driver.root == "/" ? "" : driver.root, place);
+            add_optional(path, 0);
+            if (const auto names = base::list_directory(AT_FDCWD, path))
+                for (const std::string& name : *names)
+                    add_optional(fmt::format("{}/{}", path, name), 0);
+        }
     }
 
     std::string settled_state(const struct stat& status) const
@@ -172,6 +189,9 @@ private:
     std::vector<Mark> marks_;
 };
 
+/// One that is on no bus never has any.
+bool learns_uuid(const Gpu& gpu) { return gpu.uuid.empty() && !gpu.pci_address.empty(); }
+
 } // namespace
 
 Beginning begin_fingerprint(const std::string& system_root)
@@ -199,7 +219,7 @@ bool is_current(const std::string& system_root, std::span<const DriverStack> dri
         const Vendor* const vendor = find_vendor(driver.vendor);
         if (driver.version_source == VersionSource::module
             && (vendor == nullptr || vendor->learns_uuids)
-            && std::ranges::any_of(driver.gpus, [](const Gpu& gpu) { return gpu.uuid.empty(); }))
+            && std::ranges::any_of(driver.gpus, learns_uuid))
             return false;
     }
     Marks here(system_root, kernel_marks(system_root), std::nullopt);

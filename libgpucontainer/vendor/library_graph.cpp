@@ -36,8 +36,9 @@ bool names(const CatalogueRule& rule, std::string_view soname)
 } // namespace
 
 LibraryGraph::LibraryGraph(const host::DriverRoot& root, Catalogue catalogue,
-                           std::vector<std::string> directories)
-    : root_(root), catalogue_(catalogue), directories_(std::move(directories))
+                           std::vector<std::string> directories, Installations installations)
+    : root_(root), catalogue_(catalogue), directories_(std::move(directories)),
+      installations_(installations)
 {
 }
 
@@ -130,7 +131,7 @@ std::optional<std::size_t> LibraryGraph::load(const std::string& path, const std
         by_name_.emplace(name, known->second);
         return known->second;
     }
-    if (is_vendors(rule) && !is_module(rule))
+    if (is_vendors(rule) && !is_module(rule) && installations_ == Installations::one)
         installation_.choose(opened->real_path);
     const std::size_t index = add(*std::move(library), rule, key);
     by_name_.emplace(name, index);

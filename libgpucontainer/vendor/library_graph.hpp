@@ -8,6 +8,7 @@
 #include "vendor/installation.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -22,9 +23,13 @@ namespace gpucontainer::vendor {
 /// for each soname.
 class LibraryGraph {
 public:
+    /// Whether what the catalogue names has to be of the first library's installation.
+    enum class Installations : std::uint8_t { one, any };
+
     /// `directories` are asked last for what is needed.
     LibraryGraph(const host::DriverRoot& root, Catalogue catalogue,
-                 std::vector<std::string> directories);
+                 std::vector<std::string> directories,
+                 Installations installations = Installations::one);
 
     /// Adds the library at `path`, which is known as `name`, and what it needs. False
     /// where no such library is there, or one that cannot be taken.
@@ -86,6 +91,7 @@ private:
     const host::DriverRoot& root_;
     Catalogue catalogue_;
     std::vector<std::string> directories_;
+    Installations installations_;
     std::optional<std::vector<std::string>> loader_directories_;
     Installation installation_;
     std::vector<Object> objects_; ///< Each after the one that it was loaded by.

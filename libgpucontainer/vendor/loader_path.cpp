@@ -2,12 +2,11 @@
 #include "vendor/loader_path.hpp"
 
 #include "base/text.hpp"
-#include "elf/ld_cache.hpp"
+#include "vendor/path_pattern.hpp"
 
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +14,7 @@ namespace gpucontainer::vendor {
 namespace {
 
 constexpr std::size_t most_directories = 64;
+constexpr std::size_t most_candidates = 10'000; // of which few are directories
 
 #if defined(__x86_64__)
 constexpr std::string_view platform = "x86_64";
@@ -43,31 +43,6 @@ void add_once(std::vector<std::string>& list, std::string value)
         list.push_back(std::move(value));
 }
 
-/// What the pattern's first component stands for in each of `directories`, and so on.
-std::vector<std::string> expand(const host::DriverRoot& root, std::string_view pattern)
-{
-    std::vector<std::string> found = {""};
-    for (const std::string_view component : base::split(pattern.substr(1), '/')) {
-        std::vector<std::string> next;
-        for (const std::string& directory : found) {
-            if (component.find('*') == std::string_view::npos) {
-                next.push_back(fmt::format("{}/{}", directory, component));
-                continue;
-            }
-            std::vector<std::string> names = root.list(directory.empty() ? "/" : directory);
-            std::erase_if(names, [&](const std::string& name) {
-                return ::fnmatch(std::string(component).c_str(), name.c_str(), FNM_PERIOD) != 0;
-            });
-            std::ranges::sort(
-                names, [](const auto& a, const auto& b) { return elf::compare_names(a, b) > 0; });
-            for (const std::string& name : names)
-                next.push_back(fmt::format("{}/{}", directory, name));
-        }
-        found = std::move(next);
-    }
-    return found;
-}
-
 } // namespace
 
 std::vector<std::string> expand_loader_path(std::span<const std::string> directories,
@@ -87,10 +62,11 @@ std::vector<std::string> expand_loader_path(std::span<const std::string> directo
 std::vector<std::string> expand_directories(const host::DriverRoot& root,
                                             std::span<const std::string> patterns)
 {
+    const auto list = [&](const std::string& directory) { return root.list(directory); };
     std::vector<std::string> all;
     for (const std::string& pattern : patterns)
         if (pattern.starts_with('/'))
-            for (std::string& directory : expand(root, pattern)) {
+            for (std::string& directory : expand_pattern(pattern, list, most_candidates)) {
                 const auto status = root.look(directory);
                 if (status && S_ISDIR(status->st_mode) && all.size() < most_directories)
                     add_once(all, std::move(directory));

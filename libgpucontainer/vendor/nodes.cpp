@@ -52,7 +52,7 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
     struct stat status = {};
     DeviceNode node;
     node.path = wanted.path;
-    node.host_path = dev_root + wanted.path;
+    node.host_path = wanted.host_path.empty() ? dev_root + wanted.path : wanted.host_path;
     const std::string opened_path = system_root + node.host_path;
     node.major = wanted.major.value_or(0);
     node.minor = wanted.minor;

@@ -28,6 +28,7 @@ struct WantedNode {
     Capability capability = Capability::none;
     bool required = true;
     std::vector<std::string> links;
+    std::string host_path = {}; ///< Where it is on this host; empty: at its path in dev_root.
 };
 
 struct Nodes {

@@ -16,7 +16,7 @@ std::span<const Vendor> vendors()
 {
     static constexpr std::array all = {
         Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", 1U << 0U, true, true, nvidia::kernel_places,
-               nvidia::detect, nvidia::loaded_version},
+               nvidia::detect, nvidia::loaded_version, nvidia::root_places},
         Vendor{"amd", "AMD", "amd.com/gpu", 1U << 1U, false, false, amd::kernel_places, amd::detect,
                amd::loaded_version},
         Vendor{"intel", "Intel", "intel.com/gpu", 1U << 2U, false, false, intel::kernel_places,

@@ -47,6 +47,9 @@ struct Vendor {
     Result<std::optional<DriverStack>> (*detect)(const Sources& sources);
     /// Version of the loaded kernel module; none when it is not loaded.
     Result<std::optional<std::string>> (*loaded_version)(const std::string& system_root);
+    /// Files, and directories with files, of the driver root that say what its optional
+    /// files are.
+    std::span<const std::string_view> root_places = {};
 };
 
 std::span<const Vendor> vendors();

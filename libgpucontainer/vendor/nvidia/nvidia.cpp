@@ -5,6 +5,7 @@
 #include "vendor/data_file.hpp"
 #include "vendor/nvidia/catalogue_nvidia.hpp"
 #include "vendor/nvidia/kernel.hpp"
+#include "vendor/nvidia/tegra.hpp"
 #include "vendor/nvidia/user_space.hpp"
 #include "vendor/nvidia/wsl.hpp"
 #include "vendor/site_files.hpp"
@@ -54,10 +55,11 @@ DriverStack new_stack(const Sources& sources)
 
 Result<std::optional<std::string>> loaded_version(const std::string& system_root)
 {
-    GPUCTR_TRY(auto version, module_version(system_root));
-    if (version)
-        return version;
-    return wsl::loaded_version(system_root);
+    GPUCTR_TRY(auto version, tegra_version(system_root));
+    if (!version) {
+        GPUCTR_TRY(version, module_version(system_root));
+    }
+    return version ? version : wsl::loaded_version(system_root);
 }
 
 Result<std::optional<DriverStack>> detect(const Sources& sources)
@@ -65,6 +67,10 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
     GPUCTR_TRY(Gpus gpus,
                loaded ? driven_gpus(sources.system_root, sources.pci) : undriven_gpus(sources.pci));
+    // The module may be there for a Tegra's display alone, which it lists nowhere.
+    if (gpus.gpus.empty() || !loaded)
+        if (auto tegra = detect_tegra(sources); !tegra || *tegra)
+            return tegra;
     if (gpus.gpus.empty() && !loaded)
         return detect_wsl(sources);
     if (gpus.gpus.empty())

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "vendor/nvidia/tegra_files.hpp"
 #include "vendor/vendor.hpp"
 
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace gpucontainer::vendor::nvidia {
 
@@ -15,16 +17,21 @@ inline constexpr std::array kernel_places = {
     KernelPlace{"/proc/driver/nvidia/gpus", KernelPlace::How::names},
     KernelPlace{"/sys/module/nvidia", KernelPlace::How::inode},
     KernelPlace{"/sys/module/nvidia_uvm", KernelPlace::How::inode},
+    KernelPlace{"/sys/module/nvgpu", KernelPlace::How::inode},
 };
 
-/// Version of the kernel's part of whichever driver there is; none where there is none.
-Result<std::optional<std::string>> loaded_version(const std::string& system_root);
+/// Those of a Tegra's user space.
+inline constexpr std::array<std::string_view, 2> root_places = {tegra_lists, tegra_release};
 
 /// What each of NVIDIA's drivers has in common.
 DriverStack new_stack(const Sources& sources);
 
 /// NVIDIA's GPUs from PCI and /proc/driver/nvidia, the files of their driver
-/// and its nodes. Nothing of the driver is loaded or executed.
+/// and its nodes; or a Tegra's own GPU, where it is the only one. Nothing of the driver is
+/// loaded or executed.
 Result<std::optional<DriverStack>> detect(const Sources& sources);
+
+/// Version of what drives them; none when it is not loaded.
+Result<std::optional<std::string>> loaded_version(const std::string& system_root);
 
 } // namespace gpucontainer::vendor::nvidia

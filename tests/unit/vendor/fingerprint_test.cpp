@@ -31,6 +31,7 @@ protected:
         driver.root = host_.at("drv").string();
         driver.gpus.resize(1);
         driver.gpus[0].uuid = "GPU-1";
+        driver.gpus[0].pci_address = "0000:3b:00.0";
         driver.files.resize(1);
         driver.files[0].path = host_.at("drv/lib/libcuda.so.580.1").string();
         driver.nodes.resize(1);
@@ -152,6 +153,34 @@ TEST_F(FingerprintTest, IsNeverCurrentWhileAUuidIsUnknown)
     drivers_[0].gpus[0].uuid.clear();
 
     EXPECT_FALSE(is_current_after([] {}));
+}
+
+TEST_F(FingerprintTest, DoesNotWaitForTheUuidOfAGpuThatIsOnNoBus)
+{
+    drivers_[0].gpus[0].uuid.clear();
+    drivers_[0].gpus[0].pci_address.clear();
+
+    EXPECT_TRUE(is_current_after([] {}));
+}
+
+TEST_F(FingerprintTest, ChangesWithTheListsOfOptionalFiles)
+{
+    const std::string lists = "drv/etc/nvidia-container-runtime/host-files-for-container.d";
+    drivers_[0].vendor = "nvidia";
+    drivers_[0].optional_files = true;
+    EXPECT_TRUE(is_current_after([] {}));
+
+    host_.file(lists + "/a.csv", "");
+    EXPECT_FALSE(is_current());
+
+    EXPECT_TRUE(is_current_after([] {}));
+    host_.file(lists + "/a.csv", "edited");
+    EXPECT_FALSE(is_current());
+
+    EXPECT_FALSE(is_current_after([&] { host_.file(lists + "/a.csv", "edited again"); }));
+    EXPECT_TRUE(is_current_after([] {}));
+    host_.file("drv/etc/nv_tegra_release", "");
+    EXPECT_FALSE(is_current());
 }
 
 TEST_F(FingerprintTest, OfAHostWithoutGpusChangesWhenAModuleIsLoaded)
