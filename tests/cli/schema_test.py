@@ -28,7 +28,7 @@ def objects(value):
             yield from objects(member)
 
 
-class Schemas(harness.Case):
+class Documents(harness.Case):
     def document(self, command, *words, status=0):
         done = self.run_setup(command, "--format", "json", *words, status=status, stdout=None,
                               stderr=None)
@@ -38,6 +38,19 @@ class Schemas(harness.Case):
         self.assertEqual(document["schema"], f"gpucontainer/{name}/1")
         jsonschema.validate(document, schema(name))
 
+
+class OnNoBus(Documents):
+    """A host whose GPU has no address."""
+
+    def test_each_document(self):
+        self.check("list", self.document("list", "--nv"))
+        self.check("plan", self.document("plan", "--nv", "--rootfs", self.root))
+        self.apply()
+        self.check("status", self.document("status", "--all"))
+        self.undo()
+
+
+class Schemas(Documents):
     def test_the_schemas_are_schemas(self):
         for name in ("list", "plan", "status"):
             jsonschema.Draft7Validator.check_schema(schema(name))
