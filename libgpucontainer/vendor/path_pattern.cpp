@@ -6,11 +6,34 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fnmatch.h>
 #include <utility>
 
 namespace gpucontainer::vendor {
 namespace {
+
+/// As fnmatch(3), whose time grows with a power of the number of stars.
+bool matches(std::string_view pattern, std::string_view name)
+{
+    constexpr std::size_t none = std::string_view::npos;
+    std::size_t star = none;
+    std::size_t behind_star = 0; // of the name: what the last star does not stand for
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < name.size();) {
+        if (at < pattern.size() && pattern[at] == '*') {
+            star = at++;
+            behind_star = i;
+        } else if (at < pattern.size() && (pattern[at] == '?' || pattern[at] == name[i])) {
+            ++at;
+            ++i;
+        } else if (star != none) {
+            at = star + 1;
+            i = ++behind_star;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', at) == none;
+}
 
 std::vector<std::string> matching_names(std::string_view component, const std::string& directory,
                                         const ListDirectory& list)
@@ -19,7 +42,8 @@ std::vector<std::string> matching_names(std::string_view component, const std::s
         return {std::string(component)};
     std::vector<std::string> names = list(directory.empty() ? "/" : directory);
     std::erase_if(names, [&](const std::string& name) {
-        return ::fnmatch(std::string(component).c_str(), name.c_str(), FNM_PERIOD) != 0;
+        const bool is_hidden = name.starts_with('.') && !component.starts_with('.');
+        return is_hidden || !matches(component, name);
     });
     std::ranges::sort(names,
                       [](const auto& a, const auto& b) { return elf::compare_names(a, b) > 0; });

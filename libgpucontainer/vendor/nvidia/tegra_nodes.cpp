@@ -30,11 +30,12 @@ constexpr std::string_view dev = "/dev/";
 
 /// Of Linux for Tegra from 32 on; a release has some of them each.
 constexpr std::array known_nodes = {
-    "/dev/nvhost-*",      "/dev/nvgpu/igpu0/*",   "/dev/nvmap",        "/dev/nvidia0",
-    "/dev/nvidiactl",     "/dev/nvidia-modeset",  "/dev/host1x-fence", "/dev/nvsciipc",
-    "/dev/tegra_dc_ctrl", "/dev/tegra_dc_[0-9]*", "/dev/tegra-crypto", "/dev/v4l2-nvdec",
-    "/dev/v4l2-nvenc",    "/dev/fb[0-9]*",        "/dev/dri/card*",    "/dev/dri/renderD*",
-    "/dev/dma_heap/*",
+    "/dev/nvhost-*",     "/dev/nvgpu/igpu0/*", "/dev/nvmap",
+    "/dev/nvidia0",      "/dev/nvidiactl",     "/dev/nvidia-modeset",
+    "/dev/host1x-fence", "/dev/nvsciipc",      "/dev/tegra_dc_ctrl",
+    "/dev/tegra_dc_?",   "/dev/tegra-crypto",  "/dev/v4l2-nvdec",
+    "/dev/v4l2-nvenc",   "/dev/fb?",           "/dev/dri/card*",
+    "/dev/dri/renderD*", "/dev/dma_heap/*",
 };
 
 struct Use {
