@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/wsl.hpp"
 
+#include "base/mount_number.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "vendor/data_file.hpp"
@@ -8,6 +9,7 @@
 #include "vendor/nodes.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <utility>
@@ -44,9 +46,12 @@ void add(const host::DriverRoot& root, const std::string& path, std::vector<Driv
 bool has_mounted_files(const host::DriverRoot& root, const std::string& directory,
                        const std::string& witness)
 {
-    const auto of_directory = root.look(directory);
-    const auto of_file = root.look(fmt::format("{}/{}", directory, witness));
-    return of_directory && of_file && of_directory->st_dev != of_file->st_dev;
+    const auto opened = root.open_directory(directory);
+    const auto file = root.open_file(fmt::format("{}/{}", directory, witness));
+    std::uint64_t of_directory = 0;
+    std::uint64_t of_file = 0;
+    return opened && file && base::mount_number(opened->fd.get(), of_directory)
+           && base::mount_number(file->fd.get(), of_file) && of_directory != of_file;
 }
 
 void add_directory(const host::DriverRoot& root, const std::string& directory,
