@@ -108,11 +108,13 @@ TEST_F(Wsl, TakesWhatIsInTheLibraryDirectory)
 TEST_F(Wsl, TakesThePackagesOwnLibraryInAContainer)
 {
     nvidia_package();
+    tree_.library("usr/lib/other/libcuda.so.1", "libcuda.so.1");
     tree_.remember("libcuda.so.1", "/usr/lib/other/libcuda.so.1");
     tree_.remember("libcuda.so.1", path(std::string("/") + package, "libcuda.so.1.1"));
 
     EXPECT_THAT(paths(nvidia(), FileKind::library),
-                Contains(path(std::string("/") + package, "libcuda.so.1.1")));
+                ElementsAre(path(std::string("/") + package, "libcuda.so.1.1"),
+                            "/usr/lib/wsl/lib/libdxcore.so"));
 }
 
 TEST_F(Wsl, SaysWhatIsMissing)
