@@ -36,30 +36,10 @@ void warn_of_noexec(DriverStack& stack)
                                         "cannot load it"});
 }
 
-} // namespace
-
-Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+/// The driver of GPUs that are on a bus.
+Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std::string>& loaded,
+                                             const Sources& sources)
 {
-    GPUCTR_TRY(auto tegra, tegra_version(system_root));
-    return tegra ? tegra : module_version(system_root);
-}
-
-Result<std::optional<DriverStack>> detect(const Sources& sources)
-{
-    GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
-    GPUCTR_TRY(Gpus gpus,
-               loaded ? driven_gpus(sources.system_root, sources.pci) : undriven_gpus(sources.pci));
-    // The module may be there for a Tegra's display alone, which it lists nowhere.
-    if (gpus.gpus.empty() || !loaded)
-        if (auto tegra = detect_tegra(sources); !tegra || *tegra)
-            return tegra;
-    if (gpus.gpus.empty() && !loaded)
-        return std::optional<DriverStack>();
-    if (gpus.gpus.empty())
-        return Error(Errc::no_device, "the NVIDIA kernel module is loaded but drives no GPU")
-            .with_hint("look for NVRM messages in the kernel's log; a GPU bound to vfio-pci or "
-                       "excluded does not count");
-
     DriverStack stack;
     stack.vendor = "nvidia";
     stack.vendor_name = "NVIDIA";
@@ -106,6 +86,33 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     warn_of_noexec(stack);
     GPUCTR_TRY(stack.masks, masks(sources.system_root));
     return std::optional(std::move(stack));
+}
+
+} // namespace
+
+Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+{
+    GPUCTR_TRY(auto tegra, tegra_version(system_root));
+    return tegra ? tegra : module_version(system_root);
+}
+
+Result<std::optional<DriverStack>> detect(const Sources& sources)
+{
+    GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
+    GPUCTR_TRY(Gpus gpus,
+               loaded ? driven_gpus(sources.system_root, sources.pci) : undriven_gpus(sources.pci));
+    // The module may be there for a Tegra's display alone, which it lists nowhere.
+    if (gpus.gpus.empty() || !loaded)
+        if (auto tegra = detect_tegra(sources); !tegra || *tegra)
+            return tegra;
+    if (gpus.gpus.empty() && !loaded)
+        return std::optional<DriverStack>();
+    if (gpus.gpus.empty())
+        return Error(Errc::no_device, "the NVIDIA kernel module is loaded but drives no GPU")
+            .with_hint("look for NVRM messages in the kernel's log; a GPU bound to vfio-pci or "
+                       "excluded does not count");
+
+    return driver_of(std::move(gpus), loaded, sources);
 }
 
 } // namespace gpucontainer::vendor::nvidia
