@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """gpuctr-setup on Jetsons, each class on one of them."""
 
+import json
 import os
 import pathlib
 import unittest
 
 import harness
+import jsonschema
 from vendor_case import VendorCase, user
 
 CONFIG = pathlib.Path("/etc/gpucontainer/config.yaml")
@@ -150,6 +152,14 @@ class Listed(Tegra):
         self.assertNotIn("kernel module", done.stdout)
         self.assertIn("36.4.0", done.stdout)
         self.undo()
+
+    def test_documents_are_as_their_schemas_say(self):
+        self.set_up()
+        for words in (["list", "--nv"], ["plan", "--nv"], ["status", "--rootfs", self.root]):
+            done = self.command(*words, "--format", "json")
+            schema = pathlib.Path(os.environ["GPUCTR_SCHEMA_DIR"], f"{words[0]}.json")
+            with self.subTest(words=words):
+                jsonschema.validate(json.loads(done.stdout), json.loads(schema.read_text()))
 
     def test_the_devices_that_are_allowed_count(self):
         before = self.devices()

@@ -38,6 +38,51 @@ void warn_of_noexec(DriverStack& stack)
                                         "cannot load it"});
 }
 
+/// The driver of GPUs that are on a bus.
+Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std::string>& loaded,
+                                             const Sources& sources)
+{
+    DriverStack stack = new_stack(sources);
+    stack.visible_devices = {
+        {"CUDA_VISIBLE_DEVICES", VisibleDevices::Reader::library, VisibleDevices::Inside::uuid}};
+    stack.needs = {"a mounted /proc: the CUDA driver reads it"};
+    stack.gpus = std::move(gpus.gpus);
+    stack.skipped = std::move(gpus.skipped);
+
+    std::optional<std::string> version = loaded;
+    stack.version_source = loaded ? VersionSource::module : VersionSource::files;
+    if (!sources.driver_version.empty()) {
+        version = sources.driver_version;
+        stack.version_source = VersionSource::option;
+    }
+    const MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);
+    auto found = find_user_space(sources.driver_root, catalogue.of_driver(), version);
+    GPUCTR_CHECK(sources.driver_root.check());
+    if (!found && !version)
+        return std::move(found)
+            .error()
+            .with_code(Errc::no_device)
+            .context("the NVIDIA kernel module is not loaded");
+    GPUCTR_TRY(UserSpace user_space, std::move(found));
+    stack.version = std::move(user_space.version);
+    stack.library_directory = std::move(user_space.library_directory);
+    stack.files = std::move(user_space.files);
+    append(stack.skipped, std::move(user_space.skipped));
+    append(stack.skipped, sources.site.skipped);
+    add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
+    add_data(sources.driver_root, catalogue.of_driver(), Installation(), stack.files,
+             stack.skipped);
+    GPUCTR_CHECK(sources.driver_root.check());
+    GPUCTR_TRY(Nodes nodes,
+               device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.skipped));
+    stack.nodes = std::move(nodes.nodes);
+    stack.missing_nodes = std::move(nodes.missing);
+    stack.warnings = warnings(stack.gpus, stack.nodes);
+    warn_of_noexec(stack);
+    GPUCTR_TRY(stack.masks, masks(sources.system_root));
+    return std::optional(std::move(stack));
+}
+
 } // namespace
 
 DriverStack new_stack(const Sources& sources)
@@ -78,45 +123,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
             .with_hint("look for NVRM messages in the kernel's log; a GPU bound to vfio-pci or "
                        "excluded does not count");
 
-    DriverStack stack = new_stack(sources);
-    stack.visible_devices = {
-        {"CUDA_VISIBLE_DEVICES", VisibleDevices::Reader::library, VisibleDevices::Inside::uuid}};
-    stack.needs = {"a mounted /proc: the CUDA driver reads it"};
-    stack.gpus = std::move(gpus.gpus);
-    stack.skipped = std::move(gpus.skipped);
-
-    std::optional<std::string> version = loaded;
-    stack.version_source = loaded ? VersionSource::module : VersionSource::files;
-    if (!sources.driver_version.empty()) {
-        version = sources.driver_version;
-        stack.version_source = VersionSource::option;
-    }
-    const MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);
-    auto found = find_user_space(sources.driver_root, catalogue.of_driver(), version);
-    GPUCTR_CHECK(sources.driver_root.check());
-    if (!found && !version)
-        return std::move(found)
-            .error()
-            .with_code(Errc::no_device)
-            .context("the NVIDIA kernel module is not loaded");
-    GPUCTR_TRY(UserSpace user_space, std::move(found));
-    stack.version = std::move(user_space.version);
-    stack.library_directory = std::move(user_space.library_directory);
-    stack.files = std::move(user_space.files);
-    append(stack.skipped, std::move(user_space.skipped));
-    append(stack.skipped, sources.site.skipped);
-    add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
-    add_data(sources.driver_root, catalogue.of_driver(), Installation(), stack.files,
-             stack.skipped);
-    GPUCTR_CHECK(sources.driver_root.check());
-    GPUCTR_TRY(Nodes nodes,
-               device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.skipped));
-    stack.nodes = std::move(nodes.nodes);
-    stack.missing_nodes = std::move(nodes.missing);
-    stack.warnings = warnings(stack.gpus, stack.nodes);
-    warn_of_noexec(stack);
-    GPUCTR_TRY(stack.masks, masks(sources.system_root));
-    return std::optional(std::move(stack));
+    return driver_of(std::move(gpus), loaded, sources);
 }
 
 } // namespace gpucontainer::vendor::nvidia
