@@ -64,8 +64,7 @@ void check_round_trip(const std::vector<FileRule>& rules)
 
 bool is_known(const vendor::MergedCatalogue& catalogue, const FileRule& rule)
 {
-    const auto kind =
-        rule.kind == FileRule::Kind::tool ? vendor::FileKind::tool : vendor::FileKind::library;
+    const auto kind = *vendor::parse_file_kind(kind_of(rule));
     return vendor::find_rule(catalogue.of_driver(), kind, rule.name) != nullptr
            || vendor::find_rule(catalogue.of_site(), kind, rule.name) != nullptr;
 }
@@ -95,10 +94,12 @@ void run(std::string_view input)
     const auto rules = config::parse_catalogue(input);
     if (!rules || rules->empty())
         return;
-    for (const FileRule& rule : *rules)
-        demand(config::check_name(rule).has_value() && rule.name.find('/') == std::string::npos
-                   && !rule.reason.empty(),
+    for (const FileRule& rule : *rules) {
+        const bool is_path = rule.name.find('/') != std::string::npos;
+        demand(config::check_name(rule).has_value() && !rule.reason.empty(),
                "a rule names a file, with a reason");
+        demand(is_path == (rule.kind == FileRule::Kind::data), "data has a path, others a name");
+    }
     check_round_trip(*rules);
     check_merged(*rules);
 }
