@@ -29,20 +29,6 @@ bool may_be_root_outside(uid_t owner)
     return !base::trim(*map).ends_with(everybody);
 }
 
-Result<void> check_trust(const struct stat& status, const std::string& path)
-{
-    const uid_t owner = status.st_uid;
-    if (owner != 0 && owner != ::geteuid() && !may_be_root_outside(owner))
-        return Error(Errc::permission, fmt::format("{}: belongs to user {}", path, owner))
-            .with_object(path)
-            .with_hint("what it says is followed only when it belongs to root or to the caller");
-    if ((status.st_mode & S_IWOTH) != 0)
-        return Error(Errc::permission, fmt::format("{}: everybody may write it", path))
-            .with_object(path)
-            .with_hint("take the permission away: chmod o-w " + path);
-    return {};
-}
-
 /// An invalid descriptor when nothing is there.
 Result<base::UniqueFd> open_trusted(const std::string& path, int flags, struct stat& status)
 {
@@ -56,6 +42,20 @@ Result<base::UniqueFd> open_trusted(const std::string& path, int flags, struct s
 }
 
 } // namespace
+
+Result<void> check_trust(const struct stat& status, const std::string& path)
+{
+    const uid_t owner = status.st_uid;
+    if (owner != 0 && owner != ::geteuid() && !may_be_root_outside(owner))
+        return Error(Errc::permission, fmt::format("{}: belongs to user {}", path, owner))
+            .with_object(path)
+            .with_hint("what it says is followed only when it belongs to root or to the caller");
+    if ((status.st_mode & S_IWOTH) != 0)
+        return Error(Errc::permission, fmt::format("{}: everybody may write it", path))
+            .with_object(path)
+            .with_hint("take the permission away: chmod o-w " + path);
+    return {};
+}
 
 Result<std::optional<std::string>> read_trusted(const std::string& path)
 {

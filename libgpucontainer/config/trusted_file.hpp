@@ -5,13 +5,17 @@
 
 #include <optional>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 namespace gpucontainer::config {
 
-/// Text of a file that decides for its reader: a regular file, of root or of the
-/// caller, that not everybody may write. None when it is missing. Errors:
-/// permission, usage for something that is no file or too large.
+/// Whether a file decides for its reader: one of root's or of the caller, that not
+/// everybody may write. Errors: permission.
+Result<void> check_trust(const struct stat& status, const std::string& path);
+
+/// Text of a regular file that decides for its reader. None when it is missing. Errors:
+/// as of check_trust(); usage for something that is no file or too large.
 Result<std::optional<std::string>> read_trusted(const std::string& path);
 
 /// Paths of what lies in such a directory, sorted by name; none when it is

@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "config/trusted_file.hpp"
 #include "elf/facts.hpp"
 #include "vendor/data_file.hpp"
 #include "vendor/library_graph.hpp"
@@ -342,6 +343,7 @@ private:
 Result<std::string> read_list(const host::DriverRoot& root, const std::string& path)
 {
     GPUCTR_TRY(const auto file, root.open_file(path));
+    GPUCTR_CHECK(config::check_trust(file.status, path));
     return root.noted(base::read_all(file.fd.get(), largest_list), path);
 }
 

@@ -352,6 +352,10 @@ TEST_F(TegraTest, ReportsEachRowThatIsNone)
     tree_.link(tegra_lists + 1 + "/d.csv"s, "nowhere");
     tree_.link(tegra_lists + 1 + "/e.csv"s, "/../../../../../../../etc/passwd");
     tree_.directory(tegra_lists + 1 + "/f.csv"s);
+    list("g.csv", "lib, /"s + libraries + "/libnvrm_gpu.so\n");
+    std::filesystem::permissions(tree_.at(tegra_lists + 1 + "/g.csv"s),
+                                 std::filesystem::perms::others_write,
+                                 std::filesystem::perm_options::add);
 
     const DriverStack driver = found();
 
@@ -360,7 +364,8 @@ TEST_F(TegraTest, ReportsEachRowThatIsNone)
                 UnorderedElementsAre(
                     "a.csv:1: unknown type 'foo'", HasSubstr("d.csv: No such file or directory"),
                     HasSubstr("e.csv: No such file or directory"),
-                    HasSubstr("f.csv: not a regular file"), "nv_tegra_release: not installed"));
+                    HasSubstr("f.csv: not a regular file"), HasSubstr("everybody may write it"),
+                    "nv_tegra_release: not installed"));
 }
 
 TEST_F(TegraTest, SaysThatCudaIsNotThere)
