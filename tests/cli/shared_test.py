@@ -148,9 +148,10 @@ class Shared(harness.Case):
         self.assertLessEqual(among_others - alone, len(others) + 2)
 
     def calls_of(self, set_up):
-        """System calls of a set-up that is undone again."""
+        """System calls of a set-up that is undone again, but for those of allocation."""
         log = harness.DIRECTORY / "calls"
-        set_up.start(f"ASAN_OPTIONS=detect_leaks=0 strace -f -qq -o {log} {harness.SETUP} --nv --rootfs {set_up.root} "
+        set_up.start(f"ASAN_OPTIONS=detect_leaks=0 strace -f -qq -e 'trace=!%memory' -o {log} "
+                     f"{harness.SETUP} --nv --rootfs {set_up.root} "
                      f"--device 0 && {harness.SETUP} undo --rootfs {set_up.root}")
         self.assertEqual(set_up.finish(), ("", 0))
         return len(log.read_text().splitlines())
