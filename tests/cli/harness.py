@@ -74,8 +74,7 @@ def mount_tmpfs(directory):
 def _prepare():
     """Puts what the tests write, and the default directories of journals and of the
     staged tree, on tmpfs: an undo that removes the latter unmounts it in all namespaces."""
-    mount_tmpfs(DIRECTORY)
-    for directory in ("/var/lib", "/run"):
+    for directory in ("/var/lib", "/run", DIRECTORY):  # which may be below /run
         mount_tmpfs(pathlib.Path(directory))
     must(MAKE_ROOTFS, DIRECTORY / "template", NEEDS_DRIVER, OPENS_DRIVER, "/usr/bin/ld", "/usr/bin/setpriv", "/usr/bin/unshare",
          "/usr/bin/touch", "/usr/bin/kill")
@@ -197,6 +196,21 @@ class Case(unittest.TestCase):
         self.assert_state(before, without)
         if journal:
             self.assertEqual(journals(), [])
+
+    def in_each_way(self, check, *options):
+        """Every way of mounting: what is found, a second apply, and undo."""
+        for write in ("auto", "never"):
+            for backend in ("detached", "staged"):
+                with self.subTest(write=write, backend=backend):
+                    before = self.state()
+                    self.apply("--write", write, "--backend", backend, *options)
+                    check()
+                    again = self.state()
+                    self.apply("--write", write, "--backend", backend, *options)
+                    self.assert_state(again)
+                    self.undo()
+                    self.assert_state(before)
+                    self.assertEqual(journals(), [])
 
     def inside(self, *words, **options):
         """Runs a program of the container in it, with a /proc."""

@@ -11,24 +11,7 @@ from harness import MULTIARCH, TREE, VERSION
 LIBRARY = "libnvidia-opencl.so.1"
 
 
-class Placing(harness.Case):
-    def in_each_way(self, check, *options):
-        """Every way of mounting: what is found, a second apply, and undo."""
-        for write in ("auto", "never"):
-            for backend in ("detached", "staged"):
-                with self.subTest(write=write, backend=backend):
-                    before = self.state()
-                    self.apply("--write", write, "--backend", backend, *options)
-                    check()
-                    again = self.state()
-                    self.apply("--write", write, "--backend", backend, *options)
-                    self.assert_state(again)
-                    self.undo()
-                    self.assert_state(before)
-                    self.assertEqual(harness.journals(), [])
-
-
-class OpenCl(Placing):
+class OpenCl(harness.Case):
     def setUp(self):
         super().setUp()
         self.vendors = self.root / "etc/OpenCL/vendors"
@@ -79,7 +62,7 @@ class OpenCl(Placing):
         self.undo()
 
 
-class Modules(Placing):
+class Modules(harness.Case):
     """What loaders of their own find in a directory of theirs, by a file's name."""
 
     NAME = "libvdpau_nvidia.so.1"
@@ -129,7 +112,7 @@ class Modules(Placing):
         self.undo()
 
 
-class Data(Placing):
+class Data(harness.Case):
     def setUp(self):
         super().setUp()
         self.host = harness.DIRECTORY / "data"
