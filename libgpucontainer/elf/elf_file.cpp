@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <sys/stat.h>
@@ -236,30 +235,28 @@ Result<std::string> ElfFile::bytes_at(std::uint64_t address, std::size_t limit) 
     return std::string(bytes_of(*data));
 }
 
-Result<std::string> ElfFile::section(std::uint32_t type, std::size_t limit) const
+Result<std::vector<GElf_Sym>> ElfFile::symbols(std::size_t most) const
 {
-    Elf_Scn* section = nullptr;
-    while ((section = elf_nextscn(elf_.get(), section)) != nullptr) {
+    std::vector<GElf_Sym> found;
+    const std::size_t entry_size = gelf_fsize(elf_.get(), ELF_T_SYM, 1, EV_CURRENT);
+    errno = 0;
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section)) != nullptr;) {
         GElf_Shdr header = {};
-        errno = 0;
         if (gelf_getshdr(section, &header) == nullptr)
             return failed("read section headers");
-        if (header.sh_type != type || header.sh_size == 0)
+        const std::uint64_t count = header.sh_size / entry_size;
+        if (header.sh_type != SHT_DYNSYM || count == 0)
             continue;
-        if (header.sh_size > limit)
-            return malformed(fmt::format("section of {} bytes", header.sh_size));
-        GPUCTR_TRY(const Elf_Data* content, data({header.sh_offset, header.sh_size}, ELF_T_BYTE),
-                   "read section");
-        return std::string(bytes_of(*content));
+        if (count > most)
+            return malformed(fmt::format("{} symbols", count));
+        GPUCTR_TRY(Elf_Data * table, data({header.sh_offset, count * entry_size}, ELF_T_SYM),
+                   "read symbols");
+        found.resize(count);
+        for (std::size_t i = 0; i < count; ++i)
+            if (gelf_getsym(table, static_cast<int>(i), &found[i]) == nullptr)
+                return failed("read symbols");
     }
-    return std::string();
-}
-
-bool ElfFile::is_native_layout() const noexcept
-{
-    constexpr unsigned char own_order =
-        std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
-    return header_.e_ident[EI_DATA] == own_order && header_.e_ident[EI_CLASS] == ELFCLASS64;
+    return found;
 }
 
 /// `size` bytes of the string table from `offset` on, and some before: what

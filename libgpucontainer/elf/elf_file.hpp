@@ -49,12 +49,8 @@ public:
     /// What the file holds for `address`, at most `limit` bytes and as many as there are.
     Result<std::string> bytes_at(std::uint64_t address, std::size_t limit) const;
 
-    /// Contents of the first section of a type, empty without one; more than `limit`
-    /// bytes are an error.
-    Result<std::string> section(std::uint32_t type, std::size_t limit) const;
-
-    /// Its structures are those of 64 bits in this machine's byte order.
-    bool is_native_layout() const noexcept;
+    /// Dynamic symbols; none without section headers. More than `most` are an error.
+    Result<std::vector<GElf_Sym>> symbols(std::size_t most) const;
 
 private:
     using Handle = base::CHandle<Elf, elf_end>;

@@ -6,8 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
-#include <elf.h>
+#include <utility>
 
 namespace gpucontainer::elf {
 namespace {
@@ -22,19 +21,15 @@ Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
 Result<Symbols> read_symbols(int fd, std::string_view prefix)
 {
     GPUCTR_TRY(const ElfFile file, ElfFile::open(fd));
-    if (!file.is_native_layout())
-        return malformed("is for another machine");
     GPUCTR_TRY(const Dynamic dynamic, file.dynamic());
-    GPUCTR_TRY(const std::string table, file.section(SHT_DYNSYM, most_symbols * sizeof(Elf64_Sym)));
+    GPUCTR_TRY(const auto table, file.symbols(most_symbols));
     Symbols symbols;
     if (table.empty())
         return symbols;
     GPUCTR_TRY(const std::string strings,
                file.bytes_at(dynamic.strings_address,
                              std::min<std::uint64_t>(dynamic.strings_size, largest_strings)));
-    for (std::size_t at = 0; table.size() - at >= sizeof(Elf64_Sym); at += sizeof(Elf64_Sym)) {
-        Elf64_Sym symbol = {};
-        std::memcpy(&symbol, table.data() + at, sizeof symbol);
+    for (const GElf_Sym& symbol : table) {
         if (symbol.st_name >= strings.size())
             return malformed("a symbol's name is outside the string table");
         const std::string_view rest = std::string_view(strings).substr(symbol.st_name);
