@@ -19,7 +19,7 @@ namespace {
 
 using Visible = VisibleDevices;
 
-constexpr const char* module = "amdgpu";
+constexpr const char* kernel_module = "amdgpu";
 
 /// A variable of what is above ROCr, which counts in what that leaves. Partitions of a
 /// GPU may share a UUID; positions mean the same to each release.
@@ -87,6 +87,8 @@ Result<void> warn_of_releases(const host::DriverRoot& root, const DriverFile& ru
 {
     GPUCTR_TRY(const auto calls, calls_of(root, runtime), "{}", runtime.path);
     GPUCTR_TRY(const auto answers, calls_of(root, thunk), "{}", thunk.path);
+    if (answers.defined.empty())
+        return {}; // not known
     std::vector<std::string> missing;
     std::ranges::set_difference(calls.undefined, answers.defined, std::back_inserter(missing));
     if (!missing.empty())
@@ -129,7 +131,7 @@ Result<std::optional<DriverStack>> without_module(const Sources& sources)
 
 Result<std::optional<std::string>> loaded_version(const std::string& system_root)
 {
-    GPUCTR_TRY(auto version, loaded_module_version(system_root, module));
+    GPUCTR_TRY(auto version, loaded_module_version(system_root, kernel_module));
     if (version)
         return version;
     return wsl::loaded_version(system_root);
@@ -137,7 +139,7 @@ Result<std::optional<std::string>> loaded_version(const std::string& system_root
 
 Result<std::optional<DriverStack>> detect(const Sources& sources)
 {
-    GPUCTR_TRY(const auto loaded, loaded_module_version(sources.system_root, module));
+    GPUCTR_TRY(const auto loaded, loaded_module_version(sources.system_root, kernel_module));
     if (!loaded)
         return without_module(sources);
     GPUCTR_TRY(Gpus gpus, driven_gpus(sources.system_root, sources.pci));
