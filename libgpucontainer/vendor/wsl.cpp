@@ -66,8 +66,12 @@ void add_directory(const host::DriverRoot& root, const std::string& directory,
     for (const std::string& name : root.list(directory)) {
         const std::string path = fmt::format("{}/{}", directory, name);
         const auto status = root.look(path);
-        if (status && S_ISREG(status->st_mode) && ++count <= most_files)
+        if (!status || !S_ISREG(status->st_mode))
+            continue;
+        if (++count <= most_files)
             add(root, path, files, skipped);
+        else
+            skipped.push_back({name, root.prefix() + path, "is one of too many files"});
     }
 }
 

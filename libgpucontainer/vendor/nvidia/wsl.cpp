@@ -19,6 +19,7 @@ namespace gpucontainer::vendor::nvidia {
 namespace {
 
 constexpr const char* package_stem = "nv";
+constexpr const char* main_soname = "libcuda.so.1";
 constexpr const char* main_library = "libcuda.so.1.1";
 
 /// Whether a path is Windows' driver's, not that of a Linux driver which somebody
@@ -66,10 +67,13 @@ ClosedSet find_files(const host::DriverRoot& root, Catalogue catalogue,
 
 Error no_main_library(const std::vector<Skipped>& skipped)
 {
-    const auto why = std::ranges::find(skipped, "libcuda.so.1", &Skipped::name);
-    return Error(Errc::driver, fmt::format("no libcuda.so.1 in {}{}", wsl::library_directory,
-                                           why == skipped.end() ? "" : ": it is " + why->reason))
-        .with_object("libcuda.so.1")
+    std::string why;
+    for (const Skipped& one : skipped)
+        if (one.name == main_soname && one.source != wsl::library_directory)
+            why += fmt::format("{}{} {}", why.empty() ? ": " : "; ", one.source, one.reason);
+    return Error(Errc::driver,
+                 fmt::format("no {} in {}{}", main_soname, wsl::library_directory, why))
+        .with_object(main_soname)
         .with_hint("update WSL and NVIDIA's driver for Windows; `wsl --shutdown` mounts their "
                    "files anew");
 }
@@ -95,7 +99,7 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
     const auto rules = catalogue.of_driver();
     ClosedSet set = find_files(sources.driver_root, rules, packages);
     GPUCTR_CHECK(sources.driver_root.check());
-    if (std::ranges::find(set.files, "libcuda.so.1", &DriverFile::soname) == set.files.end())
+    if (std::ranges::find(set.files, main_soname, &DriverFile::soname) == set.files.end())
         return no_main_library(set.skipped);
     stack.files = std::move(set.files);
     stack.library_directory = std::move(set.library_directory);

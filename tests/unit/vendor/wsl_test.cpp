@@ -129,6 +129,17 @@ TEST_F(Wsl, SaysWhatIsMissing)
     EXPECT_THAT(stack.error().hint(), HasSubstr("wsl --shutdown"));
 }
 
+TEST_F(Wsl, SaysWhyALibraryIsNotTaken)
+{
+    nvidia_package();
+    tree_.library(path(libraries, "libcuda.so.1"), "libcuda.so.1", test::foreign_machine);
+
+    const auto stack = detected(nvidia::detect);
+
+    ASSERT_FALSE(stack);
+    EXPECT_THAT(stack.error().message(), HasSubstr("/usr/lib/wsl/lib/libcuda.so.1 is for "));
+}
+
 TEST_F(Wsl, HasNoGpuWhereTheDeviceHasNoNumber)
 {
     nvidia_package();
