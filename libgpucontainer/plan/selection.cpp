@@ -129,13 +129,16 @@ private:
 
 Error nothing_usable(const DriverStack& driver)
 {
-    Error error(Errc::permission, fmt::format("none of the {} {} GPUs may be used",
-                                              driver.gpus.size(), driver.vendor_name));
+    const std::size_t count = driver.gpus.size();
+    Error error(Errc::permission,
+                count == 1
+                    ? fmt::format("the one {} GPU may not be used", driver.vendor_name)
+                    : fmt::format("none of the {} {} GPUs may be used", count, driver.vendor_name));
     const auto first = std::ranges::find_if(driver.nodes, [](const auto& node) {
         return node.gpu >= 0 && node.required && !node.accessible;
     });
     if (first == driver.nodes.end())
-        return std::move(error).with_hint("their device nodes are missing; `gpuctr-setup list` "
+        return std::move(error).with_hint("device nodes are missing; `gpuctr-setup list` "
                                           "shows which are there");
     return std::move(error).with_hint(fmt::format("{}: {}; `gpuctr-setup list -v` says why of each",
                                                   first->host_path, driver.obstacle_to(*first)));

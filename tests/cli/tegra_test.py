@@ -121,7 +121,7 @@ class Listed(Tegra):
         self.assertEqual(self.planned()["groups"], [VIDEO])
         self.assertIn("/dev/nvmap", self.devices(prefix=user(VIDEO)))
         done = self.command("plan", "--nv", prefix=user(), status=6)
-        self.assertIn("none of the 1 NVIDIA GPUs may be used", done.stderr)
+        self.assertIn("the one NVIDIA GPU may not be used", done.stderr)
         self.assertIn("group 44", done.stderr)
 
     def test_a_command_sees_it(self):

@@ -140,6 +140,7 @@ class Nvidia(Windows):
     def test_without_the_device_there_is_no_gpu(self):
         self.lose("/dev/dxg")
         done = self.command("plan", "--nv", status=6)
+        self.assertIn("the one NVIDIA GPU may not be used", done.stderr)
         self.assertIn("device nodes are missing", done.stderr)
 
     def test_status_knows_the_driver(self):

@@ -208,7 +208,7 @@ TEST_F(SelectionTest, SaysThatNothingMayBeUsed)
         "says why of each");
     driver_.nodes.clear();
     EXPECT_EQ(select("auto").error().hint(),
-              "their device nodes are missing; `gpuctr-setup list` shows which are there");
+              "device nodes are missing; `gpuctr-setup list` shows which are there");
 }
 
 TEST_F(SelectionTest, TakesAllGpusThatNothingDrives)
