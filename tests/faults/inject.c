@@ -49,8 +49,9 @@ static struct {
 
 struct process {
     pid_t pid;
-    long calls; /* of those that are wanted */
-    bool loose; /* is no longer looked at */
+    long calls;  /* of those that are wanted */
+    bool loose;  /* is no longer looked at */
+    bool doomed; /* is killed at its next stop, behind the call that it is in */
 };
 
 static struct process processes[MOST_PROCESSES];
@@ -191,9 +192,8 @@ static void go_wrong(struct process* process, long call)
     switch (wanted.fault) {
     case nothing:
         return;
-    case kill_after:
-        (void)make_call(process->pid);
-        (void)kill(process->pid, SIGKILL);
+    case kill_after: // the call may wait for another process, which is to go on
+        process->doomed = true;
         return;
     case kill_before:
         (void)kill(process->pid, SIGKILL);
@@ -230,6 +230,10 @@ static void at_call(struct process* process)
 static int at_stop(struct process* process, int status, bool begins)
 {
     int event = status >> 16;
+    if (process->doomed) {
+        (void)kill(process->pid, SIGKILL);
+        return 0;
+    }
     if (event == PTRACE_EVENT_EXEC)
         process->loose = true; // another program, which is not what is tried
     if (event == PTRACE_EVENT_SECCOMP && !process->loose)
@@ -252,7 +256,7 @@ static int trace(pid_t first)
         int before = process_count;
         struct process* process = find(pid);
         int number = at_stop(process, status, before != process_count);
-        request(PTRACE_CONT, pid, 0, (unsigned long)number);
+        request(process->doomed ? PTRACE_SYSCALL : PTRACE_CONT, pid, 0, (unsigned long)number);
     }
     return result;
 }
