@@ -284,6 +284,15 @@ Result<void> check_state_directory(const Target& target, const std::string& root
         .with_object(directory);
 }
 
+/// Whether an undo took away meanwhile what the plan found.
+Result<bool> lacks_names(const plan::Plan& plan, int rootfs_fd)
+{
+    GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
+    return std::ranges::any_of(plan.found, [&](const auto& name) {
+        return !name.second.same_file(root.look(name.first));
+    });
+}
+
 /// Whether a descriptor's mount is one of this namespace, or was until it was unmounted:
 /// what another namespace has is still at its path there.
 bool was_here(int fd, const std::string& path)
@@ -360,8 +369,9 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     }
     // With another set-up alive in the same directory, names must not be
     // written into it: neither would know which are its own.
-    // Nor does the plan fit a root that is seen elsewhere by now.
-    if ((site.shared && plan.writes_root) || seen)
+    // Nor does the plan fit a root that is seen elsewhere by now, or has fewer names.
+    GPUCTR_TRY(const bool lacks, lacks_names(plan, target.rootfs_fd));
+    if ((site.shared && plan.writes_root) || seen || lacks)
         GPUCTR_CHECK(commit_anew(replan, site));
     else
         GPUCTR_CHECK(prepare_and_commit(plan, site));

@@ -77,10 +77,13 @@ void Draft::identify(const vendor::FileId& id)
     identify(fmt::format("{}:{}:{}:{}", id.device, id.inode, id.size, id.mtime_ns));
 }
 
-bool Draft::is_missing(const std::string& path) const
+bool Draft::is_missing(const std::string& path)
 {
     const rootfs::Entry entry = view.look(path);
-    return !entry || (way == Names::Way::overlay && is_anothers(path, entry));
+    if (!entry || (way == Names::Way::overlay && is_anothers(path, entry)))
+        return true;
+    plan.found.emplace(path, entry);
+    return false;
 }
 
 bool Draft::is_anothers(const std::string& path, const rootfs::Entry& entry) const

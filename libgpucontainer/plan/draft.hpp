@@ -49,8 +49,8 @@ struct Draft {
     void identify(const vendor::FileId& id);
 
     /// Not there, or there as the work of another set-up, which may take it away:
-    /// an overlay then has a name of its own.
-    bool is_missing(const std::string& path) const;
+    /// an overlay then has a name of its own. The plan keeps what is there.
+    bool is_missing(const std::string& path);
 
     /// Where a library, or a tool, of this name is in the container.
     std::string library_path(const std::string& name) const;

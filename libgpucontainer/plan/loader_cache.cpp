@@ -74,6 +74,8 @@ Result<void> add_loader_cache(Draft& draft)
 
     Plan& plan = draft.plan;
     plan.old_cache = draft.view.look(path);
+    if (plan.old_cache)
+        plan.found.emplace(path, plan.old_cache);
     Item item = make_item(ItemKind::ldcache, "", path, "the loader finds our files first");
     item.content = std::move(merged.bytes);
     item.mode = usual_mode;

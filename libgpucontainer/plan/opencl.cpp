@@ -50,7 +50,7 @@ bool is_overlay_forbidden(const Draft& draft)
 }
 
 /// Why there can be no such file; empty when there can.
-std::string objection(const Draft& draft, const std::string& path)
+std::string objection(Draft& draft, const std::string& path)
 {
     const bool is_missing = draft.is_missing(path);
     if (is_missing ? !draft.can_have(path) : draft.view.resolve(path).type != EntryType::regular)
@@ -92,7 +92,7 @@ void add_opencl(Draft& draft)
             add_icd(draft, *file);
 }
 
-std::vector<std::string> opencl_paths(const Draft& draft)
+std::vector<std::string> opencl_paths(Draft& draft)
 {
     std::vector<std::string> paths;
     for (const DriverFile* file : draft.files)

@@ -13,6 +13,6 @@ namespace gpucontainer::plan {
 void add_opencl(Draft& draft);
 
 /// The names that this adds.
-std::vector<std::string> opencl_paths(const Draft& draft);
+std::vector<std::string> opencl_paths(Draft& draft);
 
 } // namespace gpucontainer::plan

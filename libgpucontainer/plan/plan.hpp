@@ -6,6 +6,7 @@
 #include "vendor/driver.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -101,6 +102,8 @@ struct Plan {
     std::vector<vendor::Skipped> skipped;
 
     rootfs::Entry old_cache; ///< The loader cache that is replaced; maybe none.
+    /// Names that were there already, maybe of another set-up.
+    std::map<std::string, rootfs::Entry> found;
 
     /// Equal for plans that put the same things into the container, whatever of
     /// it is there already.

@@ -52,15 +52,23 @@ bool is_tree(const Draft& draft, const std::string& path)
     return draft.view.link_target(path + "/lib") == "lib64";
 }
 
+/// An undo or another set-up may mount, unmount or remove it while it is looked at.
+bool may_be_hidden(const Draft& draft, const std::string& path)
+{
+    return is_tree(draft, path) || draft.view.is_empty_directory(path) || is_tree(draft, path)
+           || draft.view
+                  .present(std::string(base::directory_of(path)),
+                           {std::string(base::name_of(path))})
+                  .empty();
+}
+
 Result<void> place_tree(Draft& draft)
 {
     const std::string& path = draft.plan.tree_path;
     const rootfs::Entry entry = draft.view.look(path);
     if (entry && entry.type != EntryType::directory)
         return Error(Errc::rootfs, path + " is in the way: not a directory").with_object(path);
-    // One may be mounted or unmounted meanwhile, by another set-up or an undo.
-    if (entry && !is_tree(draft, path) && !draft.view.is_empty_directory(path)
-        && !is_tree(draft, path))
+    if (entry && !may_be_hidden(draft, path))
         return Error(Errc::rootfs, path + " is in the way: not empty")
             .with_object(path)
             .with_hint("the tree would hide what is in it; name another directory with "

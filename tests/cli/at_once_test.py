@@ -4,6 +4,8 @@
 import fcntl
 import itertools
 import os
+import pathlib
+import signal
 import subprocess
 import time
 import unittest
@@ -165,6 +167,67 @@ class Locked(faults.Case):
         done = self.run_setup(*self.words, status=8, stderr=None)
 
         self.assertIn(f"process {os.getpid()}", done.stderr)
+
+
+class Outrun(faults.Case):
+    """An undo of an older set-up comes between the plan of a set-up and its lock."""
+
+    def setUp(self):
+        super().setUp()
+        # What is bound by a set-up is looked at anew in any case.
+        harness.must("mount", "--bind", self.root, self.root)
+        harness.must("mount", "--make-private", self.root)
+        self.second = [word if word != "0" else "1" for word in self.words]
+
+    def outrun(self):
+        """It is as if the undo had been before."""
+        before = self.state()
+        self.run_setup(*self.second)
+        complete = self.shape()
+        self.undo()
+        self.run_setup(*self.words)
+        [lock] = harness.STATE.glob("*/lock")
+        with open(lock) as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            running = start(harness.SETUP, *self.second)
+            self.addCleanup(running.kill)
+            self.wait_for_sleep(running.pid)
+            running.send_signal(signal.SIGSTOP)
+        self.undo()
+        running.send_signal(signal.SIGCONT)
+        _, stderr = running.communicate(timeout=60)
+
+        self.assertEqual((running.returncode, stderr), (0, ""))
+        self.assertEqual(self.shape(), complete)
+        self.undo()
+        self.assert_state(before)
+
+    def wait_for_sleep(self, pid):
+        end = time.monotonic() + 60
+        while not self.sleeps(pid):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.001)
+
+    @staticmethod
+    def sleeps(pid):
+        call = pathlib.Path(f"/proc/{pid}/syscall").read_text().split()[0]
+        return call.isdigit() and "nanosleep" in faults.Point.names[int(call)]
+
+    def test_an_image(self):
+        self.outrun()
+
+    def test_in_an_image_that_has_the_directory_and_no_loader_cache(self):
+        (self.root / "usr/lib/gpuctr").mkdir()
+        (self.root / "etc/ld.so.cache").unlink()
+        self.outrun()
+
+
+class OutrunMerged(Outrun):
+    arguments = [*Outrun.arguments, "--layout", "merged"]
+
+
+class OutrunNeverWriting(Outrun):
+    write = "never"
 
 
 if __name__ == "__main__":

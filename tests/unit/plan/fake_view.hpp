@@ -48,6 +48,8 @@ public:
     void other(const std::string& path) { put(path, rootfs::EntryType::other); }
     void node(const std::string& path) { put(path, rootfs::EntryType::character); }
 
+    void remove(const std::string& path) { entries_.erase(path); }
+
     /// One more name of the same file.
     void hard_link(const std::string& path, const std::string& existing)
     {

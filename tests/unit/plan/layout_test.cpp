@@ -2,6 +2,7 @@
 #include "unit/plan/plan_fixture.hpp"
 
 #include "elf/ld_cache.hpp"
+#include "rootfs/remembered_view.hpp"
 
 #include <gmock/gmock.h>
 
@@ -122,6 +123,21 @@ TEST_F(PlanTest, TakesADirectoryThatIsEmptyForTheTree)
     EXPECT_EQ(problem(), "no error");
     root_.file("/opt/gpu/file");
     EXPECT_EQ(problem(), "5 /opt/gpu is in the way: not empty");
+}
+
+TEST_F(PlanTest, TakesADirectoryThatIsRemovedMeanwhile)
+{
+    const std::string path = "/usr/lib/gpuctr";
+    root_.directory(path);
+    const rootfs::RememberedView before(root_);
+    const rootfs::Entry found = before.look(path);
+    root_.remove(path);
+
+    const Target target = {before, facts_};
+    const auto plan = create_plan({&driver_, 1}, request_, &target, mount::Backend::detached);
+
+    ASSERT_TRUE(plan) << plan.error().message();
+    EXPECT_TRUE(plan->found.at(path).same_file(found));
 }
 
 TEST_F(PlanTest, RefusesPathsThatCanBeNoTree)
