@@ -253,6 +253,7 @@ TEST_P(GuestCallsTest, SettingUpChangesNothingOfTheCaller)
     gpuctr_plan* never = make_plan(GPUCTR_REQUEST_LOCK, nullptr, GPUCTR_WRITE_NEVER);
     expect(GPUCTR_OK, "apply with overlays", [&] { return apply(never); });
     expect(GPUCTR_OK, "undo", undo);
+    expect(GPUCTR_E_REQUIREMENT, "apply with a label", [&] { return apply(labelled); });
     options_.flags = GPUCTR_APPLY_OWNER;
     options_.owner_uid = 1000;
     options_.owner_gid = 1000;
@@ -272,8 +273,6 @@ TEST_P(GuestCallsTest, SettingUpChangesNothingOfTheCaller)
     options_.flags = GPUCTR_APPLY_IN_PROCESS;
     options_.pidfd = root_->fd();
     expect(GPUCTR_E_USAGE, "apply in what is no process", [&] { return apply(plan_); });
-    options_.flags = 0;
-    expect(GPUCTR_E_REQUIREMENT, "apply with a label", [&] { return apply(labelled); });
     for (gpuctr_plan* plan : {locked, never, labelled})
         gpuctr_plan_free(plan);
 }
