@@ -696,7 +696,8 @@ typedef struct gpuctr_apply_options {
  * All or nothing: on failure nothing of the plan is left. A directory that is
  * not a mount point, or sits on a shared mount, is bound privately on itself
  * first, so that nothing shows outside it; open it by its path again to see the
- * mounts.
+ * mounts. Where an older set-up goes first, or went since the plan was made, the
+ * same is planned anew for the root as it is then.
  *
  * @param plan         made for this root file system
  * @param rootfs_fd    descriptor of the root directory
