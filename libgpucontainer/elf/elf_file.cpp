@@ -255,6 +255,7 @@ Result<std::vector<GElf_Sym>> ElfFile::symbols(std::size_t most) const
         for (std::size_t i = 0; i < count; ++i)
             if (gelf_getsym(table, static_cast<int>(i), &found[i]) == nullptr)
                 return failed("read symbols");
+        break; // a file has one; many would cost as much time each
     }
     return found;
 }

@@ -3,6 +3,7 @@
 
 #include "elf/symbols.hpp"
 #include "support/temp_root.hpp"
+#include "unit/elf/elf_image.hpp"
 #include "unit/vendor/described.hpp"
 #include "unit/vendor/driver_tree.hpp"
 #include "unit/vendor/fake_enumerator.hpp"
@@ -12,7 +13,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <elf.h>
 #include <fcntl.h>
+#include <string>
 
 namespace gpucontainer::vendor {
 namespace {
@@ -186,6 +190,26 @@ TEST(Symbols, AreThoseThatBeginSo)
     EXPECT_THAT(symbols->defined, IsEmpty());
     EXPECT_THAT(symbols->undefined, ElementsAre("hsaKmtCreateQueueV2", "hsaKmtOpenKFD"));
     EXPECT_THAT(elf::read_symbols(fd.get(), "use_")->defined, ElementsAre("use_calls"));
+}
+
+TEST(Symbols, AreThoseOfTheFirstTable)
+{
+    std::string bytes = bytes_of(GPUCTR_WINDOWS_thunk);
+    Elf64_Ehdr header = {};
+    std::memcpy(&header, bytes.data(), sizeof header);
+    // The last section becomes one more table, of what are no symbols.
+    Elf64_Shdr section = {};
+    section.sh_type = SHT_DYNSYM;
+    section.sh_size = sizeof header;
+    section.sh_entsize = sizeof(Elf64_Sym);
+    bytes.replace(header.e_shoff + (header.e_shnum - 1U) * sizeof section, sizeof section,
+                  reinterpret_cast<const char*>(&section), sizeof section);
+    const base::UniqueFd file = test::memory_file(bytes);
+
+    const auto symbols = elf::read_symbols(file.get(), "hsaKmt");
+
+    ASSERT_TRUE(symbols) << symbols.error().message();
+    EXPECT_THAT(symbols->defined, ElementsAre("hsaKmtOpenKFD"));
 }
 
 } // namespace
