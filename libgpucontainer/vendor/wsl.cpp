@@ -68,10 +68,11 @@ void add_directory(const host::DriverRoot& root, const std::string& directory,
         const auto status = root.look(path);
         if (!status || !S_ISREG(status->st_mode))
             continue;
-        if (++count <= most_files)
-            add(root, path, files, skipped);
-        else
+        if (++count > most_files) {
             skipped.push_back({name, root.prefix() + path, "is one of too many files"});
+            return; // the others are not named either
+        }
+        add(root, path, files, skipped);
     }
 }
 

@@ -109,6 +109,15 @@ class Nvidia(Windows):
         self.assertIn(f"{IN_USE}/nvcubins.bin", data)
         self.test_files_are_at_the_paths_that_they_find_each_other_by()
 
+    def test_of_too_many_files_the_first_that_is_left_out_is_named(self):
+        self.as_a_runtime_mounts_them()
+        for number in range(1001):
+            pathlib.Path(LIBRARIES, f"zz{number:04}").touch()
+        found = self.driver()["skipped"]
+        named = [item["source"] for item in found if item["reason"] == "is one of too many files"]
+        self.assertEqual(len(named), 1, found)
+        self.assertTrue(named[0].startswith(f"{LIBRARIES}/zz0"), named)
+
     def test_nothing_is_written_through_them(self):
         self.as_windows_mounts_them()
         self.set_up()
