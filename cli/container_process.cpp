@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fstream>
 #include <poll.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -26,19 +25,6 @@ bool is_same_directory(int left, int right)
     struct stat second = {};
     return ::fstat(left, &first) == 0 && ::fstat(right, &second) == 0
            && first.st_ino == second.st_ino && first.st_dev == second.st_dev;
-}
-
-/// What id 0 of a map such as /proc/PID/uid_map is in this process's namespace.
-std::optional<std::uint32_t> outside_of_root(const std::string& map)
-{
-    std::ifstream lines(map);
-    std::uint64_t inside = 0;
-    std::uint64_t outside = 0;
-    std::uint64_t count = 0;
-    while (lines >> inside >> outside >> count)
-        if (inside == 0 && outside <= UINT32_MAX)
-            return static_cast<std::uint32_t>(outside);
-    return std::nullopt;
 }
 
 } // namespace
@@ -100,18 +86,6 @@ void ContainerProcess::enter_user_namespace() const
              "be root, or the user that the container belongs to");
     enter_private_mount_namespace();
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
-}
-
-std::optional<gpucontainer::ApplyOptions::Owner> ContainerProcess::root_user() const
-{
-    // Seen from within, a map tells what its ids are in the namespace around it.
-    const bool within = is_in_own_user_namespace();
-    const auto uid = within ? std::optional(0U) : outside_of_root(path("uid_map"));
-    const auto gid = within ? std::optional(0U) : outside_of_root(path("gid_map"));
-    require_alive();
-    if (!uid || !gid || (*uid == ::geteuid() && *gid == ::getegid()))
-        return std::nullopt;
-    return gpucontainer::ApplyOptions::Owner{*uid, *gid};
 }
 
 } // namespace gpuctr_setup

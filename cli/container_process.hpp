@@ -5,8 +5,6 @@
 
 #include <gpucontainer/gpucontainer.hpp>
 
-#include <optional>
-
 namespace gpuctr_setup {
 
 /// A process of a container that runs already. It may end, and its number be
@@ -23,9 +21,6 @@ public:
     /// process's user namespace, in a mount namespace of its own that shows the
     /// host. Nothing where it has them already.
     void enter_user_namespace() const;
-
-    /// Root of its user namespace, when that is somebody else than this process.
-    std::optional<gpucontainer::ApplyOptions::Owner> root_user() const;
 
     Fd take_descriptor() && { return std::move(pidfd_); }
 

@@ -53,7 +53,6 @@ RootDirectory RootDirectory::of_process(int pid)
     ContainerProcess process(pid);
     RootDirectory root(fmt::format("process {}", pid), process.open_root());
     process.enter_user_namespace();
-    root.owner_ = process.root_user();
     root.process_ = std::move(process).take_descriptor();
     return root;
 }
@@ -63,7 +62,6 @@ gpucontainer::ApplyOptions RootDirectory::apply_options(std::string state_direct
     gpucontainer::ApplyOptions options;
     options.state_dir = std::move(state_directory);
     options.pidfd = process_.get();
-    options.owner = owner_;
     return options;
 }
 

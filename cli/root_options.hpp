@@ -40,7 +40,6 @@ private:
     std::string name_;
     Fd directory_;
     Fd process_;
-    std::optional<gpucontainer::ApplyOptions::Owner> owner_;
 };
 
 /// --rootfs, --rootfs-fd and --pid, of which one is given at most.

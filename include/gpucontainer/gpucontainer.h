@@ -130,7 +130,7 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
 #define GPUCTR_PHASE_MOUNT (UINT32_C(1) << 2)
 /** gpuctr_plan_apply(), gpuctr_rootfs_undo(), gpuctr_applied_undo() */
 #define GPUCTR_PHASE_APPLY (UINT32_C(1) << 3)
-/** The same with GPUCTR_APPLY_IN_PROCESS or GPUCTR_APPLY_OWNER, and opening /proc/PID/root. */
+/** The same with GPUCTR_APPLY_IN_PROCESS, and opening /proc/PID/root. */
 #define GPUCTR_PHASE_IN_PROCESS (UINT32_C(1) << 4)
 
 /**
@@ -632,21 +632,19 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
 
 /** Work in the mount namespace of the process behind `pidfd`. */
 #define GPUCTR_APPLY_IN_PROCESS (UINT32_C(1) << 0)
-/** Names created in the root file system belong to `owner_uid` and `owner_gid`. */
-#define GPUCTR_APPLY_OWNER (UINT32_C(1) << 1)
 /**
  * The caller is a setuid or setgid program, or one with file capabilities, and
  * has made sure that its user may have what is asked for.
  */
-#define GPUCTR_APPLY_SETUID (UINT32_C(1) << 2)
+#define GPUCTR_APPLY_SETUID (UINT32_C(1) << 1)
 /**
- * gpuctr_plan_apply() only, without GPUCTR_APPLY_OWNER and GPUCTR_APPLY_IN_PROCESS: no
+ * gpuctr_plan_apply() only, without GPUCTR_APPLY_IN_PROCESS: no
  * journal is kept, and there is no undo but the end of the mount namespace, which is
  * the caller's own and shares no mounts. As gpuctr_plan_prepare() and
  * gpuctr_prepared_attach(), on every kernel. The mount that the root directory is on
  * must not be shared. @since 0.1
  */
-#define GPUCTR_APPLY_WITHOUT_JOURNAL (UINT32_C(1) << 3)
+#define GPUCTR_APPLY_WITHOUT_JOURNAL (UINT32_C(1) << 2)
 
 /** How apply, undo and status work. Start from GPUCTR_APPLY_OPTIONS_INIT. */
 typedef struct gpuctr_apply_options {
@@ -670,19 +668,20 @@ typedef struct gpuctr_apply_options {
      * CAP_SYS_CHROOT meanwhile or a security module forbids it, may be left in
      * the namespace of the process: GPUCTR_E_APPLY says so, or the earlier error
      * of the call. What was set up then stays for gpuctr_rootfs_undo().
+     *
+     * What is done in the root, by apply and by undo, is done as root (id 0) of the
+     * user namespace of the process: with its file system ids, without further groups and
+     * without capabilities about files. Names belong to it. That needs CAP_SETUID and
+     * CAP_SETGID, and CAP_SYS_PTRACE to read /proc/PID, where root of that namespace is not
+     * the caller; ids, groups and capabilities of the thread are restored. A user
+     * namespace without an id 0 that the caller's knows is GPUCTR_E_ROOTFS. Without
+     * GPUCTR_APPLY_IN_PROCESS names belong to the caller, by its file system ids.
      */
     int32_t pidfd;
-    /**
-     * With GPUCTR_APPLY_OWNER, as ids of the caller's user namespace: for a
-     * container whose user namespace does not know the caller. Needs CAP_SETUID
-     * and CAP_SETGID; the thread's file system ids are restored.
-     */
-    uint32_t owner_uid;
-    uint32_t owner_gid; /**< See owner_uid. */
 } gpuctr_apply_options;
 
 /* clang-format off */
-#define GPUCTR_APPLY_OPTIONS_INIT { sizeof(gpuctr_apply_options), NULL, 0, -1, 0, 0 }
+#define GPUCTR_APPLY_OPTIONS_INIT { sizeof(gpuctr_apply_options), NULL, 0, -1 }
 /* clang-format on */
 
 #define GPUCTR_APPLIED UINT32_C(0)   /**< The plan was made true. */

@@ -295,14 +295,7 @@ struct ApplyOptions {
     /// Process in whose mount namespace it is done, from a thread that shares its
     /// working directory with none; -1: in the caller's.
     int pidfd = -1;
-
-    /// Ids of the caller's user namespace.
-    struct Owner {
-        std::uint32_t uid = 0;
-        std::uint32_t gid = 0;
-    };
-    std::optional<Owner> owner; ///< Of names created in the root; none: the caller.
-    bool for_setuid = false;    ///< This program is setuid or the like, and made for it.
+    bool for_setuid = false; ///< This program is setuid or the like, and made for it.
     /// For a mount namespace that is the caller's own; GPUCTR_APPLY_WITHOUT_JOURNAL.
     bool without_journal = false;
 
@@ -315,11 +308,6 @@ struct ApplyOptions {
         if (pidfd >= 0)
             native.flags |= GPUCTR_APPLY_IN_PROCESS;
         native.pidfd = pidfd;
-        if (owner) {
-            native.flags |= GPUCTR_APPLY_OWNER;
-            native.owner_uid = owner->uid;
-            native.owner_gid = owner->gid;
-        }
         if (for_setuid)
             native.flags |= GPUCTR_APPLY_SETUID;
         if (without_journal)

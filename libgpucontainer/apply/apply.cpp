@@ -3,6 +3,7 @@
 
 #include "apply/attach.hpp"
 #include "apply/directory_times.hpp"
+#include "apply/in_name_of.hpp"
 #include "apply/place.hpp"
 #include "apply/prepare.hpp"
 #include "apply/renumbered.hpp"
@@ -15,7 +16,6 @@
 #include "mount/namespace.hpp"
 #include "plan/builder.hpp"
 #include "privilege/capabilities.hpp"
-#include "privilege/file_owner.hpp"
 #include "rootfs/root.hpp"
 
 #include <algorithm>
@@ -46,6 +46,7 @@ private:
 /// known of older set-ups in it.
 struct Site {
     const Target& target;
+    std::optional<privilege::Owner> owner; ///< Whose the names are; none: the caller's.
     RootId root;
     Viewpoint here;
     std::string path; ///< Of the root; "" when it has none on this host.
@@ -95,19 +96,11 @@ Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place
     journal.mounts_below = place.is_bind() ? std::numeric_limits<int>::max() : site.mounts_below;
     journal.writes_root = plan.writes_root;
     journal.persistent = plan.writes_root && !mount::is_tmpfs(place.fd());
+    journal.owner = site.owner;
     journal.identity = plan.identity;
     journal.tree_path = plan.tree_path;
     journal.drivers = plan.drivers;
     return journal;
-}
-
-bool attach_as_owner(const Program& program, const Site& site, int fd, Failure& failure, int table)
-{
-    const auto& owner = site.target.owner;
-    if (!owner)
-        return attach(program, fd, failure, table);
-    const privilege::FileOwner as_owner(owner->uid, owner->gid);
-    return attach(program, fd, failure, table);
 }
 
 /// What the journal says of a tree until it is seen how many are there.
@@ -131,8 +124,15 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
     Journal journal = new_journal(plan, site, place);
     if (journal.key.mount_id == 0)
         return Error::from_errno(errno, "tell the mount of the root file system", Errc::rootfs);
-    if (!note_times(program, place.fd()))
-        return Error::from_errno(errno, "look at the directories of our names", Errc::rootfs);
+    Failure failure;
+    const auto note = [&] {
+        if (note_directories(program, place.fd()))
+            return true;
+        failure = {Errc::rootfs, errno, "look at the directories of our names", ""};
+        return false;
+    };
+    if (!in_name_of(site.owner, failure, note))
+        return to_error(failure);
     expect_mounts_below(program, plan);
     GPUCTR_CHECK(site.journals.write_before_changes(journal, program));
 
@@ -140,13 +140,14 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
         return roll_back(std::move(entered).error(), journal, place, site, program);
     if (place.is_bind())
         journal.mounts_below = place.mounts_below();
-    Failure failure;
-    if (!attach_as_owner(program, site, place.fd(), failure, table))
+    const auto attach_all = [&] { return attach(program, place.fd(), failure, table); };
+    if (!in_name_of(site.owner, failure, attach_all))
         return roll_back(to_error(failure), journal, place, site, program);
     note_mounts_below(program, place.fd(), table);
     journal.progress = Progress::complete;
     if (auto written = site.journals.write(journal, program); !written) {
-        (void)apply::undo(program, place.fd(), failure, table);
+        const auto take_back = [&] { return apply::undo(program, place.fd(), failure, table); };
+        (void)in_name_of(site.owner, failure, take_back);
         return roll_back(std::move(written).error(), journal, place, site, program);
     }
     return {};
@@ -215,6 +216,8 @@ Result<Older> look_for_older(const plan::Plan& plan, const JournalStore& store, 
             continue;
         }
         GPUCTR_TRY(Journal journal, read_for(site.root, rootfs_fd, site.here, key, site.journals));
+        if (!journal.owner)
+            journal.owner = site.owner;
         if (is_current(journal, plan, site)) {
             older.current = true;
             continue;
@@ -345,6 +348,7 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     // Nothing gets from one mount namespace to another but a detached mount.
     if (target.pidfd >= 0)
         GPUCTR_CHECK(require_detached(plan));
+    GPUCTR_TRY(const auto owner, owner_in(target));
     // The path of another process's root is one of its own mount namespace.
     std::string path;
     if (target.pidfd < 0) {
@@ -358,7 +362,7 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     const base::UniqueFd seen = look_again(target, root, path);
     if (seen)
         target.rootfs_fd = seen.get();
-    Site site = {target, root, {}, std::move(path), std::move(journals)};
+    Site site = {target, owner, root, {}, std::move(path), std::move(journals)};
 
     GPUCTR_TRY(Older older, look_for_older(plan, store, site));
     if (older.current)

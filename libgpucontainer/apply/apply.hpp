@@ -6,9 +6,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
-#include <sys/types.h>
 
 namespace gpucontainer::apply {
 
@@ -19,14 +17,7 @@ struct Target {
     /// Process in whose mount namespace it is done, on a thread that shares its
     /// working directory with none; -1: in the caller's.
     int pidfd = -1;
-
-    /// Whom the names belong to that are created in the root.
-    struct Owner {
-        uid_t uid = 0;
-        gid_t gid = 0;
-    };
-    std::optional<Owner> owner; ///< None: the caller.
-    bool for_setuid = false;    ///< A program with raised privileges is made for it.
+    bool for_setuid = false; ///< A program with raised privileges is made for it.
 };
 
 enum class Outcome : std::uint8_t { applied, unchanged, replaced };
@@ -35,7 +26,8 @@ enum class Outcome : std::uint8_t { applied, unchanged, replaced };
 /// the root file system must not be written whatever was asked for.
 using Replan = std::function<Result<plan::Plan>(int rootfs_fd, bool shared)>;
 
-/// Makes the plan true, completely or not at all, with a journal.
+/// Makes the plan true, completely or not at all, with a journal. What is done in the root of a
+/// process is done as root of its user namespace.
 Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& caller);
 
 /// Makes the plan true, completely or not at all, in a root that ends with the caller's

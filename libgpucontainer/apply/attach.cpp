@@ -5,6 +5,7 @@
 #include "apply/name_steps.hpp"
 #include "apply/parent.hpp"
 #include "base/in_root.hpp"
+#include "base/kernel_file_system.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
 #include "mount/kernel.hpp"
@@ -121,8 +122,12 @@ bool is_allowed(const char* path, const Operation& operation, int target, int ro
     errno = ELOOP;
     if (overlay && (!looked || (status.st_ino == root.st_ino && status.st_dev == root.st_dev)))
         return false;
-    return (operation.flags & follow_target) == 0 || !is_special(target)
-           || std::strncmp(path, "/proc/", std::strlen("/proc/")) == 0;
+    if ((operation.flags & follow_target) == 0
+        || std::strncmp(path, "/proc/", std::strlen("/proc/")) == 0
+        || !base::is_on_kernel_file_system(target))
+        return true;
+    errno = errno != 0 ? errno : ELOOP;
+    return false;
 }
 
 bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
@@ -286,7 +291,7 @@ bool undo_mounts(const Program& program, int rootfs_fd, Failure& failure, int ta
         });
 }
 
-bool undo_names(const Program& program, int rootfs_fd, Failure& failure) noexcept
+bool undo_names(const Program& program, int rootfs_fd, Failure& failure, int table) noexcept
 {
     return take_back(
         program, failure,
@@ -294,7 +299,7 @@ bool undo_names(const Program& program, int rootfs_fd, Failure& failure) noexcep
             return !is_mount(operation) && (operation.flags & not_settled) == 0;
         },
         [&](Operation& operation, Failure& found) {
-            return remove_name(program, operation, rootfs_fd, found);
+            return remove_name(program, operation, rootfs_fd, found, table);
         });
 }
 
@@ -304,10 +309,10 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure, int table) no
     const bool unmounted = undo_mounts(program, rootfs_fd, failure, table);
     // Without it the steps still know the times that they found.
     Failure ignored;
-    (void)settle_times(program, rootfs_fd, 0, ignored);
+    (void)settle_times(program, rootfs_fd, 0, ignored, table);
     for (Operation& operation : program.operations())
         operation.flags &= ~not_settled;
-    const bool removed = undo_names(program, rootfs_fd, unmounted ? failure : later);
+    const bool removed = undo_names(program, rootfs_fd, unmounted ? failure : later, table);
     // A name that was not there may come back before the next attempt.
     if (unmounted && removed)
         for (Operation& operation : program.operations())

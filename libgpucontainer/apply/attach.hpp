@@ -37,7 +37,8 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure,
 /// at.
 bool undo_mounts(const Program& program, int rootfs_fd, Failure& failure,
                  int table = mount::own_table) noexcept;
-bool undo_names(const Program& program, int rootfs_fd, Failure& failure) noexcept;
+bool undo_names(const Program& program, int rootfs_fd, Failure& failure,
+                int table = mount::own_table) noexcept;
 
 /// True when what attach() did for the operation, or for all of them, is still
 /// there.

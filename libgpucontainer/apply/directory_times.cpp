@@ -15,40 +15,20 @@
 namespace gpucontainer::apply {
 namespace {
 
-bool in_same_directory(const char* left, const char* right) noexcept
-{
-    const auto length = std::strrchr(left, '/') - left;
-    return std::strrchr(right, '/') - right == length
-           && std::strncmp(left, right, static_cast<std::size_t>(length)) == 0;
-}
-
-/// Which directory each operation works in, 0 where it is gone: paths that differ
-/// may lead to the same one. Calls `failed` where that cannot be told, and goes on if
-/// that is true.
+/// Has each operation of which nothing is known yet know the directory that it works in; it stays
+/// unknown where that is not there. Calls `failed` where it cannot be told, and goes on
+/// if that is true.
 template <typename Failed>
-bool identify(const Program& program, int rootfs_fd, Failed failed) noexcept
+bool identify(const Program& program, int rootfs_fd, int table, Failed failed) noexcept
 {
-    const auto operations = program.operations();
-    for (auto operation = operations.begin(); operation != operations.end(); ++operation) {
-        if (is_mount(*operation))
+    for (Operation& operation : program.operations()) {
+        operation.flags &= ~not_settled;
+        if (is_mount(operation) || operation.parent_inode != 0)
             continue;
-        operation->flags &= ~not_settled;
-        const auto same = std::find_if(operations.begin(), operation, [&](const Operation& other) {
-            return !is_mount(other)
-                   && in_same_directory(program.text(other.path), program.text(operation->path));
-        });
-        FileMark directory = {same->parent_device, same->parent_inode, 0, 0};
-        bool looked = (same->flags & not_settled) == 0;
-        if (same == operation) {
-            directory = {};
-            const Parent parent(program, *operation, rootfs_fd);
-            const bool gone = !parent && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
-            looked = gone || (parent && parent.look(directory));
-        }
-        if (!looked && !failed(*operation))
+        const Parent parent = Parent::known(program, operation, rootfs_fd, table);
+        const bool looked = parent ? parent.note(operation) : Parent::is_gone(errno);
+        if (!looked && !failed(operation))
             return false;
-        operation->parent_device = directory.device;
-        operation->parent_inode = directory.inode;
     }
     return true;
 }
@@ -135,15 +115,18 @@ private:
 /// Calls `visit` with each directory that is there, its operations and its time;
 /// `failed` as for identify().
 template <typename Visit, typename Failed>
-bool for_each_directory(const Program& program, int rootfs_fd, Visit visit, Failed failed) noexcept
+bool for_each_directory(const Program& program, int rootfs_fd, int table, Visit visit,
+                        Failed failed) noexcept
 {
-    if (!identify(program, rootfs_fd, failed))
+    if (!identify(program, rootfs_fd, table, failed))
         return false;
     for (Operation& operation : program.operations()) {
         const Siblings siblings(program, operation);
         if (is_mount(operation) || operation.parent_inode == 0 || !siblings.begin_here())
             continue;
-        const Parent parent(program, operation, rootfs_fd);
+        const Parent parent = Parent::known(program, operation, rootfs_fd, table);
+        if (!parent && Parent::is_gone(errno))
+            continue;
         FileMark directory;
         const bool looked = parent && parent.look(directory);
         if (!(looked ? visit(parent, siblings, operation, directory.mtime_ns)
@@ -164,10 +147,10 @@ std::int64_t file_clock() noexcept
     return base::to_nanoseconds(now);
 }
 
-bool note_times(const Program& program, int rootfs_fd) noexcept
+bool note_directories(const Program& program, int rootfs_fd) noexcept
 {
     return for_each_directory(
-        program, rootfs_fd,
+        program, rootfs_fd, mount::own_table,
         [](const Parent&, const Siblings& siblings, const Operation&, std::int64_t now) {
             siblings.settle(now, 0);
             return true;
@@ -176,7 +159,7 @@ bool note_times(const Program& program, int rootfs_fd) noexcept
 }
 
 bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_since,
-                  Failure& failure) noexcept
+                  Failure& failure, int table) noexcept
 {
     bool complete = true;
     // Of a file system that keeps whole seconds, times are from before that moment.
@@ -195,17 +178,18 @@ bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_s
     const auto failed = [&](Operation& operation) {
         operation.flags |= not_settled;
         if (complete)
-            failure = {Errc::apply, errno, "open the directory of", program.text(operation.path)};
+            failure = {Errc::apply, errno, errno == EBUSY ? hidden_step : "open the directory of",
+                       program.text(operation.path)};
         complete = false;
         return true;
     };
-    return for_each_directory(program, rootfs_fd, visit, failed) && complete;
+    return for_each_directory(program, rootfs_fd, table, visit, failed) && complete;
 }
 
-bool restore_times(const Program& program, int rootfs_fd) noexcept
+bool restore_times(const Program& program, int rootfs_fd, int table) noexcept
 {
     return for_each_directory(
-        program, rootfs_fd,
+        program, rootfs_fd, table,
         [](const Parent& parent, const Siblings&, const Operation& first, std::int64_t now) {
             return now != first.parent_after || now == first.parent_before
                    || parent.give_mtime(first.parent_before);
@@ -213,12 +197,12 @@ bool restore_times(const Program& program, int rootfs_fd) noexcept
         end_there);
 }
 
-void synchronize_directories(const Program& program, int rootfs_fd) noexcept
+void synchronize_directories(const Program& program, int rootfs_fd, int table) noexcept
 {
     for (const Operation& operation : program.operations()) {
         if (is_mount(operation))
             continue;
-        const Parent parent(program, operation, rootfs_fd);
+        const Parent parent = Parent::known(program, operation, rootfs_fd, table);
         const base::UniqueFd directory(
             parent ? base::open_in_root(parent.fd(), ".", O_RDONLY | O_DIRECTORY) : -1);
         if (directory)

@@ -3,6 +3,7 @@
 
 #include "apply/attach.hpp"
 #include "apply/program.hpp"
+#include "mount/table.hpp"
 
 #include <cstdint>
 
@@ -17,8 +18,9 @@ inline constexpr std::int64_t longest_change = 10'000'000'000;
 /// The clock by which the kernel gives files their times.
 std::int64_t file_clock() noexcept;
 
-/// Notes them before anything is made, so that they are known after a crash too.
-bool note_times(const Program& program, int rootfs_fd) noexcept;
+/// Notes the directories and their times before anything is made, so that they are known after
+/// a crash too.
+bool note_directories(const Program& program, int rootfs_fd) noexcept;
 
 /// Decides, before names are taken away, which time each directory is to have
 /// afterwards, so that a crash in between loses none: `parent_before` of all its
@@ -26,13 +28,14 @@ bool note_times(const Program& program, int rootfs_fd) noexcept;
 /// to change directories, 0 if none was. False when a directory could not be looked
 /// at: its operations are marked, and `failure` tells of the first.
 bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_since,
-                  Failure& failure) noexcept;
+                  Failure& failure, int table = mount::own_table) noexcept;
 
 /// After one that was cut off, gives what was settled to directories that it had
 /// changed and nothing was left to be taken away in.
-bool restore_times(const Program& program, int rootfs_fd) noexcept;
+bool restore_times(const Program& program, int rootfs_fd, int table = mount::own_table) noexcept;
 
 /// Has the directories written out that names were removed from.
-void synchronize_directories(const Program& program, int rootfs_fd) noexcept;
+void synchronize_directories(const Program& program, int rootfs_fd,
+                             int table = mount::own_table) noexcept;
 
 } // namespace gpucontainer::apply

@@ -79,12 +79,14 @@ json operation_to_json(const Program& program, const Operation& operation)
     json value = {{"step", static_cast<std::uint32_t>(operation.step)},
                   {"flags", operation.flags},
                   {"path", program.text(operation.path)},
-                  {"mode", operation.mode},
                   {"done", operation.done},
                   {"expected", mark_to_json(operation.expected)},
                   {"made", mark_to_json(operation.made)},
                   {"parent", {operation.parent_before, operation.parent_after}},
                   {"mount_id", operation.mount_id}};
+    if (operation.parent_inode != 0)
+        value["directory"] = {operation.parent_device, operation.parent_inode,
+                              operation.parent_mount};
     if (operation.mounts_below != any_number)
         value["below"] = {operation.mounts_below, operation.newest_below};
     value["data"] = operation.step == Step::replace_file
@@ -103,7 +105,6 @@ void add_from_json(const json& value, ProgramBuilder& builder)
     Operation& operation =
         builder.add(static_cast<Step>(step), path, value.at("data").get<std::string>());
     read(value.at("flags"), operation.flags);
-    read(value.at("mode"), operation.mode);
     read(value.at("done"), operation.done);
     if (operation.done > 1)
         throw std::invalid_argument("neither done nor not");
@@ -112,6 +113,12 @@ void add_from_json(const json& value, ProgramBuilder& builder)
     read(value.at("parent").at(0), operation.parent_before);
     read(value.at("parent").at(1), operation.parent_after);
     read(value.at("mount_id"), operation.mount_id);
+    // Earlier journals do not say it.
+    if (const auto directory = value.find("directory"); directory != value.end()) {
+        read(directory->at(0), operation.parent_device);
+        read(directory->at(1), operation.parent_inode);
+        read(directory->at(2), operation.parent_mount);
+    }
     if (const auto below = value.find("below"); below != value.end()) {
         read(below->at(0), operation.mounts_below);
         read(below->at(1), operation.newest_below);
@@ -205,6 +212,11 @@ Journal from_json(const json& document)
     journal.progress = progress_from_json(document.at("progress"));
     journal.writes_root = document.at("writes_root");
     journal.persistent = document.at("persistent");
+    if (const auto owner = document.find("owner"); owner != document.end()) {
+        journal.owner.emplace();
+        read(owner->at(0), journal.owner->uid);
+        read(owner->at(1), journal.owner->gid);
+    }
     journal.identity = document.at("identity");
     journal.tree_path = document.at("tree_path");
     for (const json& driver : document.at("drivers"))
@@ -247,26 +259,28 @@ std::string to_text(const Journal& journal, const Program& program)
     json operations = json::array();
     for (const Operation& operation : program.operations())
         operations.push_back(operation_to_json(program, operation));
-    const json document = {{"schema", schema},
-                           {"boot_id", journal.key.from.boot_id},
-                           {"mount_namespace", journal.key.from.mount_namespace},
-                           {"mount_id", journal.key.mount_id},
-                           {"device", journal.root.device},
-                           {"inode", journal.root.inode},
-                           {"birth", journal.root.birth_ns},
-                           {"subvolume", journal.root.subvolume},
-                           {"root_path", utf8_or_empty(journal.root_path)},
-                           {"since", journal.since},
-                           {"changing_since", journal.changing_since},
-                           {"bound_on_itself", journal.bound_on_itself},
-                           {"mounts_below", journal.mounts_below},
-                           {"progress", progress_to_json(journal.progress)},
-                           {"writes_root", journal.writes_root},
-                           {"persistent", journal.persistent},
-                           {"identity", journal.identity},
-                           {"tree_path", journal.tree_path},
-                           {"drivers", drivers_to_json(journal.drivers)},
-                           {"operations", std::move(operations)}};
+    json document = {{"schema", schema},
+                     {"boot_id", journal.key.from.boot_id},
+                     {"mount_namespace", journal.key.from.mount_namespace},
+                     {"mount_id", journal.key.mount_id},
+                     {"device", journal.root.device},
+                     {"inode", journal.root.inode},
+                     {"birth", journal.root.birth_ns},
+                     {"subvolume", journal.root.subvolume},
+                     {"root_path", utf8_or_empty(journal.root_path)},
+                     {"since", journal.since},
+                     {"changing_since", journal.changing_since},
+                     {"bound_on_itself", journal.bound_on_itself},
+                     {"mounts_below", journal.mounts_below},
+                     {"progress", progress_to_json(journal.progress)},
+                     {"writes_root", journal.writes_root},
+                     {"persistent", journal.persistent},
+                     {"identity", journal.identity},
+                     {"tree_path", journal.tree_path},
+                     {"drivers", drivers_to_json(journal.drivers)},
+                     {"operations", std::move(operations)}};
+    if (journal.owner)
+        document["owner"] = {journal.owner->uid, journal.owner->gid};
     // Names in an image need not be UTF-8.
     return document.dump(-1, ' ', true, json::error_handler_t::replace);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "apply/program.hpp"
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/bench.hpp"
@@ -18,8 +19,10 @@ public:
     /// All in it has the SELinux label, unless that is empty.
     static Result<Layer> create(mount::Bench& bench, const std::string& label);
 
-    Result<void> directory(const std::string& path, std::uint32_t mode);
-    Result<void> file(const std::string& path, std::string_view content, std::uint32_t mode);
+    /// `mode` is that of the image's directory which it lies over, if it does: it gets what
+    /// that allows, but nothing that a directory of ours does not have.
+    Result<void> directory(const std::string& path, std::uint32_t mode = directory_mode);
+    Result<void> file(const std::string& path, std::string_view content);
     /// An empty file to mount over.
     Result<void> placeholder(const std::string& path);
     Result<void> link(const std::string& path, const std::string& target);

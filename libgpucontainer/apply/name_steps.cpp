@@ -3,6 +3,7 @@
 
 #include "apply/parent.hpp"
 #include "base/in_root.hpp"
+#include "base/kernel_file_system.hpp"
 #include "base/write_all.hpp"
 #include "mount/calls.hpp"
 
@@ -39,23 +40,24 @@ bool discard(Operation& operation, int directory, const char* name, int flags) n
 bool create_file(const Program& program, Operation& operation, int directory,
                  const char* name) noexcept
 {
-    const UniqueFd file(base::open_in_root(
-        directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, operation.mode));
+    const mode_t mode = mode_of_file(operation.data_size);
+    const UniqueFd file(
+        base::open_in_root(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
     if (!file)
         return false;
     // The mode at creation is subject to the caller's umask.
     if (base::write_all(file.get(), {program.text(operation.data), operation.data_size})
-        && ::fchmod(file.get(), operation.mode) == 0 && look_at(file.get(), operation.made))
+        && ::fchmod(file.get(), mode) == 0 && look_at(file.get(), operation.made))
         return true;
     return discard(operation, directory, name, 0);
 }
 
 bool create_directory(Operation& operation, int directory, const char* name) noexcept
 {
-    if (::mkdirat(directory, name, operation.mode) != 0)
+    if (::mkdirat(directory, name, directory_mode) != 0)
         return false;
     const UniqueFd made(base::open_in_root(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    if (made && ::fchmod(made.get(), operation.mode) == 0 && look_at(made.get(), operation.made))
+    if (made && ::fchmod(made.get(), directory_mode) == 0 && look_at(made.get(), operation.made))
         return true;
     return discard(operation, directory, name, AT_REMOVEDIR);
 }
@@ -76,6 +78,26 @@ bool as_expected(const FileMark& found, const FileMark& expected) noexcept
            || (found.size == expected.size && found.mtime_ns == expected.mtime_ns);
 }
 
+/// Exchanges the successor under the kept name with the file that is replaced, which has to be
+/// the expected one: who put another there at the last moment gets it back.
+bool exchange(Operation& operation, const Parent& parent, const char* kept) noexcept
+{
+    const bool has_one = operation.expected.inode != 0;
+    const unsigned flags = has_one ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+    if (::renameat2(parent.fd(), kept, parent.fd(), parent.name(), flags) != 0)
+        return false;
+    FileMark beside = {};
+    const bool looked = !has_one || look_at(parent.fd(), kept, beside);
+    if (looked && as_expected(beside, operation.expected))
+        return true;
+    const int reason = looked ? ESTALE : errno;
+    const bool back =
+        ::renameat2(parent.fd(), kept, parent.fd(), parent.name(), RENAME_EXCHANGE) == 0;
+    operation.done = back ? 0 : 1;
+    errno = reason;
+    return false;
+}
+
 /// Builds the successor under the kept name and exchanges the two, so that at
 /// no moment the name is missing or half-written.
 bool replace_file(const Program& program, Operation& operation, const Parent& parent) noexcept
@@ -94,10 +116,10 @@ bool replace_file(const Program& program, Operation& operation, const Parent& pa
     }
     if (!create_file(program, operation, parent.fd(), kept.name()))
         return false;
-    const unsigned flags = operation.expected.inode != 0 ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-    if (::renameat2(parent.fd(), kept.name(), parent.fd(), parent.name(), flags) == 0)
+    if (exchange(operation, parent, kept.name()))
         return true;
-    return discard(operation, parent.fd(), kept.name(), 0);
+    // Where the exchange could not be taken back, what lies beside is not ours.
+    return operation.done == 0 && discard(operation, parent.fd(), kept.name(), 0);
 }
 
 bool perform(const Program& program, Operation& operation, const Parent& parent) noexcept
@@ -148,11 +170,12 @@ bool put_back(Operation& operation, const FileMark& now, const Parent& parent) n
     if (ours && has_old
         && ::renameat2(parent.fd(), kept.name(), parent.fd(), parent.name(), RENAME_EXCHANGE) != 0)
         return false;
-    if (ours || has_old)
-        operation.done = 0;
     // Beside it lies ours, where an undo was cut off, or, of an apply that was, the
     // successor; anything else is somebody's.
-    if (!has_old && operation.made.inode != 0 && !is_ours(operation, beside))
+    const bool successor = is_ours(operation, beside);
+    if (ours || has_old || successor)
+        operation.done = 0;
+    if (!has_old && !successor)
         return true;
     return ::unlinkat(parent.fd(), kept.name(), 0) == 0 || errno == ENOENT;
 }
@@ -234,12 +257,12 @@ bool make_name(const Program& program, Operation& operation, int rootfs_fd,
                Failure& failure) noexcept
 {
     const char* const path = program.text(operation.path);
-    const Parent parent(program, operation, rootfs_fd);
+    const Parent parent = Parent::to_make_in(program, operation, rootfs_fd);
     FileMark directory;
-    if (!parent || !parent.look(directory))
+    if (!parent || !parent.look(directory) || !parent.note(operation))
         return fail(failure, "open the directory of", path, Errc::rootfs);
-    if (is_special(parent.fd())) {
-        errno = ELOOP;
+    if (base::is_on_kernel_file_system(parent.fd())) {
+        errno = errno != 0 ? errno : ELOOP;
         return fail(failure, "create names in a kernel file system at", path, Errc::rootfs);
     }
     operation.parent_before = directory.mtime_ns;
@@ -261,20 +284,21 @@ bool make_name(const Program& program, Operation& operation, int rootfs_fd,
     return false;
 }
 
-bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
-                 Failure& failure) noexcept
+bool remove_name(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
+                 int table) noexcept
 {
     const char* const path = program.text(operation.path);
-    const Parent parent(program, operation, rootfs_fd);
-    const bool gone = !parent && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);
+    const Parent parent = Parent::known(program, operation, rootfs_fd, table);
+    const bool gone = !parent && Parent::is_gone(errno);
     if (!parent && !gone)
-        return fail(failure, "open the directory of", path, Errc::apply);
+        return fail(failure, errno == EBUSY ? hidden_step : "open the directory of", path,
+                    Errc::apply);
     FileMark now = {};
     FileMark directory = {};
     if (parent && (!look_at(parent.fd(), parent.name(), now) || !parent.look(directory)))
         return fail(failure, "look at", path, Errc::apply);
     if (!is_ours(operation, now) && is_hidden(program, operation, rootfs_fd))
-        return fail(failure, "reach, under another mount, our name at", path, Errc::apply);
+        return fail(failure, hidden_step, path, Errc::apply);
     if (gone)
         return true; // with the whole directory
     if (const char* const step =
@@ -283,10 +307,20 @@ bool remove_name(const Program& program, Operation& operation, int rootfs_fd,
     return true;
 }
 
+bool forget_replaced(const Program& program, const Operation& operation, int rootfs_fd) noexcept
+{
+    const Parent parent = Parent::known(program, operation, rootfs_fd);
+    const KeptName kept(parent.name());
+    FileMark beside = {};
+    return parent && look_at(parent.fd(), kept.name(), beside)
+           && as_expected(beside, operation.expected)
+           && ::unlinkat(parent.fd(), kept.name(), 0) == 0;
+}
+
 bool is_name_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept
 {
     FileMark now;
-    const Parent parent(program, operation, rootfs_fd);
+    const Parent parent = Parent::known(program, operation, rootfs_fd);
     return parent && look_at(parent.fd(), parent.name(), now) && is_ours(operation, now);
 }
 

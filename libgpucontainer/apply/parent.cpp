@@ -4,14 +4,15 @@
 #include "apply/attach.hpp"
 #include "base/file_time.hpp"
 #include "base/in_root.hpp"
+#include "mount/calls.hpp"
+#include "mount/statmount.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <linux/magic.h>
+#include <string_view>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 namespace gpucontainer::apply {
 namespace {
@@ -20,6 +21,27 @@ FileMark mark_of(const struct stat& status) noexcept
 {
     return {status.st_dev, status.st_ino, static_cast<std::uint64_t>(status.st_size),
             base::to_nanoseconds(status.st_mtim)};
+}
+
+/// The operation that made the directory of another one; null when that was there.
+const Operation* maker_of(const Program& program, const Operation& operation) noexcept
+{
+    const std::string_view path = program.text(operation.path);
+    const std::string_view directory = path.substr(0, path.rfind('/'));
+    for (const Operation& other : program.operations())
+        if (other.step == Step::make_directory && directory == program.text(other.path))
+            return &other;
+    return nullptr;
+}
+
+/// Where what the operation makes has to be: on the mount of its directory, or of that in
+/// which its directory was made.
+std::uint64_t mount_of(const Program& program, const Operation& operation) noexcept
+{
+    const Operation* known = &operation;
+    while (known != nullptr && known->parent_mount == 0)
+        known = maker_of(program, *known);
+    return known != nullptr ? known->parent_mount : 0;
 }
 
 } // namespace
@@ -63,15 +85,6 @@ KeptName::KeptName(const char* name) noexcept
     fits_ = length > 0 && static_cast<std::size_t>(length) < text_.size();
 }
 
-bool is_special(int fd) noexcept
-{
-    struct statfs status = {};
-    if (::fstatfs(fd, &status) != 0)
-        return true;
-    return status.f_type == PROC_SUPER_MAGIC || status.f_type == SYSFS_MAGIC
-           || status.f_type == CGROUP_SUPER_MAGIC || status.f_type == CGROUP2_SUPER_MAGIC;
-}
-
 bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd) noexcept
 {
     // Down to the directory, or to where it is no longer to be seen.
@@ -98,19 +111,101 @@ bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd
     return operation.made.device == root.device && found.device != root.device;
 }
 
-Parent::Parent(const Program& program, const Operation& operation, int rootfs_fd) noexcept
+Parent Parent::at_path(const Program& program, const Operation& operation, int rootfs_fd) noexcept
 {
+    Parent parent;
     const char* const path = program.text(operation.path);
     const char* const slash = std::strrchr(path, '/');
-    name_ = slash + 1;
+    parent.name_ = slash + 1;
     const auto length = static_cast<std::size_t>(slash - path);
     if (length >= PATH_MAX) {
         errno = ENAMETOOLONG;
-        return;
+        return parent;
     }
     std::array<char, PATH_MAX> directory = {};
     std::memcpy(directory.data(), length == 0 ? "/" : path, length == 0 ? 1 : length);
-    fd_.reset(base::open_in_root(rootfs_fd, directory.data(), O_PATH | O_DIRECTORY));
+    parent.fd_.reset(base::open_in_root(rootfs_fd, directory.data(), O_PATH | O_DIRECTORY));
+    return parent;
+}
+
+Parent Parent::known(const Program& program, const Operation& operation, int rootfs_fd,
+                     int table) noexcept
+{
+    Parent parent = at_path(program, operation, rootfs_fd);
+    if (parent)
+        parent.prove(program, operation, table);
+    // Of one that is not known, the directory that it was made in has to be the right one.
+    const Operation* const maker =
+        parent && operation.parent_inode == 0 ? maker_of(program, operation) : nullptr;
+    if (maker != nullptr && maker->made.inode == 0) {
+        const Parent above = known(program, *maker, rootfs_fd, table);
+        const int reason = errno;
+        if (!above)
+            parent.fd_.reset();
+        errno = reason;
+    }
+    return parent;
+}
+
+Parent Parent::to_make_in(const Program& program, const Operation& operation,
+                          int rootfs_fd) noexcept
+{
+    Parent parent = at_path(program, operation, rootfs_fd);
+    FileMark found = {};
+    const FileMark wanted = directory_of(program, operation);
+    if (!parent || wanted.inode == 0 || (parent.look(found) && same_file(found, wanted)))
+        return parent;
+    parent.fd_.reset();
+    errno = ESTALE;
+    return parent;
+}
+
+FileMark Parent::directory_of(const Program& program, const Operation& operation) noexcept
+{
+    if (operation.parent_inode != 0)
+        return {operation.parent_device, operation.parent_inode, 0, 0};
+    const Operation* const maker = maker_of(program, operation);
+    return maker != nullptr ? maker->made : FileMark();
+}
+
+void Parent::prove(const Program& program, const Operation& operation, int table) noexcept
+{
+    FileMark found = {};
+    if (!look(found)) {
+        const int reason = errno;
+        fd_.reset();
+        errno = reason;
+        return;
+    }
+    const FileMark wanted = directory_of(program, operation);
+    const bool same = wanted.inode == 0 || same_file(found, wanted);
+    const std::uint64_t mount = mount_of(program, operation);
+    if (same && (mount == 0 || mount::is_on(fd(), mount)))
+        return;
+    // The mount may be gone, and what was below it seen again. Identities of the mount table
+    // are given anew: one that is there may be another's.
+    const bool hidden = mount != 0 && !mount::is_on(fd(), mount) && mount::exists(mount, table);
+    if (same && (!hidden || (!mount::is_unique(mount) && wanted.inode != 0)))
+        return;
+    fd_.reset();
+    errno = hidden ? EBUSY : ESTALE;
+}
+
+bool Parent::is_gone(int os_error) noexcept
+{
+    return os_error == ENOENT || os_error == ENOTDIR || os_error == ELOOP || os_error == ESTALE;
+}
+
+bool Parent::note(Operation& operation) const noexcept
+{
+    FileMark directory = {};
+    const std::uint64_t mount = mount::mount_id(fd());
+    if (mount == 0 || !look(directory))
+        return false;
+    operation.parent_device = directory.device;
+    operation.parent_inode = directory.inode;
+    operation.parent_mount = mount;
+    return true;
 }
 
 bool Parent::give_mtime(std::int64_t time) const noexcept

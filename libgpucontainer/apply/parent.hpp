@@ -3,6 +3,7 @@
 
 #include "apply/program.hpp"
 #include "base/unique_fd.hpp"
+#include "mount/table.hpp"
 
 #include <array>
 #include <climits>
@@ -35,20 +36,40 @@ private:
     bool fits_;
 };
 
-/// On a file system of the kernel's whose names stand for something else than files.
-bool is_special(int fd) noexcept;
-
 /// Whether another file system lies where an operation made its name in that of the
 /// root, and hides it: EBUSY, or why that cannot be told. Of the same one mounted
 /// there once more it is not known.
 bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd) noexcept;
 
+/// What failed where another mount hides a directory.
+inline constexpr const char* hidden_step = "reach, under another mount, our name at";
+
 /// The directory that an operation works in, and the name in it.
 class Parent {
 public:
-    Parent(const Program& program, const Operation& operation, int rootfs_fd) noexcept;
+    /// Whichever directory is at the path.
+    static Parent at_path(const Program& program, const Operation& operation,
+                          int rootfs_fd) noexcept;
 
+    /// The one that the operation knows, or that one of the program made, on whichever mount:
+    /// an overlay of ours shows it on another one.
+    static Parent to_make_in(const Program& program, const Operation& operation,
+                             int rootfs_fd) noexcept;
+
+    /// The one that the operation knows, on the mount where that was: what a process of the
+    /// container put in its place, or mounted over it, is not touched. Of an operation that
+    /// knows none, one that is on the mount where it has to be. `table` is the mount table of
+    /// a root that is not reached from the thread's own.
+    static Parent known(const Program& program, const Operation& operation, int rootfs_fd,
+                        int table = mount::own_table) noexcept;
+
+    /// False with errno: see is_gone(); EBUSY where another mount hides it.
     explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+    /// Whether an errno value says that the directory is not there, or is another one.
+    static bool is_gone(int os_error) noexcept;
+
+    /// Has the operation know the directory; false with errno.
+    bool note(Operation& operation) const noexcept;
     int fd() const noexcept { return fd_.get(); }
     const char* name() const noexcept { return name_; }
 
@@ -59,6 +80,10 @@ public:
     bool give_mtime(std::int64_t time) const noexcept;
 
 private:
+    Parent() noexcept = default;
+    static FileMark directory_of(const Program& program, const Operation& operation) noexcept;
+    void prove(const Program& program, const Operation& operation, int table) noexcept;
+
     base::UniqueFd fd_;
     const char* name_ = "";
 };

@@ -98,20 +98,19 @@ private:
     {
         switch (item.kind) {
         case ItemKind::directory:
-            builder_.add(Step::make_directory, item.target).mode = item.mode;
+            builder_.add(Step::make_directory, item.target);
             break;
         case ItemKind::symlink:
             builder_.add(Step::make_link, item.target, item.source);
             break;
         case ItemKind::ldcache: {
             Operation& operation = builder_.add(Step::replace_file, item.target, item.content);
-            operation.mode = item.mode;
             operation.expected = {plan_.old_cache.device, plan_.old_cache.inode,
                                   plan_.old_cache.size, plan_.old_cache.mtime_ns};
             break;
         }
         default:
-            builder_.add(Step::make_file, item.target, item.content).mode = item.mode;
+            builder_.add(Step::make_file, item.target, item.content);
         }
     }
 
@@ -183,7 +182,7 @@ private:
     Result<void> add_generated_cover(const Item& item)
     {
         GPUCTR_TRY(std::string name, new_part());
-        GPUCTR_CHECK(layer_->file(name, item.content, item.mode));
+        GPUCTR_CHECK(layer_->file(name, item.content));
         mount_part(Step::mount, item, std::move(name), file_attributes);
         return {};
     }
@@ -266,7 +265,7 @@ private:
         case ItemKind::symlink:
             return layer_->link(path, item.source);
         default:
-            return layer_->file(path, item.content, item.mode);
+            return layer_->file(path, item.content);
         }
     }
 

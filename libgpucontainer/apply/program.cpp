@@ -11,7 +11,7 @@ namespace gpucontainer::apply {
 namespace {
 
 constexpr std::uint64_t magic = 0x67707563'74720001; // "gpuctr", layout 1
-constexpr std::uint32_t version = 3;
+constexpr std::uint32_t version = 4;
 constexpr std::uint32_t most_operations = 4096;
 constexpr std::uint32_t most_fds = 4096;
 constexpr std::size_t largest_block = std::size_t{256} << 20U;

@@ -52,11 +52,9 @@ struct Operation {
     std::uint32_t path; ///< Offset of a terminated path in the container.
     std::uint32_t data; ///< Offset of `data_size` bytes, terminated for a link.
     std::uint32_t data_size;
-    std::uint32_t mode; ///< Permission bits of what is made.
-    std::int32_t fd;    ///< Index into the descriptors, or -1.
+    std::int32_t fd; ///< Index into the descriptors, or -1.
     std::uint32_t done;
     std::uint32_t mounts_below; ///< How many of ours are below; any_number: not known.
-    std::uint32_t spare;
     std::uint64_t newest_below; ///< The greatest identity among them; 0: not known.
     std::uint64_t attributes;   ///< MOUNT_ATTR_* that the mount must have.
     FileMark expected;          ///< What replace_file has to find.
@@ -64,9 +62,20 @@ struct Operation {
     std::int64_t parent_before; ///< mtime of the directory, in ns, before and
     std::int64_t parent_after;  ///< after this step.
     std::uint64_t mount_id;
-    std::uint64_t parent_device; ///< Which directory that is, for as long as the
-    std::uint64_t parent_inode;  ///< times of directories are looked after.
+    std::uint64_t parent_device; ///< Which directory that is,
+    std::uint64_t parent_inode;  ///< 0 as long as it is not known,
+    std::uint64_t parent_mount;  ///< and on which mount; 0 where that is gone.
 };
+
+/// Permission bits of what is made in a container, whatever the image has there: nothing that
+/// somebody else may write, and no bit that gives a program privileges.
+inline constexpr std::uint32_t directory_mode = 0755;
+inline constexpr std::uint32_t file_mode = 0644;
+inline constexpr std::uint32_t placeholder_mode = 0444; ///< Of a file that is mounted over.
+constexpr std::uint32_t mode_of_file(std::size_t size) noexcept
+{
+    return size > 0 ? file_mode : placeholder_mode;
+}
 
 inline bool is_mount(const Operation& operation) noexcept
 {

@@ -2,19 +2,19 @@
 #include "apply/recovery.hpp"
 
 #include "apply/attach.hpp"
+#include "apply/cache_cleaning.hpp"
+#include "apply/directory_times.hpp"
 #include "apply/parent.hpp"
 #include "base/file.hpp"
+#include "base/file_time.hpp"
 #include "base/in_root.hpp"
-#include "base/text.hpp"
-#include "elf/ld_cache_writer.hpp"
 #include "mount/calls.hpp"
+#include "mount/statmount.hpp"
 #include "rootfs/root.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <optional>
-#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,78 +22,44 @@ namespace gpucontainer::apply {
 namespace {
 
 using mount::Found;
-using rootfs::Entry;
 
-FileMark mark_of(const Entry& entry)
+/// Whether a name can have been made by an apply that began at that second. False, with errno,
+/// where it cannot be told.
+bool look_at_time(const Parent& parent, const char* name, std::int64_t since,
+                  bool& made_then) noexcept
 {
-    return {entry.device, entry.inode, entry.size, entry.mtime_ns};
-}
-
-std::optional<elf::LdCache> read_cache(const rootfs::Root& root, const std::string& path)
-{
-    auto bytes = root.read(path, elf::max_cache_size);
-    if (!bytes)
-        return std::nullopt;
-    auto cache = elf::LdCache::parse(*std::move(bytes));
-    return cache ? std::optional(*std::move(cache)) : std::nullopt;
-}
-
-/// Which paths in a loader cache are those of a set-up.
-class OurPaths {
-public:
-    OurPaths(const Program& program, const std::string& tree_path) : tree_path_(tree_path)
-    {
-        for (const Operation& operation : program.operations())
-            if (operation.step == Step::mount && (operation.flags & follow_target) == 0)
-                mounted_.emplace(program.text(operation.path));
-    }
-
-    bool contain(std::string_view path) const
-    {
-        return (!tree_path_.empty() && base::is_below(path, tree_path_))
-               || mounted_.contains(std::string(path));
-    }
-
-    bool are_in(const elf::LdCache& cache) const
-    {
-        const auto entries = cache.entries();
-        return std::any_of(entries.begin(), entries.end(),
-                           [&](const elf::CacheEntry& entry) { return contain(entry.value); });
-    }
-
-private:
-    const std::string& tree_path_;
-    std::set<std::string> mounted_; ///< Not those that cover the image's own.
-};
-
-std::string kept_path(const std::string& path)
-{
-    return std::string(base::directory_of(path)) + "/" + kept_prefix
-           + std::string(base::name_of(path));
-}
-
-/// The file of before the set-up is there again.
-bool is_put_back(const Program& program, const std::string& path, const Entry& now)
-{
-    const auto operations = program.operations();
-    return std::any_of(operations.begin(), operations.end(), [&](const Operation& operation) {
-        return operation.step == Step::replace_file && path == program.text(operation.path)
-               && operation.expected.inode == now.inode && operation.expected.device == now.device;
-    });
-}
-
-/// A path that leads nowhere: an answer. Every other error leaves open what is there.
-bool is_absent(int os_error) noexcept
-{
-    return os_error == ENOENT || os_error == ENOTDIR || os_error == ELOOP;
+    made_then = false;
+    struct statx status = {};
+    if (::statx(parent.fd(), name, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT,
+                STATX_BASIC_STATS | STATX_BTIME, &status)
+        != 0)
+        return Parent::is_gone(errno);
+    // The clock that files are given their times by may be behind.
+    const std::int64_t begin = base::to_nanoseconds(since, -base::nanoseconds_per_second);
+    const auto age = [&](const statx_timestamp& time) {
+        const auto made = base::to_nanoseconds(time.tv_sec, time.tv_nsec);
+        return static_cast<std::int64_t>(static_cast<std::uint64_t>(made)
+                                         - static_cast<std::uint64_t>(begin));
+    };
+    const bool is_ours_alone = S_ISDIR(status.stx_mode) || status.stx_nlink == 1;
+    const unsigned allowed = S_ISDIR(status.stx_mode) ? directory_mode : file_mode;
+    const bool has_our_mode =
+        S_ISLNK(status.stx_mode) || (status.stx_mode & 07777U & ~allowed) == 0;
+    // Nobody can set the one back. The other one says when it was last changed, by whomever.
+    const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
+    const std::int64_t passed = age(has_birth ? status.stx_btime : status.stx_ctime);
+    constexpr std::int64_t most = longest_change + 2 * base::nanoseconds_per_second;
+    const bool in_time = passed >= 0 && (!has_birth || passed <= most);
+    made_then = is_ours_alone && has_our_mode && in_time;
+    return true;
 }
 
 /// What of a set-up that was cut off is there. Each function is false, with errno,
 /// where that cannot be told.
 class Leftovers {
 public:
-    Leftovers(const rootfs::Root& root, const Program& program, std::string tree_path)
-        : root_(root), program_(program), tree_path_(std::move(tree_path))
+    Leftovers(const rootfs::Root& root, const Journal& journal, int table)
+        : root_(root), program_(journal.program.get()), journal_(journal), table_(table)
     {
     }
 
@@ -104,7 +70,7 @@ public:
         while (true) {
             const base::UniqueFd target(base::open_in_root(root_.fd(), path, O_PATH | follow));
             if (!target)
-                return is_absent(errno);
+                return Parent::is_gone(errno);
             const Found mounted = mount::find_mount_root(target.get());
             if (mounted != Found::yes)
                 return mounted == Found::no;
@@ -118,14 +84,18 @@ public:
 
     bool adopt_name(Operation& operation) const
     {
-        const Parent parent(program_, operation, root_.fd());
+        const Parent parent = Parent::known(program_, operation, root_.fd(), table_);
+        if (!parent)
+            return Parent::is_gone(errno);
+        if (operation.step == Step::replace_file)
+            return adopt_replaced(operation, parent);
         struct stat status = {};
-        if (!parent || ::fstatat(parent.fd(), parent.name(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
-            // Cut off before the exchange, a loader cache has its successor beside it.
-            if (parent && errno == ENOENT && operation.step == Step::replace_file)
-                return adopt_replaced(operation, parent);
-            return is_absent(errno);
-        }
+        bool made_then = false;
+        if (::fstatat(parent.fd(), parent.name(), &status, AT_SYMLINK_NOFOLLOW) != 0
+            || !look_at_time(parent, parent.name(), journal_.since, made_then))
+            return Parent::is_gone(errno);
+        if (!made_then)
+            return true; // it was there before, or came later
         Found ours = Found::no;
         if (operation.step == Step::make_directory && S_ISDIR(status.st_mode))
             ours = holds_ours_alone(parent, operation);
@@ -133,10 +103,8 @@ public:
             ours = leads(parent, operation);
         else if (operation.step == Step::make_file && S_ISREG(status.st_mode))
             ours = begins(operation);
-        else if (operation.step == Step::replace_file)
-            return adopt_replaced(operation, parent);
         if (ours == Found::yes) {
-            if (!look_at(parent.fd(), parent.name(), operation.made))
+            if (!look_at(parent.fd(), parent.name(), operation.made) || !parent.note(operation))
                 return false;
             operation.done = 1;
         }
@@ -145,13 +113,13 @@ public:
 
 private:
     /// `uncovered`: what lay uppermost there was taken away.
-    static bool adopt_mounted(Operation& operation, int target, bool& uncovered)
+    bool adopt_mounted(Operation& operation, int target, bool& uncovered) const
     {
         // The root of a mount of ours is a file that the journal names; an overlay is
-        // known by lying where one was planned.
+        // known by its source, and by lying where one was planned.
         FileMark mark = {};
         const Found overlay =
-            operation.step == Step::overlay ? mount::find_overlay(target) : Found::no;
+            operation.step == Step::overlay ? find_our_overlay(target) : Found::no;
         if (!look_at(target, mark) || overlay == Found::unknown)
             return false;
         if (!same_file(mark, operation.made) && overlay == Found::no)
@@ -166,6 +134,18 @@ private:
         return true;
     }
 
+    Found find_our_overlay(int target) const
+    {
+        const Found overlay = mount::find_overlay(target);
+        std::uint64_t id = 0;
+        if (overlay != Found::yes)
+            return overlay;
+        if (!mount::table_id(target, id))
+            return Found::unknown;
+        const mount::Lookup mounted = mount::look_up(id, table_);
+        return mounted.found == Found::yes && !mounted.ours ? Found::no : mounted.found;
+    }
+
     std::string_view data(const Operation& operation) const
     {
         return {program_.text(operation.data), operation.data_size};
@@ -177,7 +157,7 @@ private:
         const base::UniqueFd directory(base::open_in_root(
             parent.fd(), parent.name(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
         if (!directory)
-            return is_absent(errno) ? Found::no : Found::unknown;
+            return Parent::is_gone(errno) ? Found::no : Found::unknown;
         const auto names = base::list_directory(directory.get(), ".", program_.operations().size());
         if (!names)
             return answer(names.error());
@@ -219,7 +199,7 @@ private:
         errno = error.os_error();
         if (error.code() == Errc::requirement) // of /proc, by which files are opened
             return Found::unknown;
-        return errno == 0 || errno == EFBIG || is_absent(errno) ? Found::no : Found::unknown;
+        return errno == 0 || errno == EFBIG || Parent::is_gone(errno) ? Found::no : Found::unknown;
     }
 
     bool adopt_replaced(Operation& operation, const Parent& parent) const
@@ -227,28 +207,45 @@ private:
         const KeptName kept(parent.name());
         FileMark now = {};
         FileMark beside = {};
-        if (!look_at(parent.fd(), parent.name(), now) || !look_at(parent.fd(), kept.name(), beside))
+        bool now_ours = false;
+        bool beside_ours = false;
+        if (!look_at(parent.fd(), parent.name(), now) || !look_at(parent.fd(), kept.name(), beside)
+            || !look_at_time(parent, parent.name(), journal_.since, now_ours)
+            || !look_at_time(parent, kept.name(), journal_.since, beside_ours))
             return false;
-        auto bytes = root_.read(program_.text(operation.path), elf::max_cache_size);
-        if (!bytes && answer(bytes.error()) == Found::unknown)
+        const bool had_one = operation.expected.inode != 0;
+        const bool exchanged = had_one ? same_file(beside, operation.expected) : beside.inode == 0;
+        Found ours = Found::no;
+        if (exchanged && now_ours)
+            ours = is_our_cache(operation, now);
+        if (ours == Found::unknown)
             return false;
-        std::optional<elf::LdCache> cache;
-        if (bytes)
-            if (auto parsed = elf::LdCache::parse(*std::move(bytes)))
-                cache = *std::move(parsed);
+        if (ours == Found::yes)
+            operation.made = now;
+        // Cut off before the exchange, the successor lies beside it.
+        else if (beside_ours && same_file(now, operation.expected))
+            operation.made = beside;
+        operation.done = operation.made.inode != 0 || (exchanged && had_one) ? 1 : 0;
+        return parent.note(operation);
+    }
+
+    Found is_our_cache(const Operation& operation, const FileMark& now) const
+    {
         // A loss of power may leave the successor without its content.
-        const bool lost =
-            now.inode != 0 && now.size == 0 && beside.inode == operation.expected.inode;
-        operation.done = 1;
-        // Cut off before the exchange, what lies beside it is all of ours.
-        operation.made =
-            (cache && OurPaths(program_, tree_path_).are_in(*cache)) || lost ? now : FileMark();
-        return true;
+        if (now.size == 0)
+            return Found::yes;
+        auto bytes = root_.read(program_.text(operation.path), elf::max_cache_size);
+        if (!bytes)
+            return answer(bytes.error());
+        const auto cache = elf::LdCache::parse(*std::move(bytes));
+        return cache && OurPaths(program_, journal_.tree_path).are_in(*cache) ? Found::yes
+                                                                              : Found::no;
     }
 
     const rootfs::Root& root_;
-    const Program& program_;
-    std::string tree_path_;
+    Program program_;
+    const Journal& journal_;
+    int table_;
 };
 
 /// Calls `adopt` with each operation, the rest too after one of which nothing can be told.
@@ -276,12 +273,13 @@ bool no_root(const Error& error, Failure& failure)
 
 } // namespace
 
-bool adopt_mounts(const Program& program, int rootfs_fd, Failure& failure)
+bool adopt_mounts(const Journal& journal, int rootfs_fd, Failure& failure, int table)
 {
     const auto root = rootfs::Root::open(rootfs_fd);
     if (!root)
         return no_root(root.error(), failure);
-    const Leftovers leftovers(*root, program, "");
+    const Leftovers leftovers(*root, journal, table);
+    const Program program(journal.program.get());
     const auto operations = program.operations();
     return adopt_each(program, operations.begin(), operations.end(), failure,
                       [&](Operation& operation) {
@@ -289,61 +287,19 @@ bool adopt_mounts(const Program& program, int rootfs_fd, Failure& failure)
                       });
 }
 
-bool adopt_names(const Program& program, int rootfs_fd, const std::string& tree_path,
-                 Failure& failure)
+bool adopt_names(const Journal& journal, int rootfs_fd, Failure& failure, int table)
 {
     const auto root = rootfs::Root::open(rootfs_fd);
     if (!root)
         return no_root(root.error(), failure);
-    const Leftovers leftovers(*root, program, tree_path);
+    const Leftovers leftovers(*root, journal, table);
+    const Program program(journal.program.get());
     // What was made in a directory before the directory itself.
     const auto operations = program.operations();
     return adopt_each(program, operations.rbegin(), operations.rend(), failure,
                       [&](Operation& operation) {
                           return is_mount(operation) || leftovers.adopt_name(operation);
                       });
-}
-
-void clean_loader_cache(const Program& program, int rootfs_fd, const std::string& tree_path)
-{
-    const std::string path = "/etc/ld.so.cache";
-    const auto root = rootfs::Root::open(rootfs_fd);
-    if (!root)
-        return;
-    const auto cache = read_cache(*root, path);
-    if (!cache || is_put_back(program, path, root->look(path)))
-        return;
-    // ldconfig also found our names in directories of the image's own; by now
-    // they are gone, under whichever path it wrote down.
-    const OurPaths ours(program, tree_path);
-    std::set<std::string> names;
-    for (const Operation& operation : program.operations())
-        if (operation.step == Step::make_link || operation.step == Step::mount)
-            names.emplace(base::name_of(program.text(operation.path)));
-    const auto is_left = [&](const elf::CacheEntry& entry) {
-        return ours.contain(entry.value)
-               || (names.contains(std::string(base::name_of(entry.value)))
-                   && !root->resolve(std::string(entry.value)));
-    };
-    const auto entries = cache->entries();
-    if (std::none_of(entries.begin(), entries.end(), is_left))
-        return;
-    const auto cleaned = elf::without(*cache, is_left);
-    if (!cleaned)
-        return;
-
-    ProgramBuilder builder;
-    Operation& operation = builder.add(Step::replace_file, path, *cleaned);
-    const Entry now = root->look(path);
-    operation.expected = mark_of(now);
-    operation.mode = now.mode;
-    const auto block = std::move(builder).build();
-    Failure ignored;
-    if (!attach(Program(block.get()), rootfs_fd, ignored))
-        return;
-    const base::UniqueFd etc(base::open_in_root(rootfs_fd, "/etc", O_PATH | O_DIRECTORY));
-    if (etc)
-        (void)::unlinkat(etc.get(), std::string(base::name_of(kept_path(path))).c_str(), 0);
 }
 
 } // namespace gpucontainer::apply

@@ -34,7 +34,7 @@ bool has_a_name(const Journal& journal, int rootfs_fd)
         if (is_mount(operation) || operation.done == 0 || operation.step == Step::make_directory)
             return false;
         FileMark now = {};
-        const Parent parent(program, operation, rootfs_fd);
+        const Parent parent = Parent::at_path(program, operation, rootfs_fd);
         return parent && look_at(parent.fd(), parent.name(), now)
                && is_same_but_device(operation.made, now);
     });
@@ -70,9 +70,23 @@ void renumber_file(Operation& operation, const Parent& parent, const char* name)
             mark->device = now.device;
 }
 
+/// The directory that a name is in, by the same rules.
+void renumber_parent(Operation& operation, const Parent& parent, std::uint64_t root_device,
+                     bool of_overlay)
+{
+    FileMark now = {};
+    if (operation.parent_inode == 0 || !parent.look(now) || !is_anonymous(now.device))
+        return;
+    const bool same = now.inode == operation.parent_inode && is_anonymous(operation.parent_device);
+    if (!same && !(of_overlay && now.device == root_device))
+        return;
+    operation.parent_device = now.device;
+    operation.parent_inode = now.inode;
+}
+
 void renumber_name(const Program& program, Operation& operation, int rootfs_fd, bool of_overlay)
 {
-    const Parent parent(program, operation, rootfs_fd);
+    const Parent parent = Parent::at_path(program, operation, rootfs_fd);
     if (!parent || operation.done == 0)
         return;
     if (operation.step == Step::make_directory) {
@@ -169,6 +183,10 @@ void renumber(Journal& journal, const RootId& root, int rootfs_fd, const Viewpoi
         for (FileMark* const mark : {&operation.made, &operation.expected})
             if (mark->device == old)
                 mark->device = root.device;
+        if (operation.parent_device == old)
+            operation.parent_device = root.device;
+        if (const Parent parent = Parent::at_path(program, operation, rootfs_fd))
+            renumber_parent(operation, parent, root.device, of_overlay);
         renumber_name(program, operation, rootfs_fd, of_overlay);
     }
 }

@@ -27,9 +27,6 @@ using plan::Item;
 using plan::ItemKind;
 using plan::Place;
 
-constexpr std::uint32_t directory_mode = 0755;
-constexpr std::uint32_t file_mode = 0444;
-
 /// In a staged tree, says what it holds.
 constexpr const char* inventory_name = ".gpuctr-tree";
 constexpr std::size_t largest_inventory = 1U << 20U;
@@ -63,7 +60,7 @@ Result<void> make_directories(Layer& layer, std::string_view path, Directories& 
         return {};
     GPUCTR_CHECK(make_directories(layer, base::directory_of(path), made));
     made.emplace(path);
-    return layer.directory(std::string(path), directory_mode);
+    return layer.directory(std::string(path));
 }
 
 Result<UniqueFd> build_tree(mount::Bench& bench, const plan::Plan& plan,
@@ -81,15 +78,14 @@ Result<UniqueFd> build_tree(mount::Bench& bench, const plan::Plan& plan,
             GPUCTR_CHECK(layer.link(path, item.source));
             continue;
         }
-        GPUCTR_CHECK(item.is_directory ? layer.directory(path, directory_mode)
-                                       : layer.placeholder(path));
+        GPUCTR_CHECK(item.is_directory ? layer.directory(path) : layer.placeholder(path));
         GPUCTR_TRY(UniqueFd clone, clone_file(bench, item), "prepare {}", item.target);
         if (bench.backend == mount::Backend::legacy)
             GPUCTR_CHECK(guard(bench, clone, file_attributes));
         branches.push_back({std::move(clone), path});
     }
     if (inventory != nullptr)
-        GPUCTR_CHECK(layer.file(inventory_name, *inventory, file_mode));
+        GPUCTR_CHECK(layer.file(inventory_name, *inventory));
     GPUCTR_TRY(auto assembled, mount::assemble(bench, std::move(layer).take(), branches, {}));
     return std::move(assembled.tree);
 }

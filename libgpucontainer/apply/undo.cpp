@@ -2,7 +2,9 @@
 #include "apply/undo.hpp"
 
 #include "apply/attach.hpp"
+#include "apply/cache_cleaning.hpp"
 #include "apply/directory_times.hpp"
+#include "apply/in_name_of.hpp"
 #include "apply/recovery.hpp"
 #include "apply/renumbered.hpp"
 #include "base/own_proc.hpp"
@@ -66,35 +68,17 @@ void forget_lost_mounts(Journal& journal, Origin origin)
     if (origin == Origin::here)
         return;
     journal.bound_on_itself = false;
-    for (Operation& operation : Program(journal.program.get()).operations())
+    for (Operation& operation : Program(journal.program.get()).operations()) {
+        operation.parent_mount = 0;
         if (is_mount(operation))
             operation.done = 0;
+    }
 }
 
 /// What apply() or undo_journal() was at when it was cut off, as far as it is known.
 std::int64_t cut_off_since(const Journal& journal)
 {
     return journal.progress == Progress::complete ? 0 : journal.changing_since;
-}
-
-/// Has the journal say which times directories are to have, before names are taken
-/// away: in between only that tells whose change it was. Not being able to write
-/// must not stand in the way of undo.
-bool settle(Journal& journal, Progress progress, int rootfs_fd, RootJournals& journals,
-            Failure& failure)
-{
-    const Program program(journal.program.get());
-    const bool settled = settle_times(program, rootfs_fd, cut_off_since(journal), failure);
-    const auto operations = program.operations();
-    if (std::all_of(operations.begin(), operations.end(), is_mount))
-        return true;
-    journal.progress = progress;
-    // A directory that is still to be settled was changed since the moment that it says.
-    if (settled)
-        (void)journals.write_before_changes(journal, program);
-    else
-        (void)journals.write(journal, program);
-    return settled;
 }
 
 /// The failure that is to be told of several: the first.
@@ -112,6 +96,94 @@ private:
     Failure later_;
 };
 
+/// Each step in the root as whom its names belong to, the journal in between as the caller.
+class Undoing {
+public:
+    Undoing(Journal& journal, int rootfs_fd, RootJournals& journals, int table)
+        : journal_(journal), program_(journal.program.get()), rootfs_fd_(rootfs_fd),
+          journals_(journals), table_(table)
+    {
+    }
+
+    /// What could not be taken back is kept in the journal.
+    Result<void> take_back()
+    {
+        const bool begun = journal_.progress == Progress::begun;
+        if (begun)
+            step([&](Failure& failure) {
+                return adopt_mounts(journal_, rootfs_fd_, failure, table_);
+            });
+        step([&](Failure& failure) { return undo_mounts(program_, rootfs_fd_, failure, table_); });
+        if (begun)
+            step([&](Failure& failure) {
+                return adopt_names(journal_, rootfs_fd_, failure, table_);
+            });
+        // As long as it is not known what there is of it, also because mounts of ours hide
+        // it, it has to be looked for.
+        const Progress progress =
+            begun && !first_.is_complete() ? Progress::begun : Progress::partly_undone;
+        settle(progress);
+        step([&](Failure& failure) { return undo_names(program_, rootfs_fd_, failure, table_); });
+        if (first_.is_complete())
+            return {};
+        journal_.progress = progress;
+        GPUCTR_CHECK(journals_.write(journal_, program_));
+        return to_error(first_.failure());
+    }
+
+    bool restore_times() const
+    {
+        Failure failure;
+        return in_name_of(journal_.owner, failure,
+                          [&] { return apply::restore_times(program_, rootfs_fd_, table_); });
+    }
+
+    /// The names have to be gone for good before their journal is.
+    void synchronize() const
+    {
+        Failure failure;
+        (void)in_name_of(journal_.owner, failure, [&] {
+            synchronize_directories(program_, rootfs_fd_, table_);
+            return true;
+        });
+    }
+
+private:
+    template <typename Step>
+    bool step(Step step)
+    {
+        Failure& failure = first_.slot();
+        const bool done = in_name_of(journal_.owner, failure, [&] { return step(failure); });
+        first_.note(done);
+        return done;
+    }
+
+    /// Has the journal say which times directories are to have, before names are taken
+    /// away: in between only that tells whose change it was.
+    void settle(Progress progress)
+    {
+        const bool settled = step([&](Failure& failure) {
+            return settle_times(program_, rootfs_fd_, cut_off_since(journal_), failure, table_);
+        });
+        if (std::ranges::all_of(program_.operations(), is_mount))
+            return;
+        journal_.progress = progress;
+        // Not being able to write must not stand in the way of undo. A directory that is
+        // still to be settled was changed since the moment that the journal says.
+        if (settled)
+            (void)journals_.write_before_changes(journal_, program_);
+        else
+            (void)journals_.write(journal_, program_);
+    }
+
+    Journal& journal_;
+    Program program_;
+    int rootfs_fd_;
+    RootJournals& journals_;
+    int table_;
+    First first_;
+};
+
 Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind,
                           int table)
 {
@@ -120,38 +192,24 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
         GPUCTR_CHECK(privilege::require_mounting());
         GPUCTR_CHECK(base::open_own_descriptors());
     }
-    const bool begun = journal.progress == Progress::begun;
     const bool cut_off = journal.progress != Progress::complete;
-    First first;
-    if (begun)
-        first.note(adopt_mounts(program, rootfs_fd, first.slot()));
-    first.note(undo_mounts(program, rootfs_fd, first.slot(), table));
-    if (begun)
-        first.note(adopt_names(program, rootfs_fd, journal.tree_path, first.slot()));
-    // As long as it is not known what there is of it, also because mounts of ours hide
-    // it, it has to be looked for.
-    const Progress progress =
-        begun && !first.is_complete() ? Progress::begun : Progress::partly_undone;
-    first.note(settle(journal, progress, rootfs_fd, journals, first.slot()));
-    first.note(undo_names(program, rootfs_fd, first.slot()));
-    if (!first.is_complete()) {
-        journal.progress = progress;
-        GPUCTR_CHECK(journals.write(journal, program));
-        return to_error(first.failure());
-    }
-    if (cut_off && !restore_times(program, rootfs_fd))
+    Undoing undoing(journal, rootfs_fd, journals, table);
+    GPUCTR_CHECK(undoing.take_back());
+    if (cut_off && !undoing.restore_times())
         return Error::from_errno(errno, "give directories their times back", Errc::apply);
+    Result<void> cleaned;
     if (journal.writes_root)
-        clean_loader_cache(program, rootfs_fd, journal.tree_path);
-    // The names have to be gone for good before their journal is.
+        cleaned = clean_loader_cache(program, rootfs_fd, journal.tree_path, journal.owner, table);
     if (journal.persistent)
-        synchronize_directories(program, rootfs_fd);
+        undoing.synchronize();
     GPUCTR_TRY(const bool bound, is_bound_by(journal, rootfs_fd));
     if (bound && bind == Bind::keep)
         return {};
     if (bound && !unbind(rootfs_fd, journal.mounts_below))
         return Error::from_errno(errno, "unmount the root file system's bind", Errc::apply);
-    return journals.remove(journal.key);
+    GPUCTR_CHECK(journals.remove(journal.key));
+    // Another set-up takes its place: it writes the loader cache anew.
+    return bind == Bind::keep ? Result<void>() : std::move(cleaned);
 }
 
 Result<std::vector<SetUpKey>> keys_of(const RootId& root, int rootfs_fd, const Viewpoint& here,
@@ -203,6 +261,7 @@ Result<std::optional<RootJournals>> open_own(const JournalStore& store, const Ro
 
 Result<bool> undo(const Target& target)
 {
+    GPUCTR_TRY(const auto owner, owner_in(target));
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(target.pidfd));
     GPUCTR_TRY(const RootId root, RootId::of(target.rootfs_fd));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
@@ -223,6 +282,8 @@ Result<bool> undo(const Target& target)
         if (!is_ours(origin))
             continue;
         GPUCTR_TRY(Journal journal, read_for(root, target.rootfs_fd, here, key, *journals));
+        if (!journal.owner) // an earlier build's
+            journal.owner = owner;
         forget_lost_mounts(journal, origin);
         GPUCTR_CHECK(undo_journal(journal, target.rootfs_fd, *journals, Bind::undo, visit.table()),
                      "undo");

@@ -2,6 +2,7 @@
 #include "base/own_proc.hpp"
 
 #include "base/mount_number.hpp"
+#include "base/try.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -23,17 +24,29 @@ bool on_same_mount(int left, int right)
     return mount_number(left, first) && mount_number(right, second) && first == second;
 }
 
-/// Without going over to another mount on the way, where the kernel can be asked for
-/// that, and no filter forbids it.
-UniqueFd open_on_same_mount(int proc)
+} // namespace
+
+Result<UniqueFd> open_proc()
+{
+    UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    struct statfs status = {};
+    if (!proc || ::fstatfs(proc.get(), &status) != 0)
+        return Error::from_errno(errno, "/proc").with_code(Errc::requirement);
+    if (status.f_type != PROC_SUPER_MAGIC)
+        return Error(Errc::requirement, "/proc: not the kernel's")
+            .with_hint("/proc must be mounted");
+    return proc;
+}
+
+UniqueFd open_in_proc(int proc, const char* path, unsigned flags)
 {
     open_how how = {};
-    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    how.flags = flags | O_CLOEXEC;
     how.resolve = RESOLVE_NO_XDEV | RESOLVE_NO_MAGICLINKS;
-    UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, proc, own_descriptors, &how, sizeof how)));
+    UniqueFd fd(static_cast<int>(::syscall(SYS_openat2, proc, path, &how, sizeof how)));
     if (fd || (errno != ENOSYS && errno != EPERM))
         return fd;
-    fd.reset(::openat(proc, own_descriptors, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    fd.reset(::openat(proc, path, static_cast<int>(flags) | O_CLOEXEC));
     if (fd && !on_same_mount(proc, fd.get())) {
         fd.reset();
         errno = EXDEV;
@@ -41,18 +54,10 @@ UniqueFd open_on_same_mount(int proc)
     return fd;
 }
 
-} // namespace
-
 Result<UniqueFd> open_own_descriptors()
 {
-    const UniqueFd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    struct statfs status = {};
-    if (!proc || ::fstatfs(proc.get(), &status) != 0)
-        return Error::from_errno(errno, "/proc").with_code(Errc::requirement);
-    if (status.f_type != PROC_SUPER_MAGIC)
-        return Error(Errc::requirement, "/proc: not the kernel's")
-            .with_hint("/proc must be mounted");
-    UniqueFd fd = open_on_same_mount(proc.get());
+    GPUCTR_TRY(const UniqueFd proc, open_proc());
+    UniqueFd fd = open_in_proc(proc.get(), own_descriptors, O_PATH | O_DIRECTORY);
     if (!fd && errno == EXDEV)
         return Error(Errc::requirement, "/proc/thread-self/fd: something else is mounted over it")
             .with_hint("it would decide what is mounted and unmounted; unmount it");

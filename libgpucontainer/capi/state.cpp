@@ -16,8 +16,7 @@ using namespace gpucontainer;
 namespace {
 
 constexpr const char* default_state_directory = "/var/lib/gpucontainer";
-constexpr std::uint32_t known_flags =
-    GPUCTR_APPLY_IN_PROCESS | GPUCTR_APPLY_OWNER | GPUCTR_APPLY_SETUID;
+constexpr std::uint32_t known_flags = GPUCTR_APPLY_IN_PROCESS | GPUCTR_APPLY_SETUID;
 
 } // namespace
 
@@ -34,8 +33,6 @@ Result<apply::Target> capi::read_target(int rootfs_fd, const gpuctr_apply_option
             return Error(Errc::usage, "apply options: pidfd is missing");
         target.pidfd = given.pidfd;
     }
-    if ((given.flags & GPUCTR_APPLY_OWNER) != 0)
-        target.owner = {given.owner_uid, given.owner_gid};
     target.for_setuid = (given.flags & GPUCTR_APPLY_SETUID) != 0;
     return target;
 }

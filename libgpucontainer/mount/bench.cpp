@@ -35,7 +35,7 @@ UniqueFd open_directory(int directory, const char* name)
 
 bool mount_tmpfs(const char* path)
 {
-    return ::mount("gpuctr", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") == 0;
+    return ::mount(mount_source, path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") == 0;
 }
 
 /// Without the mounts that are shown on it, copies of others: unmounting one that is

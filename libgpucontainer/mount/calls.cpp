@@ -114,7 +114,7 @@ int new_tmpfs(Bench& bench, const char* label) noexcept
     const int context = ::fsopen("tmpfs", FSOPEN_CLOEXEC);
     if (context < 0)
         return -1;
-    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", "gpuctr", 0) != 0
+    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", mount_source, 0) != 0
         || ::fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) != 0
         || set_label(context, label) != 0
         || ::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
@@ -147,7 +147,7 @@ int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attribut
                         static_cast<const char*>(FdPath(lower_fd)));
     // userxattr keeps trusted.overlay.* out of it, which a user namespace could
     // not read and which only an image could have brought.
-    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", "gpuctr", 0) != 0
+    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", mount_source, 0) != 0
         || ::fsconfig(context, FSCONFIG_SET_STRING, "lowerdir", layers.data(), 0) != 0
         || ::fsconfig(context, FSCONFIG_SET_FLAG, "userxattr", nullptr, 0) != 0
         || set_label(context, label) != 0

@@ -118,7 +118,7 @@ int mount(Bench& bench, const char* type, unsigned long flags, const char* optio
     const Options all(options, label);
     const Place place(bench, true);
     if (!place || all.text() == nullptr
-        || ::mount("gpuctr", place.path(), type, flags, all.text()) != 0)
+        || ::mount(mount_source, place.path(), type, flags, all.text()) != 0)
         return -1;
     return place.open().release();
 }

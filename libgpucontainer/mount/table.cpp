@@ -28,11 +28,12 @@ struct TableLine {
     std::uint64_t id;
     std::uint64_t parent;
     bool shared;
+    bool ours;
     const char* path; ///< Null when it is too long.
 };
 
 /// Takes mountinfo apart, character by character:
-/// "ID PARENT DEVICE ROOT PATH OPTIONS [shared:N] ... - TYPE ...". Space, tab,
+/// "ID PARENT DEVICE ROOT PATH OPTIONS [shared:N] ... - TYPE SOURCE ...". Space, tab,
 /// newline and backslash of a path are written in octal.
 class TableReader {
 public:
@@ -48,8 +49,8 @@ public:
             const bool fits = length_ < path_.size();
             if (fits)
                 path_[length_] = '\0';
-            const bool go_on =
-                visit(TableLine{id_, parent_, shared_, fits ? path_.data() : nullptr});
+            const bool go_on = visit(TableLine{id_, parent_, shared_, source_ == our_source.size(),
+                                               fits ? path_.data() : nullptr});
             start_line();
             return go_on;
         });
@@ -58,13 +59,17 @@ public:
 private:
     static constexpr int path_field = 4;
     static constexpr int options_field = 5;
-    static constexpr int no_field = -1; // behind the separator nothing counts
+    static constexpr int separator_field = 1 << 20; // behind any number of optional ones
+    static constexpr int source_field = separator_field + 2;
+    static constexpr std::string_view our_source = mount_source;
+    static constexpr std::size_t others_source = ~std::size_t{0};
 
     void start_line() noexcept
     {
         id_ = 0;
         parent_ = 0;
         shared_ = false;
+        source_ = 0;
         field_ = 0;
         first_ = true;
         length_ = 0;
@@ -73,10 +78,8 @@ private:
 
     void feed(char c) noexcept
     {
-        if (field_ == no_field)
-            return;
         if (c == ' ') {
-            ++field_;
+            field_ += field_ <= source_field ? 1 : 0;
             first_ = true;
             return;
         }
@@ -86,7 +89,10 @@ private:
             append(parent_, c);
         else if (field_ == path_field)
             append(c);
-        else if (field_ > options_field && first_)
+        else if (field_ == source_field)
+            source_ = source_ < our_source.size() && our_source[source_] == c ? source_ + 1
+                                                                              : others_source;
+        else if (field_ > options_field && field_ < separator_field && first_)
             feed_optional(c);
         first_ = false;
     }
@@ -96,7 +102,7 @@ private:
         if (c == 's') // of shared, master, propagate_from and unbindable
             shared_ = true;
         else if (c == '-')
-            field_ = no_field;
+            field_ = separator_field;
     }
 
     static void append(std::uint64_t& number, char c) noexcept
@@ -123,6 +129,7 @@ private:
     std::uint64_t id_ = 0;
     std::uint64_t parent_ = 0;
     bool shared_ = false;
+    std::size_t source_ = 0; ///< How much of it is as ours.
     int field_ = 0;
     bool first_ = true; ///< The next character begins the field.
     std::size_t length_ = 0;
@@ -305,7 +312,7 @@ Lookup look_up(std::uint64_t table_id, int table) noexcept
     Lookup outcome;
     const auto visit = [&](const TableLine& line) {
         if (line.id == table_id)
-            outcome = {Found::yes, line.shared};
+            outcome = {Found::yes, line.shared, line.ours};
         return true;
     };
     if (!for_each_line(table, visit))

@@ -10,6 +10,9 @@ namespace gpucontainer::mount {
 /// what is reached from the thread's root directory.
 inline constexpr int own_table = -1;
 
+/// What the mount table says that a file system of ours is of.
+inline constexpr const char* mount_source = "gpuctr";
+
 class MountVisitor {
 public:
     /// Path of a mount as the process, or the table, sees it. False, with errno,
@@ -52,6 +55,7 @@ enum class Found : std::uint8_t { unknown, no, yes };
 struct Lookup {
     Found found = Found::unknown;
     bool shared = false; ///< With the mounts of other namespaces.
+    bool ours = false;   ///< Its source has the name that this library gives its mounts.
 };
 
 /// Whether a mount's path in the table is where the kernel says that `fd`, which is

@@ -14,8 +14,6 @@ using rootfs::EntryType;
 using vendor::DriverFile;
 using vendor::FileKind;
 
-constexpr std::uint32_t usual_mode = 0644;
-
 Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old)
 {
     std::vector<std::pair<std::string, std::string>> names;
@@ -44,7 +42,6 @@ void add_configuration(Draft& draft)
         return;
     Item item = make_item(ItemKind::file, "", path, "keeps a later ldconfig right");
     item.content = draft.plan.tree_path + "/lib64\n";
-    item.mode = usual_mode;
     draft.add_name(std::move(item));
 }
 
@@ -78,7 +75,6 @@ Result<void> add_loader_cache(Draft& draft)
         plan.found.emplace(path, plan.old_cache);
     Item item = make_item(ItemKind::ldcache, "", path, "the loader finds our files first");
     item.content = std::move(merged.bytes);
-    item.mode = usual_mode;
     if (plan.writes_root) {
         draft.add_name(std::move(item));
         add_configuration(draft);

@@ -29,16 +29,11 @@ std::string beside(const std::string& path, const std::string& name)
 /// And what it is mounted over.
 void add_bind(Draft& draft, Item bind)
 {
-    constexpr std::uint32_t placeholder_mode = 0444;
-    constexpr std::uint32_t directory_mode = 0755;
     if (!bind.is_directory) {
-        bind.mode = placeholder_mode;
         draft.add_name(std::move(bind));
         return;
     }
-    Item directory = make_item(ItemKind::directory, "", bind.target, "where data is mounted");
-    directory.mode = directory_mode;
-    draft.add_name(std::move(directory));
+    draft.add_name(make_item(ItemKind::directory, "", bind.target, "where data is mounted"));
     draft.add(std::move(bind));
 }
 

@@ -8,8 +8,6 @@
 namespace gpucontainer::plan {
 namespace {
 
-constexpr std::uint32_t usual_mode = 0755;
-
 bool contains(const std::vector<std::string>& list, const std::string& value)
 {
     return std::find(list.begin(), list.end(), value) != list.end();
@@ -103,7 +101,8 @@ void Names::add_directories(const Start& start, const std::string& to, std::vect
         item.kind = ItemKind::directory;
         item.target = path;
         item.place = start.place;
-        item.mode = there ? there.mode : usual_mode;
+        if (there)
+            item.mode = there.mode;
         item.reason = "directory that our names are in";
         items.push_back(std::move(item));
     }

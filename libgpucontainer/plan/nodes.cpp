@@ -76,8 +76,6 @@ void add_node(Draft& draft, const DeviceNode& node)
     item.options = "ro,nosuid,noexec";
     item.major = node.major;
     item.minor = node.minor;
-    constexpr std::uint32_t usual_mode = 0666;
-    item.mode = usual_mode;
     draft.identify(fmt::format("{} {}:{}", node.path, node.major, node.minor));
     draft.plan.device_rules.push_back({node.major, node.minor});
     if (draft.is_missing(node.path))
@@ -129,8 +127,6 @@ void add_mask(Draft& draft, const vendor::Mask& mask)
     Item item = make_item(ItemKind::cover, "", mask.path, mask.reason);
     item.content = mask.content;
     item.options = "ro,nosuid,nodev";
-    constexpr std::uint32_t usual_mode = 0444;
-    item.mode = usual_mode;
     draft.identify("mask " + mask.path);
     draft.add(std::move(item));
 }

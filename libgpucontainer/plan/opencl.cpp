@@ -16,7 +16,6 @@ using vendor::DriverFile;
 
 // Part of the OpenCL ICD loader's interface.
 constexpr const char* icd_directory = "/etc/OpenCL/vendors";
-constexpr std::uint32_t usual_mode = 0644;
 
 std::string path_of(const DriverFile& file)
 {
@@ -74,7 +73,6 @@ void add_icd(Draft& draft, const DriverFile& file)
     Item item = make_item(is_missing ? ItemKind::file : ItemKind::cover, "", path,
                           "OpenCL finds the driver by it");
     item.content = content_of(file);
-    item.mode = usual_mode;
     if (is_missing) {
         draft.add_name(std::move(item));
         return;

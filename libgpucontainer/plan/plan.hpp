@@ -44,7 +44,8 @@ struct Item {
     std::string reason;
 
     Place place = Place::there;
-    std::uint32_t mode = 0;    ///< Permission bits of what is created.
+    /// Permission bits of the image's directory that one of an overlay lies over.
+    std::uint32_t mode = 0755;
     std::string content;       ///< Of a generated file.
     vendor::FileId id;         ///< Of the source, as it was seen.
     bool is_directory = false; ///< The source is one, with all that is in it.

@@ -73,12 +73,8 @@ Result<void> place_tree(Draft& draft)
             .with_object(path)
             .with_hint("the tree would hide what is in it; name another directory with "
                        "--tree-path");
-    if (draft.is_missing(path)) {
-        Item directory = make_item(ItemKind::directory, "", path, "where the tree is mounted");
-        constexpr std::uint32_t usual_mode = 0755;
-        directory.mode = usual_mode;
-        draft.add_name(std::move(directory));
-    }
+    if (draft.is_missing(path))
+        draft.add_name(make_item(ItemKind::directory, "", path, "where the tree is mounted"));
     Item tree = make_item(ItemKind::mount, "tmpfs", path, "the driver's files, in one mount");
     tree.options = "ro,nosuid,nodev";
     draft.add(std::move(tree));

@@ -5,26 +5,48 @@
 
 #include <optional>
 #include <sys/types.h>
+#include <vector>
 
 namespace gpucontainer::privilege {
 
-/// Files that this thread creates belong to somebody else for as long as the
-/// object lives. Without CAP_SETUID and CAP_SETGID they stay the thread's. What the
-/// kernel changes along with it is given back too: whether the process is dumpable,
-/// the thread's signal for the death of its parent, and which capabilities are effective.
+/// A user and a group, by their ids in the calling thread's user namespace.
+struct Owner {
+    uid_t uid = 0;
+    gid_t gid = 0;
+
+    bool operator==(const Owner&) const = default;
+};
+
+/// The calling thread's own, as far as files are concerned.
+Owner file_owner() noexcept;
+
+/// The calling thread as somebody else, as far as files are concerned, for as long as the
+/// object lives: what it creates belongs to him, and it may do what he may, without the
+/// thread's further groups and its capabilities about files. What the kernel changes along
+/// with it is given back too: whether the process is dumpable, the thread's signal for
+/// the death of its parent, and which capabilities are effective.
 class FileOwner {
 public:
-    FileOwner(uid_t uid, gid_t gid) noexcept;
+    /// Without an owner, or where the thread is that owner already, nothing changes.
+    explicit FileOwner(const std::optional<Owner>& owner);
     FileOwner(const FileOwner&) = delete;
     FileOwner& operator=(const FileOwner&) = delete;
     ~FileOwner();
 
+    /// False, with errno as the constructor left it, where the thread could not become
+    /// him: nothing may be done in his name.
+    explicit operator bool() const noexcept { return is_him_; }
+
 private:
+    bool become(const Owner& owner);
+
+    bool is_him_ = true;
+    bool changed_ = false;
+    Owner before_;
+    std::vector<gid_t> groups_;
     std::optional<CapabilitySets> capabilities_;
-    int dumpable_;
+    int dumpable_ = 0;
     int death_signal_ = 0;
-    gid_t gid_before_;
-    uid_t uid_before_;
 };
 
 } // namespace gpucontainer::privilege

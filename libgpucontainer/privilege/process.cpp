@@ -22,12 +22,13 @@ constexpr std::uint64_t for_look = bit(CAP_DAC_OVERRIDE) | bit(CAP_DAC_READ_SEAR
 constexpr std::uint64_t for_state = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_PTRACE);
 /// chroot is what a locked mount needs: a user namespace is made from no other root.
 constexpr std::uint64_t for_mounts = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT);
-/// The times of directories that belong to somebody else.
-constexpr std::uint64_t for_apply = for_state | for_mounts | bit(CAP_FOWNER);
-/// /proc/PID/root, the other namespace, and whose the files are that are made there.
-constexpr std::uint64_t in_other_process = bit(CAP_SYS_PTRACE) | bit(CAP_SYS_ADMIN)
-                                           | bit(CAP_SYS_CHROOT) | bit(CAP_SETUID)
-                                           | bit(CAP_SETGID);
+/// The times of directories that belong to somebody else, and working as whom the names in a
+/// container belong to.
+constexpr std::uint64_t for_apply =
+    for_state | for_mounts | bit(CAP_FOWNER) | bit(CAP_SETUID) | bit(CAP_SETGID);
+/// /proc/PID/root, and the other namespace.
+constexpr std::uint64_t in_other_process =
+    bit(CAP_SYS_PTRACE) | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT);
 
 Result<void> set_flag(int option, unsigned long value, const char* what)
 {

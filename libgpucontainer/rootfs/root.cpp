@@ -4,6 +4,7 @@
 #include "base/file.hpp"
 #include "base/file_time.hpp"
 #include "base/in_root.hpp"
+#include "base/kernel_file_system.hpp"
 #include "base/mount_number.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
@@ -208,6 +209,10 @@ Result<base::UniqueFd> Root::open(const std::string& path) const
         return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
     if (!S_ISREG(status.st_mode))
         return Error(Errc::rootfs, path + ": not a regular file").with_object(path);
+    // Reading one of the kernel's may wait for ever, or take from others what it tells.
+    if (base::is_on_kernel_file_system(found.get()))
+        return errno != 0 ? Error::from_errno(errno, path, Errc::rootfs).with_object(path)
+                          : Error(Errc::rootfs, path + ": a file of the kernel").with_object(path);
     GPUCTR_TRY(const auto descriptors, base::open_own_descriptors());
     const std::string same = std::to_string(found.get());
     base::UniqueFd fd(::openat(descriptors.get(), same.c_str(), O_RDONLY | O_CLOEXEC));

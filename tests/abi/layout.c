@@ -39,13 +39,11 @@ AT(gpuctr_request, mount_label, 72);
 AT(gpuctr_request, flags, 80);
 AT(gpuctr_request, reserved, 84);
 
-SIZE(gpuctr_apply_options, 32);
+SIZE(gpuctr_apply_options, 24);
 AT(gpuctr_apply_options, struct_size, 0);
 AT(gpuctr_apply_options, state_dir, 8);
 AT(gpuctr_apply_options, flags, 16);
 AT(gpuctr_apply_options, pidfd, 20);
-AT(gpuctr_apply_options, owner_uid, 24);
-AT(gpuctr_apply_options, owner_gid, 28);
 
 SIZE(gpuctr_harden_options, 24);
 AT(gpuctr_harden_options, struct_size, 0);
@@ -96,8 +94,8 @@ _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
 _Static_assert(GPUCTR_REQUEST_LOCK == 1, "values of gpuctr_request.flags");
 _Static_assert(GPUCTR_APPLIED == 0 && GPUCTR_UNCHANGED == 1 && GPUCTR_REPLACED == 2,
                "values of an outcome");
-_Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_OWNER == 2 && GPUCTR_APPLY_SETUID == 4
-                   && GPUCTR_APPLY_WITHOUT_JOURNAL == 8,
+_Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_SETUID == 2
+                   && GPUCTR_APPLY_WITHOUT_JOURNAL == 4,
                "values of gpuctr_apply_options.flags");
 _Static_assert(GPUCTR_PREPARE_SETUID == 1, "values of gpuctr_prepare_options.flags");
 _Static_assert(GPUCTR_PHASE_LOOK == 1 && GPUCTR_PHASE_STATE == 2 && GPUCTR_PHASE_MOUNT == 4

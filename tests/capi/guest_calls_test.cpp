@@ -9,9 +9,11 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <functional>
 #include <future>
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <latch>
 #include <sched.h>
 #include <sys/mount.h>
@@ -71,16 +73,23 @@ Facts all_facts()
     return facts;
 }
 
-/// A process with a root directory and mounts of its own.
+/// A process with a root directory and mounts of its own; with a map for users and groups,
+/// in a user namespace of its own.
 class ContainerProcess {
 public:
-    explicit ContainerProcess(const std::string& root)
+    explicit ContainerProcess(const std::string& root, const char* map = nullptr)
     {
         std::array<int, 2> ready = {};
+        std::array<int, 2> mapped = {};
         EXPECT_EQ(::pipe2(ready.data(), O_CLOEXEC), 0);
+        EXPECT_EQ(::pipe2(mapped.data(), O_CLOEXEC), 0);
         pid_ = ::fork();
         if (pid_ == 0) {
-            const bool made = ::unshare(CLONE_NEWNS) == 0
+            char go = 'n';
+            const bool alone = map == nullptr
+                               || (::unshare(CLONE_NEWUSER) == 0 && ::write(ready[1], "u", 1) == 1
+                                   && ::read(mapped[0], &go, 1) == 1);
+            const bool made = alone && ::unshare(CLONE_NEWNS) == 0
                               && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
                               && ::chroot(root.c_str()) == 0 && ::chdir("/") == 0;
             (void)!::write(ready[1], made ? "y" : "n", 1);
@@ -88,8 +97,16 @@ public:
             ::_exit(0);
         }
         char made = 'n';
+        if (map != nullptr) {
+            EXPECT_EQ(::read(ready[0], &made, 1), 1);
+            for (const char* const name : {"uid_map", "gid_map"})
+                std::ofstream(fmt::format("/proc/{}/{}", pid_, name)) << map;
+            EXPECT_EQ(::write(mapped[1], "m", 1), 1);
+        }
         EXPECT_EQ(::read(ready[0], &made, 1), 1);
         EXPECT_EQ(made, 'y');
+        ::close(mapped[0]);
+        ::close(mapped[1]);
         ::close(ready[0]);
         ::close(ready[1]);
         root_fd =
@@ -254,16 +271,6 @@ TEST_P(GuestCallsTest, SettingUpChangesNothingOfTheCaller)
     expect(GPUCTR_OK, "apply with overlays", [&] { return apply(never); });
     expect(GPUCTR_OK, "undo", undo);
     expect(GPUCTR_E_REQUIREMENT, "apply with a label", [&] { return apply(labelled); });
-    options_.flags = GPUCTR_APPLY_OWNER;
-    options_.owner_uid = 1000;
-    options_.owner_gid = 1000;
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root_->path()))
-        ASSERT_EQ(::lchown(entry.path().c_str(), options_.owner_uid, options_.owner_gid), 0);
-    gpuctr_plan* always = make_plan(0, nullptr, GPUCTR_WRITE_ALWAYS);
-    expect(GPUCTR_OK, "apply for somebody else", [&] { return apply(always); });
-    expect(GPUCTR_OK, "undo for somebody else", undo);
-    gpuctr_plan_free(always);
-    options_.flags = 0;
     ASSERT_EQ(::mkdir((root_->path() + "/usr/lib/gpuctr").c_str(), 0755), 0);
     ASSERT_EQ(::mkdir((root_->path() + "/usr/lib/gpuctr/x").c_str(), 0755), 0);
     expect(GPUCTR_E_APPLY, "apply that fails half way", [&] {
@@ -315,6 +322,56 @@ TEST_P(GuestCallsTest, StagingAndAttachingChangeNothingOfTheCaller)
         EXPECT_THAT(test::differences(before, all_facts()), testing::IsEmpty());
     }
     gpuctr_plan_free(locked);
+}
+
+TEST_P(GuestCallsTest, WorkingAsRootOfAContainerGivesTheThreadBack)
+{
+    constexpr uid_t user = 1000;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root_->path()))
+        ASSERT_EQ(::lchown(entry.path().c_str(), user, user), 0);
+    ASSERT_EQ(::lchown(root_->path().c_str(), user, user), 0);
+    const ContainerProcess container(root_->path(), "0 1000 1");
+    options_.flags = GPUCTR_APPLY_IN_PROCESS;
+    options_.pidfd = container.pidfd;
+    gpuctr_plan* always = make_plan(0, nullptr, GPUCTR_WRITE_ALWAYS);
+    ASSERT_EQ(::unshare(CLONE_FS), 0);
+    ASSERT_EQ(::prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
+    const std::array<gid_t, 2> groups = {0, 4711};
+    ASSERT_EQ(::setgroups(groups.size(), groups.data()), 0);
+
+    const Facts before = all_facts();
+    EXPECT_EQ(gpuctr_plan_apply(always, container.root_fd, &options_, nullptr, nullptr), GPUCTR_OK);
+    EXPECT_THAT(test::differences(before, all_facts()), testing::IsEmpty());
+    struct stat made = {};
+    ASSERT_EQ(::fstatat(container.root_fd, "usr/lib/gpuctr", &made, AT_SYMLINK_NOFOLLOW), 0);
+    ASSERT_EQ(::fstatat(container.root_fd, "etc/ld.so.cache", &made, AT_SYMLINK_NOFOLLOW), 0);
+    EXPECT_EQ(made.st_uid, user);
+    EXPECT_EQ(made.st_gid, user);
+    EXPECT_EQ(gpuctr_rootfs_undo(container.root_fd, &options_, nullptr, nullptr), GPUCTR_OK);
+    EXPECT_THAT(test::differences(before, all_facts()), testing::IsEmpty());
+    gpuctr_plan_free(always);
+    ASSERT_EQ(::prctl(PR_SET_PDEATHSIG, 0), 0);
+}
+
+TEST_P(GuestCallsTest, AProcessWithoutARootThatIsKnownIsRefused)
+{
+    ASSERT_EQ(::unshare(CLONE_FS), 0);
+    for (const char* const map : {"1 1000 1", "5 0 1"}) {
+        const ContainerProcess container(root_->path(), map);
+        options_.flags = GPUCTR_APPLY_IN_PROCESS;
+        options_.pidfd = container.pidfd;
+        const auto before = root_->listing();
+        gpuctr_error* error = nullptr;
+
+        EXPECT_EQ(gpuctr_plan_apply(plan_, container.root_fd, &options_, nullptr, &error),
+                  GPUCTR_E_ROOTFS);
+        EXPECT_STREQ(gpuctr_error_message(error),
+                     "the process's user namespace has no root that is known here");
+        gpuctr_error_free(error);
+        EXPECT_EQ(gpuctr_rootfs_undo(container.root_fd, &options_, nullptr, nullptr),
+                  GPUCTR_E_ROOTFS);
+        EXPECT_EQ(root_->listing(), before);
+    }
 }
 
 TEST_P(GuestCallsTest, WorkingInAContainerGivesTheThreadBack)

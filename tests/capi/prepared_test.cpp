@@ -277,39 +277,13 @@ TEST_P(OneStageTest, IsRefusedWhereThereAreTwo)
 TEST_P(OneStageTest, GoesWithoutAJournalOnlyAlone)
 {
     gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
-    options.flags = GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_OWNER;
+    options.flags = GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_IN_PROCESS;
 
     EXPECT_EQ(gpuctr_plan_apply(plan_, root_->fd(), &options, nullptr, nullptr), GPUCTR_E_USAGE);
     options.flags = GPUCTR_APPLY_WITHOUT_JOURNAL;
     EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options, nullptr, nullptr), GPUCTR_E_USAGE);
 
     expect_untouched();
-}
-
-TEST_P(OneStageTest, MakesOverlaysForSomebodyElse)
-{
-    const std::string journals = std::string(root_->path()) + "-journals";
-    gpuctr_request request = GPUCTR_REQUEST_INIT;
-    request.backend = GetParam();
-    request.write = GPUCTR_WRITE_NEVER;
-    gpuctr_plan* plan = nullptr;
-    ASSERT_EQ(gpuctr_plan_create(host_, &request, root_->fd(), &plan, nullptr), GPUCTR_OK);
-    gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
-    options.state_dir = journals.c_str();
-    options.flags = GPUCTR_APPLY_OWNER;
-    options.owner_uid = 1000;
-    options.owner_gid = 1000;
-    gpuctr_error* error = nullptr;
-
-    EXPECT_EQ(gpuctr_plan_apply(plan, root_->fd(), &options, nullptr, &error), GPUCTR_OK)
-        << gpuctr_error_message(error);
-    EXPECT_NE(test::mount_table(), mounts_);
-    EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options, nullptr, nullptr), GPUCTR_OK);
-
-    expect_untouched();
-    gpuctr_error_free(error);
-    gpuctr_plan_free(plan);
-    std::filesystem::remove_all(journals);
 }
 
 INSTANTIATE_TEST_SUITE_P(, OneStageTest, testing::Values(GPUCTR_BACKEND_LEGACY));

@@ -13,8 +13,8 @@ from harness import DIRECTORY, ORDINARY_USER
 LOOK = {"DAC_OVERRIDE", "DAC_READ_SEARCH"}
 STATE = LOOK | {"SYS_ADMIN", "SYS_PTRACE"}
 MOUNT = LOOK | {"SYS_ADMIN", "SYS_CHROOT"}
-APPLY = STATE | MOUNT | {"FOWNER"}
-IN_PROCESS = {"SYS_PTRACE", "SYS_ADMIN", "SYS_CHROOT", "SETUID", "SETGID"}
+APPLY = STATE | MOUNT | {"FOWNER", "SETUID", "SETGID"}
+IN_PROCESS = {"SYS_PTRACE", "SYS_ADMIN", "SYS_CHROOT"}
 
 # Of /proc/self/status.
 FIELDS = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp", "Uid", "Gid",

@@ -53,8 +53,8 @@ void look_at_root(apply::Journal& journal)
     for (const apply::Operation& operation : program.operations())
         (void)apply::is_intact(program, operation, root.get());
     apply::Failure failure;
-    (void)apply::adopt_mounts(program, root.get(), failure);
-    (void)apply::adopt_names(program, root.get(), journal.tree_path, failure);
+    (void)apply::adopt_mounts(journal, root.get(), failure);
+    (void)apply::adopt_names(journal, root.get(), failure);
     for (const apply::Operation& operation : program.operations())
         demand(!is_mount(operation) || operation.mount_id != 0 || operation.done <= 1,
                "what was done is done or not");

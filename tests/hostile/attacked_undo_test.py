@@ -53,6 +53,12 @@ class Attacked(hostile.Case):
         self.assertEqual(len(harness.journals()), 1)
         self.assert_canary()
 
+    def assert_entries_left(self):
+        """The loader cache of before is gone, and there is no place to write another one."""
+        done = self.undo(status=8, stderr=None)
+        self.assertIn(f"entries of the set-up are left in {CACHE}", done.stderr)
+        self.assertEqual(harness.journals(), [])
+
     def ours(self):
         return [m for m in mount_table.below(self.root) if m.target != str(self.root)]
 
@@ -93,7 +99,7 @@ class Names(Attacked):
         for number, name in enumerate(names):
             os.rename(self.path(f"/srv/hard{number}"), self.clear(name))
 
-        self.undo()
+        self.assert_entries_left()
 
         self.assert_canary()
         self.assertTrue(os.path.samefile(self.path(KEPT), self.canary / "f"))
@@ -158,7 +164,7 @@ class Names(Attacked):
         os.rename(self.path(KEPT), self.path("/etc/mine"))
         self.put(KEPT, "theirs")
 
-        self.undo()
+        self.assert_entries_left()
 
         self.assertEqual(self.path(KEPT).read_text(), "theirs")
         self.assertEqual(snapshot.take(self.root)["/etc/mine"].inode, old.inode)

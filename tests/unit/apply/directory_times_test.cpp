@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/directory_times.hpp"
 
+#include "apply/name_steps.hpp"
 #include "base/file_time.hpp"
 #include "support/temp_root.hpp"
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
 
 namespace gpucontainer::apply {
@@ -20,6 +22,13 @@ protected:
     {
         const std::array<timespec, 2> times = {timespec{0, UTIME_OMIT}, base::to_timespec(time)};
         ASSERT_EQ(::utimensat(AT_FDCWD, root_.at(path).c_str(), times.data(), 0), 0);
+    }
+
+    std::int64_t time_of(const char* path) const
+    {
+        struct stat status = {};
+        EXPECT_EQ(::stat(root_.at(path).c_str(), &status), 0);
+        return base::to_nanoseconds(status.st_mtim);
     }
 
     test::TempRoot root_;
@@ -63,6 +72,45 @@ TEST_F(DirectoryTimesTest, AreKnownWhereTheFileSystemKeepsWholeSeconds)
     EXPECT_TRUE(settle_times(Program(block.get()), fd_.get(), second + 7, failure_));
 
     EXPECT_EQ(Program(block.get()).operations().front().parent_after, second);
+}
+
+TEST_F(DirectoryTimesTest, ComeBackWhereNothingIsLeftToBeTakenAway)
+{
+    root_.directory("there");
+    ProgramBuilder builder;
+    builder.add(Step::make_link, "/there/name", "target");
+    const Block block = std::move(builder).build();
+    const Program program(block.get());
+    const std::int64_t before = 100 * base::nanoseconds_per_second;
+    set_time("there", before);
+    ASSERT_TRUE(note_directories(program, fd_.get()));
+    set_time("there", before + 5); // a name came and went again
+    ASSERT_TRUE(settle_times(program, fd_.get(), before + 1, failure_));
+
+    EXPECT_TRUE(restore_times(program, fd_.get()));
+
+    EXPECT_EQ(time_of("there"), before);
+}
+
+TEST_F(DirectoryTimesTest, AreNotGivenToAnotherDirectory)
+{
+    root_.directory("there");
+    ProgramBuilder builder;
+    builder.add(Step::make_link, "/there/name", "target").done = 1;
+    const Block block = std::move(builder).build();
+    const Program program(block.get());
+    const std::int64_t before = 100 * base::nanoseconds_per_second;
+    set_time("there", before);
+    ASSERT_TRUE(note_directories(program, fd_.get()));
+    std::filesystem::rename(root_.at("there"), root_.at("elsewhere"));
+    root_.directory("there");
+    set_time("there", before + 5);
+
+    EXPECT_TRUE(settle_times(program, fd_.get(), before + 1, failure_));
+    EXPECT_TRUE(restore_times(program, fd_.get()));
+    EXPECT_TRUE(remove_name(program, program.operations().front(), fd_.get(), failure_));
+
+    EXPECT_EQ(time_of("there"), before + 5);
 }
 
 } // namespace

@@ -19,7 +19,7 @@ protected:
     static Block one(Step step, const char* path, const char* data)
     {
         ProgramBuilder builder;
-        builder.add(step, path, data).mode = 0755;
+        builder.add(step, path, data);
         return std::move(builder).build();
     }
 

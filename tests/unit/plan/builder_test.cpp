@@ -218,7 +218,6 @@ TEST_F(PlanTest, MasksWhatMakesNodesWhereTheyCanBeMade)
 
     EXPECT_EQ(text(mask), "cover there:  -> /proc/driver/params ro,nosuid,nodev");
     EXPECT_EQ(mask.content, "content");
-    EXPECT_EQ(mask.mode, 0444U);
     may_make_nodes_ = false;
     EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
 }

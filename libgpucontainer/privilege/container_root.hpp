@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "privilege/file_owner.hpp"
+
+namespace gpucontainer::privilege {
+
+/// Root of the user namespace that a process is in, as the calling thread's user namespace
+/// numbers it. Errors: rootfs when the process has ended, or its user namespace has no root
+/// that this one knows; usage for what is no pidfd; permission; requirement for a /proc that is
+/// not the kernel's.
+Result<Owner> root_of(int pidfd);
+
+} // namespace gpucontainer::privilege
