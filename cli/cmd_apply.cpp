@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "messages.hpp"
+#include "output.hpp"
 #include "privileges.hpp"
 #include "request_options.hpp"
 #include "root_options.hpp"
@@ -29,10 +30,10 @@ void apply(const Options& options, const Messages& messages)
     warn_about(plan, messages);
     const auto outcome = plan.apply(root.fd(), root.apply_options(state_directory(options.state)));
     if (messages.verbosity == Verbosity::verbose)
-        fmt::print(messages.err, "gpuctr-setup: {}: {}\n", printable(root.name()),
-                   outcome == gpucontainer::Outcome::applied     ? "set up"
-                   : outcome == gpucontainer::Outcome::unchanged ? "set up already"
-                                                                 : "an older set-up was replaced");
+        say(messages.err, "gpuctr-setup: {}: {}\n", printable(root.name()),
+            outcome == gpucontainer::Outcome::applied     ? "set up"
+            : outcome == gpucontainer::Outcome::unchanged ? "set up already"
+                                                          : "an older set-up was replaced");
 }
 
 gpucontainer::Error usage(const std::string& problem)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "messages.hpp"
+#include "output.hpp"
 #include "privileges.hpp"
 #include "request_options.hpp"
 #include "skipped.hpp"
@@ -49,14 +50,14 @@ void print_files(const Driver& driver, std::FILE* out)
 void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
 {
     const std::string_view source = driver.version_source();
-    fmt::print(out, "{} driver {}{}\n\n", driver.vendor(), driver.version(),
-               source == "files"    ? " (of its files; no kernel module is loaded)"
-               : source == "option" ? " (as given)"
-                                    : "");
+    print(out, "{} driver {}{}\n\n", driver.vendor(), driver.version(),
+          source == "files"    ? " (of its files; no kernel module is loaded)"
+          : source == "option" ? " (as given)"
+                               : "");
     print_gpus(driver, out);
-    fmt::print(out, "\n");
+    print(out, "\n");
     print_nodes(driver, out);
-    fmt::print(out, "\n");
+    print(out, "\n");
     print_files(driver, out);
     if (verbosity == Verbosity::verbose)
         print_skipped(driver.skipped(), out);
@@ -99,14 +100,14 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
             shrink_privileges(GPUCTR_PHASE_LOOK);
             const gpucontainer::Host host = open(options->host);
             if (options->format == Format::json)
-                fmt::print(streams.out, "{}", host.to_json());
+                print(streams.out, "{}", host.to_json());
             else
                 for (const auto driver : host.drivers())
                     print_driver(driver, verbosity, streams.out);
             warn_about(host, {streams.err, verbosity});
             const bool has_nothing = host.drivers().empty() && host.skipped().empty();
             if (has_nothing && verbosity != Verbosity::quiet)
-                fmt::print(streams.err, "gpuctr-setup: no GPU on this host\n");
+                say(streams.err, "gpuctr-setup: no GPU on this host\n");
             return ExitCode::done;
         };
     });

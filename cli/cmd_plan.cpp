@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "messages.hpp"
+#include "output.hpp"
 #include "privileges.hpp"
 #include "request_options.hpp"
 #include "root_options.hpp"
@@ -41,7 +42,7 @@ void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
 {
     print_items(plan, verbosity, out);
     for (const std::string_view need : plan.needs())
-        fmt::print(out, "\nneeds {}\n", printable(need));
+        print(out, "\nneeds {}\n", printable(need));
     if (verbosity == Verbosity::verbose)
         print_skipped(plan.skipped(), out);
 }
@@ -57,7 +58,7 @@ void show(const Options& options, const Messages& messages, std::FILE* out)
     warn_about(host, messages);
     warn_about(plan, messages);
     if (options.format == Format::json)
-        fmt::print(out, "{}", plan.to_json());
+        print(out, "{}", plan.to_json());
     else
         print_plan(plan, messages.verbosity, out);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "messages.hpp"
+#include "output.hpp"
 #include "privileges.hpp"
 #include "request_options.hpp"
 #include "table.hpp"
@@ -23,10 +24,10 @@ void stage(const Options& options, const Messages& messages)
     const gpucontainer::Plan plan(host, options.request.request(), -1);
     const auto outcome = plan.stage(options.request.staged_tree);
     if (messages.verbosity == Verbosity::verbose)
-        fmt::print(messages.err, "gpuctr-setup: {}: {}\n", printable(options.request.staged_tree),
-                   outcome == gpucontainer::Staged::made        ? "staged"
-                   : outcome == gpucontainer::Staged::unchanged ? "staged already"
-                                                                : "an older tree was replaced");
+        say(messages.err, "gpuctr-setup: {}: {}\n", printable(options.request.staged_tree),
+            outcome == gpucontainer::Staged::made        ? "staged"
+            : outcome == gpucontainer::Staged::unchanged ? "staged already"
+                                                         : "an older tree was replaced");
 }
 
 int prepare(const Options& options, Verbosity verbosity, const Streams& streams)
@@ -43,8 +44,8 @@ int unstage(const Options& options, Verbosity verbosity, const Streams& streams)
 {
     const bool found = gpucontainer::unstage(options.request.staged_tree);
     if (!found && verbosity != Verbosity::quiet)
-        fmt::print(streams.err, "gpuctr-setup: nothing is staged at {}\n",
-                   printable(options.request.staged_tree));
+        say(streams.err, "gpuctr-setup: nothing is staged at {}\n",
+            printable(options.request.staged_tree));
     return ExitCode::done;
 }
 

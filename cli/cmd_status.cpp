@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "output.hpp"
 #include "privileges.hpp"
 #include "root_options.hpp"
 #include "table.hpp"
@@ -66,22 +67,21 @@ std::string time_of(const Applied& applied)
 
 void print_applied(const Applied& applied, const std::string& root, std::FILE* out)
 {
-    fmt::print(out, "{}\n", printable(root));
+    print(out, "{}\n", printable(root));
     for (const auto driver : applied.drivers()) {
-        fmt::print(out, "  driver   {} {}\n", printable(driver.vendor()),
-                   printable(driver.version()));
-        fmt::print(out, "  GPUs     {}\n", gpus_of(driver));
+        print(out, "  driver   {} {}\n", printable(driver.vendor()), printable(driver.version()));
+        print(out, "  GPUs     {}\n", gpus_of(driver));
     }
-    fmt::print(out, "  tree     {}\n",
-               applied.tree_path().empty() ? "none" : printable(applied.tree_path()));
-    fmt::print(out, "  since    {}\n", time_of(applied));
-    fmt::print(out, "  seen in  {}\n", seen_in(applied));
-    fmt::print(out, "  root     {}\n", applied.writes_root() ? "written" : "not written");
+    print(out, "  tree     {}\n",
+          applied.tree_path().empty() ? "none" : printable(applied.tree_path()));
+    print(out, "  since    {}\n", time_of(applied));
+    print(out, "  seen in  {}\n", seen_in(applied));
+    print(out, "  root     {}\n", applied.writes_root() ? "written" : "not written");
     if (applied.problems().empty())
-        fmt::print(out, "  state    intact\n");
+        print(out, "  state    intact\n");
     for (const auto problem : applied.problems())
-        fmt::print(out, "  {:<8} {}\n", problem.is_error() ? "error" : "warning",
-                   printable(problem.text()));
+        print(out, "  {:<8} {}\n", problem.is_error() ? "error" : "warning",
+              printable(problem.text()));
 }
 
 void print_state(const State& state, const std::string& unnamed, std::FILE* out)
@@ -89,7 +89,7 @@ void print_state(const State& state, const std::string& unnamed, std::FILE* out)
     bool first = true;
     for (const Applied applied : state) {
         if (!first)
-            fmt::print(out, "\n");
+            print(out, "\n");
         first = false;
         print_applied(applied, applied.root().empty() ? unnamed : std::string(applied.root()), out);
     }
@@ -116,12 +116,12 @@ int show(const Options& options, Verbosity verbosity, const Streams& streams)
         where = root->apply_options(where.state_dir);
     const State state(root ? root->fd() : -1, where);
     if (options.format == Format::json)
-        fmt::print(streams.out, "{}", state.to_json());
+        print(streams.out, "{}", state.to_json());
     else
         print_state(state, root ? root->name() : "a container", streams.out);
     if (state.empty() && options.format == Format::text && verbosity != Verbosity::quiet)
-        fmt::print(streams.err, "gpuctr-setup: nothing is set up{}\n",
-                   root ? " in " + printable(root->name()) : "");
+        say(streams.err, "gpuctr-setup: nothing is set up{}\n",
+            root ? " in " + printable(root->name()) : "");
     return is_wrong(state, options.fail_on) ? ExitCode::something_wrong : ExitCode::done;
 }
 

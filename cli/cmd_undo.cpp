@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "failure.hpp"
+#include "output.hpp"
 #include "privileges.hpp"
 #include "root_options.hpp"
 #include "table.hpp"
@@ -29,7 +30,7 @@ int undo_root(const Options& options, Verbosity verbosity, const Streams& stream
     const bool found =
         gpucontainer::undo(root.fd(), root.apply_options(state_directory(options.state)));
     if (!found && verbosity != Verbosity::quiet)
-        fmt::print(streams.err, "gpuctr-setup: nothing is set up in {}\n", printable(root.name()));
+        say(streams.err, "gpuctr-setup: nothing is set up in {}\n", printable(root.name()));
     return ExitCode::done;
 }
 
@@ -40,16 +41,16 @@ std::string name_of(const Applied& applied)
                : printable(applied.root());
 }
 
-void say(const Applied& applied, Undone undone, Verbosity verbosity, const Streams& streams)
+void tell(const Applied& applied, Undone undone, Verbosity verbosity, const Streams& streams)
 {
     if (undone == Undone::left && verbosity != Verbosity::quiet)
-        fmt::print(streams.err, "gpuctr-setup: {}: left, {}\n", name_of(applied),
-                   applied.origin() == "another_namespace"
-                       ? fmt::format("in use in mount namespace {}", applied.mount_namespace())
-                       : "not to be reached from here");
+        say(streams.err, "gpuctr-setup: {}: left, {}\n", name_of(applied),
+            applied.origin() == "another_namespace"
+                ? fmt::format("in use in mount namespace {}", applied.mount_namespace())
+                : "not to be reached from here");
     else if (verbosity == Verbosity::verbose)
-        fmt::print(streams.err, "gpuctr-setup: {}: {}\n", name_of(applied),
-                   undone == Undone::undone ? "undone" : "gone, and forgotten");
+        say(streams.err, "gpuctr-setup: {}: {}\n", name_of(applied),
+            undone == Undone::undone ? "undone" : "gone, and forgotten");
 }
 
 /// One that fails does not keep the others; the first failure is the outcome.
@@ -65,7 +66,7 @@ int undo_all(const Options& options, Verbosity verbosity, const Streams& streams
     int code = ExitCode::done;
     for (const Applied& applied : all) {
         try {
-            say(applied, applied.undo(apply), verbosity, streams);
+            tell(applied, applied.undo(apply), verbosity, streams);
         } catch (const gpucontainer::Error& error) {
             const int failed = report(error, streams.err);
             code = code == ExitCode::done ? failed : code;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "failure.hpp"
 
+#include "output.hpp"
 #include "table.hpp"
 
 #include <cerrno>
@@ -19,9 +20,9 @@ void fail(const std::string& what, gpuctr_status otherwise, const std::string& h
 
 int report(const gpucontainer::Error& error, std::FILE* err, const std::string& remark)
 {
-    fmt::print(err, "gpuctr-setup: {}{}\n", printable(error.what()), remark);
+    say(err, "gpuctr-setup: {}{}\n", printable(error.what()), remark);
     if (!error.hint().empty())
-        fmt::print(err, "hint: {}\n", printable(error.hint()));
+        say(err, "hint: {}\n", printable(error.hint()));
     return -error.status();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "failure.hpp"
+#include "output.hpp"
 #include "privileges.hpp"
 #include "settings.hpp"
 #include "table.hpp"
@@ -10,7 +11,7 @@
 #include <exception>
 #include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
-#include <new>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -65,8 +66,17 @@ int report_failure(const gpucontainer::Error& error, bool with_command, const St
 
 int report_usage(const std::string& problem, const Streams& streams)
 {
-    fmt::print(streams.err, "gpuctr-setup: {}\nhint: gpuctr-setup --help\n", printable(problem));
+    say(streams.err, "gpuctr-setup: {}\nhint: gpuctr-setup --help\n", printable(problem));
     return ExitCode::usage_error;
+}
+
+/// What was asked for in place of any work, as for --help.
+int answer(const CLI::App& app, const CLI::Success& call, const Streams& streams)
+{
+    std::ostringstream text;
+    const int code = app.exit(call, text, text);
+    print(streams.out, "{}", text.str());
+    return code;
 }
 
 int run(Words& words, const Streams& streams)
@@ -89,7 +99,7 @@ int run(Words& words, const Streams& streams)
     add_status_command(app, chosen, verbosity);
     app.add_subcommand("version", "the version of the library")->callback([&] {
         chosen = [](const Streams& out) -> int {
-            fmt::print(out.out, "gpuctr-setup {}\n", gpucontainer::version());
+            print(out.out, "gpuctr-setup {}\n", gpucontainer::version());
             return ExitCode::done;
         };
     });
@@ -98,25 +108,17 @@ int run(Words& words, const Streams& streams)
     std::reverse(words.own.begin(), words.own.end()); // the order that CLI11 takes
     try {
         app.parse(words.own);
-    } catch (const CLI::CallForHelp& call) {
-        return app.exit(call);
-    } catch (const CLI::CallForVersion& call) {
-        return app.exit(call);
+    } catch (const CLI::Success& call) {
+        return answer(app, call, streams);
     } catch (const CLI::ParseError& error) {
         return report_usage(error.what(), streams);
-    } catch (const gpucontainer::Error& error) {
-        return report_failure(error, words.has_command, streams);
     }
     if (words.has_command && !app.got_subcommand("apply"))
         return report_usage("-- CMD goes with apply only", streams);
     if (words.has_command && words.command.empty())
         return report_usage("no command behind --", streams);
-    try {
-        add_settings(app);
-        return chosen(streams);
-    } catch (const gpucontainer::Error& error) {
-        return report_failure(error, words.has_command, streams);
-    }
+    add_settings(app);
+    return chosen(streams);
 }
 
 } // namespace
@@ -124,19 +126,22 @@ int run(Words& words, const Streams& streams)
 
 int main(int argc, char** argv)
 {
+    using namespace gpuctr_setup;
+    const Streams streams = {stdout, stderr};
     bool with_command = false;
     try {
-        gpuctr_setup::give_up_raised_privileges();
-        auto words = gpuctr_setup::split(argc, argv);
+        auto words = split(argc, argv);
         with_command = words.has_command;
-        const int code = gpuctr_setup::run(words, {stdout, stderr});
-        // A full disk or a closed pipe must not pass for success.
-        if (std::fflush(stdout) != 0 && code == 0)
-            return gpuctr_setup::internal_error;
+        ignore_output_signals();
+        give_up_raised_privileges();
+        const int code = run(words, streams);
+        finish_results(streams.out);
         return code;
+    } catch (const gpucontainer::Error& error) {
+        return report_failure(error, with_command, streams);
     } catch (const std::exception& exception) {
         (void)std::fprintf(stderr, "gpuctr-setup: internal error: %s%s\n", exception.what(),
                            with_command ? " (error 1)" : "");
-        return with_command ? gpuctr_setup::set_up_failed : gpuctr_setup::internal_error;
+        return with_command ? set_up_failed : internal_error;
     }
 }

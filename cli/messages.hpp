@@ -2,6 +2,7 @@
 #pragma once
 
 #include "command.hpp"
+#include "output.hpp"
 #include "table.hpp"
 
 #include <cstdio>
@@ -19,7 +20,7 @@ struct Messages {
     void warn(std::string_view text) const
     {
         if (verbosity != Verbosity::quiet)
-            fmt::print(err, "gpuctr-setup: warning: {}\n", printable(text));
+            say(err, "gpuctr-setup: warning: {}\n", printable(text));
     }
 };
 

@@ -4,6 +4,7 @@
 #include "command.hpp"
 #include "container.hpp"
 #include "failure.hpp"
+#include "output.hpp"
 #include "privileges.hpp"
 
 #include <cerrno>
@@ -120,15 +121,16 @@ int execute(const std::vector<std::string>& command_line, const Environment& var
     arguments.push_back(nullptr);
 
     environ = environment.data();
+    restore_output_signals();
     (void)::execvp(arguments[0], arguments.data());
     const int error = errno;
+    ignore_output_signals();
     environ = nullptr; // what it points to ends here
-    fmt::print(stderr, "gpuctr-setup: {}: {}\n", printable(command_line.front()),
-               ::strerrordesc_np(error));
+    say(stderr, "gpuctr-setup: {}: {}\n", printable(command_line.front()),
+        ::strerrordesc_np(error));
     if (error == EACCES && is_on_noexec(command_line.front()))
-        fmt::print(stderr,
-                   "hint: the mount that it is on allows no programs (noexec); mount options "
-                   "of the host stay in force in the container\n");
+        say(stderr, "hint: the mount that it is on allows no programs (noexec); mount options "
+                    "of the host stay in force in the container\n");
     return error == ENOENT || error == ENOTDIR ? ExitCode::not_found : ExitCode::not_executable;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "output.hpp"
 #include "table.hpp"
 
 #include <cstdio>
@@ -18,7 +19,7 @@ void print_skipped(const List& list, std::FILE* out)
             {printable(skipped.name()), printable(skipped.source()), printable(skipped.reason())});
     if (table.empty())
         return;
-    fmt::print(out, "\n");
+    print(out, "\n");
     table.print(out);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "table.hpp"
 
+#include "output.hpp"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -34,7 +36,7 @@ void Table::print(std::FILE* out) const
         for (std::size_t i = 0; i < row.size(); ++i)
             line += i + 1 < row.size() ? fmt::format("{:<{}}  ", row[i], widths[i]) : row[i];
         line.erase(line.find_last_not_of(' ') + 1); // an empty last column
-        fmt::print(out, "{}\n", line);
+        write_result(out, line + "\n");
     }
 }
 
