@@ -4,6 +4,7 @@
 #include "output.hpp"
 #include "privileges.hpp"
 #include "settings.hpp"
+#include "standard_descriptors.hpp"
 #include "table.hpp"
 
 #include <algorithm>
@@ -132,6 +133,7 @@ int main(int argc, char** argv)
     try {
         auto words = split(argc, argv);
         with_command = words.has_command;
+        fill_standard_descriptors();
         ignore_output_signals();
         give_up_raised_privileges();
         const int code = run(words, streams);

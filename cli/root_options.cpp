@@ -4,6 +4,7 @@
 #include "container_process.hpp"
 #include "failure.hpp"
 #include "settings.hpp"
+#include "standard_descriptors.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -43,8 +44,7 @@ RootDirectory RootDirectory::from_descriptor(int fd)
     if (!directory)
         fail("root file system, " + name, GPUCTR_E_ROOTFS, directory_hint());
     // A command in the container must not get it: the host's tree is above it.
-    if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
-        fail(name, GPUCTR_E_INTERNAL);
+    keep_from_command(fd);
     return {std::move(name), std::move(directory)};
 }
 

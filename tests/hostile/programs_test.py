@@ -2,6 +2,7 @@
 """Nothing of an image is run by whoever sets it up, and what of it is run by its users
 has no more rights than it should."""
 
+import itertools
 import os
 import pathlib
 import shutil
@@ -15,6 +16,8 @@ import mount_table
 from harness import MULTIARCH, TREE, VERSION
 
 LIBRARIES = f"/usr/lib/{MULTIARCH}"
+# Each choice of the three descriptors.
+CLOSED = [numbers for count in range(4) for numbers in itertools.combinations(range(3), count)]
 
 
 class Programs(hostile.Case):
@@ -105,14 +108,55 @@ class Programs(hostile.Case):
                 self.run_setup("undo", "--rootfs", ".", cwd=self.root, env=environment)
                 self.assert_state(before)
 
-    def test_a_command_has_the_three_descriptors_and_starts_inside(self):
-        """T22"""
-        done = harness.setup("--nv", "--rootfs", self.root, "--", "ls", "/proc/self/fd")
-        self.assertEqual(done.stdout.split(), ["0", "1", "2", "3"], done.stderr)
+
+class Descriptors(hostile.Case):
+    """What of the host a working directory or a program could be: through descriptors of
+    the command, and of its caller."""
+
+    def setUp(self):
+        super().setUp()
+        self.host = harness.DIRECTORY / "hostonly"
+        self.host.mkdir()
+        self.addCleanup(harness.must, "rm", "-rf", self.host)
+        shutil.copy("/usr/bin/true", self.host)
+        self.path("/mnt").mkdir(exist_ok=True)
+
+    def words(self, redirections, *words, root=None):
+        """A command in the image, with descriptors in the words of the shell."""
+        return ["sh", "-c", f'exec "$@" {redirections}', "sh", harness.SETUP, "--nv",
+                *map(str, root or ("--rootfs", self.root)), *words]
+
+    def run_with(self, *words, **options):
+        return harness.call(*self.words(*words, **options))
+
+    def assert_not_from_the_host(self, *redirections, **options):
+        """A program that the image has lead through a descriptor is not there."""
+        for number in range(6):
+            self.link("/run/program", f"/proc/self/fd/{number}/../hostonly/true")
+            done = self.run_with(*redirections, "--", "/run/program", **options)
+            self.assertIn(done.returncode, (126, 127), f"{number}: {done.stderr}")
+
+    def found_by_command(self, *words, **options):
+        """What the descriptors of a command lead to."""
+        process = subprocess.Popen(self.words(*words, "--", "sh", "-c", "kill -STOP $$", **options),
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT)
+        with process:
+            self.assertTrue(os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1]))
+            place = f"/proc/{process.pid}/fd"
+            found = {int(number): os.readlink(f"{place}/{number}") for number in os.listdir(place)}
+            process.kill()
+        return found
+
+    def assert_null(self, found, numbers):
+        """Standard input, which is null, and these; none but the three is open."""
+        self.assertEqual(sorted(found), [0, 1, 2])
+        self.assertEqual({number for number, path in found.items() if path == "/dev/null"},
+                         {0, *numbers} & {0, 1, 2})
 
     def test_a_working_directory_leads_no_command_out(self):
         """T22"""
-        for number in range(3, 32):
+        for number in range(32):
             for way in ("", "/.." * 8):
                 self.link("/work", f"/proc/self/fd/{number}{way}")
                 done = harness.setup("--nv", "--rootfs", self.root, "--chdir", "/work", "--",
@@ -121,12 +165,41 @@ class Programs(hostile.Case):
                 self.assertEqual(done.stdout, "", f"{number}{way}")
                 self.assertNotEqual(done.returncode, 0)
 
-    def test_a_program_of_the_image_cannot_be_a_descriptor_of_the_host(self):
+    def test_a_program_is_not_of_the_host_whichever_are_closed(self):
         """T22"""
-        for number in range(3, 32):
-            self.link("/run/program", f"/proc/self/fd/{number}/../../../../../../../usr/bin/id")
-            done = harness.setup("--nv", "--rootfs", self.root, "--", "/run/program")
-            self.assertIn(done.returncode, (126, 127), f"{number}: {done.stdout}{done.stderr}")
+        for numbers in CLOSED:
+            with self.subTest(closed=numbers):
+                closed = " ".join(f"{number}>&-" for number in numbers)
+                self.assert_not_from_the_host(closed)
+                self.assert_null(self.found_by_command(closed), numbers)
+
+    def test_a_program_is_not_of_the_host_by_the_descriptor_of_the_root(self):
+        """T22"""
+        for number, numbers in itertools.product(range(5), CLOSED):
+            with self.subTest(number=number, closed=numbers):
+                given = " ".join(f"{closed}>&-" for closed in numbers) + f" {number}<{self.root}"
+                root = ("--rootfs-fd", number)
+                self.assert_not_from_the_host(given, root=root)
+                self.assert_null(self.found_by_command(given, root=root), (*numbers, number))
+
+    def test_one_that_is_closed_is_of_no_use_either(self):
+        """T22"""
+        for redirection, script in (("<&-", "read line"), (">&-", "echo"), ("2>&-", "echo >&2")):
+            done = self.run_with(redirection, "--", "sh", "-c", script)
+            self.assertNotEqual(done.returncode, 0, redirection)
+
+    def test_without_the_null_device_nothing_begins(self):
+        """T22"""
+        file = harness.DIRECTORY / "file"
+        file.write_text("something else")
+        self.addCleanup(file.unlink)
+        before = self.state()
+        with self.with_mount("--bind", file, target="/dev/null"):
+            for words, status in (([], 7), (["--", "true"], 125)):
+                done = self.run_with("<&-", *words)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertIn("gpuctr-setup: /dev/null is not the null device", done.stderr)
+        self.assert_state(before)
 
 
 class AfterApplying(hostile.Case):
