@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "export/json.hpp"
 
-#include <ctime>
-#include <fmt/chrono.h>
+#include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -203,14 +202,20 @@ json to_json(const apply::Problem& problem)
             {"text", problem.text}};
 }
 
-/// UTC as RFC 3339 has it; null for a time that is not known.
+/// UTC as RFC 3339 has it; null for a time that is not known. Not by gmtime_r(), which
+/// reads the time zone of the environment, and its file.
 json time_to_json(std::int64_t seconds)
 {
-    const std::time_t time = seconds;
-    std::tm parts = {};
-    if (seconds == 0 || ::gmtime_r(&time, &parts) == nullptr)
+    constexpr std::int64_t end_of_year_9999 = 253402300799;
+    if (seconds <= 0 || seconds > end_of_year_9999)
         return nullptr;
-    return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", parts);
+    const std::chrono::sys_seconds time{std::chrono::seconds(seconds)};
+    const auto day = std::chrono::floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date(day);
+    const std::chrono::hh_mm_ss clock(time - day);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                       clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
 json to_json(const apply::SetUp& set_up)
