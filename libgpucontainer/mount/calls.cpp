@@ -21,14 +21,6 @@
 namespace gpucontainer::mount {
 namespace {
 
-int close_quietly(int fd, int result) noexcept
-{
-    const int saved = errno;
-    (void)::close(fd);
-    errno = saved;
-    return result;
-}
-
 bool status_of(int fd, unsigned mask, struct statx& status) noexcept
 {
     return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, mask, &status) == 0;
@@ -61,7 +53,7 @@ int clone_tree(Bench& bench, int dir_fd, const char* path, bool recursive) noexc
         flags |= AT_EMPTY_PATH;
     if (recursive)
         flags |= AT_RECURSIVE;
-    return ::open_tree(dir_fd, path, flags);
+    return base::above_standard(::open_tree(dir_fd, path, flags));
 }
 
 int clone_private(Bench& bench, int fd) noexcept
@@ -70,13 +62,13 @@ int clone_private(Bench& bench, int fd) noexcept
         mount_attr change = {};
         change.propagation = MS_PRIVATE;
         const unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE;
-        return static_cast<int>(
-            ::syscall(open_tree_attr_number, fd, "", flags, &change, sizeof change));
+        return base::above_standard(static_cast<int>(
+            ::syscall(open_tree_attr_number, fd, "", flags, &change, sizeof change)));
     }
-    const int clone = clone_tree(bench, fd, "", true);
-    if (clone >= 0 && set_attributes(bench, clone, 0, MS_PRIVATE, true) != 0)
-        return close_quietly(clone, -1);
-    return clone;
+    base::UniqueFd clone(clone_tree(bench, fd, "", true));
+    if (clone && set_attributes(bench, clone.get(), 0, MS_PRIVATE, true) != 0)
+        return -1;
+    return clone.release();
 }
 
 int attach(const Bench& bench, int tree_fd, int target_fd) noexcept
@@ -111,26 +103,21 @@ int new_tmpfs(Bench& bench, const char* label) noexcept
 {
     if (bench.backend == Backend::legacy)
         return legacy::mount(bench, "tmpfs", 0, "mode=0755", label);
-    const int context = ::fsopen("tmpfs", FSOPEN_CLOEXEC);
-    if (context < 0)
+    const base::UniqueFd context(::fsopen("tmpfs", FSOPEN_CLOEXEC));
+    if (!context || ::fsconfig(context.get(), FSCONFIG_SET_STRING, "source", mount_source, 0) != 0
+        || ::fsconfig(context.get(), FSCONFIG_SET_STRING, "mode", "0755", 0) != 0
+        || set_label(context.get(), label) != 0
+        || ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
         return -1;
-    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", mount_source, 0) != 0
-        || ::fsconfig(context, FSCONFIG_SET_STRING, "mode", "0755", 0) != 0
-        || set_label(context, label) != 0
-        || ::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
-        return close_quietly(context, -1);
-    return close_quietly(context, ::fsmount(context, FSMOUNT_CLOEXEC, 0));
+    return base::above_standard(::fsmount(context.get(), FSMOUNT_CLOEXEC, 0));
 }
 
 int make_read_only(int fd) noexcept
 {
-    const int context = ::fspick(fd, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
-    if (context < 0)
+    const base::UniqueFd context(::fspick(fd, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH));
+    if (!context || ::fsconfig(context.get(), FSCONFIG_SET_FLAG, "ro", nullptr, 0) != 0)
         return -1;
-    if (::fsconfig(context, FSCONFIG_SET_FLAG, "ro", nullptr, 0) != 0)
-        return close_quietly(context, -1);
-    return close_quietly(context,
-                         ::fsconfig(context, FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0));
+    return ::fsconfig(context.get(), FSCONFIG_CMD_RECONFIGURE, nullptr, nullptr, 0);
 }
 
 int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
@@ -138,8 +125,8 @@ int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attribut
 {
     if (bench.backend == Backend::legacy)
         return legacy::overlay(bench, upper_fd, lower_fd, attributes, label);
-    const int context = ::fsopen("overlay", FSOPEN_CLOEXEC);
-    if (context < 0)
+    const base::UniqueFd context(::fsopen("overlay", FSOPEN_CLOEXEC));
+    if (!context)
         return -1;
     std::array<char, 80> layers = {};
     (void)std::snprintf(layers.data(), layers.size(), "%s:%s",
@@ -147,14 +134,14 @@ int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attribut
                         static_cast<const char*>(FdPath(lower_fd)));
     // userxattr keeps trusted.overlay.* out of it, which a user namespace could
     // not read and which only an image could have brought.
-    if (::fsconfig(context, FSCONFIG_SET_STRING, "source", mount_source, 0) != 0
-        || ::fsconfig(context, FSCONFIG_SET_STRING, "lowerdir", layers.data(), 0) != 0
-        || ::fsconfig(context, FSCONFIG_SET_FLAG, "userxattr", nullptr, 0) != 0
-        || set_label(context, label) != 0
-        || ::fsconfig(context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
-        return close_quietly(context, -1);
-    return close_quietly(context,
-                         ::fsmount(context, FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
+    if (::fsconfig(context.get(), FSCONFIG_SET_STRING, "source", mount_source, 0) != 0
+        || ::fsconfig(context.get(), FSCONFIG_SET_STRING, "lowerdir", layers.data(), 0) != 0
+        || ::fsconfig(context.get(), FSCONFIG_SET_FLAG, "userxattr", nullptr, 0) != 0
+        || set_label(context.get(), label) != 0
+        || ::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+        return -1;
+    return base::above_standard(
+        ::fsmount(context.get(), FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
 }
 
 int detach(int fd) noexcept { return ::umount2(FdPath(fd), MNT_DETACH); }

@@ -4,6 +4,7 @@
 #include "base/try.hpp"
 #include "mount/calls.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -127,7 +128,7 @@ private:
     std::size_t count_ = 0;
 };
 
-Result<DetachedTree> receive(int socket, const std::vector<Branch>& branches)
+Result<DetachedTree> receive(int socket, const std::vector<Branch>& branches, std::size_t parts)
 {
     Report report;
     iovec data = {&report, sizeof report};
@@ -162,6 +163,11 @@ Result<DetachedTree> receive(int socket, const std::vector<Branch>& branches)
     assembled.tree.reset(fds[0]);
     for (std::size_t i = 1; i < count; ++i)
         assembled.parts.emplace_back(fds[i]);
+    const bool all = assembled.tree && assembled.parts.size() == parts
+                     && std::all_of(assembled.parts.begin(), assembled.parts.end(),
+                                    [](const UniqueFd& part) { return static_cast<bool>(part); });
+    if (!all) // the kernel leaves out what it has no number for
+        return Error::from_errno(EMFILE, "take over the staged tree", Errc::apply);
     return assembled;
 }
 
@@ -173,6 +179,8 @@ Result<DetachedTree> assemble_staged(const UniqueFd& base, const std::vector<Bra
         return Error::from_errno(errno, "socketpair", Errc::apply);
     const UniqueFd ours(sockets[0]);
     UniqueFd theirs(sockets[1]);
+    if (!ours || !theirs)
+        return Error::from_errno(errno, "socketpair", Errc::apply);
 
     Stage stage(base.get(), branches, parts);
     // Without a signal to the parent, and without the handlers that fork() runs.
@@ -184,7 +192,7 @@ Result<DetachedTree> assemble_staged(const UniqueFd& base, const std::vector<Bra
         ::_exit(0);
     }
     theirs.reset();
-    auto assembled = receive(ours.get(), branches);
+    auto assembled = receive(ours.get(), branches, parts.size());
     while (::waitpid(static_cast<pid_t>(child), nullptr, __WALL) < 0 && errno == EINTR)
         continue;
     return assembled;

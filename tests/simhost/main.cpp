@@ -37,6 +37,12 @@ Exit status: that of COMMAND; 127 when it is not found, 126 when it cannot be
 executed, 125 when the host cannot be stood up.
 )";
 
+/// Whether anybody can hear it changes nothing.
+void say(const std::string& what)
+{
+    (void)std::fputs(("gpuctr-simhost: " + what + "\n").c_str(), stderr);
+}
+
 struct CommandLine {
     StandUpOptions options;
     std::string host;
@@ -131,7 +137,7 @@ Result<void> enter_host(const CommandLine& line)
     GPUCTR_TRY(const auto result, stand_up(host, line.options));
     if (!line.quiet)
         for (const std::string& what : result.left_out)
-            fmt::print(stderr, "gpuctr-simhost: left out: {}\n", what);
+            say("left out: " + what);
     if (result.needs_environment)
         ::setenv("SYSTEMD_DEVICE_VERIFY_SYSFS", "0", 1);
     if (::chdir(directory.c_str()) != 0) // from below what is mounted over by now
@@ -148,13 +154,12 @@ int run(int argc, char** argv)
     }
     const auto entered = line ? enter_host(*line) : Result<void>();
     if (!line || !entered) {
-        fmt::print(stderr, "gpuctr-simhost: {}\n",
-                   line ? entered.error().message() : line.error().message());
+        say(line ? entered.error().message() : line.error().message());
         return exit_own_failure;
     }
     ::execvp(line->command[0], line->command);
     const Error error = Error::from_errno(errno, line->command[0]);
-    fmt::print(stderr, "gpuctr-simhost: {}\n", error.message());
+    say(error.message());
     return error.os_error() == ENOENT ? exit_not_found : exit_not_executable;
 }
 
@@ -165,8 +170,6 @@ int main(int argc, char** argv)
 try {
     return gpucontainer::simhost::run(argc, argv);
 } catch (const std::exception& exception) {
-    (void)std::fputs("gpuctr-simhost: ", stderr);
-    (void)std::fputs(exception.what(), stderr);
-    (void)std::fputs("\n", stderr);
+    gpucontainer::simhost::say(exception.what());
     return gpucontainer::simhost::exit_own_failure;
 }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace gpucontainer::base {
@@ -58,6 +59,70 @@ TEST(UniqueFd, ClosingLeavesErrnoAlone)
     broken.reset(); // EBADF inside
 
     EXPECT_EQ(errno, ENOTTY);
+}
+
+/// Standard input, output or error is closed while it lives.
+class Closed {
+public:
+    explicit Closed(int fd) : fd_(fd), saved_(::dup(fd)) { ::close(fd); }
+    Closed(const Closed&) = delete;
+    Closed& operator=(const Closed&) = delete;
+    ~Closed()
+    {
+        ::dup2(saved_, fd_);
+        ::close(saved_);
+    }
+
+private:
+    int fd_;
+    int saved_;
+};
+
+TEST(UniqueFd, IsNeitherStandardInputNorOutputNorError)
+{
+    for (const int number : {0, 1, 2}) {
+        const Closed closed(number);
+
+        UniqueFd fd = open_null();
+        const int first = fd.get();
+        fd.reset(::open("/dev/zero", O_RDONLY | O_CLOEXEC));
+
+        EXPECT_GT(first, 2);
+        EXPECT_GT(fd.get(), 2);
+        EXPECT_EQ(::fcntl(fd.get(), F_GETFD), FD_CLOEXEC);
+        EXPECT_FALSE(is_open(number));
+        EXPECT_FALSE(is_open(first));
+    }
+}
+
+TEST(UniqueFd, IsNoneWhereThereIsNoOtherNumber)
+{
+    const Closed closed(0);
+    rlimit limit = {};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+    const int low = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    for (const rlim_t most : {3U, 4U}) { // 3 is open
+        const rlimit tight = {most, limit.rlim_max};
+        const UniqueFd three(::dup(low));
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+        const int moved = above_standard(low);
+        const int error = errno;
+        ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+
+        EXPECT_EQ(moved, -1);
+        EXPECT_EQ(error, EMFILE);
+        EXPECT_FALSE(is_open(low));
+        ASSERT_EQ(::open("/dev/null", O_RDONLY | O_CLOEXEC), low);
+    }
+    ::close(low);
+}
+
+TEST(UniqueFd, TakesOtherNumbersAsTheyAre)
+{
+    EXPECT_EQ(above_standard(3), 3);
+    errno = ENOENT;
+    EXPECT_EQ(above_standard(-1), -1);
+    EXPECT_EQ(errno, ENOENT);
 }
 
 } // namespace
