@@ -6,6 +6,7 @@
 #include "failure.hpp"
 #include "output.hpp"
 #include "privileges.hpp"
+#include "program.hpp"
 
 #include <cerrno>
 #include <cstdlib>
@@ -101,7 +102,8 @@ bool is_on_noexec(const std::string& command)
 }
 
 /// Becomes the command; PATH of the new environment counts.
-int execute(const std::vector<std::string>& command_line, const Environment& variables)
+int execute(const std::vector<std::string>& command_line, const Environment& variables,
+            const std::string& directory)
 {
     std::vector<std::string> assignments;
     assignments.reserve(variables.size());
@@ -113,21 +115,15 @@ int execute(const std::vector<std::string>& command_line, const Environment& var
         environment.push_back(assignment.data());
     environment.push_back(nullptr);
 
-    std::vector<std::string> words = command_line;
-    std::vector<char*> arguments;
-    arguments.reserve(words.size() + 1);
-    for (std::string& word : words)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-
-    environ = environment.data();
     restore_output_signals();
-    (void)::execvp(arguments[0], arguments.data());
+    execute_program(command_line, environment.data(), directory);
     const int error = errno;
     ignore_output_signals();
-    environ = nullptr; // what it points to ends here
     say(stderr, "gpuctr-setup: {}: {}\n", printable(command_line.front()),
         ::strerrordesc_np(error));
+    if (error == ELOOP)
+        say(stderr, "hint: a program is not looked for behind links of the kernel, such as "
+                    "/proc/self/exe and /proc/self/fd/0, which lead out of the container\n");
     if (error == EACCES && is_on_noexec(command_line.front()))
         say(stderr, "hint: the mount that it is on allows no programs (noexec); mount options "
                     "of the host stay in force in the container\n");
@@ -166,7 +162,7 @@ int run(const RequestOptions& request, const RootOptions& root_options, const Ru
     assign(variables, options.variables);
     container.enter(options.directory);
     close_own_descriptors(std::move(descriptors));
-    return execute(command_line, variables);
+    return execute(command_line, variables, options.directory.empty() ? "/" : options.directory);
 }
 
 } // namespace gpuctr_setup

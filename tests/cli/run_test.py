@@ -65,6 +65,37 @@ class Run:
     def test_keeps_user_and_group(self):
         self.assertEqual(self.shell("id -u; id -g"), f"{self.uid}\n{self.gid}\n")
 
+    def test_finds_programs_as_a_shell_does(self):
+        scripts = self.root / "scripts"
+        scripts.mkdir()
+        for name, first in (("script", "#!/bin/sh"), ("spaced", "#! /bin/sh -e "), ("plain", ""),
+                            ("nested", "#!/scripts/spaced x y")):
+            (scripts / name).write_text(f'{first}\necho "$0" "$@"\n')
+            (scripts / name).chmod(0o755)
+        (scripts / "locked").write_text("#!/bin/sh\n")
+        (scripts / "link").symlink_to("../scripts/script")
+        self.before = self.state()
+        path = ["--setenv", "PATH=/nowhere:/etc/passwd:/scripts:/usr/bin"]
+        here = ["--chdir", "/scripts"]
+        for options, program, said in (
+                ([], "/scripts/script", "/scripts/script a b"),
+                ([], "/scripts/link", "/scripts/link a b"),
+                ([], "/scripts/plain", "/scripts/plain a b"),
+                ([], "/scripts/nested", "/scripts/spaced x y /scripts/nested a b"),
+                (path, "spaced", "/scripts/spaced a b"), (path, "link", "/scripts/link a b"),
+                (path, "echo", "a b"), (here, "./script", "./script a b"),
+                (here, "../scripts/link", "../scripts/link a b"),
+                ([*here, "--setenv", "PATH="], "script", "script a b"),
+                ([*here, "--setenv", "PATH=/usr/bin:"], "plain", "plain a b")):
+            with self.subTest(program=program, options=options):
+                self.assertEqual(self.run_command(program, "a", "b", options=options), said + "\n")
+        for program, status, problem in (
+                ("locked", 126, "Permission denied"), ("none", 127, "No such file or directory"),
+                ("", 127, "No such file or directory"), ("/etc/passwd/x", 127, "Not a directory")):
+            with self.subTest(program=program):
+                self.run_command(program, options=path, status=status,
+                                 stderr=f"gpuctr-setup: {program}: {problem}\n")
+
     def test_starts_in_the_root_directory(self):
         self.assertEqual(self.shell("pwd; cd ..; pwd -P"), "/\n/\n")
 

@@ -188,6 +188,50 @@ class Descriptors(hostile.Case):
             done = self.run_with(redirection, "--", "sh", "-c", script)
             self.assertNotEqual(done.returncode, 0, redirection)
 
+    def test_a_program_is_not_what_links_of_the_kernel_lead_to(self):
+        """T22"""
+        shutil.copy("/usr/bin/dash", self.host / "sh")
+        for number in (0, 1, 2, 3, 9):
+            self.check_ways(f"{number}<{self.host}", f"/proc/self/fd/{number}")
+        for path in ("/proc/self/exe", "/proc/thread-self/exe", "/proc/self/cwd/usr/bin/true"):
+            self.link("/run/program", path)
+            self.put("/run/script", f"#!{path}\n")
+            for program in ("/run/program", "/run/script"):
+                self.assert_refused("", program)
+
+    def check_ways(self, given, directory):
+        """Those in which an image can name a program in a directory that the caller has open."""
+        self.link("/run/link", f"{directory}/true")
+        self.link("/run/far", f"{directory}/../hostonly/true")
+        self.link("/run/directory", directory)
+        for name, first in (("script", f"#!{directory}/sh"), ("spaced", f"#! \t{directory}/sh -e"),
+                            ("linked", "#!/run/directory/sh"), ("nested", "#!/run/script")):
+            self.put(f"/run/{name}", f"{first}\nexit 0\n")
+        for program in ("/run/link", "/run/far", "/run/directory/true", "/run/script",
+                        "/run/spaced", "/run/linked", "/run/nested", f"{directory}/true"):
+            self.assert_refused(given, program)
+        for words in (["--setenv", "PATH=/nowhere:/run:/usr/bin", "--", "link"],
+                      ["--setenv", "PATH=/run/directory:/usr/bin", "--", "true"],
+                      ["--chdir", "/run", "--", "./link"],
+                      ["--chdir", "/run", "--setenv", "PATH=", "--", "script"]):
+            self.assert_refused(given, *words)
+
+    def assert_refused(self, given, *words):
+        words = words if "--" in words else ("--", *words)
+        done = self.run_with(given, *words)
+        self.assertEqual(done.returncode, 126, f"{words} {given}: {done.stderr}")
+        if "2<" not in given:
+            self.assertIn("Too many levels of symbolic links\nhint: a program is not looked for "
+                          "behind links of the kernel", done.stderr)
+
+    def test_a_shell_for_what_names_none_is_of_the_image(self):
+        """T22"""
+        self.put("/run/plain", "exit 7\n")
+        self.assertEqual(self.run_with("", "--", "/run/plain").returncode, 7)
+        shutil.copy("/usr/bin/dash", self.host / "sh")
+        self.link("/usr/bin/sh", "/proc/self/fd/0/sh")
+        self.assert_refused(f"<{self.host}", "/run/plain")
+
     def test_without_the_null_device_nothing_begins(self):
         """T22"""
         file = harness.DIRECTORY / "file"
