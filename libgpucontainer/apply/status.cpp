@@ -86,6 +86,12 @@ public:
         return {};
     }
 
+    /// One whose journals are not to be looked at does not keep the others from it.
+    void name_unreadable(RootName name, const Error& error)
+    {
+        found_.push_back(unknown(name, ProblemKind::journal_damaged, error.message()));
+    }
+
     std::vector<SetUp> take() && { return std::move(found_); }
 
 private:
@@ -311,9 +317,11 @@ Result<std::vector<SetUp>> look_at_all(const std::string& state_directory,
     for (const RootName& name : roots) {
         auto journals = store->open_root(name, JournalStore::Lock::shared, limit);
         if (!journals) {
-            GPUCTR_TRY(auto unlocked, store->open_root(name, JournalStore::Lock::none));
-            if (unlocked)
-                GPUCTR_CHECK(inspection.name_locked(name, *unlocked, journals.error().message()));
+            auto unlocked = store->open_root(name, JournalStore::Lock::none);
+            if (!unlocked)
+                inspection.name_unreadable(name, unlocked.error());
+            else if (*unlocked)
+                GPUCTR_CHECK(inspection.name_locked(name, **unlocked, journals.error().message()));
         } else if (*journals) {
             GPUCTR_CHECK(inspection.look_at(name, **journals, -1));
         }

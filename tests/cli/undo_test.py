@@ -203,13 +203,32 @@ class Meddled(harness.Case):
                 os.chown(path, owner, owner)
                 os.chmod(path, mode)
                 for words in (["undo", "--all"], ["undo", "--rootfs", self.root],
-                              ["status", "--all"], ["--nv", "--rootfs", self.root]):
+                              ["status", "--rootfs", self.root], ["--nv", "--rootfs", self.root]):
                     done = self.run_setup(*words, "--state-dir", state, status=6, stderr=None)
                     self.assertRegex(done.stderr, f"journal directory {path}: {problem}\nhint: ")
+                done = harness.setup("status", "--all", "--state-dir", state)
+                self.assertEqual(done.returncode, 6 if directory == state else 9, done.stderr)
+                self.assertRegex(done.stdout + done.stderr, f"journal directory {path}: {problem}")
             os.chmod(directory, 0o700)
 
         self.assert_state(applied)
         self.run_setup("undo", "--all", "--state-dir", state)
+        self.assert_state(self.before)
+
+    def test_journals_that_are_not_followed_keep_no_others(self):
+        [refused] = harness.STATE.iterdir()
+        other = harness.new_root()
+        self.addCleanup(harness.must, "rm", "-rf", other)
+        self.run_setup("--nv", "--rootfs", other)
+        refused.chmod(0o702)
+
+        done = self.run_setup("undo", "--all", status=6, stderr=None)
+
+        self.assertRegex(done.stderr, f"^gpuctr-setup: journal directory {refused}: others may")
+        self.assertEqual(mount_table.below(other), [])
+        self.assertEqual(list(harness.STATE.iterdir()), [refused])
+        refused.chmod(0o700)
+        self.run_setup("undo", "--all")
         self.assert_state(self.before)
 
     def test_a_damaged_journal_is_an_error_that_names_it(self):
