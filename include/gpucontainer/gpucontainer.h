@@ -183,7 +183,8 @@ GPUCTR_API gpuctr_status gpuctr_process_harden(const gpuctr_harden_options* opti
  * The file is a YAML map of keys to values or lists of values. It has to belong
  * to root or to the caller and not be writable by everybody.
  *
- * @param path        of the file; when it is missing there are no settings
+ * @param path        of the file; when it is missing there are no settings. A link
+ *                    that leads nowhere is a mistake
  * @param ret_config  freed by the caller with gpuctr_config_free()
  * @return GPUCTR_E_USAGE with file and line for a mistake in it,
  *         GPUCTR_E_PERMISSION when it may not be read or trusted

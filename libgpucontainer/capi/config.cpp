@@ -4,15 +4,37 @@
 #include "capi/objects.hpp"
 #include "config/trusted_file.hpp"
 
+#include <cerrno>
+#include <sys/stat.h>
+
 using namespace gpucontainer;
 
 namespace {
 
+/// A file is missing where the directory that it would be in, or one above, has no such
+/// name. Behind a link that leads nowhere there may be a policy.
+Result<void> check_missing(const std::string& path)
+{
+    struct stat status = {};
+    std::string part = path;
+    while (::lstat(part.c_str(), &status) != 0) {
+        const auto slash = part.find_last_of('/');
+        if ((errno != ENOENT && errno != ENOTDIR) || slash == std::string::npos || slash == 0)
+            return {};
+        part.erase(slash);
+    }
+    if (S_ISDIR(status.st_mode))
+        return {};
+    return Error(Errc::usage, fmt::format("{}: {} leads nowhere", path, part)).with_object(path);
+}
+
 Result<std::vector<config::Setting>> read_settings(const std::string& path)
 {
     GPUCTR_TRY(const auto text, config::read_trusted(path), "configuration");
-    if (!text)
+    if (!text) {
+        GPUCTR_CHECK(check_missing(path), "configuration");
         return std::vector<config::Setting>();
+    }
     auto settings = config::parse_settings(*text);
     if (!settings)
         return std::move(settings)

@@ -159,6 +159,16 @@ class Mistakes(Config):
         os.chown(CONFIG, 4711, 4711)
         self.assertIn(f"{CONFIG}: belongs to user 4711\nhint: ", self.refused(status=6))
 
+    def test_a_file_behind_a_link_that_leads_nowhere_is_not_missing(self):
+        os.symlink("/nowhere", CONFIG)
+        self.assertIn(f"{CONFIG}: {CONFIG} leads nowhere\n", self.refused())
+        shutil.rmtree("/etc/gpucontainer")
+        os.symlink("/nowhere", "/etc/gpucontainer")
+        self.assertIn(f"{CONFIG}: /etc/gpucontainer leads nowhere\n", self.refused())
+        os.unlink("/etc/gpucontainer")
+        self.gpus()
+        os.makedirs(CATALOGUES)
+
     def test_the_hosts_root_is_trusted_from_a_user_namespace(self):
         self.write(CONFIG, "device: 2\n")
         done = harness.call(*harness.ORDINARY_USER, "unshare", "-Ur", harness.SETUP, "plan", "--nv",
