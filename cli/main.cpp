@@ -3,7 +3,7 @@
 #include "failure.hpp"
 #include "output.hpp"
 #include "privileges.hpp"
-#include "settings.hpp"
+#include "restricted.hpp"
 #include "standard_descriptors.hpp"
 #include "table.hpp"
 
@@ -24,7 +24,14 @@ struct Words {
     std::vector<std::string> own;
     std::vector<std::string> command;
     bool has_command = false;
+    bool restricted = false;
 };
+
+/// By the word alone: for the parser it may be the value of an option before it.
+bool restricts(const std::string& word)
+{
+    return word == "--restricted" || word.starts_with("--restricted=");
+}
 
 Words split(int argc, char** argv)
 {
@@ -38,13 +45,14 @@ Words split(int argc, char** argv)
         else
             words.own.push_back(word);
     }
+    words.restricted = std::any_of(words.own.begin(), words.own.end(), restricts);
     return words;
 }
 
 /// "apply" may be left out: it is put in front of the options that belong to it.
 void add_default_command(std::vector<std::string>& words)
 {
-    constexpr std::array global = {"-v", "--verbose", "-q", "--quiet"};
+    constexpr std::array global = {"-v", "--verbose", "-q", "--quiet", "--restricted"};
     constexpr std::array own = {"apply",  "plan", "list",   "prepare",   "undo",
                                 "status", "-h",   "--help", "--version", "version"};
     const auto is_any = [](const auto& list, const std::string& word) {
@@ -92,6 +100,7 @@ int run(Words& words, const Streams& streams)
         "-v,--verbose", [&] { verbosity = Verbosity::verbose; }, "also say why");
     app.add_flag_callback(
         "-q,--quiet", [&] { verbosity = Verbosity::quiet; }, "only say errors");
+    add_restricted_option(app);
     add_apply_command(app, chosen, verbosity, words.command);
     add_plan_command(app, chosen, verbosity);
     add_list_command(app, chosen, verbosity);
@@ -118,7 +127,7 @@ int run(Words& words, const Streams& streams)
         return report_usage("-- CMD goes with apply only", streams);
     if (words.has_command && words.command.empty())
         return report_usage("no command behind --", streams);
-    add_settings(app);
+    settle_options(app, words.restricted, words.has_command);
     return chosen(streams);
 }
 

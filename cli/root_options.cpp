@@ -3,6 +3,7 @@
 
 #include "container_process.hpp"
 #include "failure.hpp"
+#include "restricted_root.hpp"
 #include "settings.hpp"
 #include "standard_descriptors.hpp"
 
@@ -29,6 +30,12 @@ RootDirectory RootDirectory::at(const std::string& path)
     if (!directory)
         fail("root file system " + path, GPUCTR_E_ROOTFS, directory_hint());
     return {path, std::move(directory)};
+}
+
+RootDirectory RootDirectory::below(const std::vector<std::string>& directories,
+                                   const std::string& path)
+{
+    return {path, open_restricted_root(directories, path)};
 }
 
 RootDirectory RootDirectory::from_descriptor(int fd)
@@ -77,6 +84,8 @@ void RootOptions::add_to(CLI::App& command)
         command.add_option("--pid", pid, "a process of a container that runs")
             ->type_name("PID")
             ->check(CLI::PositiveNumber);
+    command.add_option("--restricted-rootfs", allowed, "where a restricted --rootfs has to be")
+        ->group(policy_group);
     by_descriptor->excludes(by_path);
     by_process->excludes(by_path)->excludes(by_descriptor);
 }
@@ -89,7 +98,7 @@ RootDirectory RootOptions::open() const
         return RootDirectory::of_process(*pid);
     if (path.empty())
         throw gpucontainer::Error(GPUCTR_E_USAGE, "--rootfs is required", "gpuctr-setup --help", 0);
-    return RootDirectory::at(path);
+    return allowed.empty() ? RootDirectory::at(path) : RootDirectory::below(allowed, path);
 }
 
 std::string state_directory(const std::string& option)

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gpuctr_setup {
 
@@ -16,6 +17,9 @@ class RootDirectory {
 public:
     /// Throws gpucontainer::Error: rootfs, permission.
     static RootDirectory at(const std::string& path);
+    /// The same below one of a policy's directories. Throws: permission, rootfs.
+    static RootDirectory below(const std::vector<std::string>& directories,
+                               const std::string& path);
     /// The descriptor is duplicated, and not inherited any more. Throws: usage,
     /// rootfs.
     static RootDirectory from_descriptor(int fd);
@@ -47,6 +51,7 @@ struct RootOptions {
     std::string path;
     std::optional<int> descriptor;
     std::optional<int> pid;
+    std::vector<std::string> allowed; ///< Where `path` has to be; empty: anywhere.
 
     void add_to(CLI::App& command);
     /// `phases` of GPUCTR_PHASE_*, with what a process as the root needs besides.

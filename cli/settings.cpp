@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <gpucontainer/config.hpp>
 #include <set>
 #include <string>
 #include <sys/auxv.h>
@@ -18,7 +17,9 @@ namespace {
 
 using gpucontainer::Error;
 
-constexpr const char* configuration_file = "/etc/gpucontainer/config.yaml";
+/// Keys that are no option, and options of the policy for restricted calls alone.
+constexpr std::array policy_keys = {"restricted", "restricted-user"};
+constexpr std::string_view restricted_prefix = "restricted-";
 
 bool is_policy(const CLI::Option& option) { return option.get_group() == policy_group; }
 
@@ -68,67 +69,9 @@ void give(CLI::Option& option, const std::vector<std::string>& values, const std
     }
 }
 
-/// The settings of the file, each for an option of some command.
-class File {
-public:
-    explicit File(const CLI::App& app) : config_(configuration_file)
-    {
-        if (config_.settings().empty())
-            return;
-        std::set<std::string> known;
-        for (const CLI::App* command : app.get_subcommands({}))
-            for (const CLI::Option* option : command->get_options())
-                known.insert(name_of(*option));
-        known.erase("");
-        for (const auto setting : config_.settings())
-            if (!known.contains(std::string(setting.key())))
-                throw Error(GPUCTR_E_USAGE,
-                            fmt::format("{}: unknown key {}", origin(setting), setting.key()),
-                            fmt::format("known are {}", fmt::join(known, ", ")), 0);
-    }
-
-    void give_to(CLI::Option& option) const
-    {
-        std::vector<std::string> values;
-        std::string where;
-        for (const auto setting : config_.settings()) {
-            if (setting.key() != name_of(option))
-                continue;
-            values.emplace_back(setting.value());
-            where = origin(setting);
-        }
-        if (!values.empty())
-            give(option, values, where);
-    }
-
-private:
-    static std::string origin(const gpucontainer::Setting& setting)
-    {
-        return fmt::format("{}: line {}", configuration_file, setting.line());
-    }
-
-    gpucontainer::Config config_;
-};
-
-void add_setting(CLI::Option& option, const File& file)
+std::string origin(const gpucontainer::Setting& setting)
 {
-    const std::string name = name_of(option);
-    if (name.empty())
-        return;
-    if (is_policy(option)) {
-        if (option.count() != 0)
-            throw Error(GPUCTR_E_USAGE,
-                        fmt::format("--{}: only {} sets it", name, configuration_file),
-                        "gpuctr-setup --help", 0);
-        return file.give_to(option);
-    }
-    if (option.count() != 0 || is_excluded(option))
-        return;
-    const std::string variable = variable_of(name);
-    if (const std::string value = trusted_variable(variable); !value.empty())
-        give(option, {value}, variable);
-    else
-        file.give_to(option);
+    return fmt::format("{}: line {}", configuration_file, setting.line());
 }
 
 } // namespace
@@ -141,17 +84,92 @@ std::string trusted_variable(const std::string& name)
     return value != nullptr ? value : "";
 }
 
-void add_settings(const CLI::App& app)
+bool takes_settings(const CLI::App& command)
 {
-    for (CLI::App* command : app.get_subcommands()) {
-        const auto options = command->get_options();
-        if (std::all_of(options.begin(), options.end(),
-                        [](const CLI::Option* option) { return name_of(*option).empty(); }))
+    const auto options = command.get_options();
+    return std::any_of(options.begin(), options.end(),
+                       [](const CLI::Option* option) { return !name_of(*option).empty(); });
+}
+
+Settings::Settings(const CLI::App& app) : config_(configuration_file)
+{
+    std::set<std::string> known(policy_keys.begin(), policy_keys.end());
+    for (const CLI::App* command : app.get_subcommands({}))
+        for (const CLI::Option* option : command->get_options())
+            known.insert(name_of(*option));
+    known.erase("");
+    for (const auto setting : config_.settings())
+        if (!known.contains(std::string(setting.key())))
+            throw Error(GPUCTR_E_USAGE,
+                        fmt::format("{}: unknown key {}", origin(setting), setting.key()),
+                        fmt::format("known are {}", fmt::join(known, ", ")), 0);
+}
+
+std::string Settings::value(std::string_view key) const
+{
+    std::string value;
+    for (const auto setting : config_.settings()) {
+        if (setting.key() != key)
             continue;
-        const File file(app);
-        for (CLI::Option* option : command->get_options())
-            add_setting(*option, file);
+        if (!value.empty())
+            throw Error(GPUCTR_E_USAGE,
+                        fmt::format("{}: {} has more than one value", origin(setting), key), "", 0);
+        value = setting.value();
     }
+    return value;
+}
+
+bool Settings::is_true(std::string_view key) const
+{
+    const std::string text = value(key);
+    if (!text.empty() && text != "true" && text != "false")
+        throw Error(GPUCTR_E_USAGE,
+                    fmt::format("{}: {} is neither true nor false", configuration_file, key), "",
+                    0);
+    return text == "true";
+}
+
+void Settings::give_to(CLI::App& command, bool restricted) const
+{
+    for (CLI::Option* option : command.get_options())
+        give_to(*option, restricted);
+}
+
+void Settings::give_to(CLI::Option& option, bool restricted) const
+{
+    const std::string name = name_of(option);
+    if (name.empty())
+        return;
+    if (is_policy(option)) {
+        if (option.count() != 0)
+            throw Error(GPUCTR_E_USAGE,
+                        fmt::format("--{}: only {} sets it", name, configuration_file),
+                        "gpuctr-setup --help", 0);
+        if (restricted || !name.starts_with(restricted_prefix))
+            give_from_file(option);
+        return;
+    }
+    if (option.count() != 0 || is_excluded(option))
+        return;
+    const std::string variable = variable_of(name);
+    if (const std::string value = restricted ? "" : trusted_variable(variable); !value.empty())
+        give(option, {value}, variable);
+    else
+        give_from_file(option);
+}
+
+void Settings::give_from_file(CLI::Option& option) const
+{
+    std::vector<std::string> values;
+    std::string where;
+    for (const auto setting : config_.settings()) {
+        if (setting.key() != name_of(option))
+            continue;
+        values.emplace_back(setting.value());
+        where = origin(setting);
+    }
+    if (!values.empty())
+        give(option, values, where);
 }
 
 } // namespace gpuctr_setup
