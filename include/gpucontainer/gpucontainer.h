@@ -180,8 +180,10 @@ GPUCTR_API gpuctr_status gpuctr_process_harden(const gpuctr_harden_options* opti
  * /etc/gpucontainer/config.yaml. No other function reads one: what a key means
  * is up to the caller.
  *
- * The file is a YAML map of keys to values or lists of values. It has to belong
- * to root or to the caller and not be writable by everybody.
+ * The file is a YAML map of keys to values or lists of values. It and the directories
+ * on the way to it have to belong to root or to the caller, and neither group nor others
+ * may write them, but for sticky directories; on a file system whose owners are true
+ * (docs/configuration.md).
  *
  * @param path        of the file; when it is missing there are no settings. A link
  *                    that leads nowhere is a mistake
@@ -238,13 +240,14 @@ typedef struct gpuctr_host_options {
     /**
      * NULL-terminated list of files with further rules for which files belong to
      * a driver, each over those before it; a file named "nvliblist.conf" is a
-     * list in Apptainer's form. NULL: none. @since 0.1
+     * list in Apptainer's form. One that others could have written, as
+     * gpuctr_config_open() has it, is GPUCTR_E_PERMISSION. NULL: none. @since 0.1
      */
     const char* const* catalogues;
     /**
      * Directory whose "*.yaml" and "nvliblist.conf" are read before them, in the
-     * order of their names; they have to belong to root or to the caller and not
-     * be writable by everybody. It may be missing. NULL: none. @since 0.1
+     * order of their names, on the same condition. It may be missing. NULL: none.
+     * @since 0.1
      */
     const char* catalogue_dir;
     const char* dev_root; /**< Directory whose dev/ has the driver's nodes; NULL: "/".

@@ -8,6 +8,7 @@
 #include "config/trusted_file.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fcntl.h>
 #include <iterator>
@@ -122,10 +123,9 @@ Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
         }
     }
     for (const std::string& path : files) {
-        const auto text = base::read_file(path);
+        GPUCTR_TRY(const auto text, config::read_trusted(path), "catalogue");
         if (!text)
-            return Error::from_errno(text.error().os_error(), "catalogue " + path, Errc::usage)
-                .with_object(path);
+            return Error::from_errno(ENOENT, "catalogue " + path, Errc::usage).with_object(path);
         GPUCTR_CHECK(add_text(site, path, *text), "catalogue");
     }
     return site;

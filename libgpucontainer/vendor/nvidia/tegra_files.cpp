@@ -34,7 +34,6 @@ constexpr std::string_view unknown_file = "part of this driver, unknown to the c
 
 // Far more than any release has.
 constexpr std::size_t most_lists = 64;
-constexpr std::size_t largest_list = 1U << 20U;
 constexpr std::size_t most_paths = 3000;
 constexpr std::size_t most_links = 60; ///< Of one library.
 
@@ -342,9 +341,12 @@ private:
 
 Result<std::string> read_list(const host::DriverRoot& root, const std::string& path)
 {
+    // Links lead to where they lead in the driver root; none is left in the real path.
     GPUCTR_TRY(const auto file, root.open_file(path));
-    GPUCTR_CHECK(config::check_trust(file.status, path));
-    return root.noted(base::read_all(file.fd.get(), largest_list), path);
+    GPUCTR_TRY(auto text, root.noted(config::read_trusted(root.prefix() + file.real_path), path));
+    if (!text)
+        return Error::from_errno(ENOENT, path, Errc::driver);
+    return *std::move(text);
 }
 
 } // namespace

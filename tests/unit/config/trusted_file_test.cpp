@@ -60,7 +60,7 @@ TEST_F(TrustedFile, IsNotWrittenByEverybody)
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code(), Errc::permission);
     EXPECT_EQ(text.error().message(), path("config.yaml") + ": everybody may write it");
-    EXPECT_EQ(text.error().hint(), "take the permission away: chmod o-w " + path("config.yaml"));
+    EXPECT_EQ(text.error().hint(), "take the permission away: chmod go-w " + path("config.yaml"));
 }
 
 TEST_F(TrustedFile, IsNobodyElses)

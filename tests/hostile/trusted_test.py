@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: MIT
+"""Files that decide for the command: who could have written them (T26)."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import harness
+import silent_test
+
+CATALOGUES = "/etc/gpucontainer/catalogue.d"
+CONFIG = "/etc/gpucontainer/config.yaml"
+RULES = """vendor: nvidia
+files:
+  - library: libcrypt.so.1
+    capability: compute
+    unversioned: true
+    reason: whatever its writer wanted
+"""
+
+
+def setUpModule():
+    """An /etc of its own to write in, over that of the simulated host."""
+    for name in ("etc", "work"):
+        (harness.DIRECTORY / name).mkdir()
+    harness.must("mount", "-t", "overlay", "-o",
+                 f"lowerdir=/etc,upperdir={harness.DIRECTORY}/etc,workdir={harness.DIRECTORY}/work",
+                 "test", "/etc")
+
+
+def tearDownModule():
+    harness.must("umount", "/etc")
+
+
+class Case(harness.Case):
+
+    def setUp(self):
+        super().setUp()
+        self.place = harness.DIRECTORY / "place"
+        self.place.mkdir(mode=0o755)
+        self.addCleanup(harness.must, "rm", "-rf", self.place)
+        os.makedirs(CATALOGUES)
+        self.addCleanup(shutil.rmtree, "/etc/gpucontainer")
+
+    def write(self, path, text=RULES, mode=0o644, owner=0):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        os.chown(path, owner, owner)
+        path.chmod(mode)
+        return path
+
+    def names(self, *words):
+        done = self.run_setup("list", "--nv", "--format", "json", *words, stdout=None)
+        return {file["soname"] for file in json.loads(done.stdout)["drivers"][0]["files"]}
+
+    def assert_followed(self, path):
+        self.assertIn("libcrypt.so.1", self.names("--catalogue", path))
+
+    def assert_refused(self, path, problem):
+        with self.nothing_changes():
+            done = self.apply("--catalogue", path, status=6, stderr=None)
+        self.assertRegex(done.stderr, f"^gpuctr-setup: catalogue: {problem}.*\nhint: .*\n$")
+
+
+class Files(Case):
+
+    def test_the_command_line_of_a_users_process(self):
+        """T26"""
+        program = self.place / "cat"
+        harness.must("cp", "/bin/cat", program)
+        program.chmod(0o111)  # nothing of a process that runs it is its user's
+        script = f"import os; os.execv('{program}', [{RULES + '...' + chr(10) + '#'!r}])"
+        with subprocess.Popen([*harness.ORDINARY_USER, "/usr/bin/python3", "-c", script],
+                              stdin=subprocess.PIPE) as process:
+            self.addCleanup(process.send_signal, signal.SIGKILL)
+            text = f"/proc/{process.pid}/cmdline"
+            while b"vendor" not in pathlib.Path(text).read_bytes()[:6] or os.stat(text).st_uid:
+                time.sleep(0.01)
+            link = self.place / "link.yaml"
+            link.symlink_to(text)
+            for path in (text, link):
+                self.assert_refused(path, "/proc: on a file system that proves no owner")
+            process.stdin.close()
+
+    def test_a_file_in_user_space_that_says_it_is_roots(self):
+        """T26"""
+        device = self.place / "fuse"
+        silent_test.make_device(device)
+        source, shown = self.place / "source", self.place / "shown"
+        self.write(source / "site.yaml")
+        self.write(source / "linked.yaml")
+        shown.mkdir()
+        self.addCleanup(harness.call, "umount", "-l", shown)
+        silent_test.FileSystem(self, silent_test.SILENT, device, source, shown)
+        (source / "link.yaml").symlink_to("linked.yaml")
+        self.assertEqual(os.stat(shown / "site.yaml").st_uid, 0)
+        self.assert_refused(shown / "site.yaml", f"{shown}: on a file system that proves no owner")
+        self.assert_refused(shown / "link.yaml", f"{shown}/link.yaml: on a file system that ")
+
+    def test_files_that_others_may_write(self):
+        """T26"""
+        path = self.place / "site.yaml"
+        for mode, owner, problem in ((0o664, 0, "its group may write it"),
+                                     (0o646, 0, "everybody may write it"),
+                                     (0o666, 0, "everybody may write it"),
+                                     (0o644, 4711, "belongs to user 4711")):
+            self.write(path, mode=mode, owner=owner)
+            self.assert_refused(path, f"{path}: {problem}")
+            path.unlink()
+            self.write(pathlib.Path(CATALOGUES, "site.yaml"), mode=mode, owner=owner)
+            done = self.run_setup("list", "--nv", status=6, stderr=None)
+            self.assertIn(f"{CATALOGUES}/site.yaml: {problem}", done.stderr)
+            os.unlink(f"{CATALOGUES}/site.yaml")
+
+    def test_a_configuration_that_its_group_may_write(self):
+        """T26"""
+        with open(CONFIG, "w", encoding="utf-8") as file:
+            file.write("device: 0\n")
+        os.chmod(CONFIG, 0o664)
+        self.run_setup("list", status=6,
+                       stderr=f"gpuctr-setup: configuration: {CONFIG}: its group may write it\n"
+                              f"hint: take the permission away: chmod go-w {CONFIG}\n")
+
+    def test_an_access_list_with_somebody_else_on_it(self):
+        """T26"""
+        path = self.write(self.place / "site.yaml")
+        # Version 2: owner rw, user 4711 rw, group r, mask rw, others r.
+        entries = ((1, 6, -1), (2, 6, 4711), (4, 4, -1), (0x10, 6, -1), (0x20, 4, -1))
+        value = b"\2\0\0\0" + b"".join(
+            tag.to_bytes(2, "little") + bits.to_bytes(2, "little")
+            + (who % 2**32).to_bytes(4, "little") for tag, bits, who in entries)
+        os.setxattr(path, "system.posix_acl_access", value)
+        self.assert_refused(path, f"{path}: its group may write it")
+
+
+    def test_a_link_of_procfs(self):
+        """T26"""
+        path = self.write(self.place / "site.yaml")
+        self.assert_refused(f"/proc/self/root{path}", "/proc/self: on a file system")
+
+
+class Directories(Case):
+
+    def test_directories_that_others_may_write(self):
+        """T26"""
+        inner = self.place / "inner"
+        path = self.write(inner / "site.yaml")
+        self.assert_followed(path)
+        for directory in (self.place, inner):
+            for mode, owner, problem in ((0o775, 0, "its group may write it"),
+                                         (0o777, 0, "everybody may write it"),
+                                         (0o755, 4711, "belongs to user 4711"),
+                                         (0o1777, 4711, "belongs to user 4711")):
+                os.chown(directory, owner, owner)
+                directory.chmod(mode)
+                self.assert_refused(path, f"{directory}: {problem}")
+                os.chdir(inner)
+                self.assert_refused("site.yaml", f"{directory}: {problem}")
+                os.chdir("/")
+            os.chown(directory, 0, 0)
+            directory.chmod(0o755)
+        self.assert_followed(path)
+
+    def test_in_a_sticky_directory_what_is_roots_stays(self):
+        self.place.chmod(0o1777)
+        self.assert_followed(self.write(self.place / "site.yaml"))
+        self.place.chmod(0o1775)
+        self.assert_followed(self.place / "site.yaml")
+
+    def test_links_lead_through_directories_that_are_looked_at(self):
+        """T26"""
+        theirs = self.place / "theirs"
+        path = self.write(self.place / "ours/site.yaml")
+        theirs.mkdir()
+        link = self.place / "link"
+        link.symlink_to("theirs/down/../../ours/site.yaml")
+        (theirs / "down").mkdir()
+        self.assert_followed(link)
+        theirs.chmod(0o777)
+        self.assert_refused(link, f"{theirs}: everybody may write it")
+        theirs.chmod(0o1777)
+        self.assert_followed(link)
+        mine = theirs / "link"
+        mine.symlink_to(path)
+        self.assert_followed(mine)
+        os.chown(mine, 4711, 4711, follow_symlinks=False)
+        self.assert_refused(mine, f"{mine}: belongs to user 4711")
+
+    def test_what_is_missing_is_no_matter_of_trust(self):
+        self.place.chmod(0o777)
+        self.run_setup("list", "--catalogue", self.place / "site.yaml", status=2,
+                       stderr=f"gpuctr-setup: catalogue {self.place}/site.yaml: No such file or "
+                              "directory\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
