@@ -653,10 +653,13 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
 /** How apply, undo and status work. Start from GPUCTR_APPLY_OPTIONS_INIT. */
 typedef struct gpuctr_apply_options {
     size_t struct_size;    /**< sizeof(gpuctr_apply_options) in the caller. */
-    const char* state_dir; /**< Journal directory, created when missing, outside the root
-                                file system; NULL: "/var/lib/gpucontainer". One that is
-                                neither root's nor the caller's, or that others may write,
-                                is GPUCTR_E_PERMISSION. */
+    const char* state_dir; /**< Journal directory, created when missing; a relative path is
+                                one from the working directory, NULL:
+                                "/var/lib/gpucontainer". One that others could have
+                                written, as gpuctr_config_open() has it, is
+                                GPUCTR_E_PERMISSION; one that is reached through the root
+                                directory, by whatever name or mount of it, is
+                                GPUCTR_E_USAGE. */
     uint32_t flags;        /**< GPUCTR_APPLY_* */
     /**
      * With GPUCTR_APPLY_IN_PROCESS: a process of the container, whose root

@@ -10,7 +10,6 @@
 #include "apply/sources.hpp"
 #include "apply/undo.hpp"
 #include "base/in_root.hpp"
-#include "base/text.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
 #include "mount/namespace.hpp"
@@ -277,16 +276,6 @@ Result<void> check_root(const plan::Plan& plan, const Target& target, const Root
     return {};
 }
 
-Result<void> check_state_directory(const Target& target, const std::string& root)
-{
-    const std::string& directory = target.state_directory;
-    if (root.empty() || root == "/" || !base::is_below(directory, root))
-        return {};
-    return Error(Errc::usage, "journal directory " + directory
-                                  + ": inside the root file system, where it is not safe")
-        .with_object(directory);
-}
-
 /// Whether an undo took away meanwhile what the plan found.
 Result<bool> lacks_names(const plan::Plan& plan, int rootfs_fd)
 {
@@ -354,10 +343,10 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     if (target.pidfd < 0) {
         GPUCTR_TRY(path, base::path_of(target.rootfs_fd));
     }
-    GPUCTR_CHECK(check_state_directory(target, path));
     GPUCTR_TRY(const RootId root, RootId::of(target.rootfs_fd));
     GPUCTR_CHECK(check_root(plan, target, root));
-    GPUCTR_TRY(const JournalStore store, JournalStore::create(target.state_directory));
+    GPUCTR_TRY(const JournalStore store,
+               JournalStore::create(target.state_directory, target.rootfs_fd));
     GPUCTR_TRY(auto journals, store.create_root({root.device, root.inode}));
     const base::UniqueFd seen = look_again(target, root, path);
     if (seen)

@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
+#include "base/trusted_way.hpp"
 #include "base/try.hpp"
 #include "base/write_all.hpp"
 
@@ -27,49 +28,6 @@ constexpr mode_t private_directory = 0700;
 constexpr mode_t private_file = 0600;
 constexpr const char* lock_name = "lock";
 constexpr std::string_view unfinished = ".new";
-
-Error unusable_directory(const std::string& directory)
-{
-    return Error::from_errno(errno, "journal directory " + directory, Errc::apply)
-        .with_object(directory)
-        .with_hint("name a directory that you may write with --state-dir");
-}
-
-/// A journal says what is unmounted and removed, by root too: one that somebody
-/// else can have written is not followed.
-Result<void> check_trust(int directory, const std::string& path)
-{
-    struct stat status = {};
-    if (::fstat(directory, &status) != 0)
-        return unusable_directory(path);
-    if (status.st_uid != 0 && status.st_uid != ::geteuid())
-        return Error(Errc::permission,
-                     fmt::format("journal directory {}: belongs to user {}", path, status.st_uid))
-            .with_object(path)
-            .with_hint("journals are followed only where they are root's or the caller's: name "
-                       "another directory with --state-dir");
-    if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-        return Error(Errc::permission, "journal directory " + path + ": others may write it")
-            .with_object(path)
-            .with_hint("take the permission away: chmod go-w " + path);
-    return {};
-}
-
-/// Yields what kept the last one from being made: if it is there, that is nothing.
-Result<int> make_directories(const std::string& directory)
-{
-    int refused = ENOENT;
-    for (std::size_t slash = directory.find('/', 1);; slash = directory.find('/', slash + 1)) {
-        const std::string part = directory.substr(0, slash);
-        if (::mkdir(part.c_str(), private_directory) != 0) {
-            if (errno != EEXIST && errno != EROFS && errno != EACCES && errno != ENOENT)
-                return unusable_directory(directory);
-            refused = errno == ENOENT ? refused : errno;
-        }
-        if (slash == std::string::npos)
-            return refused;
-    }
-}
 
 std::string unfinished_name(const std::string& journal)
 {
@@ -198,6 +156,7 @@ Result<Journal> RootJournals::read(const SetUpKey& key) const
                                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (!file)
         return Error::from_errno(errno, "journal " + name, Errc::apply);
+    GPUCTR_CHECK(base::check_trust(file.get(), fmt::format("{}/{}", name_, name)), "journal");
     auto text = base::read_all(file.get(), largest_journal);
     if (!text)
         return std::move(text).error().with_code(Errc::apply).context("journal " + name);
@@ -262,36 +221,26 @@ Result<void> RootJournals::remove(const SetUpKey& key)
     return {};
 }
 
-Error JournalStore::unusable() const { return unusable_directory(path_); }
-
-Result<JournalStore> JournalStore::create(const std::string& directory)
+Result<JournalStore> JournalStore::create(const std::string& directory, int rootfs_fd)
 {
-    GPUCTR_TRY(const int refused, make_directories(directory));
-    GPUCTR_TRY(auto store, open(directory));
-    if (!store) {
-        errno = refused;
-        return unusable_directory(directory);
-    }
-    return *std::move(store);
+    GPUCTR_TRY(auto opened, StateDirectory::create(directory, rootfs_fd));
+    return JournalStore(std::move(opened));
 }
 
-Result<std::optional<JournalStore>> JournalStore::open(const std::string& directory)
+Result<std::optional<JournalStore>> JournalStore::open(const std::string& directory, int rootfs_fd)
 {
-    UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd && errno == ENOENT)
+    GPUCTR_TRY(auto opened, StateDirectory::open(directory, rootfs_fd));
+    if (!opened)
         return std::optional<JournalStore>();
-    if (!fd)
-        return unusable_directory(directory);
-    GPUCTR_CHECK(check_trust(fd.get(), directory));
-    return std::optional(JournalStore(directory, std::move(fd)));
+    return std::optional(JournalStore(*std::move(opened)));
 }
 
 Result<RootJournals> JournalStore::create_root(RootName root) const
 {
     const std::string name = directory_name(root);
     while (true) {
-        if (::mkdirat(directory_.get(), name.c_str(), private_directory) != 0 && errno != EEXIST)
-            return unusable();
+        if (::mkdirat(directory_.fd(), name.c_str(), private_directory) != 0 && errno != EEXIST)
+            return directory_.unusable();
         GPUCTR_TRY(auto journals, open_root(root, Lock::exclusive));
         if (journals)
             return *std::move(journals);
@@ -306,14 +255,15 @@ Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock 
         RootJournals journals;
         journals.name_ = name;
         journals.exclusive_ = lock == Lock::exclusive;
-        journals.store_.reset(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 3));
-        journals.directory_.reset(::openat(directory_.get(), name.c_str(),
+        journals.store_.reset(::fcntl(directory_.fd(), F_DUPFD_CLOEXEC, 3));
+        journals.directory_.reset(::openat(directory_.fd(), name.c_str(),
                                            O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!journals.directory_ && errno == ENOENT)
             return std::optional<RootJournals>();
         if (!journals.store_ || !journals.directory_)
-            return unusable();
-        GPUCTR_CHECK(check_trust(journals.directory_.get(), path_ + "/" + name));
+            return directory_.unusable();
+        GPUCTR_CHECK(base::check_trust(journals.directory_.get(), directory_.path() + "/" + name),
+                     "journal directory");
         if (lock == Lock::none)
             return std::optional(std::move(journals));
         GPUCTR_TRY(journals.lock_, lock_root(journals.directory_.get(), name, lock, limit));
@@ -332,11 +282,11 @@ Result<UniqueFd> JournalStore::lock_root(int directory, const std::string& name,
     if (!file && errno == ENOENT)
         return file;
     if (!file)
-        return unusable();
+        return directory_.unusable();
     if (!take_lock(file.get(), lock, limit)) {
         if (errno == EWOULDBLOCK)
-            return locked_out(path_ + "/" + name, file.get());
-        return unusable();
+            return locked_out(directory_.path() + "/" + name, file.get());
+        return directory_.unusable();
     }
     if (was_removed(file.get()))
         file.reset();
@@ -345,7 +295,7 @@ Result<UniqueFd> JournalStore::lock_root(int directory, const std::string& name,
 
 Result<std::vector<RootName>> JournalStore::roots() const
 {
-    GPUCTR_TRY(const auto names, base::list_directory(directory_.get(), "."), "journal directory");
+    GPUCTR_TRY(const auto names, base::list_directory(directory_.fd(), "."), "journal directory");
     std::vector<RootName> roots;
     for (const std::string& name : names)
         if (const auto root = parse_directory_name(name))

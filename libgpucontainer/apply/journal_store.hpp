@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apply/journal.hpp"
+#include "apply/state_directory.hpp"
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/bench.hpp"
@@ -62,11 +63,13 @@ private:
 /// the set-ups of other roots cost nothing.
 class JournalStore {
 public:
-    /// Creates the directory, private to its owner, where it is missing.
-    static Result<JournalStore> create(const std::string& directory);
-    /// None where it is missing: then nothing is set up. One of another user, or
-    /// that others may write, is an error: permission.
-    static Result<std::optional<JournalStore>> open(const std::string& directory);
+    /// Creates the directory where it is missing. Errors of both: as of StateDirectory.
+    static Result<JournalStore> create(const std::string& directory, int rootfs_fd);
+    /// None where it is missing: then nothing is set up.
+    static Result<std::optional<JournalStore>> open(const std::string& directory, int rootfs_fd);
+
+    /// As StateDirectory::check_outside(), for a root that was found by a journal.
+    Result<void> check_outside(int rootfs_fd) const { return directory_.check_outside(rootfs_fd); }
 
     /// An operation takes milliseconds, and seconds on a slow disk.
     static constexpr std::chrono::milliseconds patience = std::chrono::seconds(30);
@@ -82,17 +85,12 @@ public:
     Result<std::vector<RootName>> roots() const;
 
 private:
-    explicit JournalStore(std::string path, base::UniqueFd directory)
-        : path_(std::move(path)), directory_(std::move(directory))
-    {
-    }
-    Error unusable() const;
+    explicit JournalStore(StateDirectory directory) : directory_(std::move(directory)) {}
     /// The lock of a root's directory; none where that is on its way out.
     Result<base::UniqueFd> lock_root(int directory, const std::string& name, Lock lock,
                                      std::chrono::milliseconds limit) const;
 
-    std::string path_;
-    base::UniqueFd directory_;
+    StateDirectory directory_;
 };
 
 } // namespace gpucontainer::apply

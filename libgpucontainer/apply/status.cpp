@@ -30,8 +30,9 @@ std::optional<std::string> loaded_version(const std::string& vendor_name)
 class Inspection {
 public:
     /// `table` is the mount table of this namespace.
-    Inspection(const Viewpoint& here, mount::LivingNamespaces& living, int table)
-        : here_(here), living_(living), table_(table)
+    Inspection(const JournalStore& store, const Viewpoint& here, mount::LivingNamespaces& living,
+               int table)
+        : store_(store), here_(here), living_(living), table_(table)
     {
     }
 
@@ -122,6 +123,11 @@ private:
             auto reached = reach(*journal, here_);
             found = reached ? std::move(reached->fd) : UniqueFd();
             root = found.get();
+            if (const auto outside = store_.check_outside(root); !outside) {
+                add(set_up, ProblemKind::journal_damaged, set_up.root_path,
+                    outside.error().message());
+                return set_up;
+            }
             if (found)
                 renumber(*journal, reached->root, root, here_);
         }
@@ -215,6 +221,7 @@ private:
         }
     }
 
+    const JournalStore& store_;
     const Viewpoint& here_;
     mount::LivingNamespaces& living_;
     int table_;
@@ -289,14 +296,14 @@ Result<std::vector<SetUp>> look_at_root(const Target& target)
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(target.pidfd));
     GPUCTR_TRY(const RootId root, RootId::of(target.rootfs_fd));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
-    GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory));
+    GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory, target.rootfs_fd));
     if (!store)
         return std::vector<SetUp>();
     const RootName name(root.device, root.inode);
     GPUCTR_TRY(auto journals, store->open_root(name, JournalStore::Lock::shared));
     GPUCTR_TRY(auto strays, find_strays(*store, root, target.rootfs_fd, here, visit.table()));
     mount::LivingNamespaces living;
-    Inspection inspection(here, living, visit.table());
+    Inspection inspection(*store, here, living, visit.table());
     if (journals)
         GPUCTR_CHECK(inspection.look_at(name, *journals, target.rootfs_fd));
     inspection.look_at_strays(std::move(strays), target.rootfs_fd);
@@ -308,11 +315,11 @@ Result<std::vector<SetUp>> look_at_all(const std::string& state_directory,
                                        std::chrono::milliseconds limit)
 {
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
-    GPUCTR_TRY(const auto store, JournalStore::open(state_directory));
+    GPUCTR_TRY(const auto store, JournalStore::open(state_directory, -1));
     if (!store)
         return std::vector<SetUp>();
     mount::LivingNamespaces living;
-    Inspection inspection(here, living, mount::own_table);
+    Inspection inspection(*store, here, living, mount::own_table);
     GPUCTR_TRY(const auto roots, store->roots());
     for (const RootName& name : roots) {
         auto journals = store->open_root(name, JournalStore::Lock::shared, limit);

@@ -265,7 +265,7 @@ Result<bool> undo(const Target& target)
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(target.pidfd));
     GPUCTR_TRY(const RootId root, RootId::of(target.rootfs_fd));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
-    GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory));
+    GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory, target.rootfs_fd));
     if (!store)
         return false;
     GPUCTR_TRY(const auto strays, find_strays(*store, root, target.rootfs_fd, here, visit.table()));
@@ -331,7 +331,7 @@ Result<RootJournals> follow(const JournalStore& store, Stray stray, const Reache
 
 Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string& state_directory)
 {
-    GPUCTR_TRY(const auto store, JournalStore::open(state_directory));
+    GPUCTR_TRY(const auto store, JournalStore::open(state_directory, -1));
     if (!store)
         return Undone::undone;
     GPUCTR_TRY(auto journals, store->open_root(root, JournalStore::Lock::exclusive));
@@ -344,6 +344,7 @@ Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string
     GPUCTR_TRY(Journal journal, journals->read(key));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
     GPUCTR_TRY(const Reached reached, reach(journal, here));
+    GPUCTR_CHECK(store->check_outside(reached.fd.get()));
     mount::LivingNamespaces living;
     GPUCTR_TRY(const Origin origin, origin_of(key, here, living, reached.fd.get()));
     if (!is_ours(origin))

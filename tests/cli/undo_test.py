@@ -198,17 +198,17 @@ class Meddled(harness.Case):
 
         for directory in (state, journals):
             for path, owner, mode, problem in ((directory, 4711, 0o700, "belongs to user 4711"),
-                                               (directory, 0, 0o770, "others may write it"),
-                                               (directory, 0, 0o702, "others may write it")):
+                                               (directory, 0, 0o770, "its group may write it"),
+                                               (directory, 0, 0o702, "everybody may write it")):
                 os.chown(path, owner, owner)
                 os.chmod(path, mode)
                 for words in (["undo", "--all"], ["undo", "--rootfs", self.root],
                               ["status", "--rootfs", self.root], ["--nv", "--rootfs", self.root]):
                     done = self.run_setup(*words, "--state-dir", state, status=6, stderr=None)
-                    self.assertRegex(done.stderr, f"journal directory {path}: {problem}\nhint: ")
+                    self.assertRegex(done.stderr, f"journal directory: {path}: {problem}\nhint: ")
                 done = harness.setup("status", "--all", "--state-dir", state)
                 self.assertEqual(done.returncode, 6 if directory == state else 9, done.stderr)
-                self.assertRegex(done.stdout + done.stderr, f"journal directory {path}: {problem}")
+                self.assertRegex(done.stdout + done.stderr, f"journal directory: {path}: {problem}")
             os.chmod(directory, 0o700)
 
         self.assert_state(applied)

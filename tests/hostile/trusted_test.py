@@ -198,5 +198,125 @@ class Directories(Case):
                               "directory\n")
 
 
+class Journals(Case):
+    """A journal in an image is its maker's word, whatever the way to it is called."""
+
+    def setUp(self):
+        super().setUp()
+        self.image = self.place / "image"
+        self.image.mkdir()
+        harness.must("mount", "--bind", self.root, self.image)
+        self.addCleanup(harness.must, "umount", "-l", self.image)
+
+    def refuse(self, state, *target):
+        """No command looks into it, and nothing comes to be there."""
+        target = target or ("--rootfs", self.root)
+        with self.nothing_changes():
+            for words in (["--nv"], ["undo"], ["status"]):
+                done = self.run_setup(*words, *target, "--state-dir", state, status=2, stderr=None)
+                self.assertEqual(done.stderr, f"gpuctr-setup: journal directory {state}: inside the "
+                                              "root file system, where it is not safe\n")
+
+    def test_in_the_image(self):
+        """T27"""
+        (self.root / "there").mkdir()
+        for name in ("new", "there", "usr/../new/below", "."):
+            self.refuse(self.root / name)
+        self.refuse(self.root)
+
+    def test_by_a_relative_path(self):
+        """T27"""
+        self.addCleanup(os.chdir, "/")
+        os.chdir(self.root / "usr")
+        for path in ("../new", "lib/new", "."):
+            self.refuse(path)
+        os.chdir(self.root.parent)
+        self.refuse(f"{self.root.name}/new")
+        os.chdir(self.image / "usr")
+        self.refuse("../new")
+
+    def test_by_a_link(self):
+        """T27"""
+        link = self.place / "link"
+        link.symlink_to(self.root / "var")
+        self.refuse(link)
+        self.refuse(link / "new")
+        (self.root / "out").symlink_to(self.place)
+        self.refuse(self.root / "out/new")
+
+    def test_by_another_mount_of_the_image(self):
+        """T27"""
+        self.refuse(self.image)
+        self.refuse(self.image / "var/new")
+        self.refuse(self.root / "new", "--rootfs", self.image)
+        alias = self.place / "alias"
+        alias.mkdir()
+        harness.must("mount", "--bind", self.root.parent, alias)
+        self.addCleanup(harness.must, "umount", "-l", alias)
+        self.refuse(alias / self.root.name / "var/new")
+
+    def test_of_a_process(self):
+        """T27"""
+        with subprocess.Popen(["unshare", "--mount", "chroot", self.root, "/usr/bin/cat"],
+                              stdin=subprocess.PIPE) as process:
+            while os.readlink(f"/proc/{process.pid}/root") != str(self.root):
+                time.sleep(0.01)
+            self.refuse(self.image / "new", "--pid", process.pid)
+            process.stdin.close()
+
+    def test_of_a_descriptor(self):
+        """T27"""
+        descriptor = os.open(self.image, os.O_PATH)
+        self.addCleanup(os.close, descriptor)
+        with self.nothing_changes():
+            for words in (["--nv"], ["undo"], ["status"]):
+                self.run_setup(*words, "--rootfs-fd", descriptor, "--state-dir", self.root / "new",
+                               pass_fds=[descriptor], status=2, stderr=None)
+
+    def test_of_all_that_it_names(self):
+        """T27"""
+        state = self.place / "state"
+        self.apply("--state-dir", state)
+        applied, times = self.state(), os.stat(self.root)
+        inside = self.root / "state"
+        harness.must("cp", "-a", state, inside)
+        for words, status in ((["undo", "--all"], 2), (["status", "--all"], 9)):
+            done = self.run_setup(*words, "--state-dir", inside, status=status, stdout=None,
+                                  stderr=None)
+            self.assertIn("inside the root file system", done.stdout + done.stderr)
+        harness.must("rm", "-rf", inside)
+        os.utime(self.root, ns=(times.st_atime_ns, times.st_mtime_ns))
+        self.assert_state(applied)
+        self.undo("--state-dir", state)
+
+    def test_a_directory_that_contains_the_image_is_outside_of_it(self):
+        self.addCleanup(os.chdir, "/")
+        os.chdir(self.root.parent)
+        before = self.state()
+        for state in (".", "state", self.root.parent, "../" + self.root.parent.name + "/state"):
+            self.apply("--state-dir", state)
+            self.undo("--state-dir", state)
+            self.assert_state(before)
+        harness.must("rm", "-rf", "state")
+
+    def test_in_a_directory_that_others_may_write(self):
+        """T26"""
+        self.place.chmod(0o775)
+        for state in (self.place, self.place / "new"):
+            done = self.apply("--state-dir", state, status=6, stderr=None)
+            self.assertIn(f"journal directory: {self.place}: its group may write it", done.stderr)
+        self.assertFalse((self.place / "new").exists())
+
+    def test_a_journal_that_others_may_write(self):
+        """T26"""
+        self.apply()
+        [journal] = harness.STATE.glob("*/*.json")
+        journal.chmod(0o660)
+        done = self.undo(status=6, stderr=None)
+        self.assertRegex(done.stderr, f"{journal.name}: its group may write it\nhint: ")
+        journal.chmod(0o600)
+        self.undo()
+
+
 if __name__ == "__main__":
     unittest.main()

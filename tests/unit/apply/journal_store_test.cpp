@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds soon(30);
 
 JournalStore open_store(const test::TempRoot& directory)
 {
-    auto store = JournalStore::create(directory.at("state"));
+    auto store = JournalStore::create(directory.at("state"), -1);
     EXPECT_TRUE(store);
     return *std::move(store);
 }
