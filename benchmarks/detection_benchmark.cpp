@@ -21,7 +21,7 @@ void gpus(benchmark::State& state)
 {
     while (state.KeepRunning()) {
         const auto version = nvidia::module_version("");
-        const auto pci = host::make_udev_enumerator();
+        const auto pci = host::make_enumerator();
         auto found = nvidia::driven_gpus("", *pci);
         if (!version || !found || found->gpus.empty())
             return state.SkipWithError("no GPU");
@@ -29,11 +29,11 @@ void gpus(benchmark::State& state)
     }
 }
 
-/// What libudev is asked when no module drives them.
+/// What sysfs is asked when no module drives them.
 void gpus_without_driver(benchmark::State& state)
 {
     while (state.KeepRunning()) {
-        const auto pci = host::make_udev_enumerator();
+        const auto pci = host::make_enumerator();
         auto found = nvidia::undriven_gpus(*pci);
         if (!found || found->gpus.empty())
             return state.SkipWithError("no GPU");
@@ -57,7 +57,7 @@ void resolution(benchmark::State& state)
 void fingerprints(benchmark::State& state)
 {
     const auto root = host::DriverRoot::open("/");
-    const auto pci = host::make_udev_enumerator();
+    const auto pci = host::make_enumerator();
     std::vector<DriverStack> drivers;
     if (root)
         if (auto driver = nvidia::detect({*pci, *root, "", "", {}, ""}); driver && *driver)

@@ -22,5 +22,5 @@ set_source_files_properties(${static_object} PROPERTIES EXTERNAL_OBJECT ON GENER
 target_include_directories(
   gpucontainer_static INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-# By name: there is no static libudev, and no package of ours has to find them.
-target_link_libraries(gpucontainer_static INTERFACE udev elf stdc++ m)
+# By name: no package of ours has to find them.
+target_link_libraries(gpucontainer_static INTERFACE elf stdc++ m)

@@ -261,7 +261,7 @@ typedef struct gpuctr_host_options {
 /**
  * Record the GPUs of this host and the files of their drivers.
  *
- * Reads sysfs through libudev, procfs, the driver root and the catalogues that
+ * Reads sysfs, procfs, the driver root and the catalogues that
  * the options name. Executes nothing, loads nothing, opens no device node, and so
  * wakes no GPU. A vendor that was not asked for and whose driver is broken is no
  * error; see gpuctr_host_skipped_at().

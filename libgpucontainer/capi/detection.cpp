@@ -180,7 +180,7 @@ Result<Detected> detect(const Detection& detection)
     GPUCTR_TRY(auto site,
                vendor::read_site_catalogue(detection.catalogue_directory, detection.catalogues));
     GPUCTR_TRY(auto dev_root, dev_root_prefix(detection.dev_root));
-    const auto pci = host::make_udev_enumerator();
+    const auto pci = host::make_enumerator();
     const vendor::Sources sources = {
         *pci, root, "", detection.driver_version, std::move(site), std::move(dev_root)};
     Detected found;

@@ -38,7 +38,7 @@ struct ClassDevice {
 bool is_display_controller(const PciDevice& device);
 
 /// Where devices come from. The seam that lets everything above it be tested
-/// without hardware; production code has one implementation, over udev.
+/// without hardware; production code has one implementation, over sysfs.
 class Enumerator {
 public:
     virtual ~Enumerator() = default;
@@ -51,11 +51,13 @@ public:
     /// Looks at every one of the host.
     virtual Result<std::vector<PciDevice>> pci_functions(std::uint16_t vendor_id) = 0;
 
-    /// Those devices of a class ("drm", "accel") that have a node, ordered by name with
-    /// numbers as numbers. None when the kernel has no such class.
+    /// Those devices of a class ("drm", "accel") that have a node, which is one below
+    /// /dev, ordered by name with numbers as numbers. None when the kernel has no such class.
     virtual Result<std::vector<ClassDevice>> class_devices(const std::string& name) = 0;
 };
 
-std::unique_ptr<Enumerator> make_udev_enumerator();
+/// By files and links of sysfs alone. libudev is left out: on text that the kernel would not
+/// write it ends the process (an assertion of sd_device_get_devname() in systemd 252).
+std::unique_ptr<Enumerator> make_enumerator(const std::string& sysfs = "/sys");
 
 } // namespace gpucontainer::host

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 SONAME = "libgpucontainer.so.0"
-REQUIRED = {"libudev.so.1", "libelf.so.1", "libc.so.6"}
+REQUIRED = {"libelf.so.1", "libc.so.6"}
 # As far as the code, the compiler or the C library wants them.
 ALLOWED = REQUIRED | {"libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 

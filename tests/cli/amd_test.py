@@ -266,6 +266,18 @@ class Workstation(Amd):
         self.assertEqual(self.devices("--device", "0e:00.0"),
                          ["/dev/kfd", "/dev/dri/renderD129", "/dev/dri/card0"])
 
+    def test_what_the_kernel_would_not_write_of_a_node_ends_no_program(self):
+        uevent = harness.DIRECTORY / "uevent"
+        target = os.path.realpath("/sys/class/drm/renderD129/uevent")
+        uevent.write_text("")
+        harness.must("mount", "--bind", uevent, target)
+        self.addCleanup(harness.must, "umount", target)
+        for name in ("/etc/passwd", "", "/dev/", "../etc/passwd", "dri/../../etc/passwd"):
+            uevent.write_text(f"MAJOR=226\nMINOR=129\nDEVNAME={name}\nDEVTYPE=drm_minor\n")
+            self.assertNotIn("passwd", self.setup("list", "--rocm", "--format", "json"))
+            self.assertEqual(self.devices("--device", "0"),
+                             ["/dev/kfd", "/dev/dri/renderD128", "/dev/dri/card1"])
+
     def test_a_record_of_the_host_makes_the_same_plan(self):
         record = harness.DIRECTORY / "record.json"
         record.write_text(self.setup("list", "--rocm", "--format", "json"))

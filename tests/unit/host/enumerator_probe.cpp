@@ -10,7 +10,7 @@ int main(int argc, char** argv)
     constexpr int hexadecimal = 16;
     const auto vendor = static_cast<std::uint16_t>(
         argc > 1 ? std::strtoul(argv[1], nullptr, hexadecimal) : 0); // NOLINT: the arguments
-    const auto bus = gpucontainer::host::make_udev_enumerator();
+    const auto bus = gpucontainer::host::make_enumerator();
     const auto found = bus->pci_functions(vendor);
     if (!found) {
         (void)std::fprintf(stderr, "%s\n", found.error().message().c_str());

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+#include "base/file.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "host/enumerator.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace gpucontainer::host {
+namespace {
+
+constexpr std::size_t most_devices = 1U << 16U;
+
+/// What is not there reads as empty: an attribute that a device lacks, or one of a device
+/// that is gone by now.
+Result<std::string> missing_as_empty(Result<std::string> found)
+{
+    if (found || base::leaves_open(found.error().os_error()))
+        return found;
+    return std::string();
+}
+
+Result<std::string> attribute(const std::string& device, std::string_view name)
+{
+    GPUCTR_TRY(const auto text,
+               missing_as_empty(base::read_file(fmt::format("{}/{}", device, name))));
+    return std::string(base::trim(text));
+}
+
+/// The name of what a link of a device leads to, such as its driver.
+Result<std::string> linked(const std::string& device, std::string_view name)
+{
+    GPUCTR_TRY(const auto target,
+               missing_as_empty(base::read_link(AT_FDCWD, fmt::format("{}/{}", device, name))));
+    return std::string(base::name_of(target));
+}
+
+/// sysfs writes identifiers as "0x10de"; anything else counts as 0.
+std::uint32_t identifier(std::string_view text)
+{
+    if (!text.starts_with("0x"))
+        return 0;
+    return static_cast<std::uint32_t>(base::to_number(text.substr(2), 16).value_or(0));
+}
+
+/// NUMA node of what was read; -1 for anything that is none.
+int numa_number(std::string_view text)
+{
+    const auto number = base::to_number(text);
+    return number && std::in_range<int>(*number) ? static_cast<int>(*number) : -1;
+}
+
+/// What a device's file "uevent" says of its node.
+struct Node {
+    std::string path; ///< Empty: it has none.
+    unsigned major = 0;
+    unsigned minor = 0;
+};
+
+/// The path is one below /dev and nowhere else: "dri/card0", or "/dev/dri/card0".
+std::string node_path(std::string_view name)
+{
+    constexpr std::string_view directory = "/dev/";
+    if (name.starts_with(directory))
+        name.remove_prefix(directory.size());
+    const auto parts = base::split(name, '/');
+    const bool plain = std::ranges::none_of(parts, [](std::string_view part) {
+        return part.empty() || part == "." || part == ".."
+               || std::ranges::any_of(part, base::is_control);
+    });
+    return plain ? fmt::format("{}{}", directory, name) : "";
+}
+
+Node parse_uevent(std::string_view text)
+{
+    Node node;
+    std::optional<std::uint64_t> major;
+    std::optional<std::uint64_t> minor;
+    for (const std::string_view line : base::split(text, '\n')) {
+        const auto equals = std::min(line.find('='), line.size());
+        const std::string_view key = line.substr(0, equals);
+        const std::string_view value = line.substr(std::min(equals + 1, line.size()));
+        if (key == "MAJOR")
+            major = base::to_number(value);
+        else if (key == "MINOR")
+            minor = base::to_number(value);
+        else if (key == "DEVNAME")
+            node.path = node_path(value);
+    }
+    if (!major || !minor || !std::in_range<unsigned>(*major) || !std::in_range<unsigned>(*minor))
+        return {};
+    node.major = static_cast<unsigned>(*major);
+    node.minor = static_cast<unsigned>(*minor);
+    return node;
+}
+
+/// Empty where there is none.
+std::string real_path(const std::string& path)
+{
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                           std::free);
+    return real ? real.get() : "";
+}
+
+class SysfsEnumerator final : public Enumerator {
+public:
+    explicit SysfsEnumerator(const std::string& sysfs)
+        : bus_(sysfs + "/bus/pci/devices"), classes_(sysfs + "/class")
+    {
+    }
+
+    int numa_node(const std::string& address) override
+    {
+        const auto text = attribute(function(address), "numa_node");
+        return text ? numa_number(*text) : -1;
+    }
+
+    Result<std::vector<PciDevice>> pci_functions(std::uint16_t vendor_id) override
+    {
+        GPUCTR_CHECK(look_at_bus());
+        std::vector<PciDevice> devices;
+        for (const auto& [address, vendor] : vendors_) {
+            if (vendor != vendor_id)
+                continue;
+            GPUCTR_TRY(PciDevice device, describe(address));
+            device.vendor_id = vendor;
+            devices.push_back(std::move(device));
+        }
+        return devices;
+    }
+
+    Result<std::vector<ClassDevice>> class_devices(const std::string& name) override
+    {
+        const std::string directory = fmt::format("{}/{}", classes_, name);
+        GPUCTR_TRY(const auto names, list(directory));
+        std::vector<ClassDevice> devices;
+        for (const std::string& device : names) {
+            GPUCTR_TRY(const auto text,
+                       attribute(fmt::format("{}/{}", directory, device), "uevent"));
+            const Node node = parse_uevent(text);
+            if (node.path.empty())
+                continue;
+            GPUCTR_TRY(ClassDevice found, describe_part(directory, device));
+            found.node = node.path;
+            found.major = node.major;
+            found.minor = node.minor;
+            devices.push_back(std::move(found));
+        }
+        std::ranges::sort(devices, [](const ClassDevice& a, const ClassDevice& b) {
+            return ::strverscmp(a.name.c_str(), b.name.c_str()) < 0;
+        });
+        return devices;
+    }
+
+private:
+    std::string function(const std::string& address) const
+    {
+        return fmt::format("{}/{}", bus_, address);
+    }
+
+    /// Names in a directory that there need not be.
+    static Result<std::vector<std::string>> list(const std::string& directory)
+    {
+        auto names = base::list_directory(AT_FDCWD, directory, most_devices);
+        if (!names && names.error().os_error() == ENOENT)
+            return std::vector<std::string>();
+        if (!names)
+            return Error::from_errno(names.error().os_error(), directory).with_object(directory);
+        return names;
+    }
+
+    /// Whose each function is: one file of each, once for all vendors. Servers have
+    /// hundreds of functions.
+    Result<void> look_at_bus()
+    {
+        if (!vendors_.empty())
+            return {};
+        GPUCTR_TRY(const auto addresses, list(bus_));
+        for (const std::string& address : addresses) {
+            GPUCTR_TRY(const auto vendor, attribute(function(address), "vendor"));
+            vendors_.emplace_back(address, static_cast<std::uint16_t>(identifier(vendor)));
+        }
+        return {};
+    }
+
+    Result<PciDevice> describe(const std::string& address) const
+    {
+        const std::string device = function(address);
+        PciDevice found;
+        found.address = address;
+        GPUCTR_TRY(const auto id, attribute(device, "device"));
+        found.device_id = static_cast<std::uint16_t>(identifier(id));
+        GPUCTR_TRY(const auto class_code, attribute(device, "class"));
+        found.class_code = identifier(class_code);
+        GPUCTR_TRY(found.driver, linked(device, "driver"));
+        GPUCTR_TRY(const auto node, attribute(device, "numa_node"));
+        found.numa_node = numa_number(node);
+        return found;
+    }
+
+    /// A device is a directory in that of its parent, or in one without "uevent" there.
+    static Result<ClassDevice> describe_part(const std::string& directory, const std::string& name)
+    {
+        ClassDevice found;
+        found.name = name;
+        std::string above = real_path(fmt::format("{}/{}", directory, name));
+        while (found.pci_address.empty() && above.size() > 1) {
+            above = base::directory_of(above);
+            GPUCTR_TRY(const auto subsystem, linked(above, "subsystem"));
+            if (subsystem.empty())
+                continue;
+            if (found.parent.empty()) {
+                found.parent = base::name_of(above);
+                GPUCTR_TRY(found.driver, linked(above, "driver"));
+            }
+            if (subsystem == "pci")
+                found.pci_address = base::name_of(above);
+        }
+        return found;
+    }
+
+    std::string bus_;
+    std::string classes_;
+    std::vector<std::pair<std::string, std::uint16_t>> vendors_; ///< By address, in order.
+};
+
+} // namespace
+
+bool is_display_controller(const PciDevice& device)
+{
+    constexpr std::uint32_t display_base_class = 0x03;
+    return device.class_code >> 16U == display_base_class;
+}
+
+std::unique_ptr<Enumerator> make_enumerator(const std::string& sysfs)
+{
+    return std::make_unique<SysfsEnumerator>(sysfs);
+}
+
+} // namespace gpucontainer::host
