@@ -10,8 +10,10 @@
 #include "base/write_all.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <ctime>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -103,6 +105,27 @@ Error locked_out(const std::string& directory, int file)
         .with_hint("wait for that process or end it, and try again");
 }
 
+/// Without a descriptor or memory, which there may be none of.
+bool holds_nothing_else(int directory, std::string_view name) noexcept
+{
+    alignas(dirent64) std::array<char, 2048> entries;
+    if (::lseek(directory, 0, SEEK_SET) != 0)
+        return false;
+    ssize_t got = 0;
+    while ((got = ::getdents64(directory, entries.data(), entries.size())) > 0) {
+        for (ssize_t at = 0; at < got;) {
+            // NOLINTNEXTLINE: how the kernel lays them out
+            const auto* const entry =
+                reinterpret_cast<const dirent64*>(&entries[static_cast<std::size_t>(at)]);
+            const std::string_view found = &entry->d_name[0];
+            if (found != "." && found != ".." && found != name)
+                return false;
+            at += entry->d_reclen;
+        }
+    }
+    return got == 0;
+}
+
 /// Whoever had the lock before may have removed the file along with its directory.
 bool was_removed(int file)
 {
@@ -114,10 +137,7 @@ bool was_removed(int file)
 
 RootJournals::~RootJournals()
 {
-    if (!directory_ || !may_be_empty_)
-        return;
-    const auto names = base::list_directory(directory_.get(), ".");
-    if (!names || *names != std::vector<std::string>{lock_name})
+    if (!directory_ || !may_be_empty_ || !holds_nothing_else(directory_.get(), lock_name))
         return;
     (void)::unlinkat(directory_.get(), lock_name, 0);
     (void)::unlinkat(store_.get(), name_.c_str(), AT_REMOVEDIR);
@@ -239,11 +259,16 @@ Result<RootJournals> JournalStore::create_root(RootName root) const
 {
     const std::string name = directory_name(root);
     while (true) {
-        if (::mkdirat(directory_.fd(), name.c_str(), private_directory) != 0 && errno != EEXIST)
+        const bool made = ::mkdirat(directory_.fd(), name.c_str(), private_directory) == 0;
+        if (!made && errno != EEXIST)
             return directory_.unusable();
-        GPUCTR_TRY(auto journals, open_root(root, Lock::exclusive));
-        if (journals)
-            return *std::move(journals);
+        auto journals = open_root(root, Lock::exclusive);
+        if (!journals && made)
+            (void)::unlinkat(directory_.fd(), name.c_str(), AT_REMOVEDIR); // nobody else's lock
+        if (!journals)
+            return std::move(journals).error();
+        if (*journals)
+            return **std::move(journals);
     }
 }
 

@@ -2,15 +2,35 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <string_view>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace gpucontainer::base {
 
-/// Writes all of it, however many calls that takes. False, with errno, when one
-/// failed.
+/// Whether a file may become as long as that. The kernel would end a process that ignores
+/// no SIGXFSZ, whose handling is its own.
+inline bool may_grow(int fd, std::size_t bytes) noexcept
+{
+    rlimit limit = {};
+    if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return true;
+    const off_t at = ::lseek(fd, 0, SEEK_CUR);
+    if (at < 0
+        || (static_cast<rlim_t>(at) <= limit.rlim_cur
+            && bytes <= limit.rlim_cur - static_cast<rlim_t>(at)))
+        return true; // no file of a length, or short enough
+    errno = EFBIG;
+    return false;
+}
+
+/// Writes all of it, however many calls that takes. False, with errno, when one failed;
+/// EFBIG, with nothing written, when RLIMIT_FSIZE does not allow all.
 inline bool write_all(int fd, std::string_view bytes) noexcept
 {
+    if (!may_grow(fd, bytes.size()))
+        return false;
     while (!bytes.empty()) {
         const ssize_t written = ::write(fd, bytes.data(), bytes.size());
         if (written < 0 && errno == EINTR)
