@@ -48,8 +48,13 @@ std::optional<RootName> parse_directory_name(std::string_view name)
     return device && inode ? std::optional(RootName(*device, *inode)) : std::nullopt;
 }
 
-/// Shared locks too need a file that may be written where NFS turns them into
-/// locks of its own. EWOULDBLOCK when somebody had it all the while. A guest in its
+bool is_denied(int os_error) noexcept
+{
+    return os_error == EROFS || os_error == EACCES || os_error == EPERM;
+}
+
+/// An exclusive lock needs a file that may be written where NFS turns it into one of its
+/// own. EWOULDBLOCK when somebody had it all the while. A guest in its
 /// caller's process has no other means to wait for a time than to ask again.
 bool take_lock(int file, JournalStore::Lock lock, std::chrono::milliseconds limit)
 {
@@ -304,6 +309,11 @@ Result<UniqueFd> JournalStore::lock_root(int directory, const std::string& name,
 {
     UniqueFd file(
         ::openat(directory, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
+    if (!file && lock == Lock::shared && is_denied(errno)) {
+        file.reset(::openat(directory, lock_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+        if (!file) // who looks there does so without it
+            return UniqueFd(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
+    }
     if (!file && errno == ENOENT)
         return file;
     if (!file)

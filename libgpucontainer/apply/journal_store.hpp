@@ -75,8 +75,9 @@ public:
     static constexpr std::chrono::milliseconds patience = std::chrono::seconds(30);
 
     Result<RootJournals> create_root(RootName root) const;
-    /// None when there is no journal of it. Shared for those who only look; none for who
-    /// says of a root that he may not have that. Whoever has the lock for longer than
+    /// None when there is no journal of it. Shared for those who only look, who have none
+    /// where they may not write and there is no lock that they may read; none for who says
+    /// of a root that he may not have that. Whoever has the lock for longer than
     /// `limit` is named in an error.
     enum class Lock : std::uint8_t { exclusive, shared, none };
     Result<std::optional<RootJournals>> open_root(RootName root, Lock lock,

@@ -50,6 +50,30 @@ class Status(Case):
         self.run_setup("status", "--all", stderr="gpuctr-setup: nothing is set up\n")
         self.assertFalse(harness.STATE.exists())
 
+    def test_journals_that_may_not_be_written(self):
+        self.apply("--device", "0")
+        found = self.status(), self.status("--all")
+        [lock] = harness.STATE.glob("*/lock")
+        for without_lock in (False, True):
+            harness.must("mount", "--bind", "-o", "ro", harness.STATE, harness.STATE)
+            self.addCleanup(harness.call, "umount", harness.STATE)
+            self.assertEqual((self.status(), self.status("--all")), found)
+            done = self.undo(status=6, stderr=None)
+            self.assertIn(f"journal directory {harness.STATE}: Read-only file system", done.stderr)
+            harness.must("umount", harness.STATE)
+            for path in (harness.STATE, lock.parent):
+                path.chmod(0o755)
+            for path in harness.STATE.glob("*/*.json"):
+                path.chmod(0o644)
+            user = [*harness.ORDINARY_USER, harness.SETUP, "status", "--state-dir", harness.STATE,
+                    "--format", "json"]
+            for words in (["--all"], ["--rootfs", self.root]):
+                [seen] = json.loads(harness.must(*user, *words))["setups"]
+                self.assertEqual(seen["root"], str(self.root))
+            if not without_lock:
+                lock.unlink()
+        self.undo()
+
     def test_a_set_up_says_what_it_is(self):
         self.apply("--device", "2,1")
 
