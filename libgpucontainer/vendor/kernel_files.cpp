@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -32,8 +33,11 @@ bool is_version(std::string_view text)
 Result<std::optional<std::string>> read_value(const std::string& path)
 {
     const auto text = base::read_file(path);
-    if (text)
-        return std::optional(std::string(base::trim(*text)));
+    if (text) {
+        const std::string_view line = base::trim(*text);
+        const bool can_be_shown = std::ranges::none_of(line, base::is_control);
+        return can_be_shown ? std::optional(std::string(line)) : std::nullopt;
+    }
     if (base::leaves_open(text.error().os_error()))
         return unreadable(text.error().os_error(), path);
     return std::optional<std::string>();

@@ -9,8 +9,8 @@
 namespace gpucontainer::vendor {
 
 /// The line in a file of the kernel, without white space around it; none where there is
-/// no such file or this process may not read it. Errors: driver, where it cannot be
-/// told what is there.
+/// no such file, this process may not read it, or it is no line that can be shown. Errors:
+/// driver, where it cannot be told what is there.
 Result<std::optional<std::string>> read_value(const std::string& path);
 
 /// What a link of the kernel's leads to, without the directories; "" where there is no

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "vendor/node_access.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -13,6 +14,16 @@
 #include <utility>
 
 namespace gpucontainer::vendor {
+namespace {
+
+/// In a directory of nodes, and a name that can be shown.
+bool is_node_name(std::string_view name)
+{
+    return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos
+           && std::ranges::none_of(name, base::is_control);
+}
+
+} // namespace
 
 std::optional<unsigned> character_major(const std::string& proc_devices, std::string_view name)
 {
@@ -40,7 +51,8 @@ Result<NodeLinks> links_by_path(const std::string& system_root, const std::strin
         return Error::from_errno(names.error().os_error(), dev_root + directory, Errc::driver);
     for (const std::string& name : names ? *names : std::vector<std::string>()) {
         const auto target = base::read_link(AT_FDCWD, fmt::format("{}/{}", place, name));
-        if (target && target->starts_with(up))
+        if (target && target->starts_with(up) && is_node_name(target->substr(up.size()))
+            && is_node_name(name))
             links[target->substr(up.size())].push_back(fmt::format("{}/{}", directory, name));
     }
     return links;

@@ -7,7 +7,6 @@
 #include "fuzz/memory_file.hpp"
 #include "fuzz/scratch.hpp"
 #include "unit/vendor/fake_enumerator.hpp"
-#include "vendor/amd/topology.hpp"
 
 #include <algorithm>
 #include <array>
@@ -106,9 +105,6 @@ void run(std::string_view input)
     demand(nodes.has_value() && nodes->nodes.empty(), "there is no node");
     (void)vendor::nvidia::warnings(gpus->gpus, nodes->nodes);
     check_masks(root);
-    const auto node = vendor::amd::parse_properties(input);
-    const std::string architecture = vendor::amd::architecture_of(node.target);
-    demand(architecture.empty() == (node.target == 0), "an architecture is told or not");
 }
 
 } // namespace gpucontainer::fuzz

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "vendor/amd/topology.hpp"
+#include "vendor/kernel_files.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -79,7 +80,8 @@ std::vector<TopologyNode> assumed_nodes(const std::vector<ClassDevice>& parts)
 {
     std::vector<TopologyNode> nodes;
     for (const ClassDevice& part : parts)
-        if (is_render_node(part) && part.driver == kernel_driver && !part.pci_address.empty()) {
+        if (is_render_node(part) && part.driver == kernel_driver && !part.pci_address.empty()
+            && std::ranges::find(nodes, part.minor, &TopologyNode::render_minor) == nodes.end()) {
             nodes.emplace_back().render_minor = part.minor;
             nodes.back().number = static_cast<unsigned>(nodes.size());
         }
@@ -136,8 +138,8 @@ struct Card {
 std::string attribute(const std::string& system_root, const std::string& address, const char* name)
 {
     const auto text =
-        base::read_file(fmt::format("{}/sys/bus/pci/devices/{}/{}", system_root, address, name));
-    return text ? std::string(base::trim(*text)) : std::string();
+        read_value(fmt::format("{}/sys/bus/pci/devices/{}/{}", system_root, address, name));
+    return text && *text ? **text : std::string();
 }
 
 Card read_card(const std::string& system_root, host::Enumerator& devices,
@@ -147,7 +149,7 @@ Card read_card(const std::string& system_root, host::Enumerator& devices,
     card.uuid =
         uuid_of(base::to_number(attribute(system_root, address, "unique_id"), 16).value_or(0));
     card.model = attribute(system_root, address, "product_name");
-    if (card.model.empty() || std::ranges::any_of(card.model, base::is_control))
+    if (card.model.empty())
         card.model = "AMD device " + attribute(system_root, address, "device");
     card.numa_node = devices.numa_node(address);
     return card;

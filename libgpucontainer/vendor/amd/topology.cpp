@@ -22,10 +22,12 @@ Error unreadable(const Error& error, const std::string& path)
     return Error::from_errno(error.os_error(), path, Errc::driver).with_object(path);
 }
 
-std::uint32_t narrow(std::uint64_t number)
+constexpr std::uint64_t most_minors = 1U << 20U; // of the kernel's device numbers
+
+std::uint32_t narrow(std::uint64_t number,
+                     std::uint64_t most = std::numeric_limits<std::uint32_t>::max())
 {
-    return number <= std::numeric_limits<std::uint32_t>::max() ? static_cast<std::uint32_t>(number)
-                                                               : 0;
+    return number <= most ? static_cast<std::uint32_t>(number) : 0;
 }
 
 } // namespace
@@ -44,7 +46,7 @@ TopologyNode parse_properties(std::string_view text)
         if (name == "simd_count")
             node.has_simd = *number != 0;
         else if (name == "drm_render_minor")
-            node.render_minor = narrow(*number);
+            node.render_minor = narrow(*number, most_minors - 1);
         else if (name == "unique_id")
             node.unique_id = *number;
         else if (name == "domain")
@@ -79,6 +81,9 @@ Result<void> read_node(const std::string& system_root, const std::string& name, 
     node.number = narrow(*number);
     if (node.render_minor == 0)
         return node.has_simd ? skip("a GPU without a render node") : Result<void>();
+    if (std::ranges::find(found.gpus, node.render_minor, &TopologyNode::render_minor)
+        != found.gpus.end())
+        return skip("its render node is that of another GPU");
     found.gpus.push_back(node);
     return {};
 }

@@ -34,14 +34,17 @@ std::optional<std::string> version_in(std::string_view text)
     return std::nullopt;
 }
 
-/// "Key: value" lines of an information file.
+/// "Key: value" lines of an information file, but for values that cannot be shown.
 std::map<std::string, std::string> fields(std::string_view text)
 {
     std::map<std::string, std::string> found;
     for (std::string_view line : base::split(text, '\n')) {
         const auto colon = line.find(':');
-        if (colon != std::string_view::npos)
-            found.emplace(base::trim(line.substr(0, colon)), base::trim(line.substr(colon + 1)));
+        if (colon == std::string_view::npos)
+            continue;
+        const std::string_view value = base::trim(line.substr(colon + 1));
+        if (std::ranges::none_of(value, base::is_control))
+            found.emplace(base::trim(line.substr(0, colon)), value);
     }
     return found;
 }
