@@ -34,6 +34,9 @@ struct ClassDevice {
     std::string pci_address; ///< Of the nearest PCI function above; empty if none.
 };
 
+/// "0000:65:00.0", the name of a PCI function.
+bool is_pci_address(std::string_view text);
+
 /// A GPU of any kind: VGA, 3D or other display controller.
 bool is_display_controller(const PciDevice& device);
 

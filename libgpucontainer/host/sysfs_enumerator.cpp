@@ -36,12 +36,20 @@ Result<std::string> attribute(const std::string& device, std::string_view name)
     return std::string(base::trim(text));
 }
 
+/// A component of a path that can be shown.
+bool is_file_name(std::string_view text)
+{
+    return !text.empty() && text != "." && text != ".." && text.find('/') == std::string_view::npos
+           && std::ranges::none_of(text, base::is_control);
+}
+
 /// The name of what a link of a device leads to, such as its driver.
 Result<std::string> linked(const std::string& device, std::string_view name)
 {
     GPUCTR_TRY(const auto target,
                missing_as_empty(base::read_link(AT_FDCWD, fmt::format("{}/{}", device, name))));
-    return std::string(base::name_of(target));
+    const std::string_view last = base::name_of(target);
+    return is_file_name(last) ? std::string(last) : std::string();
 }
 
 /// sysfs writes identifiers as "0x10de"; anything else counts as 0.
@@ -49,7 +57,8 @@ std::uint32_t identifier(std::string_view text)
 {
     if (!text.starts_with("0x"))
         return 0;
-    return static_cast<std::uint32_t>(base::to_number(text.substr(2), 16).value_or(0));
+    const std::uint64_t number = base::to_number(text.substr(2), 16).value_or(0);
+    return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number) : 0;
 }
 
 /// NUMA node of what was read; -1 for anything that is none.
@@ -72,11 +81,7 @@ std::string node_path(std::string_view name)
     constexpr std::string_view directory = "/dev/";
     if (name.starts_with(directory))
         name.remove_prefix(directory.size());
-    const auto parts = base::split(name, '/');
-    const bool plain = std::ranges::none_of(parts, [](std::string_view part) {
-        return part.empty() || part == "." || part == ".."
-               || std::ranges::any_of(part, base::is_control);
-    });
+    const bool plain = std::ranges::all_of(base::split(name, '/'), is_file_name);
     return plain ? fmt::format("{}{}", directory, name) : "";
 }
 
@@ -96,7 +101,9 @@ Node parse_uevent(std::string_view text)
         else if (key == "DEVNAME")
             node.path = node_path(value);
     }
-    if (!major || !minor || !std::in_range<unsigned>(*major) || !std::in_range<unsigned>(*minor))
+    constexpr std::uint64_t majors = 1U << 12U; // of the kernel
+    constexpr std::uint64_t minors = 1U << 20U;
+    if (!major || !minor || *major >= majors || *minor >= minors)
         return {};
     node.major = static_cast<unsigned>(*major);
     node.minor = static_cast<unsigned>(*minor);
@@ -132,7 +139,7 @@ public:
             if (vendor != vendor_id)
                 continue;
             GPUCTR_TRY(PciDevice device, describe(address));
-            device.vendor_id = vendor;
+            device.vendor_id = vendor_id;
             devices.push_back(std::move(device));
         }
         return devices;
@@ -144,6 +151,8 @@ public:
         GPUCTR_TRY(const auto names, list(directory));
         std::vector<ClassDevice> devices;
         for (const std::string& device : names) {
+            if (!is_file_name(device))
+                continue;
             GPUCTR_TRY(const auto text,
                        attribute(fmt::format("{}/{}", directory, device), "uevent"));
             const Node node = parse_uevent(text);
@@ -186,8 +195,10 @@ private:
             return {};
         GPUCTR_TRY(const auto addresses, list(bus_));
         for (const std::string& address : addresses) {
+            if (!is_pci_address(address))
+                continue;
             GPUCTR_TRY(const auto vendor, attribute(function(address), "vendor"));
-            vendors_.emplace_back(address, static_cast<std::uint16_t>(identifier(vendor)));
+            vendors_.emplace_back(address, identifier(vendor));
         }
         return {};
     }
@@ -218,22 +229,37 @@ private:
             GPUCTR_TRY(const auto subsystem, linked(above, "subsystem"));
             if (subsystem.empty())
                 continue;
+            const std::string_view device = base::name_of(above);
             if (found.parent.empty()) {
-                found.parent = base::name_of(above);
+                found.parent = is_file_name(device) ? device : "";
                 GPUCTR_TRY(found.driver, linked(above, "driver"));
             }
-            if (subsystem == "pci")
-                found.pci_address = base::name_of(above);
+            if (subsystem == "pci" && is_pci_address(device))
+                found.pci_address = device;
         }
         return found;
     }
 
     std::string bus_;
     std::string classes_;
-    std::vector<std::pair<std::string, std::uint16_t>> vendors_; ///< By address, in order.
+    std::vector<std::pair<std::string, std::uint32_t>> vendors_; ///< By address, in order.
 };
 
 } // namespace
+
+bool is_pci_address(std::string_view text)
+{
+    const auto is_number = [](std::string_view part, std::size_t least, std::size_t most) {
+        return part.size() >= least && part.size() <= most
+               && part.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    };
+    const auto parts = base::split(text, ':');
+    if (parts.size() != 3 || !is_number(parts[0], 4, 8) || !is_number(parts[1], 2, 2))
+        return false;
+    const std::string_view slot = parts[2]; // "00.0"
+    return slot.size() == 4 && is_number(slot.substr(0, 2), 2, 2) && slot[2] == '.'
+           && slot[3] >= '0' && slot[3] <= '7';
+}
 
 bool is_display_controller(const PciDevice& device)
 {

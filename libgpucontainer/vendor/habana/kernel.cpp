@@ -104,7 +104,8 @@ private:
         one.pci_address = device.pci_address;
         if (one.pci_address.empty()) {
             GPUCTR_TRY(const auto address, attribute(one.directory, "pci_addr"));
-            one.pci_address = base::to_lower(address.value_or(""));
+            if (std::string text = base::to_lower(address.value_or("")); host::is_pci_address(text))
+                one.pci_address = std::move(text);
         }
         std::string driver = device.driver;
         if (driver.empty() && !one.pci_address.empty()) {
