@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <set>
 #include <utility>
 
 namespace gpucontainer::plan {
@@ -85,9 +86,12 @@ void add_icd(Draft& draft, const DriverFile& file)
 
 void add_opencl(Draft& draft)
 {
+    std::set<std::string_view> known;
     for (const DriverFile* file : draft.files)
-        if (!file->icd.empty())
+        if (!file->icd.empty() && known.insert(file->icd).second)
             add_icd(draft, *file);
+        else if (!file->icd.empty())
+            draft.skip(file->icd, path_of(*file), "another library has that name");
 }
 
 std::vector<std::string> opencl_paths(Draft& draft)
