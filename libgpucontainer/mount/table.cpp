@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <climits>
 #include <fcntl.h>
+#include <limits>
 #include <map>
 #include <new>
 #include <set>
@@ -34,10 +35,11 @@ struct TableLine {
 
 /// Takes mountinfo apart, character by character:
 /// "ID PARENT DEVICE ROOT PATH OPTIONS [shared:N] ... - TYPE SOURCE ...". Space, tab,
-/// newline and backslash of a path are written in octal.
+/// newline and backslash of a path are written in octal. A line that the kernel does
+/// not write is no line to go by, and nor is one that the table ends in.
 class TableReader {
 public:
-    /// False when `visit` returned false for a line.
+    /// False when `visit` returned false for a line, and with EBADMSG.
     template <typename Visit>
     bool feed(std::string_view text, Visit& visit) noexcept
     {
@@ -46,31 +48,49 @@ public:
                 feed(c);
                 return true;
             }
-            const bool fits = length_ < path_.size();
-            if (fits)
-                path_[length_] = '\0';
-            const bool go_on = visit(TableLine{id_, parent_, shared_, source_ == our_source.size(),
-                                               fits ? path_.data() : nullptr});
-            start_line();
-            return go_on;
+            return end_line(visit);
         });
     }
+
+    /// False with EBADMSG where a line has no end.
+    bool finish() const noexcept { return (field_ == 0 && first_) || fail(); }
 
 private:
     static constexpr int path_field = 4;
     static constexpr int options_field = 5;
-    static constexpr int separator_field = 1 << 20; // behind any number of optional ones
-    static constexpr int source_field = separator_field + 2;
+    static constexpr int no_field = -1; // behind the separator the source alone counts
+    static constexpr int source_field = 2;
     static constexpr std::string_view our_source = mount_source;
     static constexpr std::size_t others_source = ~std::size_t{0};
+
+    static bool fail() noexcept
+    {
+        errno = EBADMSG;
+        return false;
+    }
+
+    template <typename Visit>
+    bool end_line(Visit& visit) noexcept
+    {
+        if (broken_ || field_ != no_field)
+            return fail();
+        const bool fits = length_ < path_.size();
+        if (fits)
+            path_[length_] = '\0';
+        const bool go_on = visit(TableLine{id_, parent_, shared_, source_ == our_source.size(),
+                                           fits ? path_.data() : nullptr});
+        start_line();
+        return go_on;
+    }
 
     void start_line() noexcept
     {
         id_ = 0;
         parent_ = 0;
         shared_ = false;
-        source_ = 0;
         field_ = 0;
+        behind_ = 0;
+        source_ = 0;
         first_ = true;
         length_ = 0;
         decoded_ = 0;
@@ -78,8 +98,13 @@ private:
 
     void feed(char c) noexcept
     {
+        if (field_ == no_field) {
+            feed_behind(c);
+            return;
+        }
         if (c == ' ') {
-            field_ += field_ <= source_field ? 1 : 0;
+            broken_ = broken_ || first_; // an empty field
+            ++field_;
             first_ = true;
             return;
         }
@@ -89,10 +114,7 @@ private:
             append(parent_, c);
         else if (field_ == path_field)
             append(c);
-        else if (field_ == source_field)
-            source_ = source_ < our_source.size() && our_source[source_] == c ? source_ + 1
-                                                                              : others_source;
-        else if (field_ > options_field && field_ < separator_field && first_)
+        else if (field_ > options_field && first_)
             feed_optional(c);
         first_ = false;
     }
@@ -102,17 +124,30 @@ private:
         if (c == 's') // of shared, master, propagate_from and unbindable
             shared_ = true;
         else if (c == '-')
-            field_ = separator_field;
+            field_ = no_field;
     }
 
-    static void append(std::uint64_t& number, char c) noexcept
+    void feed_behind(char c) noexcept
     {
-        if (c >= '0' && c <= '9')
-            number = number * 10 + static_cast<std::uint64_t>(c - '0');
+        if (c == ' ')
+            behind_ += behind_ <= source_field ? 1 : 0;
+        else if (behind_ == source_field)
+            source_ = source_ < our_source.size() && our_source[source_] == c ? source_ + 1
+                                                                              : others_source;
+    }
+
+    void append(std::uint64_t& number, char c) noexcept
+    {
+        constexpr std::uint64_t ten = 10;
+        constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+        const auto digit = static_cast<std::uint64_t>(c) - '0';
+        broken_ = broken_ || c < '0' || c > '9' || number > (most - digit) / ten;
+        number = number * ten + digit;
     }
 
     void append(char c) noexcept
     {
+        broken_ = broken_ || c == '\0' || (first_ && c != '/');
         if (length_ < path_.size())
             path_[length_++] = c;
         constexpr std::size_t escape = 4; // "\040"
@@ -121,7 +156,10 @@ private:
         char* const last = &path_[length_ - escape];
         if (last[0] != '\\' || !is_octal(last[1]) || !is_octal(last[2]) || !is_octal(last[3]))
             return;
-        last[0] = static_cast<char>((last[1] - '0') * 64 + (last[2] - '0') * 8 + (last[3] - '0'));
+        constexpr int most = 0377;
+        const int byte = (last[1] - '0') * 64 + (last[2] - '0') * 8 + (last[3] - '0');
+        broken_ = broken_ || byte == 0 || byte > most;
+        last[0] = static_cast<char>(byte);
         length_ -= escape - 1;
         decoded_ = length_; // a backslash that was written in octal begins no escape
     }
@@ -129,9 +167,11 @@ private:
     std::uint64_t id_ = 0;
     std::uint64_t parent_ = 0;
     bool shared_ = false;
-    std::size_t source_ = 0; ///< How much of it is as ours.
+    bool broken_ = false; ///< A line is none of the kernel's: nothing is read behind it.
     int field_ = 0;
-    bool first_ = true; ///< The next character begins the field.
+    int behind_ = 0;         ///< Which field behind the separator.
+    std::size_t source_ = 0; ///< How much of it is as ours.
+    bool first_ = true;      ///< The next character begins the field.
     std::size_t length_ = 0;
     std::size_t decoded_ = 0; ///< How much of the path has no escape any more.
     std::array<char, PATH_MAX> path_ = {};
@@ -166,7 +206,7 @@ bool for_each_line(int table, Visit visit) noexcept
     TableReader reader;
     if (!is_kernel_at_least(whole_major, whole_minor)) {
         TableText text;
-        return text.take(file) && reader.feed(text.view(), visit);
+        return text.take(file) && reader.feed(text.view(), visit) && reader.finish();
     }
     std::array<char, 4096> part;
     while (true) {
@@ -174,7 +214,7 @@ bool for_each_line(int table, Visit visit) noexcept
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
-            return got == 0;
+            return got == 0 && reader.finish();
         if (!reader.feed({part.data(), static_cast<std::size_t>(got)}, visit))
             return false;
     }

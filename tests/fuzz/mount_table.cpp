@@ -10,6 +10,7 @@
 #include <climits>
 #include <cstdint>
 #include <fcntl.h>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,52 +27,66 @@ struct Line {
 
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
 
-std::string decoded(std::string_view text)
+/// None for what is no path: it begins with a slash and has no null character.
+std::optional<std::string> decoded(std::string_view text)
 {
     constexpr std::size_t escape = 4;
+    constexpr int most = 0377;
     std::string path;
     while (!text.empty()) {
         if (text.size() >= escape && text[0] == '\\' && is_octal(text[1]) && is_octal(text[2])
             && is_octal(text[3])) {
-            path += static_cast<char>((text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0');
+            const int byte = (text[1] - '0') * 64 + (text[2] - '0') * 8 + text[3] - '0';
+            if (byte > most)
+                return std::nullopt;
+            path += static_cast<char>(byte);
             text.remove_prefix(escape);
         } else {
             path += text.front();
             text.remove_prefix(1);
         }
     }
+    if (!path.starts_with('/') || path.find('\0') != std::string::npos)
+        return std::nullopt;
     return path;
 }
 
-std::uint64_t number_in(std::string_view field)
-{
-    std::uint64_t number = 0;
-    for (const char c : field)
-        if (c >= '0' && c <= '9')
-            number = number * 10 + static_cast<std::uint64_t>(c - '0');
-    return number;
-}
-
-/// As proc(5) says it, a line at a time, without a thought of memory.
-std::vector<Line> read_simply(std::string_view table)
+std::optional<Line> read_line(std::string_view text)
 {
     constexpr std::size_t path_field = 4;
     constexpr std::size_t first_optional = 6;
+    auto fields = base::split(text, ' ');
+    std::size_t separator = first_optional;
+    while (separator < fields.size() && !fields[separator].starts_with('-'))
+        ++separator;
+    if (separator >= fields.size())
+        return std::nullopt;
+    fields.resize(separator);
+    if (std::find(fields.begin(), fields.end(), "") != fields.end())
+        return std::nullopt;
+    const auto id = base::to_number(fields[0]);
+    const auto parent = base::to_number(fields[1]);
+    auto path = decoded(fields[path_field]);
+    if (!id || !parent || !path || fields[path_field].front() != '/')
+        return std::nullopt;
+    const bool shared = std::any_of(fields.begin() + first_optional, fields.end(),
+                                    [](std::string_view field) { return field.starts_with('s'); });
+    return Line{*id, *parent, shared, *std::move(path)};
+}
+
+/// As proc(5) says it, a line at a time, without a thought of memory. None for a table
+/// with a line that the kernel does not write, or one that has no end.
+std::optional<std::vector<Line>> read_simply(std::string_view table)
+{
     std::vector<Line> lines;
     for (auto end = table.find('\n'); end != std::string_view::npos; end = table.find('\n')) {
-        const auto fields = base::split(table.substr(0, end), ' ');
+        auto line = read_line(table.substr(0, end));
+        if (!line)
+            return std::nullopt;
+        lines.push_back(*std::move(line));
         table.remove_prefix(end + 1);
-        Line line;
-        line.id = number_in(fields[0]);
-        if (fields.size() > 1)
-            line.parent = number_in(fields[1]);
-        if (fields.size() > path_field)
-            line.path = decoded(fields[path_field]);
-        for (std::size_t i = first_optional; i < fields.size() && !fields[i].starts_with('-'); ++i)
-            line.shared = line.shared || fields[i].starts_with('s');
-        lines.push_back(std::move(line));
     }
-    return lines;
+    return table.empty() ? std::optional(std::move(lines)) : std::nullopt;
 }
 
 bool has(const std::vector<Line>& lines, std::uint64_t id)
@@ -99,7 +114,7 @@ void check_children(int fd, std::uint64_t id, const std::vector<Line>& lines, in
         fits = fits && line.path.size() < PATH_MAX;
         if (!fits)
             break;
-        expected.emplace_back(line.path.c_str()); // as far as a C string goes
+        expected.push_back(line.path);
     }
     Collector found;
     const auto listing = mount::read_children(fd, found, table);
@@ -133,9 +148,19 @@ void check_look_up(const std::vector<Line>& lines, int table)
     }
 }
 
+/// Nothing is made of what is no table.
+void check_refusal(int fd, std::uint64_t id, int table)
+{
+    Collector found;
+    demand(mount::read_children(fd, found, table) == mount::Listing::failed,
+           "a broken table lists nothing");
+    demand(mount::count_below_by_table(fd, table) == -1, "it counts nothing");
+    demand(mount::look_up(id, table).found == mount::Found::unknown, "it finds nothing");
+}
+
 } // namespace
 
-/// A mount table, in which '@' stands for the mount that is asked for. Compared
+/// A whole mount table, in which '@' stands for the mount that is asked for. Compared
 /// with a reader of a few simple lines.
 void run(std::string_view input)
 {
@@ -148,9 +173,11 @@ void run(std::string_view input)
         text += c == '@' ? number : std::string(1, c);
     const auto file = memory_file(text);
     const auto lines = read_simply(text);
-    check_children(root.get(), id, lines, file.get());
-    check_count(root.get(), id, lines, file.get());
-    check_look_up(lines, file.get());
+    if (!lines)
+        return check_refusal(root.get(), id, file.get());
+    check_children(root.get(), id, *lines, file.get());
+    check_count(root.get(), id, *lines, file.get());
+    check_look_up(*lines, file.get());
 }
 
 } // namespace gpucontainer::fuzz
