@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs the tests of one module in private namespaces and looks after the machine.
+"""Runs the tests of one module in private namespaces, in a world of their own.
 
     launch.py [--plain] MODULE [TEST]...
 
 The tests run on the simulated host GPUCTR_HOST_DIR, or with --plain on this
-machine as it is, in a mount namespace of their own either way. Afterwards the
-machine's mounts and /dev must be what they were. The environment chooses a variant:
+machine as it is, in a mount namespace of their own either way. That is made in
+another one, of tests/support/own-world, which stands for the machine: its mounts
+and /dev must be what they were afterwards. The environment chooses a variant:
 
     GPUCTR_TEST_BACKEND=NAME     the backend of every command, for --backend
     GPUCTR_TEST_FORBID=CALLS     system calls that fail, in the words of seccomp.py
@@ -21,17 +22,8 @@ import subprocess
 import sys
 import tempfile
 
-import mount_table
-import snapshot
-
 SKIPPED = 77
-
-
-def machine():
-    devices = {path: entry._replace(mtime=0, links=0)
-               for path, entry in snapshot.take("/dev").items()
-               if not path.startswith(("/pts/", "/shm/", "/mqueue/"))}
-    return mount_table.read(), devices
+INSIDE = "--inside"
 
 
 def command(plain, module, tests, directory):
@@ -64,6 +56,13 @@ def is_left_out():
             and os.environ.get("GPUCTR_TEST_LONG") != "1")
 
 
+def enter_own_world(arguments):
+    here = os.path.dirname(os.path.abspath(__file__))
+    program = os.path.join(os.path.dirname(here), "support", "own-world")
+    os.execv(sys.executable, [sys.executable, "-B", program, sys.executable, "-B",
+                              os.path.abspath(__file__), INSIDE, *arguments])
+
+
 def main(arguments):
     if is_left_out():
         print("these tests run with GPUCTR_TEST_LONG=1 only")
@@ -71,21 +70,17 @@ def main(arguments):
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         print("these tests are for root, with unshare of util-linux")
         return 1 if os.environ.get("CI") == "true" else SKIPPED
+    if arguments[:1] != [INSIDE]:
+        enter_own_world(arguments)
+    arguments = arguments[1:]
     plain = arguments[:1] == ["--plain"]
     module, *tests = arguments[1:] if plain else arguments
-    before = machine()
     directory = tempfile.mkdtemp(prefix="gpuctr-cli-")
     try:
         words, environment = command(plain, module, tests, directory)
-        status = subprocess.run(words, env=environment, check=False).returncode
+        return subprocess.run(words, env=environment, check=False).returncode
     finally:
         os.rmdir(directory)  # all that the tests write is on a tmpfs of their own
-    after = machine()
-    for what, old, new in zip(("mount table", "/dev"), before, after):
-        if old != new:
-            print(f"the machine's {what} was {old} and is {new}", file=sys.stderr)
-            status = 1
-    return status
 
 
 if __name__ == "__main__":

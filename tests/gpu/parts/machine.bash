@@ -54,6 +54,9 @@ backends() {
     fi
 }
 
+# Others mount and unmount on this machine meanwhile: what these phases alone could leave.
+our_mounts() { grep -F -e " $work" -e gpuctr /proc/self/mountinfo || true; }
+
 # Everything about a tree of files that undo and -- CMD have to leave alone; not
 # what root's nvidia-smi in the container makes in its /dev for MIG.
 snapshot() {

@@ -21,7 +21,7 @@ phase_apply() {
     local before mounts applied container=(chroot "$rootfs") state
     mapfile -t state < <(state_options)
     before=$(snapshot "$rootfs")
-    mounts=$(cat /proc/self/mountinfo)
+    mounts=$(our_mounts)
 
     # /proc first: then the plan can keep the driver from making nodes itself.
     mount --bind "$rootfs" "$rootfs"
@@ -30,12 +30,12 @@ phase_apply() {
     check_gpus "apply" "$(all_uuids)" "${container[@]}"
     check_libraries "apply" "${container[@]}"
 
-    applied=$(cat /proc/self/mountinfo)
+    applied=$(our_mounts)
     succeeds "apply again" "$setup" --nv --rootfs "$rootfs" "${state[@]}"
-    same "apply again: no mount changed" "$applied" "$(cat /proc/self/mountinfo)"
+    same "apply again: no mount changed" "$applied" "$(our_mounts)"
     succeeds "undo" "$setup" undo --rootfs "$rootfs" "${state[@]}"
     umount -l "$rootfs"
-    same "undo: the mounts are as before" "$mounts" "$(cat /proc/self/mountinfo)"
+    same "undo: the mounts are as before" "$mounts" "$(our_mounts)"
     same "undo: the root file system is as before" "$before" "$(snapshot "$rootfs")"
 }
 
