@@ -27,7 +27,10 @@ bool is_kernel_driver(std::string_view name) { return name == "i915" || name == 
 /// The device that every processor with a GPU in it has; its virtual functions too.
 bool is_integrated(std::string_view address) { return address.starts_with("0000:00:02."); }
 
-/// One PCI function that drives displays or computes.
+bool is_render_node(const ClassDevice& device) { return device.name.starts_with("renderD"); }
+bool is_card(const ClassDevice& device) { return device.name.starts_with("card"); }
+
+/// One PCI function that drives displays or computes; it has one of both at least.
 struct Function {
     std::string address;
     std::string driver;
@@ -62,7 +65,8 @@ public:
     {
         GPUCTR_TRY(const auto devices, enumerator_.class_devices("drm"), "find Intel GPUs");
         for (const ClassDevice& device : devices)
-            if (is_kernel_driver(device.driver) && !device.pci_address.empty())
+            if (is_kernel_driver(device.driver) && !device.pci_address.empty()
+                && (is_render_node(device) || is_card(device)))
                 sort_in(device);
         if (functions_.empty())
             return std::move(gathered_);
@@ -80,9 +84,9 @@ private:
         Function& function = functions_[device.pci_address];
         function.address = device.pci_address;
         function.driver = device.driver;
-        if (device.name.starts_with("renderD"))
+        if (is_render_node(device))
             function.render = device;
-        else if (device.name.starts_with("card"))
+        else
             function.card = device;
     }
 
