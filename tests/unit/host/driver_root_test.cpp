@@ -88,6 +88,20 @@ TEST_F(DriverRootTest, FollowsNoLinkOutOfIt)
     EXPECT_THAT(root().list("/.."), ElementsAre("absolute", "directory", "relative"));
 }
 
+TEST_F(DriverRootTest, FollowsNoLinkOutOfItFromADirectoryThatIsOpen)
+{
+    outside_.file("secret.so", "x");
+    tree_.file("opt/real.so");
+    tree_.link("usr/lib/secret.so", outside_.at("secret.so").string());
+    tree_.link("usr/lib/link.so", "/opt/real.so");
+    const DriverRoot opened = root();
+    const auto directory = opened.open_directory("/usr/lib");
+    ASSERT_TRUE(directory);
+
+    EXPECT_FALSE(opened.open_in(*directory, "secret.so"));
+    EXPECT_EQ(opened.open_in(*directory, "link.so")->real_path, "/opt/real.so");
+}
+
 TEST_F(DriverRootTest, StaysInsideThroughLinksThatLookOutward)
 {
     tree_.file("opt/real.so");
