@@ -1,44 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "apply/place.hpp"
 
-#include "base/unique_fd.hpp"
-#include "mount/calls.hpp"
-#include "support/temp_root.hpp"
-
-#include <gtest/gtest.h>
-
-#include <fcntl.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <unistd.h>
+#include "mounting_fixture.hpp"
 
 namespace gpucontainer::apply {
 namespace {
 
 using base::UniqueFd;
 
-/// In a mount namespace of its own.
-class PlaceTest : public ::testing::Test {
+class PlaceTest : public MountingTest {
 protected:
     void SetUp() override
     {
-        if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
-            GTEST_SKIP() << "no mount namespace can be made here";
-        if (mount::probe_backend() == mount::Backend::legacy)
-            GTEST_SKIP() << "no detached mounts";
-        ASSERT_EQ(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+        MountingTest::SetUp();
         root_.directory("root");
-        bench_.backend = mount::probe_backend();
     }
 
-    UniqueFd open() const
-    {
-        return UniqueFd(::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    }
+    UniqueFd open() const { return MountingTest::open("root"); }
 
-    test::TempRoot root_;
     const std::string path_ = root_.at("root");
-    mount::Bench bench_;
 };
 
 TEST_F(PlaceTest, IsNotLeftInPlaceOfWhatSomebodyMountedOverIt)

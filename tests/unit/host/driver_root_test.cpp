@@ -102,6 +102,20 @@ TEST_F(DriverRootTest, FollowsNoLinkOutOfItFromADirectoryThatIsOpen)
     EXPECT_EQ(opened.open_in(*directory, "link.so")->real_path, "/opt/real.so");
 }
 
+/// What is found then would be mounted by a path that leads elsewhere.
+TEST_F(DriverRootTest, FindsNothingMoreOnceItIsAtAnotherPath)
+{
+    tree_.file("driver/usr/lib/libx.so");
+    const auto opened = DriverRoot::open(path() + "/driver");
+    ASSERT_TRUE(opened);
+    std::filesystem::rename(tree_.at("driver"), tree_.at("moved-driver"));
+
+    EXPECT_EQ(opened->open_file("/usr/lib/libx.so").error().message(),
+              "/usr/lib/libx.so: lies outside the driver root");
+    EXPECT_EQ(opened->open_directory("/usr/lib").error().message(),
+              "/usr/lib: lies outside the driver root");
+}
+
 TEST_F(DriverRootTest, StaysInsideThroughLinksThatLookOutward)
 {
     tree_.file("opt/real.so");

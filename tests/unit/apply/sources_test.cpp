@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#include "apply/sources.hpp"
+
+#include "mounting_fixture.hpp"
+
+#include <sys/stat.h>
+
+namespace gpucontainer::apply {
+namespace {
+
+constexpr const char* changed = ": no longer the file that was planned with";
+
+class SourcesTest : public MountingTest {
+protected:
+    plan::Item file(const char* path) const
+    {
+        plan::Item item;
+        item.source = root_.at(path);
+        struct stat status = {};
+        EXPECT_EQ(::stat(item.source.c_str(), &status), 0);
+        item.id = vendor::FileId::of(status);
+        return item;
+    }
+
+    std::string problem_with_file(const plan::Item& item)
+    {
+        const auto clone = clone_file(bench_, item);
+        return clone ? "" : clone.error().message();
+    }
+
+    std::string problem_with_device(const std::string& path, unsigned major, unsigned minor)
+    {
+        plan::Item item;
+        item.source = path;
+        item.major = major;
+        item.minor = minor;
+        const auto clone = clone_device(bench_, item);
+        return clone ? "" : clone.error().message();
+    }
+};
+
+TEST_F(SourcesTest, AreTheFilesThatWerePlannedWith)
+{
+    root_.file("library", "content");
+    const plan::Item planned = file("library");
+    EXPECT_EQ(problem_with_file(planned), "");
+
+    for (std::uint64_t vendor::FileId::*const part :
+         {&vendor::FileId::device, &vendor::FileId::inode, &vendor::FileId::size}) {
+        plan::Item other = planned;
+        ++(other.id.*part);
+        EXPECT_EQ(problem_with_file(other), planned.source + changed);
+    }
+    plan::Item older = planned;
+    --older.id.mtime_ns;
+    EXPECT_EQ(problem_with_file(older), planned.source + changed);
+}
+
+TEST_F(SourcesTest, AreOfTheKindThatWasPlanned)
+{
+    root_.file("library", "content");
+    root_.directory("data");
+    plan::Item directory = file("data");
+    directory.is_directory = true;
+    EXPECT_EQ(problem_with_file(directory), "");
+
+    plan::Item no_directory = file("library");
+    no_directory.is_directory = true;
+    EXPECT_EQ(problem_with_file(no_directory), no_directory.source + changed);
+    EXPECT_EQ(problem_with_file(file("data")), directory.source + changed);
+}
+
+TEST_F(SourcesTest, AreTheDevicesThatWerePlannedWith)
+{
+    EXPECT_EQ(problem_with_device("/dev/null", 1, 3), "");
+
+    EXPECT_EQ(problem_with_device("/dev/null", 1, 5), std::string("/dev/null") + changed);
+    EXPECT_EQ(problem_with_device("/dev/null", 195, 3), std::string("/dev/null") + changed);
+    root_.file("node");
+    EXPECT_EQ(problem_with_device(root_.at("node"), 0, 0), root_.at("node").string() + changed);
+}
+
+} // namespace
+} // namespace gpucontainer::apply
