@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
-/* usage: inject [-o REPORT] [-p PROCESS] [-c CALL -n N (-e ERRNO [-f] | -k | -K)] CMD [ARG]...
+/* usage: inject [-o REPORT] [-p PROCESS] [-c CALL -n N (-e ERRNO [-f] | -k | -K | -x SCRIPT)]
+ *               CMD [ARG]...
  *        inject -m CMD [ARG]...
  *
  * Runs CMD and has the N-th system call of number CALL go wrong, counted from the
  * program's entry point on in each of its processes; PROCESS 0, the default, is CMD
  * itself, 1 the first that it makes. With -e the call is not made and fails with
  * ERRNO, with -f so does every later one of that number; with -k the process is
- * killed before the call, with -K behind it. REPORT gets a line "PROCESS CALL" for
- * the call that went wrong, or for each when none is to. Exits as CMD does.
+ * killed before the call, with -K behind it. With -x the shell runs SCRIPT before the
+ * call, which is then made; a script that fails ends CMD. REPORT gets a line
+ * "PROCESS CALL" for the call that went wrong, or for each when none is to. Exits as
+ * CMD does.
  *
  * With -m CMD says itself which call is to go wrong: see mark.h. */
 
@@ -35,7 +38,7 @@
 #define MOST_PROCESSES 64
 #define ANY_CALL (-1L)
 
-enum Fault { nothing, fail_once, fail_from_then, kill_before, kill_after };
+enum Fault { nothing, fail_once, fail_from_then, kill_before, kill_after, run_before };
 
 static struct {
     enum Fault fault;
@@ -43,6 +46,7 @@ static struct {
     long number; /* which one, from 1 */
     long error;
     int process;
+    const char* script;
     bool by_marks;
     FILE* report;
 } wanted = {.call = ANY_CALL};
@@ -187,6 +191,20 @@ static void take_mark(pid_t pid, const struct __ptrace_syscall_info* info)
     last_counted = 0;
 }
 
+static void run_script(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)execl("/bin/sh", "sh", "-ec", wanted.script, (char*)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0) {
+        (void)fprintf(stderr, "inject: the script failed\n");
+        exit(3);
+    }
+}
+
 static void go_wrong(struct process* process, long call)
 {
     switch (wanted.fault) {
@@ -197,6 +215,9 @@ static void go_wrong(struct process* process, long call)
         return;
     case kill_before:
         (void)kill(process->pid, SIGKILL);
+        return;
+    case run_before:
+        run_script();
         return;
     case fail_once:
     case fail_from_then:
@@ -311,7 +332,7 @@ static long number(const char* text)
 
 int main(int argc, char** argv)
 {
-    for (int option; (option = getopt(argc, argv, "+o:p:c:n:e:fkKm")) != -1;)
+    for (int option; (option = getopt(argc, argv, "+o:p:c:n:e:fkKx:m")) != -1;)
         switch (option) {
         case 'o':
             wanted.report = fopen(optarg, "we");
@@ -337,6 +358,10 @@ int main(int argc, char** argv)
             break;
         case 'K':
             wanted.fault = kill_after;
+            break;
+        case 'x':
+            wanted.fault = run_before;
+            wanted.script = optarg;
             break;
         case 'm':
             wanted.by_marks = true;
