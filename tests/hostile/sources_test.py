@@ -240,6 +240,17 @@ class Proc(hostile.Case):
         """T11"""
         self.check("--nv", "--rootfs", self.root, "--", "/usr/bin/true")
 
+    def test_running_a_command_by_covered_descriptors_of_the_process_alone_is_refused(self):
+        """T11: those of its threads, which the library looks at, are the kernel's"""
+        before = self.state()
+        done = self.with_fake('mount --bind "$1" /proc/$$/fd || exit 99', "--nv", "--rootfs",
+                              self.root, "--device", "0", "--", "/usr/bin/true")
+        self.assertEqual((done.returncode, done.stderr.splitlines()[0]),
+                         (125, "gpuctr-setup: /proc is not the kernel's (error 7)"))
+        self.assertTrue((self.victim / "file").exists())
+        self.assert_canary()
+        self.assert_state(before)
+
     @unittest.skipIf(os.environ.get("GPUCTR_TEST_FEWER") == "1", "sanitizers look at it, too")
     def test_a_proc_that_is_none_is_refused(self):
         """T11: with all the names that are looked for, in a mount namespace of its own"""
