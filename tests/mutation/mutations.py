@@ -73,9 +73,8 @@ class Tests:
         kind, _, module = program.partition(".")
         if kind in ("cli", "hostile"):
             return self._python_has(kind, module.split(".")[0], part)
-        suite, _, name = part.partition("/")[0].partition(".")
         return (self._has_program(module if kind == "capi" else program)
-                and (not part or any(self._has_gtest(text, suite, name)
+                and (not part or any(self._has_gtest(text, part)
                                      for text in self._texts("*_test.cpp"))))
 
     def _python_has(self, kind, module, part):
@@ -95,9 +94,12 @@ class Tests:
         return any(wanted.search(text) for text in self._texts("CMakeLists.txt"))
 
     @staticmethod
-    def _has_gtest(text, suite, name):
-        wanted = rf"TEST(_F|_P)?\(\s*{suite},\s*{name or '.*'}\)"
-        return re.search(wanted, text) is not None
+    def _has_gtest(text, part):
+        """SUITE, SUITE.NAME, or SUITE.NAME/VALUE of one that is run with several values."""
+        test, _, value = part.partition("/")
+        suite, _, name = test.partition(".")
+        found = re.search(rf"TEST(_F|_P|)\(\s*{suite},\s*{name or '.*'}\)", text)
+        return found is not None and (not name or (found[1] == "_P") == (value != ""))
 
 
 def problems(source, mutations):
