@@ -4,21 +4,37 @@
 #include "output.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 namespace gpuctr_setup {
 namespace {
 
-/// How many bytes at the beginning are a control character, which in UTF-8 may
-/// also be one of U+0080 to U+009F.
-std::size_t length_of_control(std::string_view text)
+/// How many bytes the first character has in UTF-8; 0 where that is none.
+std::size_t length_of_character(std::string_view text)
+{
+    constexpr std::size_t longest = 4;
+    const auto ones =
+        static_cast<std::size_t>(std::countl_one(static_cast<unsigned char>(text.front())));
+    if (ones == 0)
+        return 1;
+    const std::string_view rest = text.substr(1, ones - 1);
+    const bool whole = ones > 1 && ones <= longest && rest.size() == ones - 1
+                       && std::ranges::all_of(rest, [](char c) {
+                              return std::countl_one(static_cast<unsigned char>(c)) == 1;
+                          });
+    return whole ? ones : 0;
+}
+
+/// In UTF-8 that may also be one of U+0080 to U+009F.
+bool is_control(std::string_view character)
 {
     constexpr unsigned char first_printable = 0x20;
     constexpr unsigned char delete_character = 0x7f;
-    const auto first = static_cast<unsigned char>(text.front());
-    if (first < first_printable || first == delete_character)
-        return 1;
-    return first == 0xc2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xa0 ? 2 : 0;
+    const auto first = static_cast<unsigned char>(character.front());
+    if (character.size() == 1)
+        return first < first_printable || first == delete_character;
+    return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
 } // namespace
@@ -44,12 +60,14 @@ std::string printable(std::string_view text)
 {
     std::string safe;
     while (!text.empty()) {
-        const std::size_t control = length_of_control(text);
-        for (const char c : text.substr(0, control))
-            safe += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        if (control == 0)
-            safe += text.front();
-        text.remove_prefix(std::max<std::size_t>(control, 1));
+        const std::size_t length = length_of_character(text);
+        const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+        text.remove_prefix(character.size());
+        if (length != 0 && !is_control(character))
+            safe += character;
+        else
+            for (const char c : character)
+                safe += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     }
     return safe;
 }

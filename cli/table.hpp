@@ -20,7 +20,8 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// Text from outside as it may go to a terminal: control characters escaped.
+/// Text from outside as it may go to a terminal: control characters, and bytes that are
+/// no UTF-8, escaped.
 std::string printable(std::string_view text);
 
 } // namespace gpuctr_setup

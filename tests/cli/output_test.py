@@ -171,7 +171,9 @@ class Record(harness.Case):
         self.assertIn("nodes[0].host_path: with a control character in it\n", done.stderr)
 
         for what, shown in (("a\x1b[31m", r"a\x1b[31m"), ("\x7f\n", r"\x7f\x0a"),
-                            ("\u00e9\u009b2J", "\u00e9" + r"\xc2\x9b2J")):
+                            ("\u00e9\u009b2J", "\u00e9" + r"\xc2\x9b2J"),
+                            (os.fsdecode(b"\x9b2J\xff"), r"\x9b2J\xff"),
+                            (os.fsdecode(b"\xe2\x82a\xc3"), r"\xe2\x82a\xc3"), ("\u20ac", "\u20ac")):
             done = self.run_setup("undo", "--rootfs", f"/{what}", status=5, stderr=None)
             self.assertIn(f"root file system /{shown}: No such file", done.stderr)
             done = self.run_setup("undo", what, status=2, stderr=None)
