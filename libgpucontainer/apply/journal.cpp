@@ -57,6 +57,33 @@ void read(const json& value, Number& number)
     number = value.get<Number>();
 }
 
+/// Text that has to be the same when it is read again. Names in an image, and paths on
+/// the host, need not be UTF-8: those are bytes in hexadecimal.
+json text_to_json(std::string_view text)
+{
+    if (base::is_utf8(text))
+        return text;
+    std::string bytes;
+    for (const char c : text)
+        bytes += fmt::format("{:02x}", static_cast<unsigned char>(c));
+    return {{"bytes", std::move(bytes)}};
+}
+
+std::string text_from_json(const json& value)
+{
+    if (value.is_string())
+        return value.get<std::string>();
+    const auto bytes = value.at("bytes").get<std::string>();
+    std::string text;
+    for (std::size_t i = 0; i < bytes.size(); i += 2) {
+        const auto number = base::to_number(std::string_view(bytes).substr(i, 2), 16);
+        if (!number || bytes.size() % 2 != 0)
+            throw std::invalid_argument("no bytes");
+        text += static_cast<char>(*number);
+    }
+    return text;
+}
+
 json mark_to_json(const FileMark& mark)
 {
     return json::array({mark.device, mark.inode, mark.size, mark.mtime_ns});
@@ -78,7 +105,7 @@ json operation_to_json(const Program& program, const Operation& operation)
 {
     json value = {{"step", static_cast<std::uint32_t>(operation.step)},
                   {"flags", operation.flags},
-                  {"path", program.text(operation.path)},
+                  {"path", text_to_json(program.text(operation.path))},
                   {"done", operation.done},
                   {"expected", mark_to_json(operation.expected)},
                   {"made", mark_to_json(operation.made)},
@@ -89,9 +116,8 @@ json operation_to_json(const Program& program, const Operation& operation)
                               operation.parent_mount};
     if (operation.mounts_below != any_number)
         value["below"] = {operation.mounts_below, operation.newest_below};
-    value["data"] = operation.step == Step::replace_file
-                        ? std::string()
-                        : std::string(program.text(operation.data), operation.data_size);
+    const bool kept = operation.step != Step::replace_file;
+    value["data"] = text_to_json({program.text(operation.data), kept ? operation.data_size : 0});
     return value;
 }
 
@@ -99,11 +125,11 @@ void add_from_json(const json& value, ProgramBuilder& builder)
 {
     std::uint32_t step = 0;
     read(value.at("step"), step);
-    const auto path = value.at("path").get<std::string>();
+    const std::string path = text_from_json(value.at("path"));
     if (step > last_step || !path.starts_with('/') || path.find('\0') != std::string::npos)
         throw std::invalid_argument("no such step");
     Operation& operation =
-        builder.add(static_cast<Step>(step), path, value.at("data").get<std::string>());
+        builder.add(static_cast<Step>(step), path, text_from_json(value.at("data")));
     read(value.at("flags"), operation.flags);
     read(value.at("done"), operation.done);
     if (operation.done > 1)
@@ -123,15 +149,6 @@ void add_from_json(const json& value, ProgramBuilder& builder)
         read(below->at(0), operation.mounts_below);
         read(below->at(1), operation.newest_below);
     }
-}
-
-/// A path that JSON cannot hold is no path for those who read it.
-std::string utf8_or_empty(const std::string& text)
-try {
-    (void)json(text).dump();
-    return text;
-} catch (const json::type_error&) {
-    return "";
 }
 
 json gpus_to_json(const std::vector<vendor::Gpu>& gpus)
@@ -203,7 +220,7 @@ Journal from_json(const json& document)
     journal.key.from.boot_id = boot_id_from_json(document.at("boot_id"));
     read(document.at("mount_id"), journal.key.mount_id);
     journal.key.root_birth_ns = journal.root.birth_ns;
-    journal.root_path = document.at("root_path");
+    journal.root_path = text_from_json(document.at("root_path"));
     read(document.at("since"), journal.since);
     if (const auto since = document.find("changing_since"); since != document.end())
         read(*since, journal.changing_since);
@@ -217,8 +234,8 @@ Journal from_json(const json& document)
         read(owner->at(0), journal.owner->uid);
         read(owner->at(1), journal.owner->gid);
     }
-    journal.identity = document.at("identity");
-    journal.tree_path = document.at("tree_path");
+    journal.identity = text_from_json(document.at("identity"));
+    journal.tree_path = text_from_json(document.at("tree_path"));
     for (const json& driver : document.at("drivers"))
         journal.drivers.push_back(driver_from_json(driver));
     ProgramBuilder builder;
@@ -267,7 +284,7 @@ std::string to_text(const Journal& journal, const Program& program)
                      {"inode", journal.root.inode},
                      {"birth", journal.root.birth_ns},
                      {"subvolume", journal.root.subvolume},
-                     {"root_path", utf8_or_empty(journal.root_path)},
+                     {"root_path", text_to_json(journal.root_path)},
                      {"since", journal.since},
                      {"changing_since", journal.changing_since},
                      {"bound_on_itself", journal.bound_on_itself},
@@ -275,13 +292,13 @@ std::string to_text(const Journal& journal, const Program& program)
                      {"progress", progress_to_json(journal.progress)},
                      {"writes_root", journal.writes_root},
                      {"persistent", journal.persistent},
-                     {"identity", journal.identity},
-                     {"tree_path", journal.tree_path},
+                     {"identity", text_to_json(journal.identity)},
+                     {"tree_path", text_to_json(journal.tree_path)},
                      {"drivers", drivers_to_json(journal.drivers)},
                      {"operations", std::move(operations)}};
     if (journal.owner)
         document["owner"] = {journal.owner->uid, journal.owner->gid};
-    // Names in an image need not be UTF-8.
+    // What the kernel and firmware say of a GPU is for people.
     return document.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 

@@ -2,9 +2,34 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <charconv>
 
 namespace gpucontainer::base {
+namespace {
+
+/// Of the UTF-8 character that a text begins with; 0 when there is none.
+std::size_t length_of_character(std::string_view text)
+{
+    constexpr std::array<std::uint32_t, 5> smallest = {0, 0, 0x80, 0x800, 0x10000};
+    const auto lead = static_cast<unsigned char>(text.front());
+    const auto ones = static_cast<std::size_t>(std::countl_one(lead));
+    if (ones == 0)
+        return 1;
+    if (ones == 1 || ones >= smallest.size() || text.size() < ones)
+        return 0;
+    std::uint32_t code = lead & (0x7fU >> ones);
+    for (const char c : text.substr(1, ones - 1)) {
+        if ((static_cast<unsigned char>(c) & 0xc0U) != 0x80U)
+            return 0;
+        code = code << 6U | (static_cast<unsigned char>(c) & 0x3fU);
+    }
+    const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+    return code < smallest.at(ones) || surrogate || code > 0x10ffff ? 0 : ones;
+}
+
+} // namespace
 
 std::string_view trim(std::string_view text)
 {
@@ -46,6 +71,17 @@ std::string to_lower(std::string_view text)
 }
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }
+
+bool is_utf8(std::string_view text)
+{
+    while (!text.empty()) {
+        const std::size_t length = length_of_character(text);
+        if (length == 0)
+            return false;
+        text.remove_prefix(length);
+    }
+    return true;
+}
 
 std::string_view directory_of(std::string_view path)
 {

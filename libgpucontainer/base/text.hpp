@@ -24,6 +24,9 @@ std::string to_lower(std::string_view text);
 /// An ASCII control character, which a terminal would obey.
 bool is_control(char c);
 
+/// Well-formed UTF-8, which is what JSON can hold.
+bool is_utf8(std::string_view text);
+
 /// `path` without its last component; "/" and "" for the first one.
 std::string_view directory_of(std::string_view path);
 std::string_view name_of(std::string_view path);

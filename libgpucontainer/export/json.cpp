@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "export/json.hpp"
 
+#include "base/text.hpp"
+
 #include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -221,7 +223,7 @@ json time_to_json(std::int64_t seconds)
 json to_json(const apply::SetUp& set_up)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
-    return {{"root", text_or_null(set_up.root_path)},
+    return {{"root", base::is_utf8(set_up.root_path) ? text_or_null(set_up.root_path) : nullptr},
             {"drivers", array_of(set_up.drivers, used_to_json)},
             {"tree_path", text_or_null(set_up.tree_path)},
             {"writes_root", set_up.writes_root},

@@ -166,5 +166,49 @@ class VendorLibs(Placing):
             self.assertEqual((plan["layout"], plan["tree_path"]), (layout, path))
 
 
+class OddNames(harness.Case):
+    """Paths with every kind of character that one may have."""
+
+    NAMES = ("new\nline", "\x01\x1b[1m\x7f", "quote\"'", "back\\slash", "\u00fc\u2028", "tab\t ",
+             os.fsdecode(b"\xff\xfe"), os.fsdecode(b"c1\x9b"), os.fsdecode(b"half\xc3"))
+    OPTIONS = {"errors": "surrogateescape"}
+
+    def check(self, *words):
+        """A set-up is known again, and all of it goes."""
+        before = self.state()
+        for outcome in ("set up", "set up already"):
+            self.apply("-v", *words, stderr=f"gpuctr-setup: {self.root}: {outcome}\n")
+        self.run_setup("status", "--all", stdout=None)
+        self.undo()
+        self.assert_state(before, message=repr(words))
+
+    def test_of_the_driver_root(self):
+        for name in self.NAMES:
+            driver = harness.DIRECTORY / f"driver{name}"
+            driver.mkdir()
+            harness.must("mount", "--rbind", "/", driver)
+            try:
+                self.check("--driver-root", driver)
+            finally:
+                harness.must("umount", "-l", driver)
+                driver.rmdir()
+
+    def test_of_the_root(self):
+        plain = self.root
+        self.addCleanup(setattr, self, "root", plain)
+        for name in self.NAMES:
+            self.root = plain.with_name(f"odd{name}")
+            plain.rename(self.root)
+            try:
+                before = self.state()
+                self.apply()
+                self.apply()
+                self.run_setup("undo", "--all", stderr=None, **self.OPTIONS)
+                self.assert_state(before, message=repr(name))
+                self.assertEqual(harness.journals(), [])
+            finally:
+                self.root.rename(plain)
+
+
 if __name__ == "__main__":
     unittest.main()

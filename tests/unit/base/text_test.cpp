@@ -36,6 +36,18 @@ TEST(Text, NumbersAreWholeOrNothing)
     EXPECT_EQ(to_number("99999999999999999999"), std::nullopt);
 }
 
+TEST(Text, KnowsWhatUtf8Is)
+{
+    for (const char* const text :
+         {"", "plain\n\x7f", "\u00e4\u07ff", "\u0800\ud7ff\ue000\uffff", "\U00010000\U0010ffff"})
+        EXPECT_TRUE(is_utf8(text)) << text;
+    for (const char* const text :
+         {"\x80", "\xbf", "\xc3", "\xc3x", "\xc0\x80", "\xc1\xbf", "\xe0\x9f\xbf", "\xed\xa0\x80",
+          "\xed\xbf\xbf", "\xe2\x82", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
+          "\xf8\x88\x80\x80\x80", "\xfe", "\xff"})
+        EXPECT_FALSE(is_utf8(text)) << text;
+}
+
 TEST(Text, PathsAreComparedByComponent)
 {
     EXPECT_TRUE(is_below("/scratch/a", "/scratch"));
