@@ -3,6 +3,7 @@
 
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "mount/position.hpp"
 #include "rootfs/root.hpp"
 
 #include <algorithm>
@@ -28,8 +29,9 @@ Result<void> StateDirectory::check_outside(int rootfs_fd) const
     if (::fstat(rootfs_fd, &root) != 0)
         return Error::from_errno(errno, "root file system", Errc::rootfs);
     const base::FileId id(root.st_dev, root.st_ino);
-    if (std::ranges::find(way_.passed, id) == way_.passed.end()
-        || rootfs::Root::is_callers(root.st_dev, root.st_ino))
+    const bool passed = std::ranges::find(way_.passed, id) != way_.passed.end();
+    if (rootfs::Root::is_callers(root.st_dev, root.st_ino)
+        || (!passed && !mount::lies_within(way_.directory.get(), rootfs_fd)))
         return {};
     return Error(Errc::usage, "journal directory " + path_
                                   + ": inside the root file system, where it is not safe")

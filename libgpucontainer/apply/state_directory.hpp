@@ -25,8 +25,9 @@ public:
     int fd() const noexcept { return way_.fd.get(); }
     const std::string& path() const noexcept { return path_; }
 
-    /// That its path does not lead through a root directory, by whatever names and mounts.
-    /// -1, and the root directory that the caller has, contain nothing. Errors: usage.
+    /// That its path does not lead through a root directory, by whatever names and mounts, or
+    /// to a mount of a directory within that. -1, and the root directory that the caller has,
+    /// contain nothing. Errors: usage.
     Result<void> check_outside(int rootfs_fd) const;
 
     /// What errno says of it.

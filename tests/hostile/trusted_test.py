@@ -255,6 +255,20 @@ class Journals(Case):
         self.addCleanup(harness.must, "umount", "-l", alias)
         self.refuse(alias / self.root.name / "var/new")
 
+    def test_by_a_mount_of_a_directory_of_the_image(self):
+        """T27"""
+        alias = self.place / "al ias"
+        alias.mkdir()
+        harness.must("mount", "--bind", self.root / "var", alias)
+        self.addCleanup(harness.must, "umount", "-l", alias)
+        self.refuse(alias)
+        self.refuse(alias / "new")
+        self.refuse(alias, "--rootfs", self.image)
+        aside = harness.new_root()
+        self.addCleanup(harness.must, "rm", "-rf", aside)
+        self.run_setup("status", "--rootfs", aside, "--state-dir", alias / "new",
+                       stderr=f"gpuctr-setup: nothing is set up in {aside}\n")
+
     def test_of_a_process(self):
         """T27"""
         with subprocess.Popen(["unshare", "--mount", "chroot", self.root, "/usr/bin/cat"],
