@@ -75,6 +75,8 @@ class Case(harness.Case):
         self.name_root()
 
     def name_root(self):
+        # What the first of all makes would be a call that no other has.
+        harness.STATE.mkdir(mode=0o700, exist_ok=True)
         self.words = ["--nv", "--rootfs", self.root, "--write", self.write, "--backend",
                       self.backend, *self.arguments]
         self.undo_words = ["undo", "--rootfs", self.root]
