@@ -33,14 +33,19 @@ bool is_version(std::string_view text)
 Result<std::optional<std::string>> read_value(const std::string& path)
 {
     const auto text = base::read_file(path);
-    if (text) {
-        const std::string_view line = base::trim(*text);
-        const bool can_be_shown = std::ranges::none_of(line, base::is_control);
-        return can_be_shown ? std::optional(std::string(line)) : std::nullopt;
-    }
+    if (text)
+        return std::optional(std::string(base::trim(*text)));
     if (base::leaves_open(text.error().os_error()))
         return unreadable(text.error().os_error(), path);
     return std::optional<std::string>();
+}
+
+Result<std::optional<std::string>> read_line(const std::string& path)
+{
+    GPUCTR_TRY(auto text, read_value(path));
+    if (text && std::ranges::any_of(*text, base::is_control))
+        text.reset();
+    return text;
 }
 
 Result<std::string> read_link_name(const std::string& path)

@@ -8,10 +8,13 @@
 
 namespace gpucontainer::vendor {
 
-/// The line in a file of the kernel, without white space around it; none where there is
-/// no such file, this process may not read it, or it is no line that can be shown. Errors:
-/// driver, where it cannot be told what is there.
+/// The text in a file of the kernel, without white space around it; none where there is
+/// no such file or this process may not read it. Errors: driver, where it cannot be
+/// told what is there.
 Result<std::optional<std::string>> read_value(const std::string& path);
+
+/// The same of a file with one line; none too where that cannot be shown.
+Result<std::optional<std::string>> read_line(const std::string& path);
 
 /// What a link of the kernel's leads to, without the directories; "" where there is no
 /// such link. Errors as above.

@@ -138,7 +138,7 @@ struct Card {
 std::string attribute(const std::string& system_root, const std::string& address, const char* name)
 {
     const auto text =
-        read_value(fmt::format("{}/sys/bus/pci/devices/{}/{}", system_root, address, name));
+        read_line(fmt::format("{}/sys/bus/pci/devices/{}/{}", system_root, address, name));
     return text && *text ? **text : std::string();
 }
 

@@ -42,10 +42,10 @@ std::optional<unsigned> number_behind(std::string_view prefix, std::string_view 
 /// where older drivers make it of none.
 Result<std::optional<std::string>> attribute(const std::string& directory, const char* name)
 {
-    GPUCTR_TRY(auto value, read_value(fmt::format("{}/device/{}", directory, name)));
+    GPUCTR_TRY(auto value, read_line(fmt::format("{}/device/{}", directory, name)));
     if (value)
         return value;
-    return read_value(fmt::format("{}/{}", directory, name));
+    return read_line(fmt::format("{}/{}", directory, name));
 }
 
 /// The class that accelerators of all kernel drivers are in, and the one that this driver
@@ -130,7 +130,7 @@ private:
         gpu.pci_address = one.pci_address;
         gpu.minor = static_cast<int>(one.number);
         gpu.numa_node = enumerator_.numa_node(one.pci_address);
-        GPUCTR_TRY(const auto id, read_value(pci_directory(one.pci_address) + "/device"));
+        GPUCTR_TRY(const auto id, read_line(pci_directory(one.pci_address) + "/device"));
         gpu.model = model_of(id.value_or(""));
         gpu.names = {one.node.name};
         GPUCTR_TRY(const auto module, attribute(one.directory, "module_id"));

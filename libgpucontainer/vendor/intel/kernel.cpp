@@ -126,7 +126,7 @@ private:
         gpu.pci_address = function.address;
         gpu.minor = static_cast<int>(main.minor);
         gpu.numa_node = enumerator_.numa_node(function.address);
-        GPUCTR_TRY(const auto id, read_value(directory + "/device"));
+        GPUCTR_TRY(const auto id, read_line(directory + "/device"));
         gpu.model = model_of(id.value_or(""));
         GPUCTR_TRY(gpu.parts, tiles_of(function));
         const int index = static_cast<int>(gpu.index);
