@@ -33,7 +33,8 @@ std::optional<unsigned> character_major(const std::string& proc_devices, std::st
         const std::string_view text = base::trim(line);
         const auto space = text.find(' ');
         if (space != std::string_view::npos && base::trim(text.substr(space)) == name)
-            if (const auto number = base::to_number(text.substr(0, space)))
+            if (const auto number = base::to_number(text.substr(0, space));
+                number && std::in_range<unsigned>(*number))
                 return static_cast<unsigned>(*number);
     }
     return std::nullopt;

@@ -91,7 +91,7 @@ Result<void> add_device(DriverStack& stack, const Sources& sources)
         colon != std::string::npos) {
         const auto major = base::to_number(number->substr(0, colon));
         const auto minor = base::to_number(number->substr(colon + 1));
-        if (major && minor) {
+        if (major && minor && std::in_range<unsigned>(*major) && std::in_range<unsigned>(*minor)) {
             wanted.major = static_cast<unsigned>(*major);
             wanted.minor = static_cast<unsigned>(*minor);
         }
