@@ -4,12 +4,15 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <future>
 #include <gmock/gmock.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -85,6 +88,21 @@ TEST_F(HardenTest, KeepsWhatThePhasesNeed)
         EXPECT_EQ(set_of("CapPrm"), 0U);
         EXPECT_EQ(harden(GPUCTR_PHASE_MOUNT), GPUCTR_OK);
         EXPECT_EQ(set_of("CapPrm"), 0U) << "nothing comes back";
+    });
+}
+
+TEST_F(HardenTest, LeavesNothingForProgramsToInherit)
+{
+    in_a_process([] {
+        __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+        std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> sets = {};
+        ASSERT_EQ(::syscall(SYS_capget, &header, sets.data()), 0);
+        sets[0].inheritable = sets[0].permitted;
+        ASSERT_EQ(::syscall(SYS_capset, &header, sets.data()), 0);
+        ASSERT_NE(set_of("CapInh") & bit(net_raw), 0U);
+
+        EXPECT_EQ(harden(GPUCTR_PHASE_LOOK), GPUCTR_OK);
+        EXPECT_EQ(set_of("CapInh"), 0U);
     });
 }
 

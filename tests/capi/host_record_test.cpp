@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <memory>
 #include <string>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -237,9 +238,27 @@ TEST_F(HostRecordTest, IsRefusedWhereItNamesWhatThisHostDoesNotHave)
                 HasSubstr(library));
     EXPECT_THAT(problem_with(with(record, "580.159.04", "580.159.05")),
                 HasSubstr("not found on this host"));
+    EXPECT_THAT(
+        problem_with(with(record, R"("version": "580.159.04")", R"("version": "580.159.05")")),
+        HasSubstr("nvidia driver 580.159.05"));
     EXPECT_THAT(problem_with(with(record, "CUDA_VISIBLE_DEVICES", "LD_PRELOAD")),
                 HasSubstr("nvidia driver"));
     EXPECT_NE(problem_with(record, &elsewhere), "");
+}
+
+TEST_F(HostRecordTest, IsRefusedWhereItGrantsANodeThatThisHostForbids)
+{
+    if (!test::may_mount())
+        GTEST_SKIP() << "mounting is for root";
+    constexpr const char* node = "/dev/nvidia3";
+    const std::string record = to_json(open_host().get());
+    ASSERT_EQ(::mount(node, node, nullptr, MS_BIND, nullptr), 0);
+    ASSERT_EQ(::mount(nullptr, node, nullptr, MS_REMOUNT | MS_BIND | MS_NODEV, nullptr), 0);
+
+    const std::string problem = problem_with(record);
+
+    EXPECT_EQ(::umount2(node, MNT_DETACH), 0);
+    EXPECT_EQ(problem, "/dev/nvidia3: in the host record, but not found on this host");
 }
 
 } // namespace

@@ -296,7 +296,13 @@ class Run:
 
 
 class AsRoot(Run, harness.Case):
-    pass
+    def test_mounts_show_nowhere_where_those_of_the_host_are_shared(self):
+        """As they are on most hosts."""
+        script = ('cat /proc/self/mountinfo; "$@" || exit; echo; cat /proc/self/mountinfo')
+        said = harness.must("unshare", "--mount", "--propagation", "shared", "sh", "-c", script,
+                            "sh", harness.SETUP, "--nv", "--rootfs", self.root, "--", "true")
+        before, after = said.split("\n\n")
+        self.assertEqual(before.splitlines(), after.splitlines())
 
 
 class AsOrdinaryUser(Run, harness.Case):

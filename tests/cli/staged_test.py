@@ -97,6 +97,21 @@ class Staged(harness.Case):
 
         self.assertNotEqual(self.device_of_tree(), os.stat(STAGED).st_dev)
 
+    def test_one_that_others_may_write_is_not_believed(self):
+        self.prepare("--nv")
+        inventory = (STAGED / ".gpuctr-tree").read_bytes()
+        self.prepare("--undo")
+        for mode in ("0775", "0757"):
+            with self.subTest(mode=mode):
+                harness.must("mount", "-t", "tmpfs", "-o", f"mode={mode}", "forged", STAGED)
+                (STAGED / ".gpuctr-tree").write_bytes(inventory)
+
+                self.apply("--staged-tree", STAGED)
+
+                self.assertNotEqual(self.device_of_tree(), os.stat(STAGED).st_dev)
+                self.undo()
+                harness.must("umount", STAGED)
+
     def test_one_on_another_file_system_is_not_believed(self):
         """What says that it is root's may be said by whoever mounted it."""
         self.prepare("--nv")

@@ -125,6 +125,21 @@ class Submounts(harness.Case):
         harness.must("umount", self.root / "usr/local/lib/here/below")
         self.undo()
 
+    def test_what_the_container_unmounts_is_not_unmounted_where_it_came_from(self):
+        self.root = harness.new_root(mounted=True)
+        self.addCleanup(harness.call, "umount", "-l", "-R", self.root)
+        harness.must("mount", "--make-private", self.root)
+        target = self.mount("usr/local/lib/here")
+        harness.must("mount", "--make-shared", target)
+        self.mount("usr/local/lib/here/below")
+        before = self.state()
+        self.set_up()
+
+        harness.must("umount", target / "below")
+
+        self.undo()
+        self.assert_state(before)
+
     def test_one_that_cannot_be_kept_is_no_silent_loss(self):
         self.root = harness.new_root(mounted=True)
         self.addCleanup(harness.call, "umount", "-l", "-R", self.root)

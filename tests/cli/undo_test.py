@@ -164,6 +164,14 @@ class Meddled(harness.Case):
                 self.assertEqual(harness.journals(), [])
                 self.apply()
 
+    def test_a_name_under_a_foreign_mount_is_kept_in_mind(self):
+        harness.must("mount", "--bind", "/dev/null", self.root / "etc/ld.so.cache")
+        self.undo(status=8, stderr=None)
+        self.assertEqual(len(harness.journals()), 1)
+        harness.must("umount", self.root / "etc/ld.so.cache")
+        self.undo()
+        self.assert_state(self.before)
+
     def test_foreign_mounts_elsewhere_stay(self):
         harness.mount_tmpfs(self.root / "mnt")
         (self.root / "mnt/file").write_text("theirs")

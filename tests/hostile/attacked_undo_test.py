@@ -318,6 +318,21 @@ class Mounts(Attacked):
             return lambda: harness.must("umount", target)
         self.each_mode(attack, "/dev/nvidia0", modes=("auto",))
 
+    def test_mounts_of_another_boot_have_the_same_identities(self):
+        """T23: which begin anew with each boot; nothing but that tells them from ours"""
+        before = self.state()
+        self.apply("--device", "0", "--write", "never")
+        theirs = mount_table.read()
+        [journal] = harness.STATE.glob("*/*.json")
+        text = journal.read_text()
+        with harness.new_boot():
+            self.undo()
+            self.assertEqual(mount_table.read()[:len(theirs)], theirs)
+        journal.parent.mkdir(mode=0o700, exist_ok=True)
+        journal.write_text(text)
+        self.undo()
+        self.assert_state(before)
+
     def test_identities_of_mounts_are_used_again(self):
         """T23"""
         def attack():

@@ -5,6 +5,7 @@
 #include "support/temp_root.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -66,6 +67,46 @@ TEST(JournalStore, DoesNotKeepOtherRootsWaiting)
 
     EXPECT_TRUE(first);
     EXPECT_TRUE(other);
+}
+
+TEST(JournalStore, FollowsNoLinkToTheJournalsOfARoot)
+{
+    test::TempRoot directory;
+    const JournalStore store = open_store(directory);
+    directory.directory("elsewhere");
+    ::chmod(directory.at("elsewhere").c_str(), 0700);
+    directory.link("state/1-2", directory.at("elsewhere").string());
+
+    EXPECT_FALSE(store.open_root(root, JournalStore::Lock::none));
+    EXPECT_FALSE(store.create_root(root));
+    EXPECT_TRUE(std::filesystem::is_empty(directory.at("elsewhere")));
+}
+
+/// What a journal says of the names of one root would be done to another.
+TEST(JournalStore, ReadsAJournalWhereItWasWrittenAlone)
+{
+    const test::TempRoot directory;
+    const JournalStore store = open_store(directory);
+    auto journals = store.create_root(root);
+    auto others = store.create_root({1, 3});
+    ASSERT_TRUE(journals && others);
+    Journal journal;
+    journal.root.device = root.first;
+    journal.root.inode = root.second;
+    journal.key = {{4, "5"}, 6, 0};
+    const Block block = ProgramBuilder().build();
+    ASSERT_TRUE(journals->write(journal, Program(block.get())));
+    SetUpKey other = journal.key;
+    other.mount_id = 7;
+    const auto written = directory.at("state/1-2") / file_name(journal.key);
+    std::filesystem::copy(written, directory.at("state/1-2") / file_name(other));
+    std::filesystem::copy(written, directory.at("state/1-3") / file_name(journal.key));
+
+    EXPECT_TRUE(journals->read(journal.key));
+    for (const auto& read : {journals->read(other), others->read(journal.key)}) {
+        ASSERT_FALSE(read);
+        EXPECT_NE(read.error().message().find("it is that of another set-up"), std::string::npos);
+    }
 }
 
 TEST(Status, SaysOfALockedRootThatItIsAndGoesOn)
