@@ -4,9 +4,9 @@
 
     sandbox.py DIRECTORY CMD...
 
-In namespaces of mounts and processes of its own every mount is read-only and /tmp a
-tmpfs, on which DIRECTORY alone is seen of what was there; processes that CMD leaves
-end with it. Needs root.
+In namespaces of mounts and processes of its own every mount is read-only, but for /tmp
+and /dev/shm, which are empty: what others do there is no outcome of CMD's. DIRECTORY is
+seen also where it lies in /tmp. Processes that CMD leaves end with it. Needs root.
 """
 
 import ctypes
@@ -43,7 +43,8 @@ def enter(directory):
     change("/", recursive=True, set=READ_ONLY)
     change("/proc", clear=READ_ONLY)  # where user namespaces are given their ids
     kept = os.open(directory, os.O_PATH | os.O_DIRECTORY)
-    mount("mutation", "/tmp", b"tmpfs", options=b"mode=1777")
+    for path in ("/tmp", "/dev/shm"):
+        mount("mutation", path, b"tmpfs", options=b"mode=1777")
     os.makedirs(directory, exist_ok=True)
     mount(f"/proc/self/fd/{kept}", directory, flags=BIND)
     os.close(kept)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/name_steps.hpp"
 
+#include "apply/parent.hpp"
 #include "support/forbidden.hpp"
 #include "support/temp_root.hpp"
 
@@ -77,6 +78,19 @@ TEST_F(NameStepsTest, WhatCanNeitherBeCompletedNorRemovedIsRemembered)
         }));
         std::filesystem::remove_all(root_.at("there/name"));
     }
+}
+
+TEST(FileMarkTest, IsOfOneFileSystem)
+{
+    const FileMark file = {1, 5, 10, 20};
+    const FileMark elsewhere = {2, 5, 10, 20};
+    const FileMark none = {1, 0, 0, 0};
+    const FileMark none_elsewhere = {2, 0, 0, 0};
+
+    EXPECT_TRUE(same_file(file, file));
+    EXPECT_FALSE(same_file(file, elsewhere));
+    EXPECT_FALSE(same_file(file, none));
+    EXPECT_TRUE(same_file(none, none_elsewhere));
 }
 
 } // namespace
