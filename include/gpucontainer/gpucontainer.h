@@ -130,7 +130,7 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
 #define GPUCTR_PHASE_MOUNT (UINT32_C(1) << 2)
 /** gpuctr_plan_apply(), gpuctr_rootfs_undo(), gpuctr_applied_undo() */
 #define GPUCTR_PHASE_APPLY (UINT32_C(1) << 3)
-/** The same with GPUCTR_APPLY_IN_PROCESS, and opening /proc/PID/root. */
+/** What GPUCTR_APPLY_IN_PROCESS needs besides, and opening /proc/PID/root. */
 #define GPUCTR_PHASE_IN_PROCESS (UINT32_C(1) << 4)
 
 /**
@@ -181,12 +181,12 @@ GPUCTR_API gpuctr_status gpuctr_process_harden(const gpuctr_harden_options* opti
  * is up to the caller.
  *
  * The file is a YAML map of keys to values or lists of values. It and the directories
- * on the way to it have to belong to root or to the caller, and neither group nor others
- * may write them, but for sticky directories; on a file system whose owners are true
- * (docs/configuration.md).
+ * on the way to it have to belong to root or to the caller. Neither group nor others may
+ * write them, but for sticky directories. They have to be on file systems whose owners
+ * are true: docs/configuration.md names them.
  *
  * @param path        of the file; when it is missing there are no settings. A link
- *                    that leads nowhere is a mistake
+ *                    that leads nowhere is GPUCTR_E_USAGE
  * @param ret_config  freed by the caller with gpuctr_config_free()
  * @return GPUCTR_E_USAGE with file and line for a mistake in it,
  *         GPUCTR_E_PERMISSION when it may not be read or trusted
@@ -240,13 +240,13 @@ typedef struct gpuctr_host_options {
     /**
      * NULL-terminated list of files with further rules for which files belong to
      * a driver, each over those before it; a file named "nvliblist.conf" is a
-     * list in Apptainer's form. One that others could have written, as
-     * gpuctr_config_open() has it, is GPUCTR_E_PERMISSION. NULL: none. @since 0.1
+     * list in Apptainer's form. The rules of gpuctr_config_open() say who may write
+     * them; one that others may is GPUCTR_E_PERMISSION. NULL: none. @since 0.1
      */
     const char* const* catalogues;
     /**
      * Directory whose "*.yaml" and "nvliblist.conf" are read before them, in the
-     * order of their names, on the same condition. It may be missing. NULL: none.
+     * order of their names, by the same rules. It may be missing. NULL: none.
      * @since 0.1
      */
     const char* catalogue_dir;
@@ -261,10 +261,10 @@ typedef struct gpuctr_host_options {
 /**
  * Record the GPUs of this host and the files of their drivers.
  *
- * Reads sysfs, procfs, the driver root and the catalogues that
- * the options name. Executes nothing, loads nothing, opens no device node, and so
- * wakes no GPU. A vendor that was not asked for and whose driver is broken is no
- * error; see gpuctr_host_skipped_at().
+ * Reads sysfs, procfs, the driver root and the catalogues that the options name.
+ * Executes nothing, loads nothing, opens no device node, and so wakes no GPU. A vendor
+ * that was not asked for and whose driver is broken is no error; see
+ * gpuctr_host_skipped_at().
  *
  * @param options    NULL for the defaults
  * @param ret_host   freed by the caller with gpuctr_host_free()
@@ -642,9 +642,9 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
  */
 #define GPUCTR_APPLY_SETUID (UINT32_C(1) << 1)
 /**
- * gpuctr_plan_apply() only, without GPUCTR_APPLY_IN_PROCESS: no
- * journal is kept, and there is no undo but the end of the mount namespace, which is
- * the caller's own and shares no mounts. As gpuctr_plan_prepare() and
+ * gpuctr_plan_apply() only, without GPUCTR_APPLY_IN_PROCESS: no journal is kept, and
+ * there is no undo but the end of the mount namespace, which is the caller's own and
+ * shares no mounts. As gpuctr_plan_prepare() and
  * gpuctr_prepared_attach(), on every kernel. The mount that the root directory is on
  * must not be shared. @since 0.1
  */
@@ -653,13 +653,12 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
 /** How apply, undo and status work. Start from GPUCTR_APPLY_OPTIONS_INIT. */
 typedef struct gpuctr_apply_options {
     size_t struct_size;    /**< sizeof(gpuctr_apply_options) in the caller. */
-    const char* state_dir; /**< Journal directory, created when missing; a relative path is
-                                one from the working directory, NULL:
-                                "/var/lib/gpucontainer". One that others could have
-                                written, as gpuctr_config_open() has it, is
-                                GPUCTR_E_PERMISSION; one that is reached through the root
-                                directory, by whatever name or mount of it, is
-                                GPUCTR_E_USAGE. */
+    const char* state_dir; /**< Journal directory, created when missing. A relative path
+                                begins at the working directory. NULL:
+                                "/var/lib/gpucontainer". The rules of gpuctr_config_open()
+                                say who may write it; one that others may is
+                                GPUCTR_E_PERMISSION. One whose path leads through the root
+                                directory, by any link or mount, is GPUCTR_E_USAGE. */
     uint32_t flags;        /**< GPUCTR_APPLY_* */
     /**
      * With GPUCTR_APPLY_IN_PROCESS: a process of the container, whose root
@@ -678,11 +677,12 @@ typedef struct gpuctr_apply_options {
      *
      * What is done in the root, by apply and by undo, is done as root (id 0) of the
      * user namespace of the process: with its file system ids, without further groups and
-     * without capabilities about files. Names belong to it. That needs CAP_SETUID and
-     * CAP_SETGID, and CAP_SYS_PTRACE to read /proc/PID, where root of that namespace is not
-     * the caller; ids, groups and capabilities of the thread are restored. A user
-     * namespace without an id 0 that the caller's knows is GPUCTR_E_ROOTFS. Without
-     * GPUCTR_APPLY_IN_PROCESS names belong to the caller, by its file system ids.
+     * without capabilities about files. Names belong to it. If that root is not the
+     * caller, this needs CAP_SETUID, CAP_SETGID, and CAP_SYS_PTRACE to read /proc/PID; ids,
+     * groups and capabilities of the thread are restored. A user namespace without an
+     * id 0 that the caller's knows is GPUCTR_E_ROOTFS.
+     *
+     * Without GPUCTR_APPLY_IN_PROCESS names belong to the caller, by its file system ids.
      */
     int32_t pidfd;
 } gpuctr_apply_options;
