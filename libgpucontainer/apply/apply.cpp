@@ -95,7 +95,6 @@ Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place
     journal.mounts_below = place.is_bind() ? std::numeric_limits<int>::max() : site.mounts_below;
     journal.writes_root = plan.writes_root;
     journal.persistent = plan.writes_root && !mount::is_tmpfs(place.fd());
-    journal.owner = site.owner;
     journal.identity = plan.identity;
     journal.tree_path = plan.tree_path;
     journal.drivers = plan.drivers;
@@ -176,7 +175,7 @@ bool is_current(const Journal& journal, const plan::Plan& plan, const Site& site
 Result<void> clear(Journal& journal, Site& site, const mount::Bench& bench, int table)
 {
     const int root = site.target.rootfs_fd;
-    GPUCTR_CHECK(undo_journal(journal, root, site.journals, Bind::keep, table),
+    GPUCTR_CHECK(undo_journal(journal, root, site.journals, Bind::keep, {site.owner, table}),
                  "undo the older set-up");
     GPUCTR_TRY(const bool bound, is_bound_by(journal, root), "undo the older set-up");
     if (!bound)
@@ -215,8 +214,6 @@ Result<Older> look_for_older(const plan::Plan& plan, const JournalStore& store, 
             continue;
         }
         GPUCTR_TRY(Journal journal, read_for(site.root, rootfs_fd, site.here, key, site.journals));
-        if (!journal.owner)
-            journal.owner = site.owner;
         if (is_current(journal, plan, site)) {
             older.current = true;
             continue;

@@ -4,6 +4,7 @@
 #include "apply/name_steps.hpp"
 #include "apply/parent.hpp"
 #include "base/file.hpp"
+#include "base/kernel_file_system.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
@@ -46,7 +47,7 @@ Found find_cache(const Program& program, const Operation& replaced, int rootfs_f
         return found;
     found.owner = {status.st_uid, status.st_gid};
     // The one of before the set-up is as it was, whatever is in it.
-    if (!same_file(found.mark, replaced.expected))
+    if (!base::is_on_kernel_file_system(file.get()) && !same_file(found.mark, replaced.expected))
         found.file = std::move(file);
     return found;
 }
@@ -154,7 +155,8 @@ Result<void> clean_loader_cache(const Program& program, int rootfs_fd, const std
     if (owner && owner->uid != found.owner.uid)
         return left_behind(
             path, Error(Errc::apply, fmt::format("it belongs to user {}", found.owner.uid)));
-    const privilege::FileOwner as_owner(owner ? *owner : found.owner);
+    const auto keeper = found.owner == privilege::file_owner() ? owner : found.owner;
+    const privilege::FileOwner as_owner(owner ? owner : keeper);
     if (!as_owner)
         return left_behind(
             path, Error::from_errno(errno, fmt::format("work as user {}", found.owner.uid)));

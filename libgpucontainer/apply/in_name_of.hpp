@@ -13,14 +13,13 @@
 /// Who does what is done in a root: whom its names belong to, and never with more privileges.
 namespace gpucontainer::apply {
 
-/// Root of the user namespace of the process that a root is of; none for any other root: the
-/// caller. Errors: as of privilege::root_of().
+/// Root of the user namespace of the process that a root is of, as that is now; none for any
+/// other root: the caller. Errors: as of privilege::root_of().
 inline Result<std::optional<privilege::Owner>> owner_in(const Target& target)
 {
     if (target.pidfd < 0)
         return std::optional<privilege::Owner>();
-    GPUCTR_TRY(const privilege::Owner owner, privilege::root_of(target.pidfd));
-    return std::optional(owner);
+    return privilege::root_of(target.pidfd);
 }
 
 /// Does one step of the executor as that owner; false, with errno and the failure, where the

@@ -229,11 +229,6 @@ Journal from_json(const json& document)
     journal.progress = progress_from_json(document.at("progress"));
     journal.writes_root = document.at("writes_root");
     journal.persistent = document.at("persistent");
-    if (const auto owner = document.find("owner"); owner != document.end()) {
-        journal.owner.emplace();
-        read(owner->at(0), journal.owner->uid);
-        read(owner->at(1), journal.owner->gid);
-    }
     journal.identity = text_from_json(document.at("identity"));
     journal.tree_path = text_from_json(document.at("tree_path"));
     for (const json& driver : document.at("drivers"))
@@ -276,28 +271,26 @@ std::string to_text(const Journal& journal, const Program& program)
     json operations = json::array();
     for (const Operation& operation : program.operations())
         operations.push_back(operation_to_json(program, operation));
-    json document = {{"schema", schema},
-                     {"boot_id", journal.key.from.boot_id},
-                     {"mount_namespace", journal.key.from.mount_namespace},
-                     {"mount_id", journal.key.mount_id},
-                     {"device", journal.root.device},
-                     {"inode", journal.root.inode},
-                     {"birth", journal.root.birth_ns},
-                     {"subvolume", journal.root.subvolume},
-                     {"root_path", text_to_json(journal.root_path)},
-                     {"since", journal.since},
-                     {"changing_since", journal.changing_since},
-                     {"bound_on_itself", journal.bound_on_itself},
-                     {"mounts_below", journal.mounts_below},
-                     {"progress", progress_to_json(journal.progress)},
-                     {"writes_root", journal.writes_root},
-                     {"persistent", journal.persistent},
-                     {"identity", text_to_json(journal.identity)},
-                     {"tree_path", text_to_json(journal.tree_path)},
-                     {"drivers", drivers_to_json(journal.drivers)},
-                     {"operations", std::move(operations)}};
-    if (journal.owner)
-        document["owner"] = {journal.owner->uid, journal.owner->gid};
+    const json document = {{"schema", schema},
+                           {"boot_id", journal.key.from.boot_id},
+                           {"mount_namespace", journal.key.from.mount_namespace},
+                           {"mount_id", journal.key.mount_id},
+                           {"device", journal.root.device},
+                           {"inode", journal.root.inode},
+                           {"birth", journal.root.birth_ns},
+                           {"subvolume", journal.root.subvolume},
+                           {"root_path", text_to_json(journal.root_path)},
+                           {"since", journal.since},
+                           {"changing_since", journal.changing_since},
+                           {"bound_on_itself", journal.bound_on_itself},
+                           {"mounts_below", journal.mounts_below},
+                           {"progress", progress_to_json(journal.progress)},
+                           {"writes_root", journal.writes_root},
+                           {"persistent", journal.persistent},
+                           {"identity", text_to_json(journal.identity)},
+                           {"tree_path", text_to_json(journal.tree_path)},
+                           {"drivers", drivers_to_json(journal.drivers)},
+                           {"operations", std::move(operations)}};
     // What the kernel and firmware say of a GPU is for people.
     return document.dump(-1, ' ', true, json::error_handler_t::replace);
 }

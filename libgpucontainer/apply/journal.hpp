@@ -5,7 +5,6 @@
 #include "apply/program.hpp"
 #include "base/result.hpp"
 #include "plan/plan.hpp"
-#include "privilege/file_owner.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -35,10 +34,7 @@ struct Journal {
     Progress progress = Progress::begun;
     bool writes_root = false;
     bool persistent = false; ///< What was written there outlives the boot.
-    /// Whose the names are that were made, by ids of the user namespace that it was done from;
-    /// none: who did it.
-    std::optional<privilege::Owner> owner;
-    std::string identity; ///< The plan's.
+    std::string identity;    ///< The plan's.
     std::string tree_path;
 
     std::vector<plan::UsedDriver> drivers;

@@ -6,10 +6,16 @@
 #include "base/kernel_file_system.hpp"
 #include "base/write_all.hpp"
 #include "mount/calls.hpp"
+#include "privilege/file_owner.hpp"
 
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace gpucontainer::apply {
@@ -52,13 +58,46 @@ bool create_file(const Program& program, Operation& operation, int directory,
     return discard(operation, directory, name, 0);
 }
 
+bool is_empty(int directory) noexcept
+{
+    // What others put into it would be in the first part already.
+    std::array<char, 1024> entries = {};
+    const long got = ::syscall(SYS_getdents64, directory, entries.data(), entries.size());
+    for (long at = 0; at < got;) {
+        const char* const entry = entries.data() + at;
+        const char* const name = entry + offsetof(dirent64, d_name);
+        if (std::strcmp(name, ".") != 0 && std::strcmp(name, "..") != 0)
+            return false;
+        unsigned short length = 0;
+        std::memcpy(&length, entry + offsetof(dirent64, d_reclen), sizeof length);
+        at += length;
+    }
+    return got >= 0;
+}
+
+/// What the caller's umask took from a directory that was just made. Who may write the directory
+/// that it is in can have put another one in its place: that is not opened to anybody.
+bool give_mode(int directory) noexcept
+{
+    struct stat status = {};
+    if (::fstat(directory, &status) != 0)
+        return false;
+    const mode_t mode = status.st_mode & 07777U;
+    const bool ours = (mode & ~directory_mode) == 0 && status.st_uid == privilege::file_owner().uid
+                      && is_empty(directory);
+    errno = ESTALE;
+    return ours && (mode == directory_mode || ::fchmod(directory, directory_mode) == 0);
+}
+
 bool create_directory(Operation& operation, int directory, const char* name) noexcept
 {
     if (::mkdirat(directory, name, directory_mode) != 0)
         return false;
     const UniqueFd made(base::open_in_root(directory, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    if (made && ::fchmod(made.get(), directory_mode) == 0 && look_at(made.get(), operation.made))
+    if (made && give_mode(made.get()) && look_at(made.get(), operation.made))
         return true;
+    if (made && errno == ESTALE)
+        return false; // what is there is not what was made
     return discard(operation, directory, name, AT_REMOVEDIR);
 }
 
@@ -155,6 +194,25 @@ const char* describe(Step step) noexcept
     }
 }
 
+/// Has our file lie beside the name, and the one of before, if there was one, in its place. Who put
+/// another one there at the last moment gets it back, and the one of before is history.
+/// `beside` is what lies there afterwards.
+bool take_aside(const Operation& operation, const Parent& parent, const char* kept,
+                FileMark& beside) noexcept
+{
+    const unsigned flags = operation.expected.inode != 0 ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+    const bool moved = ::renameat2(parent.fd(), parent.name(), parent.fd(), kept, flags) == 0;
+    // There is no room for it beside what somebody put there.
+    if (!moved && errno == EEXIST)
+        return ::unlinkat(parent.fd(), parent.name(), 0) == 0;
+    if (!moved || !look_at(parent.fd(), kept, beside))
+        return false;
+    if (is_ours(operation, beside))
+        return true;
+    return ::renameat2(parent.fd(), kept, parent.fd(), parent.name(), flags) == 0
+           && look_at(parent.fd(), kept, beside);
+}
+
 bool put_back(Operation& operation, const FileMark& now, const Parent& parent) noexcept
 {
     const KeptName kept(parent.name());
@@ -164,11 +222,8 @@ bool put_back(Operation& operation, const FileMark& now, const Parent& parent) n
     const bool ours = is_ours(operation, now);
     const bool had_one = operation.expected.inode != 0;
     const bool has_old = had_one && same_file(beside, operation.expected);
-    if (ours && !had_one && ::unlinkat(parent.fd(), parent.name(), 0) != 0)
-        return false;
     // Somebody wrote a file of his own meanwhile: then the old one is history.
-    if (ours && has_old
-        && ::renameat2(parent.fd(), kept.name(), parent.fd(), parent.name(), RENAME_EXCHANGE) != 0)
+    if (ours && (has_old || !had_one) && !take_aside(operation, parent, kept.name(), beside))
         return false;
     // Beside it lies ours, where an undo was cut off, or, of an apply that was, the
     // successor; anything else is somebody's.

@@ -11,6 +11,7 @@
 #include "base/try.hpp"
 #include "mount/calls.hpp"
 #include "mount/namespace.hpp"
+#include "mount/position.hpp"
 #include "privilege/capabilities.hpp"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ using base::UniqueFd;
 bool may_be_forgotten(const Journal& journal)
 {
     if (!journal.persistent)
-        return true;
+        return !journal.writes_root || !journal.root_path.empty()
+               || !mount::is_mounted(journal.root.device);
     if (journal.root_path.empty())
         return false;
     // What another file system hides, or is not mounted at the moment, is not gone; one
@@ -99,9 +101,9 @@ private:
 /// Each step in the root as whom its names belong to, the journal in between as the caller.
 class Undoing {
 public:
-    Undoing(Journal& journal, int rootfs_fd, RootJournals& journals, int table)
+    Undoing(Journal& journal, int rootfs_fd, RootJournals& journals, const Actor& actor)
         : journal_(journal), program_(journal.program.get()), rootfs_fd_(rootfs_fd),
-          journals_(journals), table_(table)
+          journals_(journals), actor_(actor), table_(actor.table)
     {
     }
 
@@ -134,7 +136,7 @@ public:
     bool restore_times() const
     {
         Failure failure;
-        return in_name_of(journal_.owner, failure,
+        return in_name_of(actor_.owner, failure,
                           [&] { return apply::restore_times(program_, rootfs_fd_, table_); });
     }
 
@@ -142,7 +144,7 @@ public:
     void synchronize() const
     {
         Failure failure;
-        (void)in_name_of(journal_.owner, failure, [&] {
+        (void)in_name_of(actor_.owner, failure, [&] {
             synchronize_directories(program_, rootfs_fd_, table_);
             return true;
         });
@@ -153,7 +155,7 @@ private:
     bool step(Step step)
     {
         Failure& failure = first_.slot();
-        const bool done = in_name_of(journal_.owner, failure, [&] { return step(failure); });
+        const bool done = in_name_of(actor_.owner, failure, [&] { return step(failure); });
         first_.note(done);
         return done;
     }
@@ -180,12 +182,13 @@ private:
     Program program_;
     int rootfs_fd_;
     RootJournals& journals_;
+    const Actor& actor_;
     int table_;
     First first_;
 };
 
 Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind,
-                          int table)
+                          const Actor& actor)
 {
     const Program program(journal.program.get());
     if (has_mounts(journal, program)) {
@@ -193,13 +196,14 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
         GPUCTR_CHECK(base::open_own_descriptors());
     }
     const bool cut_off = journal.progress != Progress::complete;
-    Undoing undoing(journal, rootfs_fd, journals, table);
+    Undoing undoing(journal, rootfs_fd, journals, actor);
     GPUCTR_CHECK(undoing.take_back());
     if (cut_off && !undoing.restore_times())
         return Error::from_errno(errno, "give directories their times back", Errc::apply);
     Result<void> cleaned;
     if (journal.writes_root)
-        cleaned = clean_loader_cache(program, rootfs_fd, journal.tree_path, journal.owner, table);
+        cleaned =
+            clean_loader_cache(program, rootfs_fd, journal.tree_path, actor.owner, actor.table);
     if (journal.persistent)
         undoing.synchronize();
     GPUCTR_TRY(const bool bound, is_bound_by(journal, rootfs_fd));
@@ -263,6 +267,7 @@ Result<bool> undo(const Target& target)
 {
     GPUCTR_TRY(const auto owner, owner_in(target));
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(target.pidfd));
+    const Actor actor = {owner, visit.table()};
     GPUCTR_TRY(const RootId root, RootId::of(target.rootfs_fd));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
     GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory, target.rootfs_fd));
@@ -282,11 +287,8 @@ Result<bool> undo(const Target& target)
         if (!is_ours(origin))
             continue;
         GPUCTR_TRY(Journal journal, read_for(root, target.rootfs_fd, here, key, *journals));
-        if (!journal.owner) // an earlier build's
-            journal.owner = owner;
         forget_lost_mounts(journal, origin);
-        GPUCTR_CHECK(undo_journal(journal, target.rootfs_fd, *journals, Bind::undo, visit.table()),
-                     "undo");
+        GPUCTR_CHECK(undo_journal(journal, target.rootfs_fd, *journals, Bind::undo, actor), "undo");
         found = true;
     }
     GPUCTR_CHECK(visit.leave());

@@ -6,6 +6,9 @@
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/table.hpp"
+#include "privilege/file_owner.hpp"
+
+#include <optional>
 
 namespace gpucontainer::apply {
 
@@ -16,10 +19,16 @@ enum class Bind : std::uint8_t { undo, keep };
 /// and their identities may be those of others by now.
 void forget_lost_mounts(Journal& journal, Origin origin);
 
+/// Who works in a root, and from where.
+struct Actor {
+    std::optional<privilege::Owner> owner = std::nullopt; ///< None: the caller.
+    int table = mount::own_table;                         ///< The mount table of this namespace.
+};
+
 /// Takes back what a journal says, and removes it; keeps in it what could not be
-/// taken back, for the next attempt. `table` is the mount table of this namespace.
+/// taken back, for the next attempt.
 Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind,
-                          int table = mount::own_table);
+                          const Actor& actor = {});
 
 /// Whether the mount that the root is seen on is the journal's bind of it.
 Result<bool> is_bound_by(const Journal& journal, int rootfs_fd);

@@ -7,11 +7,14 @@
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
 
+#include <algorithm>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 namespace gpucontainer::mount {
 namespace {
@@ -89,6 +92,20 @@ bool lies_within(int inner, int outer)
     const auto outside = position_of(outer, *table);
     return inside && outside && inside->device == outside->device
            && base::is_below(inside->path, outside->path);
+}
+
+bool is_mounted(std::uint64_t device)
+{
+    const auto table = base::read_file("/proc/thread-self/mountinfo", largest_table);
+    if (!table)
+        return true;
+    const std::string number = fmt::format("{}:{}", major(device), minor(device));
+    const auto lines = base::split(*table, '\n');
+    return std::ranges::any_of(lines, [&](std::string_view line) {
+        const auto fields = base::split(line, ' ');
+        constexpr std::size_t device_field = 2;
+        return fields.size() > device_field && fields[device_field] == number;
+    });
 }
 
 } // namespace gpucontainer::mount

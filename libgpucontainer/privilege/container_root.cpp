@@ -109,23 +109,25 @@ Result<bool> knows_root(int proc)
 
 } // namespace
 
-Result<Owner> root_of(int pidfd)
+Result<std::optional<Owner>> root_of(int pidfd)
 {
     GPUCTR_TRY(const base::UniqueFd proc, base::open_proc());
     GPUCTR_TRY(const std::string process, process_of(proc.get(), pidfd));
     GPUCTR_TRY(const struct stat own, user_namespace(proc.get(), "thread-self"));
     GPUCTR_TRY(const struct stat its, user_namespace(proc.get(), process));
-    Owner root;
+    std::optional<Owner> root = Owner();
     if (own.st_ino == its.st_ino && own.st_dev == its.st_dev) {
         // Read from within, its map tells of the namespace around it.
         GPUCTR_TRY(const bool known, knows_root(proc.get()));
         if (!known)
             return without_root();
+        if (file_owner() == *root)
+            root.reset();
     } else {
         GPUCTR_TRY(const std::string users, read(proc.get(), process + "/uid_map"));
         GPUCTR_TRY(const std::string groups, read(proc.get(), process + "/gid_map"));
-        GPUCTR_TRY(root.uid, outside_of_root(users));
-        GPUCTR_TRY(root.gid, outside_of_root(groups));
+        GPUCTR_TRY(root->uid, outside_of_root(users));
+        GPUCTR_TRY(root->gid, outside_of_root(groups));
     }
     // What was read by number belongs to the process behind the descriptor, if that has not ended.
     pollfd end = {pidfd, POLLIN, 0};

@@ -2,6 +2,7 @@
 #include "privilege/file_owner.hpp"
 
 #include <cerrno>
+#include <linux/capability.h>
 #include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -25,6 +26,15 @@ std::vector<gid_t> current_groups()
     return groups;
 }
 
+constexpr std::uint64_t bit(unsigned capability) { return std::uint64_t{1} << capability; }
+
+/// Those that make exceptions for files (CAP_FS_MASK of the kernel, and CAP_SETFCAP). It takes
+/// them itself only from root, and only without SECBIT_NO_SETUID_FIXUP.
+constexpr std::uint64_t about_files = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE)
+                                      | bit(CAP_DAC_READ_SEARCH) | bit(CAP_FOWNER) | bit(CAP_FSETID)
+                                      | bit(CAP_LINUX_IMMUTABLE) | bit(CAP_MKNOD)
+                                      | bit(CAP_MAC_OVERRIDE) | bit(CAP_SETFCAP);
+
 /// Neither call tells whether it failed: they answer with the id of before.
 constexpr auto no_id = static_cast<uid_t>(-1);
 
@@ -37,9 +47,8 @@ Owner file_owner() noexcept
 
 FileOwner::FileOwner(const std::optional<Owner>& owner) : before_(file_owner())
 {
-    if (!owner || *owner == before_)
-        return;
-    is_him_ = become(*owner);
+    if (owner)
+        is_him_ = become(*owner);
 }
 
 // The groups first: the right to change them may go with the user.
@@ -59,8 +68,15 @@ bool FileOwner::become(const Owner& owner)
         return false;
     (void)::setfsgid(owner.gid);
     (void)::setfsuid(owner.uid);
+    CapabilitySets without = *capabilities_;
+    without.effective &= ~about_files;
+    if (auto dropped = without.write(); !dropped) {
+        errno = dropped.error().os_error();
+        return false;
+    }
+    const auto now = CapabilitySets::read();
     errno = EPERM;
-    return file_owner() == owner;
+    return file_owner() == owner && now && (now->effective & about_files) == 0;
 }
 
 FileOwner::~FileOwner()

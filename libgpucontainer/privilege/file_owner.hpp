@@ -27,7 +27,8 @@ Owner file_owner() noexcept;
 /// the death of its parent, and which capabilities are effective.
 class FileOwner {
 public:
-    /// Without an owner, or where the thread is that owner already, nothing changes.
+    /// Without an owner nothing changes. The thread's own ids are not the same rights: of a
+    /// user namespace that maps root to root, root has fewer.
     explicit FileOwner(const std::optional<Owner>& owner);
     FileOwner(const FileOwner&) = delete;
     FileOwner& operator=(const FileOwner&) = delete;

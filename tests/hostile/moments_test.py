@@ -68,6 +68,57 @@ class LoaderCaches(Moments):
         self.meddled("renameat", f"cat {self.path('/tmp/theirs')} >{self.cache}")
 
 
+    def put_at_the_last_moment(self):
+        """Undo leaves it where it is, and all else of the set-up is gone."""
+        self.run_setup(*self.words, "--write", "always")
+        theirs = self.put("/tmp/theirs", "theirs")
+        script = f"[ ! -e {theirs} ] || mv {theirs} {self.cache}"
+        done = self.before_call("renameat2", 1, script, "undo", "--rootfs", self.root)
+
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertEqual(self.cache.read_text(), "theirs")
+        self.assertEqual(sorted(path.name for path in self.path("/etc").glob(".gpuctr*")), [])
+        self.assertEqual([m.target for m in mount_table.below(self.root)], [])
+        self.assertEqual(harness.journals(), [])
+        self.assert_canary()
+
+    def test_undo_takes_away_none_that_comes_in_place_of_ours(self):
+        """R5"""
+        self.put_at_the_last_moment()
+
+    def test_nor_where_there_was_none_before(self):
+        """R5"""
+        self.cache.unlink()
+        self.put_at_the_last_moment()
+
+
+class Directories(Moments):
+    """One that was just made is exchanged before it gets its mode."""
+
+    def test_anothers_is_not_opened_to_everybody(self):
+        """R5"""
+        made, secret = self.path("/etc/ld.so.conf.d"), self.path("/etc/secret")
+        harness.must("rm", "-rf", made)
+        secret.mkdir()
+        (secret / "file").write_text("root's")
+        secret.chmod(0o700)
+        words = [*self.words, "--write", "always"]
+        calls = self.calls(*words)
+        self.undo()
+        exchange = ("import ctypes; exit(ctypes.CDLL(None).renameat2(-100, "
+                    f"b'{secret}', -100, b'{made}', 2))")
+        for number in range(1, calls.count("openat2") + 1):
+            script = f'[ ! -d {made} ] || [ ! -d {secret} ] || python3 -c "{exchange}"'
+            self.before_call("openat2", number, script, *words)
+            there = made if (made / "file").exists() else secret
+            self.assertEqual(os.stat(there).st_mode & 0o777, 0o700, number)
+            harness.setup("undo", "--rootfs", self.root)
+            if there == made:
+                harness.must("rm", "-rf", secret)  # what was made there
+                os.rename(made, secret)
+            harness.must("rm", "-rf", made)
+
+
 class Overlays(Moments):
     """Names lie over a directory for as long as it takes to make an overlay of both."""
 

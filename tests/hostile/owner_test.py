@@ -6,6 +6,7 @@ who exchanges files and mounts as he likes. Nothing of root's gets bits that he 
 nothing is made, removed or written where he may not do that himself."""
 
 import os
+import signal
 import stat
 import struct
 import unittest
@@ -187,13 +188,16 @@ class Process(process_test.ProcessOfAUserNamespace):
 
     def setUp(self):
         super().setUp()
+        self.make_canary()
+        self.start(finish="mkdir -p /mnt/etc")
+
+    def make_canary(self):
         self.canary = harness.DIRECTORY / "cny"
         self.canary.mkdir()
         self.addCleanup(harness.must, "rm", "-rf", self.canary)
         (self.canary / "ld.so.cache").write_bytes((self.root / CACHE).read_bytes())
         for name in ("ld.so.conf.d", "nvidia0"):
             (self.canary / name).mkdir()
-        self.start(finish="mkdir -p /mnt/etc")
 
     def look_outside(self):
         return {path: (os.lstat(path).st_ctime_ns, os.lstat(path).st_ino)
@@ -268,6 +272,18 @@ class Process(process_test.ProcessOfAUserNamespace):
         self.assertEqual(done.returncode, 6, done.stderr)
         self.assertEqual(self.look_outside(), before)
 
+    def test_capabilities_that_the_kernel_leaves_do_not_count(self):
+        """With this bit they do not go with the user."""
+        for inside in ("/dev", "/etc"):
+            with self.subTest(inside=inside):
+                before = self.look_outside()
+                self.bind_over(inside)
+                done = harness.call("setpriv", "--securebits", "+no_setuid_fixup", harness.SETUP,
+                                    "--nv", "--pid", self.pid, "--device", "3", "--write", "always")
+                self.assertEqual(done.returncode, 6, done.stderr)
+                self.assertEqual(self.look_outside(), before)
+                self.in_mounts("umount", inside)
+
     def test_the_users_loader_cache_gets_no_bits(self):
         self.on_process("--nv", "--device", "3", "--write", "always")
         cache = f"/proc/{self.pid}/root/{CACHE}"
@@ -296,6 +312,83 @@ class Process(process_test.ProcessOfAUserNamespace):
         self.assertEqual(owner_and_mode(cache)[0], 100001)
 
 
+class SameIds(Process):
+    """Root in a user namespace that gives its users no other ids: it has no capabilities here."""
+
+    def setUp(self):
+        process_test.Container.setUp(self)
+        self.holder = self.popen("unshare", "--user", "sh", "-c", "echo ready; exec sleep 60")
+        for name in ("uid_map", "gid_map"):
+            with open(f"/proc/{self.holder.pid}/{name}", "w", encoding="ascii") as file:
+                file.write("0 0 65536")
+        self.make_canary()
+        harness.must("chown", "-R", "70000:70000", self.canary)
+        self.start()
+
+    def test_is_not_the_caller(self):
+        before = self.look_outside()
+        self.bind_over("/dev")
+        self.on_process("--nv", "--device", "3", "--write", "always", status=6, stderr=None)
+        self.assertEqual(self.look_outside(), before)
+        self.in_mounts("umount", "/dev")
+        self.on_process("--nv", "--device", "3", "--write", "always")
+        self.on_process("undo")
+        self.assertEqual(harness.journals(), [])
+
+
+class OfAnotherTime(process_test.Container):
+    """What a container's root is may change: undo is done as who it is now, or as the caller."""
+
+    mount_proc = "mount --rbind /proc proc"
+
+    def start_as(self, first):
+        harness.must("chown", "-R", "-h", f"{first}:{first}", self.root)
+        self.holder = self.popen("unshare", "--user", "sh", "-c", "echo ready; exec sleep 60")
+        for name in ("uid_map", "gid_map"):
+            with open(f"/proc/{self.holder.pid}/{name}", "w", encoding="ascii") as file:
+                file.write(f"0 {first} 65536")
+        self.start(command=["nsenter", f"--user=/proc/{self.holder.pid}/ns/user", "--setuid", "0",
+                            "--setgid", "0"])
+
+    def end(self):
+        root = f"/proc/{self.pid}/ns/mnt"
+        os.kill(self.pid, signal.SIGKILL)
+        self.holder.kill()
+        self.holder.wait()
+        while os.path.exists(root):
+            pass
+
+    def set_up_and_end(self):
+        self.before = snapshot.take(self.root)
+        self.start_as(100000)
+        self.on_process("--nv", "--device", "3", "--write", "always")
+        self.end()
+
+    def test_another_range_of_ids_replaces_and_undoes(self):
+        self.set_up_and_end()
+        self.start_as(200000)
+        self.on_process("--nv", "--device", "4", "--write", "always")
+        self.on_process("undo")
+        self.assertEqual(harness.journals(), [])
+
+    def test_the_caller_undoes_what_ended(self):
+        self.set_up_and_end()
+        harness.must("chown", "-R", "-h", "200000:200000", self.root)
+        self.undo()
+        self.assertEqual(harness.journals(), [])
+        self.assertFalse((self.root / "etc/.gpuctr-kept-ld.so.cache").exists())
+        self.assertFalse((self.root / "usr/bin/nvidia-smi").is_symlink())
+
+    def test_undo_of_all_forgets_no_names_that_are_still_there(self):
+        """The root has no path in the journal, and its file system is mounted."""
+        self.set_up_and_end()
+        self.run_setup("undo", "--all", stderr=None)
+        self.assertEqual(len(harness.journals()), 1)
+        self.undo()
+        self.assertEqual(harness.journals(), [])
+        self.assertFalse((self.root / "usr/bin/nvidia-smi").is_symlink())
+
+
 class WithoutRoot(process_test.Container):
     """A user namespace whose map has no id 0, or none that is known: nobody's, not root's."""
 
@@ -318,6 +411,9 @@ class WithoutRoot(process_test.Container):
 for inherited in dir(process_test.ProcessOfAUserNamespace):
     if inherited.startswith("test_") and inherited not in vars(Process):
         setattr(Process, inherited, None)
+for inherited in vars(Process).copy():
+    if inherited.startswith("test_") and inherited not in vars(SameIds):
+        setattr(SameIds, inherited, None)
 
 if __name__ == "__main__":
     unittest.main()
