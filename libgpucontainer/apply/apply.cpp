@@ -131,6 +131,7 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
     };
     if (!in_name_of(site.owner, failure, note))
         return to_error(failure);
+    note_mounts(program);
     expect_mounts_below(program, plan);
     GPUCTR_CHECK(site.journals.write_before_changes(journal, program));
 

@@ -263,6 +263,14 @@ bool attach(const Program& program, int rootfs_fd, Failure& failure, int table) 
     return true;
 }
 
+void note_mounts(const Program& program) noexcept
+{
+    for (Operation& operation : program.operations())
+        if (operation.step == Step::mount)
+            operation.mount_id =
+                mount::mount_id(program.fds()[static_cast<std::size_t>(operation.fd)]);
+}
+
 void note_mounts_below(const Program& program, int rootfs_fd, int table) noexcept
 {
     for (Operation& operation : program.operations()) {

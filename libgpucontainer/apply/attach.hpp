@@ -21,6 +21,9 @@ struct Failure {
 bool attach(const Program& program, int rootfs_fd, Failure& failure,
             int table = mount::own_table) noexcept;
 
+/// Notes which mounts are to be attached, so that they are known after a crash too.
+void note_mounts(const Program& program) noexcept;
+
 /// Notes what is mounted below the directories that attach() mounted: mounts of ours.
 /// Those that are found there later are somebody else's. To be called after attach().
 void note_mounts_below(const Program& program, int rootfs_fd,

@@ -6,7 +6,6 @@
 #include "base/kernel_file_system.hpp"
 #include "base/write_all.hpp"
 #include "mount/calls.hpp"
-#include "privilege/file_owner.hpp"
 
 #include <array>
 #include <cerrno>
@@ -75,16 +74,16 @@ bool is_empty(int directory) noexcept
     return got >= 0;
 }
 
-/// What the caller's umask took from a directory that was just made. Who may write the directory
-/// that it is in can have put another one in its place: that is not opened to anybody.
+/// What the caller's umask took from a directory that was just made, and without the group's bit
+/// that it may have from the one above. Who may write that one can have put another in its
+/// place: one that holds something, or may be used by more, is not opened to everybody.
 bool give_mode(int directory) noexcept
 {
     struct stat status = {};
     if (::fstat(directory, &status) != 0)
         return false;
     const mode_t mode = status.st_mode & 07777U;
-    const bool ours = (mode & ~directory_mode) == 0 && status.st_uid == privilege::file_owner().uid
-                      && is_empty(directory);
+    const bool ours = (mode & ~(directory_mode | S_ISGID)) == 0 && is_empty(directory);
     errno = ESTALE;
     return ours && (mode == directory_mode || ::fchmod(directory, directory_mode) == 0);
 }
@@ -235,24 +234,9 @@ bool put_back(Operation& operation, const FileMark& now, const Parent& parent) n
     return ::unlinkat(parent.fd(), kept.name(), 0) == 0 || errno == ENOENT;
 }
 
-/// Something is mounted over the name, and hides whose it is.
-bool is_covered(const Parent& parent) noexcept
-{
-    struct statx status = {};
-    if (::statx(parent.fd(), parent.name(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_INO,
-                &status)
-        != 0)
-        return false;
-    if ((status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
-        return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-    // Before Linux 5.8.
-    const UniqueFd name(::openat(parent.fd(), parent.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    return name && mount::mount_id(name.get()) != mount::mount_id(parent.fd());
-}
-
 bool take_away(Operation& operation, const FileMark& now, const Parent& parent) noexcept
 {
-    if (is_covered(parent)) {
+    if (parent.is_covered()) {
         errno = EBUSY;
         return false;
     }

@@ -208,6 +208,18 @@ bool Parent::note(Operation& operation) const noexcept
     return true;
 }
 
+bool Parent::is_covered() const noexcept
+{
+    struct statx status = {};
+    if (::statx(fd(), name(), AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT, STATX_INO, &status) != 0)
+        return false;
+    if ((status.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0)
+        return (status.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+    // Before Linux 5.8.
+    const base::UniqueFd found(::openat(fd(), name(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    return found && mount::mount_id(found.get()) != mount::mount_id(fd());
+}
+
 bool Parent::give_mtime(std::int64_t time) const noexcept
 {
     // What is refused for good is refused again.

@@ -68,6 +68,9 @@ public:
     /// Whether an errno value says that the directory is not there, or is another one.
     static bool is_gone(int os_error) noexcept;
 
+    /// Something is mounted over the name, and hides whose it is.
+    bool is_covered() const noexcept;
+
     /// Has the operation know the directory; false with errno.
     bool note(Operation& operation) const noexcept;
     int fd() const noexcept { return fd_.get(); }

@@ -42,7 +42,7 @@ bool look_at_time(const Parent& parent, const char* name, std::int64_t since,
                                          - static_cast<std::uint64_t>(begin));
     };
     const bool is_ours_alone = S_ISDIR(status.stx_mode) || status.stx_nlink == 1;
-    const unsigned allowed = S_ISDIR(status.stx_mode) ? directory_mode : file_mode;
+    const unsigned allowed = S_ISDIR(status.stx_mode) ? directory_mode | S_ISGID : file_mode;
     const bool has_our_mode =
         S_ISLNK(status.stx_mode) || (status.stx_mode & 07777U & ~allowed) == 0;
     // Nobody can set the one back. The other one says when it was last changed, by whomever.
@@ -94,6 +94,10 @@ public:
         if (::fstatat(parent.fd(), parent.name(), &status, AT_SYMLINK_NOFOLLOW) != 0
             || !look_at_time(parent, parent.name(), journal_.since, made_then))
             return Parent::is_gone(errno);
+        if (parent.is_covered()) {
+            errno = EBUSY;
+            return false;
+        }
         if (!made_then)
             return true; // it was there before, or came later
         Found ours = Found::no;
@@ -122,7 +126,7 @@ private:
             operation.step == Step::overlay ? find_our_overlay(target) : Found::no;
         if (!look_at(target, mark) || overlay == Found::unknown)
             return false;
-        if (!same_file(mark, operation.made) && overlay == Found::no)
+        if (!is_our_mount(operation, target, mark) && overlay == Found::no)
             return true;
         operation.mount_id = mount::mount_id(target);
         if (operation.mount_id == 0)
@@ -132,6 +136,14 @@ private:
         uncovered = names && mount::detach(target) == 0;
         operation.done = uncovered ? 0 : 1;
         return true;
+    }
+
+    /// By its identity, where that is never given anew.
+    static bool is_our_mount(const Operation& operation, int target, const FileMark& mark)
+    {
+        if (operation.step == Step::mount && mount::is_unique(operation.mount_id))
+            return mount::is_on(target, operation.mount_id);
+        return same_file(mark, operation.made);
     }
 
     Found find_our_overlay(int target) const

@@ -4,6 +4,7 @@
 What apply added goes, what it replaced comes back, what others made stays; where
 something cannot be had without harming others, undo says so and ends with 8."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -421,6 +422,50 @@ class OtherNamespace(Attacked):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertFalse(os.path.exists(self.path(f"{TREE}/pwned")))
         self.assert_undone()
+
+
+class CutOff(Attacked):
+    """What an apply left that was cut off: the journal says so, and not what came of it."""
+
+    def cut_off(self, *words):
+        self.set_up(*words)
+        [journal] = harness.STATE.glob("*/*.json")
+        document = json.loads(journal.read_text())
+        document["progress"] = "begun"
+        for operation in document["operations"]:
+            operation["done"] = 0
+        journal.write_text(json.dumps(document))
+
+    def exchange(self, inside, *words):
+        """A foreign mount lies where ours was."""
+        harness.must("umount", "-l", self.path(inside))
+        harness.must("mount", *words, self.path(inside))
+
+    def test_a_foreign_mount_in_place_of_ours_stays(self):
+        self.cut_off("--write", "always")
+        self.exchange(TREE, "-t", "tmpfs", "foreign")
+
+        self.undo(stderr=None, status=8)
+
+        self.assertIn("foreign", [m.source for m in mount_table.read()])
+        harness.must("umount", self.path(TREE))
+        self.assert_undone()
+
+    def test_a_foreign_overlay_in_place_of_ours_stays(self):
+        self.cut_off("--write", "never")
+        self.exchange("/etc", "-t", "overlay", "-o", f"lowerdir={self.path('/etc')}:/srv", "foreign")
+
+        self.undo(stderr=None, status=None)
+
+        self.assertIn("foreign", [m.source for m in mount_table.read()])
+        harness.must("umount", self.path("/etc"))
+        self.assertEqual(self.differences(), [])
+
+    def test_all_of_it_is_taken_back(self):
+        for write in ("always", "never"):
+            with self.subTest(write=write):
+                self.cut_off("--write", write)
+                self.assert_undone()
 
 
 class Journals(Attacked):

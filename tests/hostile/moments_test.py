@@ -68,6 +68,10 @@ class LoaderCaches(Moments):
         self.meddled("renameat", f"cat {self.path('/tmp/theirs')} >{self.cache}")
 
 
+    def test_one_that_comes_right_before_the_rename_is_given_back(self):
+        """R5"""
+        self.meddled("renameat2", f"mv {self.path('/tmp/theirs')} {self.cache}")
+
     def put_at_the_last_moment(self):
         """Undo leaves it where it is, and all else of the set-up is gone."""
         self.run_setup(*self.words, "--write", "always")

@@ -257,11 +257,6 @@ class Process(process_test.ProcessOfAUserNamespace):
                 self.assertEqual(harness.journals(), [])
                 self.in_mounts("umount", inside)
 
-    def run_setup(self, *words, status=0, **options):
-        if status is not None:
-            return super().run_setup(*words, status=status, **options)
-        return harness.setup(*words)
-
     def test_groups_of_the_caller_do_not_count(self):
         os.chmod(self.canary, 0o775)  # for group 0, which the caller has
         self.assertIn(0, os.getgroups() or [0])
