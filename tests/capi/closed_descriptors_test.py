@@ -29,8 +29,6 @@ OPENS = re.compile(
     r"pidfd_open|pidfd_getfd|dup|dup2|dup3|memfd_create|socket|accept4?|eventfd2?|signalfd4?|"
     r"timerfd_create|inotify_init1?|epoll_create1?|fanotify_init|userfaultfd|clone3?)\("
 )
-# libudev's own, for as long as it reads one file of them.
-OF_LIBUDEV = re.compile(r'openat\(AT_FDCWD, "/(sys|run/udev)[^"]*", O_(RDONLY|PATH)')
 
 
 def traces(simhost, host_dir, program, closed):
@@ -85,8 +83,7 @@ def problems(calls):
             if re.match(rf"close\({number}\)", call):
                 taken.popleft()
                 continue
-            if not OF_LIBUDEV.match(opening):
-                found.append(f"{opening}, and then {call}")
+            found.append(f"{opening}, and then {call}")
             taken.clear()
         taken.extend((number, call) for number in opened(call))
     return found
