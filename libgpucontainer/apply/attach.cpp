@@ -151,7 +151,9 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
             return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, overlay_step, path);
         tree = overlay.get();
     }
-    operation.mount_id = mount::mount_id(tree);
+    // What is attached as it was prepared may be known already.
+    if (operation.step == Step::overlay || operation.mount_id == 0)
+        operation.mount_id = mount::mount_id(tree);
     if (operation.mount_id == 0)
         return fail(failure, Errc::apply, "tell the identity of the mount for", path);
     // Trees are unbindable until here, so that the kernel itself refuses to

@@ -15,20 +15,36 @@
 namespace gpucontainer::apply {
 namespace {
 
+bool in_same_directory(const char* left, const char* right) noexcept
+{
+    const auto length = std::strrchr(left, '/') - left;
+    return std::strrchr(right, '/') - right == length
+           && std::strncmp(left, right, static_cast<std::size_t>(length)) == 0;
+}
+
 /// Has each operation of which nothing is known yet know the directory that it works in; it stays
 /// unknown where that is not there. Calls `failed` where it cannot be told, and goes on
 /// if that is true.
 template <typename Failed>
 bool identify(const Program& program, int rootfs_fd, int table, Failed failed) noexcept
 {
+    const Operation* last = nullptr; // names in one directory follow each other, as a rule
     for (Operation& operation : program.operations()) {
         operation.flags &= ~not_settled;
         if (is_mount(operation) || operation.parent_inode != 0)
             continue;
+        if (last != nullptr
+            && in_same_directory(program.text(last->path), program.text(operation.path))) {
+            operation.parent_device = last->parent_device;
+            operation.parent_inode = last->parent_inode;
+            operation.parent_mount = last->parent_mount;
+            continue;
+        }
         const Parent parent = Parent::known(program, operation, rootfs_fd, table);
         const bool looked = parent ? parent.note(operation) : Parent::is_gone(errno);
         if (!looked && !failed(operation))
             return false;
+        last = operation.parent_inode != 0 ? &operation : nullptr;
     }
     return true;
 }

@@ -298,7 +298,7 @@ bool make_name(const Program& program, Operation& operation, int rootfs_fd,
     const char* const path = program.text(operation.path);
     const Parent parent = Parent::to_make_in(program, operation, rootfs_fd);
     FileMark directory;
-    if (!parent || !parent.look(directory) || !parent.note(operation))
+    if (!parent || !parent.look(directory) || !parent.note(operation, directory))
         return fail(failure, "open the directory of", path, Errc::rootfs);
     if (base::is_on_kernel_file_system(parent.fd())) {
         errno = errno != 0 ? errno : ELOOP;

@@ -196,16 +196,19 @@ bool Parent::is_gone(int os_error) noexcept
     return os_error == ENOENT || os_error == ENOTDIR || os_error == ELOOP || os_error == ESTALE;
 }
 
+bool Parent::note(Operation& operation, const FileMark& directory) const noexcept
+{
+    if (operation.parent_mount == 0 || !mount::is_on(fd(), operation.parent_mount))
+        operation.parent_mount = mount::mount_id(fd());
+    operation.parent_device = directory.device;
+    operation.parent_inode = directory.inode;
+    return operation.parent_mount != 0;
+}
+
 bool Parent::note(Operation& operation) const noexcept
 {
     FileMark directory = {};
-    const std::uint64_t mount = mount::mount_id(fd());
-    if (mount == 0 || !look(directory))
-        return false;
-    operation.parent_device = directory.device;
-    operation.parent_inode = directory.inode;
-    operation.parent_mount = mount;
-    return true;
+    return look(directory) && note(operation, directory);
 }
 
 bool Parent::is_covered() const noexcept

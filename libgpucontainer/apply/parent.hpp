@@ -71,7 +71,8 @@ public:
     /// Something is mounted over the name, and hides whose it is.
     bool is_covered() const noexcept;
 
-    /// Has the operation know the directory; false with errno.
+    /// Has the operation know the directory, which look() has found; false with errno.
+    bool note(Operation& operation, const FileMark& directory) const noexcept;
     bool note(Operation& operation) const noexcept;
     int fd() const noexcept { return fd_.get(); }
     const char* name() const noexcept { return name_; }
