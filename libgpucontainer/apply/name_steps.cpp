@@ -57,6 +57,7 @@ bool create_file(const Program& program, Operation& operation, int directory,
     return discard(operation, directory, name, 0);
 }
 
+/// False with errno: ESTALE where something is in it.
 bool is_empty(int directory) noexcept
 {
     // What others put into it would be in the first part already.
@@ -65,6 +66,7 @@ bool is_empty(int directory) noexcept
     for (long at = 0; at < got;) {
         const char* const entry = entries.data() + at;
         const char* const name = entry + offsetof(dirent64, d_name);
+        errno = ESTALE;
         if (std::strcmp(name, ".") != 0 && std::strcmp(name, "..") != 0)
             return false;
         unsigned short length = 0;
@@ -83,9 +85,9 @@ bool give_mode(int directory) noexcept
     if (::fstat(directory, &status) != 0)
         return false;
     const mode_t mode = status.st_mode & 07777U;
-    const bool ours = (mode & ~(directory_mode | S_ISGID)) == 0 && is_empty(directory);
     errno = ESTALE;
-    return ours && (mode == directory_mode || ::fchmod(directory, directory_mode) == 0);
+    return (mode & ~(directory_mode | S_ISGID)) == 0 && is_empty(directory)
+           && (mode == directory_mode || ::fchmod(directory, directory_mode) == 0);
 }
 
 bool create_directory(Operation& operation, int directory, const char* name) noexcept
