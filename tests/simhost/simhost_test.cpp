@@ -237,7 +237,8 @@ std::vector<std::string> mounts_of_hosts()
 {
     std::vector<std::string> lines;
     const auto table = base::read_file("/proc/self/mountinfo", std::size_t{64} << 20U);
-    for (const std::string_view line : base::split(table ? *table : "unreadable", '\n'))
+    const std::string text = table ? *table : "unreadable";
+    for (const std::string_view line : base::split(text, '\n'))
         if (!table || line.find("gpuctr-simhost") != std::string_view::npos)
             lines.emplace_back(line);
     return lines;
