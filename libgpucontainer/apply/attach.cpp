@@ -130,6 +130,14 @@ bool is_allowed(const char* path, const Operation& operation, int target, int ro
     return false;
 }
 
+/// What is attached as it was prepared may be known already.
+bool know_mount(Operation& operation, int tree) noexcept
+{
+    if (operation.step == Step::overlay || operation.mount_id == 0)
+        operation.mount_id = mount::mount_id(tree);
+    return operation.mount_id != 0;
+}
+
 bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
                   int table) noexcept
 {
@@ -151,10 +159,7 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
             return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, overlay_step, path);
         tree = overlay.get();
     }
-    // What is attached as it was prepared may be known already.
-    if (operation.step == Step::overlay || operation.mount_id == 0)
-        operation.mount_id = mount::mount_id(tree);
-    if (operation.mount_id == 0)
+    if (!know_mount(operation, tree))
         return fail(failure, Errc::apply, "tell the identity of the mount for", path);
     // Trees are unbindable until here, so that the kernel itself refuses to
     // attach one where it would show in other namespaces.

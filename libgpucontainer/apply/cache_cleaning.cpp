@@ -60,8 +60,8 @@ Result<elf::LdCache> read_cache(const base::UniqueFd& file)
         ::openat(descriptors.get(), same.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!opened)
         return Error::from_errno(errno, "read");
-    GPUCTR_TRY(std::string bytes, base::read_all(opened.get(), elf::max_cache_size));
-    return elf::LdCache::parse(std::move(bytes));
+    GPUCTR_TRY(const std::string bytes, base::read_all(opened.get(), elf::max_cache_size));
+    return elf::LdCache::parse(bytes);
 }
 
 /// The cache without what is of the set-up; nothing when there is none of it in it.

@@ -100,13 +100,7 @@ public:
         }
         if (!made_then)
             return true; // it was there before, or came later
-        Found ours = Found::no;
-        if (operation.step == Step::make_directory && S_ISDIR(status.st_mode))
-            ours = holds_ours_alone(parent, operation);
-        else if (operation.step == Step::make_link && S_ISLNK(status.st_mode))
-            ours = leads(parent, operation);
-        else if (operation.step == Step::make_file && S_ISREG(status.st_mode))
-            ours = begins(operation);
+        const Found ours = is_as_made(operation, parent, status.st_mode);
         if (ours == Found::yes) {
             if (!look_at(parent.fd(), parent.name(), operation.made) || !parent.note(operation))
                 return false;
@@ -116,6 +110,17 @@ public:
     }
 
 private:
+    Found is_as_made(const Operation& operation, const Parent& parent, mode_t mode) const
+    {
+        if (operation.step == Step::make_directory && S_ISDIR(mode))
+            return holds_ours_alone(parent, operation);
+        if (operation.step == Step::make_link && S_ISLNK(mode))
+            return leads(parent, operation);
+        if (operation.step == Step::make_file && S_ISREG(mode))
+            return begins(operation);
+        return Found::no;
+    }
+
     /// `uncovered`: what lay uppermost there was taken away.
     bool adopt_mounted(Operation& operation, int target, bool& uncovered) const
     {
@@ -249,7 +254,7 @@ private:
         auto bytes = root_.read(program_.text(operation.path), elf::max_cache_size);
         if (!bytes)
             return answer(bytes.error());
-        const auto cache = elf::LdCache::parse(*std::move(bytes));
+        const auto cache = elf::LdCache::parse(*bytes);
         return cache && OurPaths(program_, journal_.tree_path).are_in(*cache) ? Found::yes
                                                                               : Found::no;
     }
