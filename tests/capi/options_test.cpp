@@ -217,11 +217,11 @@ TEST_F(OptionsTest, RefusesTheCallersOwnRootForAPlanOfAnother)
     if (!test::may_mount())
         GTEST_SKIP() << "mounting is for root";
     const test::ContainerRoot root("/tmp/gpuctr-options");
+    gpuctr_plan* plan = nullptr;
+    ASSERT_EQ(gpuctr_plan_create(host_, nullptr, root.fd(), &plan, nullptr), GPUCTR_OK);
     const int own = ::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
     options.state_dir = "/tmp/gpuctr-options-state";
-    gpuctr_plan* plan = nullptr;
-    ASSERT_EQ(gpuctr_plan_create(host_, nullptr, root.fd(), &plan, nullptr), GPUCTR_OK);
 
     EXPECT_EQ(gpuctr_plan_apply(plan, own, &options, nullptr, nullptr), GPUCTR_E_ROOTFS);
 

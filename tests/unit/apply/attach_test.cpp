@@ -69,6 +69,20 @@ TEST_F(AttachTest, FollowsALinkOnlyWhereThatWasPlanned)
     EXPECT_FALSE(is_mounted("root/target"));
 }
 
+TEST_F(AttachTest, HidesNoFileOfTheKernelThroughALink)
+{
+    root_.directory("root/proc");
+    ASSERT_EQ(::mount("/proc", root_.at("root/proc").c_str(), nullptr, MS_BIND | MS_REC, nullptr),
+              0);
+    root_.link("root/link", "proc/version");
+
+    EXPECT_FALSE(attach_one(one("/link", guarded(), follow_target)));
+
+    EXPECT_EQ(failure_.step, std::string_view("mount, where it leads, at"));
+    EXPECT_FALSE(is_mounted("root/proc/version"));
+    EXPECT_EQ(::umount2(root_.at("root/proc").c_str(), MNT_DETACH), 0);
+}
+
 /// Descriptors that came from another process may be in another order.
 TEST_F(AttachTest, TakesAMountBackThatHasOtherFlagsThanWerePlanned)
 {
