@@ -172,6 +172,20 @@ class Meddled(harness.Case):
         self.undo()
         self.assert_state(self.before)
 
+    def test_names_under_a_foreign_mount_are_kept_in_mind_after_a_reboot_too(self):
+        harness.must("umount", "-l", "-R", self.root)
+        with harness.new_boot():
+            harness.must("mount", "-t", "tmpfs", "foreign", self.root / "usr/bin")
+
+            done = self.undo(status=8, stderr=None)
+
+            self.assertIn(" under another mount", done.stderr)
+            self.assertEqual(len(harness.journals()), 1)
+            harness.must("umount", self.root / "usr/bin")
+            self.undo()
+        self.assert_state(self.before)
+        self.assertEqual(harness.journals(), [])
+
     def test_foreign_mounts_elsewhere_stay(self):
         harness.mount_tmpfs(self.root / "mnt")
         (self.root / "mnt/file").write_text("theirs")
