@@ -201,13 +201,24 @@ void mark_holders(const Program& program, int rootfs_fd, int table) noexcept
     }
 }
 
+/// An identity of the mount table may be another mount's by now, of which another file is seen.
+bool shows_ours(const Operation& operation, int target) noexcept
+{
+    if (mount::is_unique(operation.mount_id) || operation.step == Step::overlay
+        || operation.made.inode == 0)
+        return true;
+    FileMark found = {};
+    return look_at(target, found) && same_file(found, operation.made);
+}
+
 bool detach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
                   int table) noexcept
 {
     const char* const path = program.text(operation.path);
     const UniqueFd target = open_target(program, operation, rootfs_fd);
     const bool ours = target && mount::is_mount_root(target.get())
-                      && mount::is_on(target.get(), operation.mount_id);
+                      && mount::is_on(target.get(), operation.mount_id)
+                      && shows_ours(operation, target.get());
     if (ours && (operation.flags & holds_others) != 0) {
         errno = EBUSY;
         return fail(failure, Errc::apply, foreign_step, path);
