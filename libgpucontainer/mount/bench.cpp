@@ -19,7 +19,6 @@ namespace {
 using base::UniqueFd;
 
 constexpr mode_t private_directory = 0700;
-constexpr mode_t open_directory_mode = 0777;
 constexpr const char* workplace_name = "mounts";
 
 Error no_stage()
@@ -46,12 +45,10 @@ bool take_away(int mount) noexcept
            && detach(mount) == 0;
 }
 
-/// Where places to mount at are made: as whoever names in a root belong to, too. Nobody
-/// else comes past the directory that it is in.
+/// Where places to mount at are made.
 UniqueFd make_workplace(const UniqueFd& tmpfs)
 {
-    if (!tmpfs || ::mkdirat(tmpfs.get(), workplace_name, private_directory) != 0
-        || ::fchmodat(tmpfs.get(), workplace_name, open_directory_mode, 0) != 0)
+    if (!tmpfs || ::mkdirat(tmpfs.get(), workplace_name, private_directory) != 0)
         return {};
     return open_directory(tmpfs.get(), workplace_name);
 }
