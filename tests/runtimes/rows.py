@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: MIT
+"""The rows of the table: a program, and a way in which its containers get GPUs."""
+
+import dataclasses
+import json
+import os
+import typing
+
+import programs
+from bench import CHOSEN, PROBE, Probe
+from imitated import Apptainer
+
+USER = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
+
+
+@dataclasses.dataclass
+class Row:
+    program: programs.Program
+    way: str
+    attempt: typing.Callable  # with a bench; tells what went wrong
+
+
+def apply_before(program, with_nodes=False):
+    """The set-up in the image first, then the runtime; undone at the end."""
+    def attempt(bench):
+        image = program.image_of(bench)
+        nodes = bench.nodes() if with_nodes else []
+        bench.remember(image)
+        bench.apply("--rootfs", image)
+        try:
+            seen = Probe(program.run(bench, PROBE, nodes))
+        finally:
+            bench.setup("undo", "--rootfs", image)
+        return seen.problems()
+    return attempt
+
+
+def by_pid(program, as_user=(), private=False, **options):
+    """The set-up in a container that runs, and undone while it does."""
+    def attempt(bench):
+        if options:
+            options["allowed"] = bench.nodes()
+        if as_user:
+            os.chown(bench.state, 65534, 65534)
+        with program.start(bench, **options) as (pid, inside):
+            if private:
+                inside("mount --make-rprivate /")
+            before = Probe(inside(PROBE))
+            bench.remember(bench.image)
+            bench.apply("--pid", pid, as_user=as_user)
+            seen = Probe(inside(PROBE))
+            bench.setup("undo", "--pid", pid, as_user=as_user)
+            after = Probe(inside(PROBE))
+        return seen.problems() + after.remains(before)
+    return attempt
+
+
+def hooks_of(bench):
+    """Those of OCI: the set-up when the container's mounts are there, before its root is
+    changed, and the undo after its end."""
+    def hook(*words):
+        return {"path": str(bench.command), "args": [str(word) for word in bench.setup_words(*words)]}
+    root = ("--rootfs", bench.image)
+    return {"createContainer": [hook("--nv", "--device", CHOSEN, *root)],
+            "poststop": [hook("undo", *root)]}
+
+
+def by_hook(program, **options):
+    def attempt(bench):
+        if options:
+            options["allowed"] = bench.nodes()
+        bench.remember(bench.image)
+        return Probe(program.run(bench, PROBE, hooks=hooks_of(bench), **options)).problems()
+    return attempt
+
+
+def by_podman_hook(program):
+    def attempt(bench):
+        directory = bench.work / "hooks"
+        directory.mkdir()
+        bench.remember(bench.image)
+        for stage, [hook] in hooks_of(bench).items():
+            text = {"version": "1.0.0", "hook": hook, "when": {"always": True}, "stages": [stage]}
+            (directory / f"{stage}.json").write_text(json.dumps(text), encoding="utf-8")
+        return Probe(program.run(bench, PROBE, hooks=directory)).problems()
+    return attempt
+
+
+def by_lxc_hook(program):
+    def attempt(bench):
+        def words(*more):
+            return " ".join(str(word) for word in bench.setup_words(*more))
+        root = ("--rootfs", bench.image)
+        bench.remember(bench.image)
+        hooks = ["lxc.hook.version = 1",  # adds no arguments
+                 "lxc.hook.mount = " + words("--nv", "--device", CHOSEN, "--rootfs",
+                                             "$LXC_ROOTFS_MOUNT"),
+                 "lxc.hook.post-stop = " + words("undo", *root)]
+        return Probe(program.run(bench, PROBE, hooks=hooks)).problems()
+    return attempt
+
+
+def rows():
+    found = []
+
+    def add(program, way, attempt):
+        found.append(Row(program, way, attempt))
+
+    # Where crun, and so podman, may not raise RLIMIT_MEMLOCK, it runs without a cgroup alone.
+    for runtime in (programs.OciRuntime("runc"), programs.OciRuntime("crun", has_cgroup=False)):
+        add(runtime, "apply before", apply_before(runtime))
+        add(runtime, "apply before, nodes in `linux.devices`", apply_before(runtime, True))
+        add(runtime, "`--pid`", by_pid(runtime))
+        add(runtime, "hook `createContainer`", by_hook(runtime))
+        if runtime.has_cgroup:
+            add(runtime, "`--pid`, nodes allowed in `linux.resources`",
+                by_pid(runtime, allowed=True))
+            add(runtime, "hook `createContainer`, nodes allowed in `linux.resources`",
+                by_hook(runtime, allowed=True))
+    podman = programs.Podman()
+    add(podman, "apply before", apply_before(podman))
+    add(podman, "apply before, `--device`", apply_before(podman, True))
+    add(podman, "`--pid`", by_pid(podman))
+    add(podman, "hook `createContainer`", by_podman_hook(podman))
+    buildah = programs.Buildah()
+    add(buildah, "apply before", apply_before(buildah))
+    add(buildah, "`--pid`", by_pid(buildah))
+    for program, option in ((programs.Containerd(), "`--device`"),
+                            (programs.Bubblewrap(), "`--dev-bind`"),
+                            (programs.Nspawn(), "`--bind`"),
+                            (programs.Lxc(), "`lxc.mount.entry`")):
+        add(program, "apply before", apply_before(program))
+        add(program, f"apply before, {option}", apply_before(program, True))
+        add(program, "`--pid`", by_pid(program))
+        if program.name == "bwrap":
+            user = programs.Bubblewrap(USER)
+            add(user, "`--pid`, as a user", by_pid(user, as_user=USER))
+            parts = programs.Bubblewrap(USER, assembled=True)
+            add(parts, "`--pid`, as a user, `/usr` read-only on a tmpfs",
+                by_pid(parts, as_user=USER))
+        if program.name == "ctr":
+            add(program, "`--pid`, nodes allowed in `linux.resources`",
+                by_pid(program, allowed=True))
+            add(program, "hook `createContainer`, nodes allowed in `linux.resources`",
+                by_hook(program, allowed=True))
+        if program.name in ("systemd-nspawn", "lxc-execute"):
+            add(program, "`--pid`, after `mount --make-rprivate /`", by_pid(program, private=True))
+        if program.name == "lxc-execute":
+            add(program, "`lxc.hook.mount`", by_lxc_hook(program))
+    for program in (programs.Charliecloud(), Apptainer()):
+        add(program, "apply before", apply_before(program))
+        add(program, "`--pid`", by_pid(program))
+    return found
