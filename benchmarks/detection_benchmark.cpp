@@ -48,7 +48,9 @@ void resolution(benchmark::State& state)
     while (state.KeepRunning()) {
         const auto root = host::DriverRoot::open("/");
         const MergedCatalogue catalogue("nvidia", nvidia_catalogue(), none);
-        if (!version || !root || !nvidia::find_user_space(*root, catalogue.of_driver(), *version))
+        if (!version || !root
+            || !nvidia::find_user_space(*root, catalogue.of_driver(), *version,
+                                        VersionSource::module))
             return state.SkipWithError("no driver");
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "format.hpp"
 #include "messages.hpp"
 #include "output.hpp"
 #include "privileges.hpp"
@@ -7,7 +8,6 @@
 #include "skipped.hpp"
 #include "table.hpp"
 
-#include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <memory>
 
@@ -20,22 +20,28 @@ std::string number(std::optional<unsigned> value) { return value ? std::to_strin
 
 void print_gpus(const Driver& driver, std::FILE* out)
 {
+    if (driver.gpus().empty())
+        return;
     Table table({"GPU", "UUID", "PCI ADDRESS", "NODE", "NUMA", "MODEL"});
     for (const auto gpu : driver.gpus())
         table.add({std::to_string(gpu.index()), gpu.uuid().empty() ? "-" : printable(gpu.uuid()),
                    gpu.pci_address().empty() ? "-" : printable(gpu.pci_address()),
                    number(gpu.minor_number()), number(gpu.numa_node()), printable(gpu.model())});
     table.print(out);
+    print(out, "\n");
 }
 
 void print_nodes(const Driver& driver, std::FILE* out)
 {
+    if (driver.nodes().empty())
+        return;
     Table table({"DEVICE NODE", "NUMBER", "GPU", "USABLE"});
     for (const auto node : driver.nodes())
         table.add({printable(node.path()),
-                   fmt::format("{}:{}", node.major_number(), node.minor_number()),
-                   number(node.gpu()), node.accessible() ? "yes" : "no"});
+                   formatted("{}:{}", node.major_number(), node.minor_number()), number(node.gpu()),
+                   node.accessible() ? "yes" : "no"});
     table.print(out);
+    print(out, "\n");
 }
 
 void print_files(const Driver& driver, std::FILE* out)
@@ -47,33 +53,55 @@ void print_files(const Driver& driver, std::FILE* out)
     table.print(out);
 }
 
+const char* remark_on(const Driver& driver)
+{
+    if (driver.gpus().empty())
+        return " (its files alone)";
+    const std::string_view source = driver.version_source();
+    return source == "files"    ? " (of its files; no kernel module is loaded)"
+           : source == "option" ? " (as given)"
+                                : "";
+}
+
 void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
 {
-    const std::string_view source = driver.version_source();
-    print(out, "{} driver {}{}\n\n", driver.vendor(), driver.version(),
-          source == "files"    ? " (of its files; no kernel module is loaded)"
-          : source == "option" ? " (as given)"
-                               : "");
+    print(out, "{} driver{}{}{}\n\n", driver.vendor(), driver.version().empty() ? "" : " ",
+          driver.version(), remark_on(driver));
     print_gpus(driver, out);
-    print(out, "\n");
     print_nodes(driver, out);
-    print(out, "\n");
     print_files(driver, out);
     if (verbosity == Verbosity::verbose)
         print_skipped(driver.skipped(), out);
+}
+
+/// That a driver is there without a GPU; what else is wrong with one concerns plans.
+void warn_of_files_alone(const gpucontainer::Host& host, const Messages& messages)
+{
+    for (const auto driver : host.drivers())
+        if (driver.gpus().empty())
+            for (const std::string_view warning : driver.warnings())
+                messages.warn(warning);
+}
+
+void say_that_nothing_is_here(const HostOptions& options, std::FILE* err)
+{
+    say(err, "gpuctr-setup: no GPU on this host\n");
+    if (options.vendors == 0 && options.record.empty())
+        say(err, "hint: with the option of a vendor, such as --nv, `list` shows its driver's "
+                 "files\n");
 }
 
 /// What there is is listed, if not what was asked for.
 gpucontainer::Host open(HostOptions options)
 {
     try {
-        return options.open();
+        return options.open(true);
     } catch (const gpucontainer::Error& error) {
         if (!options.if_present || error.status() != GPUCTR_E_NO_DEVICE)
             throw;
     }
     options.vendors = 0;
-    return options.open();
+    return options.open(true);
 }
 
 } // namespace
@@ -91,9 +119,7 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
         *app.add_subcommand("list", "the GPUs, driver, files and nodes of this host");
     options->host.add_to(command);
     options->host.add_record_to(command);
-    command.add_option("--format", options->format)
-        ->transform(CLI::CheckedTransformer(format_names()))
-        ->type_name("text|json");
+    add_format_option(command, options->format);
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) -> int {
@@ -104,10 +130,11 @@ void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
             else
                 for (const auto driver : host.drivers())
                     print_driver(driver, verbosity, streams.out);
-            warn_about(host, {streams.err, verbosity});
-            const bool has_nothing = host.drivers().empty() && host.skipped().empty();
-            if (has_nothing && verbosity != Verbosity::quiet)
-                say(streams.err, "gpuctr-setup: no GPU on this host\n");
+            const Messages messages = {streams.err, verbosity};
+            warn_about(host, messages);
+            warn_of_files_alone(host, messages);
+            if (host.drivers().empty() && host.skipped().empty() && verbosity != Verbosity::quiet)
+                say_that_nothing_is_here(options->host, streams.err);
             return ExitCode::done;
         };
     });

@@ -8,7 +8,6 @@
 #include "skipped.hpp"
 #include "table.hpp"
 
-#include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <memory>
 
@@ -47,10 +46,21 @@ void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
         print_skipped(plan.skipped(), out);
 }
 
+/// Apply binds a root on itself, and leaves one be that is a mount already.
+void print_note(const std::string& root, std::FILE* out)
+{
+    print(
+        out,
+        "\nnote: {} is a mount point until it is undone: `systemd-nspawn --ephemeral` copies such "
+        "a directory into itself, until the disk is full\n",
+        printable(root));
+}
+
 void show(const Options& options, const Messages& messages, std::FILE* out)
 {
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK));
-    const gpucontainer::Host host = options.request.host.open();
+    // With --if-present apply sets nothing up, and so there is nothing to be shown.
+    const gpucontainer::Host host = options.request.host.open(!options.request.host.if_present);
     std::optional<RootDirectory> root;
     if (options.root.is_given())
         root.emplace(options.root.open());
@@ -61,6 +71,8 @@ void show(const Options& options, const Messages& messages, std::FILE* out)
         print(out, "{}", plan.to_json());
     else
         print_plan(plan, messages.verbosity, out);
+    if (options.format == Format::text && root && !options.root.pid)
+        print_note(root->name(), out);
 }
 
 } // namespace
@@ -74,9 +86,7 @@ void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
     options->request.add_to(command);
     options->request.host.add_record_to(command);
     options->root.add_to(command);
-    command.add_option("--format", options->format)
-        ->transform(CLI::CheckedTransformer(format_names()))
-        ->type_name("text|json");
+    add_format_option(command, options->format);
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) -> int {

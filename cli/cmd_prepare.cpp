@@ -5,8 +5,8 @@
 #include "privileges.hpp"
 #include "request_options.hpp"
 #include "table.hpp"
+#include "usage.hpp"
 
-#include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <memory>
 
@@ -33,8 +33,7 @@ void stage(const Options& options, const Messages& messages)
 int prepare(const Options& options, Verbosity verbosity, const Streams& streams)
 {
     if (options.request.host.vendors == 0)
-        throw gpucontainer::Error(GPUCTR_E_USAGE, "name a vendor, such as --nv, or --gpu for all",
-                                  "gpuctr-setup --help", 0);
+        throw usage_error_of("prepare", "name a vendor, such as --nv, or --gpu for all");
     const Messages messages = {streams.err, verbosity};
     with_gpu(options.request.host.if_present, messages, [&] { stage(options, messages); });
     return ExitCode::done;
@@ -46,6 +45,8 @@ int unstage(const Options& options, Verbosity verbosity, const Streams& streams)
     if (!found && verbosity != Verbosity::quiet)
         say(streams.err, "gpuctr-setup: nothing is staged at {}\n",
             printable(options.request.staged_tree));
+    if (found && verbosity == Verbosity::verbose)
+        say(streams.err, "gpuctr-setup: {}: unmounted\n", printable(options.request.staged_tree));
     return ExitCode::done;
 }
 

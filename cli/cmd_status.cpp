@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
+#include "format.hpp"
 #include "output.hpp"
 #include "privileges.hpp"
 #include "root_options.hpp"
@@ -8,7 +9,7 @@
 #include <algorithm>
 #include <ctime>
 #include <fmt/chrono.h>
-#include <fmt/format.h>
+#include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
 #include <memory>
 
@@ -19,13 +20,6 @@ using gpucontainer::Applied;
 using gpucontainer::State;
 
 enum class FailOn : int { warning, error };
-
-const std::map<std::string, FailOn>& severity_names()
-{
-    static const std::map<std::string, FailOn> names = {{"warning", FailOn::warning},
-                                                        {"error", FailOn::error}};
-    return names;
-}
 
 struct Options {
     RootOptions root;
@@ -40,20 +34,36 @@ std::string gpus_of(const gpucontainer::UsedDriver& driver)
     std::string text;
     for (const auto gpu : driver.gpus()) {
         const std::string_view id = gpu.uuid().empty() ? gpu.pci_address() : gpu.uuid();
-        text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", gpu.index(),
-                            id.empty() ? "" : " ", printable(id));
+        text += formatted("{}{}{}{}", text.empty() ? "" : ", ", gpu.index(), id.empty() ? "" : " ",
+                          printable(id));
     }
     return text.empty() ? "none" : text;
 }
 
-std::string_view seen_in(const Applied& applied)
+/// "process 1234 (sleep)"; "" where none is known.
+std::string process_of(const Applied& applied)
+{
+    if (applied.process() == 0)
+        return "";
+    std::ifstream file(formatted("/proc/{}/comm", applied.process()));
+    std::string name;
+    std::getline(file, name);
+    return formatted("process {}{}", applied.process(),
+                     name.empty() ? "" : formatted(" ({})", name));
+}
+
+/// `here` is the mount namespace that was looked at: a process may be in another one.
+std::string seen_in(const Applied& applied, const std::string& here)
 {
     if (applied.origin() == "here")
-        return "this mount namespace";
+        return here;
     if (applied.origin() == "another_mount")
-        return "this mount namespace, on another mount";
-    if (applied.origin() == "another_namespace")
-        return "another mount namespace";
+        return here + ", on another mount";
+    if (applied.origin() == "another_namespace") {
+        const std::string process = process_of(applied);
+        return process.empty() ? formatted("mount namespace {}", applied.mount_namespace())
+                               : "the mount namespace of " + process;
+    }
     return "no mount namespace any more";
 }
 
@@ -61,11 +71,12 @@ std::string time_of(const Applied& applied)
 {
     const std::time_t since = applied.since();
     std::tm parts = {};
-    return ::gmtime_r(&since, &parts) != nullptr ? fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", parts)
+    return ::gmtime_r(&since, &parts) != nullptr ? formatted("{:%Y-%m-%d %H:%M:%S} UTC", parts)
                                                  : "unknown";
 }
 
-void print_applied(const Applied& applied, const std::string& root, std::FILE* out)
+void print_applied(const Applied& applied, const std::string& root, const std::string& here,
+                   std::FILE* out)
 {
     print(out, "{}\n", printable(root));
     for (const auto driver : applied.drivers()) {
@@ -75,7 +86,7 @@ void print_applied(const Applied& applied, const std::string& root, std::FILE* o
     print(out, "  tree     {}\n",
           applied.tree_path().empty() ? "none" : printable(applied.tree_path()));
     print(out, "  since    {}\n", time_of(applied));
-    print(out, "  seen in  {}\n", seen_in(applied));
+    print(out, "  seen in  {}\n", printable(seen_in(applied, here)));
     print(out, "  root     {}\n", applied.writes_root() ? "written" : "not written");
     if (applied.problems().empty())
         print(out, "  state    intact\n");
@@ -84,14 +95,27 @@ void print_applied(const Applied& applied, const std::string& root, std::FILE* o
               printable(problem.text()));
 }
 
-void print_state(const State& state, const std::string& unnamed, std::FILE* out)
+/// Of the root of a process there is no path. `unnamed` is what it was called by the caller, or
+/// "".
+std::string name_of(const Applied& applied, const std::string& unnamed)
+{
+    if (!applied.root().empty() || !unnamed.empty())
+        return applied.root().empty() ? unnamed : std::string(applied.root());
+    const std::string process = process_of(applied);
+    return process.empty()
+               ? formatted("a container of mount namespace {}", applied.mount_namespace())
+               : "the container of " + process;
+}
+
+void print_state(const State& state, const std::string& unnamed, const std::string& here,
+                 std::FILE* out)
 {
     bool first = true;
     for (const Applied applied : state) {
         if (!first)
             print(out, "\n");
         first = false;
-        print_applied(applied, applied.root().empty() ? unnamed : std::string(applied.root()), out);
+        print_applied(applied, name_of(applied, unnamed), here, out);
     }
 }
 
@@ -118,7 +142,10 @@ int show(const Options& options, Verbosity verbosity, const Streams& streams)
     if (options.format == Format::json)
         print(streams.out, "{}", state.to_json());
     else
-        print_state(state, root ? root->name() : "a container", streams.out);
+        print_state(state, root ? root->name() : "",
+                    options.root.pid ? "the mount namespace of " + root->name()
+                                     : "this mount namespace",
+                    streams.out);
     if (state.empty() && options.format == Format::text && verbosity != Verbosity::quiet)
         say(streams.err, "gpuctr-setup: nothing is set up{}\n",
             root ? " in " + printable(root->name()) : "");
@@ -137,15 +164,14 @@ void add_status_command(CLI::App& app, Command& chosen, const Verbosity& verbosi
     for (const char* const one : {"--rootfs", "--rootfs-fd", "--pid"})
         all->excludes(command.get_option(one));
     add_state_option(command, options->state);
-    command.add_option("--format", options->format)
-        ->transform(CLI::CheckedTransformer(format_names()))
-        ->type_name("text|json");
-    command.add_option("--fail-on", options->fail_on, "from what on the exit status is 9")
-        ->transform(CLI::CheckedTransformer(severity_names()))
-        ->type_name("warning|error");
+    add_format_option(command, options->format);
+    add_choice<FailOn>(command, "--fail-on",
+                       {{"warning", FailOn::warning}, {"error", FailOn::error}}, options->fail_on,
+                       "from what on the exit status is 9");
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) {
+            options->root.require_or_all(options->all, "status");
             shrink_privileges(options->root.phases(GPUCTR_PHASE_STATE));
             return show(*options, verbosity, streams);
         };

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "failure.hpp"
+#include "format.hpp"
+#include "messages.hpp"
 #include "output.hpp"
 #include "privileges.hpp"
 #include "root_options.hpp"
 #include "table.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <memory>
 #include <vector>
@@ -27,17 +28,21 @@ struct Options {
 int undo_root(const Options& options, Verbosity verbosity, const Streams& streams)
 {
     const RootDirectory root = options.root.open();
-    const bool found =
-        gpucontainer::undo(root.fd(), root.apply_options(state_directory(options.state)));
+    const Messages messages = {streams.err, verbosity};
+    auto apply = root.apply_options(state_directory(options.state));
+    apply.warn = [&](std::string_view text) { messages.warn(text); };
+    const bool found = gpucontainer::undo(root.fd(), apply);
     if (!found && verbosity != Verbosity::quiet)
         say(streams.err, "gpuctr-setup: nothing is set up in {}\n", printable(root.name()));
+    if (found && verbosity == Verbosity::verbose)
+        say(streams.err, "gpuctr-setup: {}: undone\n", printable(root.name()));
     return ExitCode::done;
 }
 
 std::string name_of(const Applied& applied)
 {
     return applied.root().empty()
-               ? fmt::format("a container of mount namespace {}", applied.mount_namespace())
+               ? formatted("a container of mount namespace {}", applied.mount_namespace())
                : printable(applied.root());
 }
 
@@ -46,7 +51,7 @@ void tell(const Applied& applied, Undone undone, Verbosity verbosity, const Stre
     if (undone == Undone::left && verbosity != Verbosity::quiet)
         say(streams.err, "gpuctr-setup: {}: left, {}\n", name_of(applied),
             applied.origin() == "another_namespace"
-                ? fmt::format("in use in mount namespace {}", applied.mount_namespace())
+                ? formatted("in use in mount namespace {}", applied.mount_namespace())
                 : "not to be reached from here");
     else if (verbosity == Verbosity::verbose)
         say(streams.err, "gpuctr-setup: {}: {}\n", name_of(applied),
@@ -63,8 +68,14 @@ int undo_all(const Options& options, Verbosity verbosity, const Streams& streams
     // Their mounts may lie over names that set-ups of ended namespaces left.
     std::stable_partition(all.begin(), all.end(),
                           [](const Applied& applied) { return applied.origin() == "here"; });
+    if (all.empty() && verbosity == Verbosity::verbose)
+        say(streams.err, "gpuctr-setup: nothing is set up\n");
+    const Messages messages = {streams.err, verbosity};
     int code = ExitCode::done;
     for (const Applied& applied : all) {
+        apply.warn = [&](std::string_view text) {
+            messages.warn(formatted("{}: {}", name_of(applied), text));
+        };
         try {
             tell(applied, applied.undo(apply), verbosity, streams);
         } catch (const gpucontainer::Error& error) {
@@ -91,6 +102,7 @@ void add_undo_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
 
     command.callback([options, &chosen, &verbosity] {
         chosen = [options, &verbosity](const Streams& streams) {
+            options->root.require_or_all(options->all, "undo");
             shrink_privileges(options->root.phases(GPUCTR_PHASE_APPLY));
             return options->all ? undo_all(*options, verbosity, streams)
                                 : undo_root(*options, verbosity, streams);

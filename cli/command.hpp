@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "values.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <functional>
-#include <map>
 #include <string>
 
 namespace gpuctr_setup {
@@ -32,13 +33,14 @@ enum class Verbosity : int { quiet, normal, verbose };
 /// What the command line asked for, ready to run; returns the exit code.
 using Command = std::function<int(const Streams&)>;
 
+class Origins;
+
 enum class Format : int { text, json };
 
-inline const std::map<std::string, Format>& format_names()
+inline void add_format_option(CLI::App& command, Format& format)
 {
-    static const std::map<std::string, Format> names = {{"text", Format::text},
-                                                        {"json", Format::json}};
-    return names;
+    add_choice<Format>(command, "--format", {{"text", Format::text}, {"json", Format::json}},
+                       format, "how the result is printed");
 }
 
 void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
@@ -46,8 +48,9 @@ void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity
 void add_prepare_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
 void add_undo_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
 void add_status_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
-/// `command_line` is what stood behind "--", empty when nothing did.
+/// `command_line` is what stood behind "--", empty when nothing did; `origins` are those of the
+/// options that a site set, once the command runs.
 void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosity,
-                       const std::vector<std::string>& command_line);
+                       const std::vector<std::string>& command_line, const Origins& origins);
 
 } // namespace gpuctr_setup

@@ -2,13 +2,13 @@
 #include "container.hpp"
 
 #include "failure.hpp"
+#include "format.hpp"
 #include "user_namespace.hpp"
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <sched.h>
 #include <sys/mount.h>
@@ -92,11 +92,11 @@ void Container::attach(const Fd& mount, const std::string& target) const
 {
     const Fd place = open(target, 0);
     if (!place)
-        fail(fmt::format("{} in {}", target, name_), GPUCTR_E_ROOTFS,
+        fail(formatted("{} in {}", target, name_), GPUCTR_E_ROOTFS,
              "create it there as an empty directory; nothing is written into the root file "
              "system by this command");
     if (PrivateMounts::move(mount, place) != 0)
-        fail(fmt::format("mount {} in {}", target, name_), GPUCTR_E_ROOTFS);
+        fail(formatted("mount {} in {}", target, name_), GPUCTR_E_ROOTFS);
 }
 
 void Container::mount_kernel_file_systems() const
@@ -130,7 +130,7 @@ void Container::mount_devices(const std::string& label) const
     };
     for (const auto& [target, name] : links)
         if (::symlinkat(target, devices.get(), name) != 0)
-            fail(fmt::format("create /dev/{}", name), GPUCTR_E_APPLY);
+            fail(formatted("create /dev/{}", name), GPUCTR_E_APPLY);
 }
 
 void Container::bind(const std::string& specification) const
@@ -152,7 +152,7 @@ void Container::bind(const std::string& specification) const
     const Fd file(::open(source.c_str(), O_PATH | O_CLOEXEC));
     const Fd mount = !file ? Fd() : read_only ? mounts_.bind_read_only(file) : mounts_.bind(file);
     if (!mount)
-        fail("bind " + source, GPUCTR_E_USAGE);
+        fail("--bind " + specification, GPUCTR_E_USAGE);
     attach(mount, target.empty() ? source : target);
 }
 
@@ -167,7 +167,7 @@ void Container::enter(const std::string& working_directory)
     const std::string directory = working_directory.empty() ? "/" : working_directory;
     const Fd place = open(directory, O_DIRECTORY);
     if (!place || ::fchdir(place.get()) != 0)
-        fail(fmt::format("working directory {} in {}", directory, name_), GPUCTR_E_ROOTFS);
+        fail(formatted("working directory {} in {}", directory, name_), GPUCTR_E_ROOTFS);
 }
 
 } // namespace gpuctr_setup

@@ -3,11 +3,11 @@
 
 #include "container.hpp"
 #include "failure.hpp"
+#include "format.hpp"
 #include "privileges.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/stat.h>
@@ -33,15 +33,15 @@ ContainerProcess::ContainerProcess(int pid)
     : pid_(pid), pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))
 {
     if (!pidfd_ && errno == ENOSYS)
-        fail(fmt::format("process {}", pid), GPUCTR_E_REQUIREMENT, "--pid needs Linux 5.8");
+        fail(formatted("process {}", pid), GPUCTR_E_REQUIREMENT, "--pid needs Linux 5.8");
     if (!pidfd_)
-        fail(fmt::format("process {}", pid), GPUCTR_E_ROOTFS,
+        fail(formatted("process {}", pid), GPUCTR_E_ROOTFS,
              "name a process that runs in the container with --pid");
 }
 
 std::string ContainerProcess::path(const char* name) const
 {
-    return fmt::format("/proc/{}/{}", pid_, name);
+    return formatted("/proc/{}/{}", pid_, name);
 }
 
 /// What was read by number before belongs to the process behind the descriptor.
@@ -49,21 +49,21 @@ void ContainerProcess::require_alive() const
 {
     pollfd ended = {pidfd_.get(), POLLIN, 0};
     if (::poll(&ended, 1, 0) != 0)
-        throw Error(GPUCTR_E_ROOTFS, fmt::format("process {} has ended", pid_), "", 0);
+        throw Error(GPUCTR_E_ROOTFS, formatted("process {} has ended", pid_), "", 0);
 }
 
 Fd ContainerProcess::open_root() const
 {
     Fd root(::open(path("root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root)
-        fail(fmt::format("root directory of process {}", pid_), GPUCTR_E_ROOTFS,
+        fail(formatted("root directory of process {}", pid_), GPUCTR_E_ROOTFS,
              "be root, or the user that the container belongs to");
     require_alive();
     const Fd own(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (is_same_directory(root.get(), own.get()))
         throw Error(
             GPUCTR_E_ROOTFS,
-            fmt::format("process {} is in no container: its root directory is the host's", pid_),
+            formatted("process {} is in no container: its root directory is the host's", pid_),
             "name a process that runs in the container with --pid", 0);
     return root;
 }
@@ -82,7 +82,7 @@ void ContainerProcess::enter_user_namespace() const
         return;
     require_alive();
     if (::setns(pidfd_.get(), CLONE_NEWUSER) != 0)
-        fail(fmt::format("join the user namespace of process {}", pid_), GPUCTR_E_PERMISSION,
+        fail(formatted("join the user namespace of process {}", pid_), GPUCTR_E_PERMISSION,
              "be root, or the user that the container belongs to");
     enter_private_mount_namespace();
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);

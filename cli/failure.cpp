@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "failure.hpp"
 
+#include "format.hpp"
 #include "output.hpp"
 #include "table.hpp"
 
 #include <cerrno>
 #include <cstring>
-#include <fmt/format.h>
 
 namespace gpuctr_setup {
 
@@ -15,7 +15,7 @@ void fail(const std::string& what, gpuctr_status otherwise, const std::string& h
     const int error = errno;
     const bool denied = error == EPERM || error == EACCES;
     throw gpucontainer::Error(denied ? GPUCTR_E_PERMISSION : otherwise,
-                              fmt::format("{}: {}", what, ::strerrordesc_np(error)), hint, error);
+                              formatted("{}: {}", what, ::strerrordesc_np(error)), hint, error);
 }
 
 int report(const gpucontainer::Error& error, std::FILE* err, const std::string& remark)

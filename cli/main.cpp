@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "command.hpp"
 #include "failure.hpp"
+#include "format.hpp"
+#include "origins.hpp"
 #include "output.hpp"
 #include "privileges.hpp"
 #include "restricted.hpp"
+#include "settings.hpp"
 #include "standard_descriptors.hpp"
-#include "table.hpp"
+#include "usage.hpp"
+#include "values.hpp"
 
 #include <algorithm>
 #include <array>
 #include <exception>
-#include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <sstream>
 #include <string>
@@ -18,6 +21,15 @@
 
 namespace gpuctr_setup {
 namespace {
+
+/// What most calls look like; all options stand in the help of a command.
+constexpr const char* usual_calls =
+    R"(Usual calls, of which `apply` may be left out:
+  gpuctr-setup apply --nv --rootfs DIR            set the NVIDIA GPUs up in the directory DIR
+  gpuctr-setup apply --nv --rootfs DIR -- CMD...  run CMD in DIR with them, and change nothing there
+  gpuctr-setup undo --rootfs DIR                  take away what apply did
+Other vendors are --rocm (AMD), --intel, --hpu (Intel Gaudi); --gpu is all that are here.
+`gpuctr-setup apply --help` has all options of apply, such as --device to choose GPUs.)";
 
 /// The words before "--" and those behind it.
 struct Words {
@@ -52,31 +64,23 @@ Words split(int argc, char** argv)
 /// "apply" may be left out: it is put in front of the options that belong to it.
 void add_default_command(std::vector<std::string>& words)
 {
-    constexpr std::array global = {"-v", "--verbose", "-q", "--quiet", "--restricted"};
     constexpr std::array own = {"apply",  "plan", "list",   "prepare",   "undo",
                                 "status", "-h",   "--help", "--version", "version"};
-    const auto is_any = [](const auto& list, const std::string& word) {
-        return std::find(list.begin(), list.end(), word) != list.end();
-    };
-    const auto first = std::find_if(words.begin(), words.end(),
-                                    [&](const std::string& w) { return !is_any(global, w); });
-    if (first != words.end() && !is_any(own, *first))
-        words.insert(first, "apply");
+    const std::size_t first = first_own_word(words);
+    if (first != words.size() && std::find(own.begin(), own.end(), words[first]) == own.end())
+        words.insert(words.begin() + static_cast<std::ptrdiff_t>(first), "apply");
 }
 
 /// With a command to run, all but a usage error is "setting up failed".
-int report_failure(const gpucontainer::Error& error, bool with_command, const Streams& streams)
+int report_failure(const gpucontainer::Error& failure, const Origins& origins, bool with_command,
+                   const Streams& streams)
 {
+    const gpucontainer::Error error(failure.status(), origins.explain(failure.what()),
+                                    failure.hint(), failure.os_error());
     if (!with_command || error.status() == GPUCTR_E_USAGE)
         return report(error, streams.err);
-    report(error, streams.err, fmt::format(" (error {})", -error.status()));
+    report(error, streams.err, formatted(" (error {})", -error.status()));
     return ExitCode::set_up_failed;
-}
-
-int report_usage(const std::string& problem, const Streams& streams)
-{
-    say(streams.err, "gpuctr-setup: {}\nhint: gpuctr-setup --help\n", printable(problem));
-    return ExitCode::usage_error;
 }
 
 /// What was asked for in place of any work, as for --help.
@@ -88,7 +92,7 @@ int answer(const CLI::App& app, const CLI::Success& call, const Streams& streams
     return code;
 }
 
-int run(Words& words, const Streams& streams)
+int run(const Words& words, const Streams& streams, Origins& origins)
 {
     Command chosen;
     Verbosity verbosity = Verbosity::normal;
@@ -96,12 +100,13 @@ int run(Words& words, const Streams& streams)
     app.set_version_flag("--version", "gpuctr-setup " + std::string(gpucontainer::version()));
     app.fallthrough();
     app.require_subcommand(1);
+    app.footer(usual_calls);
     app.add_flag_callback(
         "-v,--verbose", [&] { verbosity = Verbosity::verbose; }, "also say why");
     app.add_flag_callback(
         "-q,--quiet", [&] { verbosity = Verbosity::quiet; }, "only say errors");
     add_restricted_option(app);
-    add_apply_command(app, chosen, verbosity, words.command);
+    add_apply_command(app, chosen, verbosity, words.command, origins);
     add_plan_command(app, chosen, verbosity);
     add_list_command(app, chosen, verbosity);
     add_prepare_command(app, chosen, verbosity);
@@ -114,20 +119,26 @@ int run(Words& words, const Streams& streams)
         };
     });
 
-    add_default_command(words.own);
-    std::reverse(words.own.begin(), words.own.end()); // the order that CLI11 takes
+    check_values(app);
+    for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+        check_values(*command);
+
+    std::vector<std::string> parsed = words.own;
+    add_default_command(parsed);
+    check_words(app, parsed);
+    std::reverse(parsed.begin(), parsed.end()); // the order that CLI11 takes
     try {
-        app.parse(words.own);
+        app.parse(parsed);
     } catch (const CLI::Success& call) {
         return answer(app, call, streams);
     } catch (const CLI::ParseError& error) {
-        return report_usage(error.what(), streams);
+        throw explain(app, error, words.own);
     }
     if (words.has_command && !app.got_subcommand("apply"))
-        return report_usage("-- CMD goes with apply only", streams);
+        throw usage_error_of("", "-- CMD goes with apply only");
     if (words.has_command && words.command.empty())
-        return report_usage("no command behind --", streams);
-    settle_options(app, words.restricted, words.has_command);
+        throw usage_error_of("", "no command behind --");
+    settle_options(app, words.restricted, words.has_command, {streams.err, verbosity}, origins);
     return chosen(streams);
 }
 
@@ -139,17 +150,18 @@ int main(int argc, char** argv)
     using namespace gpuctr_setup;
     const Streams streams = {stdout, stderr};
     bool with_command = false;
+    Origins origins;
     try {
-        auto words = split(argc, argv);
+        const auto words = split(argc, argv);
         with_command = words.has_command;
         fill_standard_descriptors();
         ignore_output_signals();
         give_up_raised_privileges();
-        const int code = run(words, streams);
+        const int code = run(words, streams, origins);
         finish_results(streams.out);
         return code;
     } catch (const gpucontainer::Error& error) {
-        return report_failure(error, with_command, streams);
+        return report_failure(error, origins, with_command, streams);
     } catch (const std::exception& exception) {
         (void)std::fprintf(stderr, "gpuctr-setup: internal error: %s%s\n", exception.what(),
                            with_command ? " (error 1)" : "");

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "command.hpp"
+#include "format.hpp"
 #include "output.hpp"
 #include "table.hpp"
 
 #include <cstdio>
-#include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 
 namespace gpuctr_setup {
@@ -27,7 +27,7 @@ struct Messages {
 inline void warn_about(const gpucontainer::Host& host, const Messages& messages)
 {
     for (const auto skipped : host.skipped())
-        messages.warn(fmt::format("{}: {}", skipped.name(), skipped.reason()));
+        messages.warn(formatted("{}: {}", skipped.name(), skipped.reason()));
 }
 
 inline void warn_about(const gpucontainer::Plan& plan, const Messages& messages)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "mount_number.hpp"
 
+#include "format.hpp"
+
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <fstream>
 #include <string>
 #include <sys/stat.h>
@@ -15,7 +16,7 @@ std::uint64_t mount_number(const Fd& fd)
     if (::statx(fd.get(), "", AT_EMPTY_PATH, STATX_MNT_ID, &status) == 0
         && (status.stx_mask & STATX_MNT_ID) != 0)
         return status.stx_mnt_id;
-    std::ifstream facts(fmt::format("/proc/self/fdinfo/{}", fd.get()));
+    std::ifstream facts(formatted("/proc/self/fdinfo/{}", fd.get()));
     std::string key;
     std::uint64_t number = 0;
     while (facts >> key)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "format.hpp"
+
 #include <cstdio>
 #include <fmt/format.h>
 #include <string_view>
@@ -18,7 +20,7 @@ void finish_results(std::FILE* out);
 template <typename... Values>
 void print(std::FILE* out, fmt::format_string<Values...> format, Values&&... values)
 {
-    write_result(out, fmt::format(format, std::forward<Values>(values)...));
+    write_result(out, formatted(format, std::forward<Values>(values)...));
 }
 
 /// Tells a person something. Whether he can hear it changes nothing: what cannot
@@ -28,7 +30,7 @@ void write_message(std::FILE* err, std::string_view text) noexcept;
 template <typename... Values>
 void say(std::FILE* err, fmt::format_string<Values...> format, Values&&... values)
 {
-    write_message(err, fmt::format(format, std::forward<Values>(values)...));
+    write_message(err, formatted(format, std::forward<Values>(values)...));
 }
 
 /// Has a write to a closed pipe, or beyond the limit on files, fail from here on

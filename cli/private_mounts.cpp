@@ -2,11 +2,11 @@
 #include "private_mounts.hpp"
 
 #include "failure.hpp"
+#include "format.hpp"
 #include "mount_number.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <linux/magic.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ constexpr const char* directory_name = "directory";
 constexpr const char* file_name = "file";
 constexpr const char* kept_name = "kept";
 
-std::string path_of(const Fd& fd) { return fmt::format("/proc/self/fd/{}", fd.get()); }
+std::string path_of(const Fd& fd) { return formatted("/proc/self/fd/{}", fd.get()); }
 
 /// Whoever started us may have mounted something else where we look for descriptors.
 void check_proc()
@@ -134,7 +134,7 @@ Fd PrivateMounts::new_tmpfs(const std::string& label) const
     const Fd target = place(true);
     // In quotes, as the categories of a label have commas between them.
     const std::string options =
-        label.empty() ? "mode=0755" : fmt::format("mode=0755,context=\"{}\"", label);
+        label.empty() ? "mode=0755" : formatted("mode=0755,context=\"{}\"", label);
     if (!target
         || ::mount("gpuctr", path_of(target).c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC,
                    options.c_str())

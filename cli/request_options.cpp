@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "request_options.hpp"
 
+#include "format.hpp"
 #include "settings.hpp"
+#include "values.hpp"
 
 #include <array>
 #include <cerrno>
@@ -17,36 +19,36 @@ namespace {
 
 constexpr const char* catalogue_directory = "/etc/gpucontainer/catalogue.d";
 
-const std::map<std::string, std::uint32_t>& write_names()
+using Numbers = Names<std::uint32_t>;
+
+const Numbers& write_names()
 {
-    static const std::map<std::string, std::uint32_t> names = {{"auto", GPUCTR_WRITE_AUTO},
-                                                               {"never", GPUCTR_WRITE_NEVER},
-                                                               {"always", GPUCTR_WRITE_ALWAYS}};
+    static const Numbers names = {{"auto", GPUCTR_WRITE_AUTO},
+                                  {"never", GPUCTR_WRITE_NEVER},
+                                  {"always", GPUCTR_WRITE_ALWAYS}};
     return names;
 }
 
-const std::map<std::string, std::uint32_t>& backend_names()
+const Numbers& backend_names()
 {
-    static const std::map<std::string, std::uint32_t> names = {
-        {"auto", GPUCTR_BACKEND_AUTO},
-        {"detached", GPUCTR_BACKEND_DETACHED},
-        {"staged", GPUCTR_BACKEND_STAGED},
-        {"legacy", GPUCTR_BACKEND_LEGACY}};
+    static const Numbers names = {{"auto", GPUCTR_BACKEND_AUTO},
+                                  {"detached", GPUCTR_BACKEND_DETACHED},
+                                  {"staged", GPUCTR_BACKEND_STAGED},
+                                  {"legacy", GPUCTR_BACKEND_LEGACY}};
     return names;
 }
 
-const std::map<std::string, std::uint32_t>& layout_names()
+const Numbers& layout_names()
 {
-    static const std::map<std::string, std::uint32_t> names = {{"tree", GPUCTR_LAYOUT_TREE},
-                                                               {"merged", GPUCTR_LAYOUT_MERGED}};
+    static const Numbers names = {{"tree", GPUCTR_LAYOUT_TREE}, {"merged", GPUCTR_LAYOUT_MERGED}};
     return names;
 }
 
-const std::map<std::string, std::uint32_t>& vendor_libs_names()
+const Numbers& vendor_libs_names()
 {
-    static const std::map<std::string, std::uint32_t> names = {{"auto", GPUCTR_VENDOR_LIBS_AUTO},
-                                                               {"host", GPUCTR_VENDOR_LIBS_HOST},
-                                                               {"none", GPUCTR_VENDOR_LIBS_NONE}};
+    static const Numbers names = {{"auto", GPUCTR_VENDOR_LIBS_AUTO},
+                                  {"host", GPUCTR_VENDOR_LIBS_HOST},
+                                  {"none", GPUCTR_VENDOR_LIBS_NONE}};
     return names;
 }
 
@@ -83,6 +85,13 @@ std::string read_record(const std::string& path)
     return content;
 }
 
+/// Which directory another one names would depend on where each call is made.
+std::string check_absolute(const std::string& path)
+{
+    return path.empty() || path.front() == '/' ? ""
+                                               : formatted("'{}' is not an absolute path", path);
+}
+
 } // namespace
 
 void HostOptions::add_to(CLI::App& command)
@@ -107,21 +116,22 @@ void HostOptions::add_to(CLI::App& command)
 
 void HostOptions::add_record_to(CLI::App& command)
 {
-    command.add_option("--host", record, "a recorded host in place of this one")->type_name("FILE");
+    CLI::Option* const option =
+        command.add_option("--host", record, "a recorded host in place of this one")
+            ->type_name("FILE");
+    // A record says itself where its driver is, of which version and with which files.
+    for (const char* const other :
+         {"--driver-root", "--driver-version", "--dev-root", "--catalogue"})
+        option->excludes(command.get_option(other));
 }
 
-gpucontainer::Host HostOptions::open() const
+gpucontainer::Host HostOptions::open(bool files_alone) const
 {
     gpucontainer::HostOptions options;
     options.vendors = vendors;
-    if (!record.empty()) {
-        if (driver_root != "/" || !driver_version.empty() || dev_root != "/" || !catalogues.empty())
-            throw gpucontainer::Error(
-                GPUCTR_E_USAGE,
-                "--driver-root, --driver-version, --dev-root and --catalogue do not go with --host",
-                "a record says itself where its driver is and of which version", 0);
+    options.files_alone = files_alone;
+    if (!record.empty())
         return gpucontainer::Host::from_json(read_record(record), options);
-    }
     options.driver_root = driver_root;
     options.driver_version = driver_version;
     options.dev_root = dev_root;
@@ -138,6 +148,7 @@ void RequestOptions::add_staging_to(CLI::App& command)
         ->capture_default_str();
     command.add_option("--staged-tree", staged_tree, "where `prepare` keeps the driver's tree")
         ->type_name("DIR")
+        ->check(check_absolute)
         ->capture_default_str();
     command.add_option("--mount-label", mount_label, "SELinux label of file systems that are made")
         ->type_name("LABEL");
@@ -149,26 +160,16 @@ void RequestOptions::add_to(CLI::App& command)
     command
         .add_option("--device", devices, "auto, all, none, or GPUs by index, UUID or PCI address")
         ->type_name("LIST");
-    command
-        .add_option("--vendor-libs", vendor_libs,
-                    "whether the host's driver files come along; none: device nodes only")
-        ->transform(CLI::CheckedTransformer(vendor_libs_names()))
-        ->type_name("auto|host|none");
-    command
-        .add_option("--layout", layout,
-                    "driver files in a tree of their own, or among the image's libraries")
-        ->transform(CLI::CheckedTransformer(layout_names()))
-        ->type_name("tree|merged");
+    add_choice(command, "--vendor-libs", vendor_libs_names(), vendor_libs,
+               "whether the host's driver files come along; none: device nodes only");
+    add_choice(command, "--layout", layout_names(), layout,
+               "driver files in a tree of their own, or among the image's libraries");
     command.add_option("--tree-path", tree_path, "where in the container the tree is")
-        ->check([](const std::string& path) { return path.empty() ? "empty" : ""; })
         ->type_name("DIR");
-    command.add_option("--write", write, "may the root file system itself be written")
-        ->transform(CLI::CheckedTransformer(write_names()))
-        ->type_name("auto|never|always");
+    add_choice(command, "--write", write_names(), write,
+               "may the root file system itself be written");
     command.add_flag("--lock", lock, "not even root of the container can make mounts writable");
-    command.add_option("--backend", backend, "how mounts are made, for tests")
-        ->transform(CLI::CheckedTransformer(backend_names()))
-        ->type_name("auto|detached|staged");
+    add_choice(command, "--backend", backend_names(), backend, "how mounts are made, for tests");
     command.add_option("--allowed-devices", allowed_devices, "GPUs that may be chosen")
         ->group(policy_group);
 }
@@ -177,8 +178,9 @@ gpucontainer::Request RequestOptions::request() const
 {
     gpucontainer::Request request;
     if (!devices.empty())
-        request.devices = fmt::format("{}", fmt::join(devices, ","));
-    request.allowed_devices = fmt::format("{}", fmt::join(allowed_devices, ","));
+        request.devices = formatted("{}", fmt::join(devices, ","));
+    request.devices_name = "--device";
+    request.allowed_devices = formatted("{}", fmt::join(allowed_devices, ","));
     request.driver_capabilities = capabilities;
     request.environment = environ;
     request.write = write;

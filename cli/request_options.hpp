@@ -23,7 +23,8 @@ struct HostOptions {
     void add_to(CLI::App& command);
     /// For commands that only show.
     void add_record_to(CLI::App& command);
-    gpucontainer::Host open() const;
+    /// For commands that only show, a driver's files will do where there is no GPU.
+    gpucontainer::Host open(bool files_alone = false) const;
 };
 
 /// What a container asks for: shared by apply and plan.

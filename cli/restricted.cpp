@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "restricted.hpp"
 
+#include "format.hpp"
 #include "restricted_user.hpp"
 #include "settings.hpp"
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
 
@@ -22,7 +22,7 @@ constexpr std::array allowed_options = {
     "nv",          "rocm",       "intel",  "hpu",
     "gpu",         "if-present", "device", "driver-capabilities",
     "vendor-libs", "layout",     "lock",   "rootfs",
-    "format",      "chdir",      "setenv",
+    "format",      "chdir",      "setenv", "clean-env",
 };
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint)
@@ -33,7 +33,7 @@ constexpr std::array allowed_options = {
 
 std::string ask_for(const std::string& key)
 {
-    return fmt::format("an administrator sets {} in {}", key, configuration_file);
+    return formatted("an administrator sets {} in {}", key, configuration_file);
 }
 
 void check_command(const CLI::App& command, bool with_command)
@@ -51,19 +51,39 @@ void check_command(const CLI::App& command, bool with_command)
     }
 }
 
-void restrict(CLI::App& command, const Settings& settings, bool with_command)
+void restrict(CLI::App& command, const Settings& settings, bool with_command, Origins& origins)
 {
+    settings.require_faultless();
     check_command(command, with_command);
     const CLI::Option* const root = command.get_option_no_throw("--rootfs");
     const bool chooses_root = root != nullptr && root->count() != 0;
-    settings.give_to(command, true);
+    settings.give_to(command, true, origins);
     if (chooses_root && command.get_option("--restricted-rootfs")->count() == 0)
         refuse("--rootfs", ask_for("restricted-rootfs"));
-    const std::string user = settings.value(user_key);
+    const std::string user = settings.value(user_key, origins);
     if (user.empty())
         throw gpucontainer::Error(GPUCTR_E_PERMISSION, "restricted call: no restricted-user is set",
                                   ask_for("restricted-user"), 0);
     become_restricted_user(user);
+}
+
+/// The rest sets something up.
+bool looks_or_takes_away(const CLI::App& command)
+{
+    const std::string& name = command.get_name();
+    return name == "undo" || name == "status" || name == "list"
+           || (name == "prepare" && command.get_option("--undo")->count() != 0);
+}
+
+void settle(CLI::App& command, Settings& settings, const Messages& messages, Origins& origins)
+{
+    // A file that says nothing may be meant to restrict the calls that have privileges.
+    const bool may_restrict = settings.is_unreadable() && has_privileges();
+    if (looks_or_takes_away(command) && !may_restrict)
+        settings.pass_over_mistakes(command, messages);
+    else
+        settings.require_faultless();
+    settings.give_to(command, false, origins);
 }
 
 } // namespace
@@ -75,18 +95,19 @@ void add_restricted_option(CLI::App& app)
     app.add_flag("--restricted", help)->disable_flag_override();
 }
 
-void settle_options(const CLI::App& app, bool restricted, bool with_command)
+void settle_options(const CLI::App& app, bool restricted, bool with_command,
+                    const Messages& messages, Origins& origins)
 {
     for (CLI::App* command : app.get_subcommands()) {
         if (!takes_settings(*command))
             continue;
-        const Settings settings(app);
+        Settings settings(app);
         // Looked at in any case: a mistake in the policy ends every call.
         const bool for_all = settings.is_true(restricted_key);
         if (restricted || (for_all && has_privileges()))
-            restrict(*command, settings, with_command);
+            restrict(*command, settings, with_command, origins);
         else
-            settings.give_to(*command, false);
+            settle(*command, settings, messages, origins);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "restricted_root.hpp"
 
 #include "failure.hpp"
+#include "format.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace {
 [[noreturn]] void refuse(const std::string& directory, const char* why)
 {
     throw gpucontainer::Error(GPUCTR_E_PERMISSION,
-                              fmt::format("restricted-rootfs {}: {}", directory, why),
+                              formatted("restricted-rootfs {}: {}", directory, why),
                               "it has to be root's, as all directories above it", 0);
 }
 
@@ -76,8 +77,8 @@ Fd open_restricted_root(const std::vector<std::string>& directories, const std::
             return Fd(gpucontainer::open_in_root(open_roots_own(directory).get(), *rest + "/",
                                                  O_PATH | O_DIRECTORY));
     throw gpucontainer::Error(
-        GPUCTR_E_PERMISSION, fmt::format("--rootfs {}: refused in a restricted call", path),
-        fmt::format("restricted-rootfs allows {}", fmt::join(directories, ", ")), 0);
+        GPUCTR_E_PERMISSION, formatted("--rootfs {}: refused in a restricted call", path),
+        formatted("restricted-rootfs allows {}", fmt::join(directories, ", ")), 0);
 }
 
 } // namespace gpuctr_setup

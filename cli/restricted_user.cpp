@@ -2,6 +2,7 @@
 #include "restricted_user.hpp"
 
 #include "failure.hpp"
+#include "format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <grp.h>
 #include <linux/capability.h>
@@ -38,7 +38,7 @@ struct Ids {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why)
 {
-    throw gpucontainer::Error(GPUCTR_E_PERMISSION, fmt::format("restricted-user {}: {}", name, why),
+    throw gpucontainer::Error(GPUCTR_E_PERMISSION, formatted("restricted-user {}: {}", name, why),
                               "name an ordinary user who has nothing but GPUs", 0);
 }
 
@@ -66,7 +66,7 @@ User look_up(const std::string& name)
     if (entry == nullptr)
         refuse(name, errno == 0 || errno == ENOENT
                          ? "no such user"
-                         : fmt::format("cannot be looked up: {}", ::strerrordesc_np(errno)));
+                         : formatted("cannot be looked up: {}", ::strerrordesc_np(errno)));
     User user = {name, entry->pw_dir, entry->pw_uid, entry->pw_gid, {}};
     user.groups = groups_of(name, user.gid);
     if (user.uid == 0)
@@ -117,7 +117,7 @@ void take_ids_of(const User& user)
     if (::setgroups(user.groups.size(), user.groups.data()) != 0
         || ::setresgid(user.gid, user.gid, user.gid) != 0
         || ::setresuid(user.uid, user.uid, user.uid) != 0)
-        fail(fmt::format("restricted-user {}: become this user", user.name), GPUCTR_E_PERMISSION,
+        fail(formatted("restricted-user {}: become this user", user.name), GPUCTR_E_PERMISSION,
              "a restricted call is made with root's privileges, as by sudo, and gives them up");
     // The caller's securebits may keep capabilities from going with the ids.
     gpucontainer::harden(0, GPUCTR_HARDEN_NEW_PRIVILEGES | GPUCTR_HARDEN_DUMPABLE);

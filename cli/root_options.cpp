@@ -3,16 +3,21 @@
 
 #include "container_process.hpp"
 #include "failure.hpp"
+#include "format.hpp"
 #include "restricted_root.hpp"
 #include "settings.hpp"
 #include "standard_descriptors.hpp"
+#include "usage.hpp"
+#include "values.hpp"
 
 #include <cerrno>
+#include <climits>
 #include <fcntl.h>
-#include <fmt/format.h>
 
 namespace gpuctr_setup {
 namespace {
+
+constexpr int largest_pid = 1 << 22; // PID_MAX_LIMIT of the kernel
 
 const char* directory_hint()
 {
@@ -40,7 +45,7 @@ RootDirectory RootDirectory::below(const std::vector<std::string>& directories,
 
 RootDirectory RootDirectory::from_descriptor(int fd)
 {
-    std::string name = fmt::format("descriptor {}", fd);
+    std::string name = formatted("descriptor {}", fd);
     // A descriptor of the caller's own, whatever it was opened for.
     Fd directory(::openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!directory && errno == EBADF)
@@ -58,7 +63,7 @@ RootDirectory RootDirectory::from_descriptor(int fd)
 RootDirectory RootDirectory::of_process(int pid)
 {
     ContainerProcess process(pid);
-    RootDirectory root(fmt::format("process {}", pid), process.open_root());
+    RootDirectory root(formatted("process {}", pid), process.open_root());
     process.enter_user_namespace();
     root.process_ = std::move(process).take_descriptor();
     return root;
@@ -76,18 +81,23 @@ void RootOptions::add_to(CLI::App& command)
 {
     CLI::Option* const by_path =
         command.add_option("--rootfs", path, "root file system of the container")->type_name("DIR");
-    CLI::Option* const by_descriptor =
-        command.add_option("--rootfs-fd", descriptor, "the same as an open descriptor")
-            ->type_name("N")
-            ->check(CLI::NonNegativeNumber);
+    CLI::Option* const by_descriptor = add_number(command, "--rootfs-fd", {0, INT_MAX}, descriptor,
+                                                  "the same as an open descriptor")
+                                           ->type_name("N");
     CLI::Option* const by_process =
-        command.add_option("--pid", pid, "a process of a container that runs")
-            ->type_name("PID")
-            ->check(CLI::PositiveNumber);
+        add_number(command, "--pid", {1, largest_pid}, pid, "a process of a container that runs")
+            ->type_name("PID");
     command.add_option("--restricted-rootfs", allowed, "where a restricted --rootfs has to be")
         ->group(policy_group);
     by_descriptor->excludes(by_path);
     by_process->excludes(by_path)->excludes(by_descriptor);
+}
+
+void RootOptions::require_or_all(bool all, const std::string& command) const
+{
+    if (!all && !is_given())
+        throw usage_error_of(command, "name a root file system with --rootfs DIR, --rootfs-fd N or "
+                                      "--pid PID, or every one with --all");
 }
 
 RootDirectory RootOptions::open() const
@@ -97,7 +107,8 @@ RootDirectory RootOptions::open() const
     if (pid)
         return RootDirectory::of_process(*pid);
     if (path.empty())
-        throw gpucontainer::Error(GPUCTR_E_USAGE, "--rootfs is required", "gpuctr-setup --help", 0);
+        throw gpucontainer::Error(GPUCTR_E_USAGE, "--rootfs is required",
+                                  "name the directory that holds the container's /usr and /etc", 0);
     return allowed.empty() ? RootDirectory::at(path) : RootDirectory::below(allowed, path);
 }
 

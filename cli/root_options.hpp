@@ -60,6 +60,8 @@ struct RootOptions {
         return pid ? phases | GPUCTR_PHASE_IN_PROCESS : phases;
     }
     bool is_given() const noexcept { return !path.empty() || descriptor || pid; }
+    /// For a command that also takes --all. Throws, when neither is given: usage.
+    void require_or_all(bool all, const std::string& command) const;
     /// Throws also when none is given: usage.
     RootDirectory open() const;
 };

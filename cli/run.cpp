@@ -3,6 +3,7 @@
 
 #include "command.hpp"
 #include "container.hpp"
+#include "environment.hpp"
 #include "failure.hpp"
 #include "output.hpp"
 #include "privileges.hpp"
@@ -15,7 +16,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gpucontainer/gpucontainer.hpp>
-#include <map>
 #include <optional>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -23,55 +23,23 @@
 namespace gpuctr_setup {
 namespace {
 
-using Environment = std::map<std::string, std::string>;
-
-Environment current_environment()
-{
-    Environment variables;
-    for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
-        const std::string text = *variable;
-        const auto equals = text.find('=');
-        if (equals != std::string::npos)
-            variables[text.substr(0, equals)] = text.substr(equals + 1);
-    }
-    return variables;
-}
-
-void change(Environment& variables, const gpucontainer::Variable& change)
-{
-    const std::string name(change.name());
-    const std::string value(change.value());
-    if (change.action() == "unset") {
-        variables.erase(name);
-        return;
-    }
-    std::string& current = variables[name];
-    if (change.action() == "set" || current.empty())
-        current = value;
-    else
-        current = change.action() == "prepend" ? value + ":" + current : current + ":" + value;
-}
-
-void assign(Environment& variables, const std::vector<std::string>& given)
-{
-    for (const std::string& text : given) {
-        const auto equals = text.find('=');
-        if (equals == std::string::npos || equals == 0)
-            throw gpucontainer::Error(GPUCTR_E_USAGE, "--setenv " + text + ": not NAME=VALUE", "",
-                                      0);
-        variables[text.substr(0, equals)] = text.substr(equals + 1);
-    }
-}
-
 void put_gpus_into(const Container& container, const gpucontainer::Host& host,
-                   gpucontainer::Request request, Environment& variables, const Messages& messages)
+                   gpucontainer::Request request, Environment& environment,
+                   const Messages& messages)
 {
     request.write = GPUCTR_WRITE_NEVER;
     const gpucontainer::Plan plan(host, request, container.fd());
     warn_about(plan, messages);
-    (void)plan.apply(container.fd(), {.without_journal = true});
+    (void)plan.apply(container.fd(), {.without_journal = true, .over_copies = true});
     for (const auto variable : plan.variables())
-        change(variables, variable);
+        environment.change(variable);
+}
+
+void tell_left_out(const Environment& environment, const Messages& messages)
+{
+    if (messages.verbosity == Verbosity::verbose && !environment.left_out().empty())
+        say(messages.err, "gpuctr-setup: left out of the environment, for paths of this host: {}\n",
+            fmt::join(environment.left_out(), ", "));
 }
 
 /// Closes what the command would not get. Until it runs, a link of the image may lead
@@ -102,21 +70,18 @@ bool is_on_noexec(const std::string& command)
 }
 
 /// Becomes the command; PATH of the new environment counts.
-int execute(const std::vector<std::string>& command_line, const Environment& variables,
+int execute(const std::vector<std::string>& command_line, const Environment& environment,
             const std::string& directory)
 {
-    std::vector<std::string> assignments;
-    assignments.reserve(variables.size());
-    for (const auto& [name, value] : variables)
-        assignments.push_back(fmt::format("{}={}", name, value));
-    std::vector<char*> environment;
-    environment.reserve(assignments.size() + 1);
+    std::vector<std::string> assignments = environment.assignments();
+    std::vector<char*> variables;
+    variables.reserve(assignments.size() + 1);
     for (std::string& assignment : assignments)
-        environment.push_back(assignment.data());
-    environment.push_back(nullptr);
+        variables.push_back(assignment.data());
+    variables.push_back(nullptr);
 
     restore_output_signals();
-    execute_program(command_line, environment.data(), directory);
+    execute_program(command_line, variables.data(), directory);
     const int error = errno;
     ignore_output_signals();
     say(stderr, "gpuctr-setup: {}: {}\n", printable(command_line.front()),
@@ -152,17 +117,19 @@ int run(const RequestOptions& request, const RootOptions& root_options, const Ru
     container.mount_kernel_file_systems();
     container.mount_devices(request.mount_label);
 
-    auto variables = current_environment();
+    Environment environment(options.clean_environment);
+    tell_left_out(environment, messages);
     if (host)
-        with_gpu(request.host.if_present, messages,
-                 [&] { put_gpus_into(container, *host, request.request(), variables, messages); });
+        with_gpu(request.host.if_present, messages, [&] {
+            put_gpus_into(container, *host, request.request(), environment, messages);
+        });
     // Afterwards: what is asked for by name lies over what comes with the driver.
     for (const std::string& bind : options.binds)
         container.bind(bind);
-    assign(variables, options.variables);
+    environment.assign(options.variables);
     container.enter(options.directory);
     close_own_descriptors(std::move(descriptors));
-    return execute(command_line, variables, options.directory.empty() ? "/" : options.directory);
+    return execute(command_line, environment, options.directory.empty() ? "/" : options.directory);
 }
 
 } // namespace gpuctr_setup

@@ -16,11 +16,13 @@ struct RunOptions {
     std::vector<std::string> variables; ///< NAME=VALUE
     std::vector<std::string> binds;     ///< SRC[:DST[:ro]]
     bool allow_setuid = false;          ///< Setuid programs have their effect.
+    bool clean_environment = false;     ///< Nothing of the caller's environment.
 
     /// Whether something is set that goes with CMD only.
     bool is_set() const noexcept
     {
-        return !directory.empty() || !variables.empty() || !binds.empty() || allow_setuid;
+        return !directory.empty() || !variables.empty() || !binds.empty() || allow_setuid
+               || clean_environment;
     }
 };
 

@@ -5,7 +5,6 @@
 #include "table.hpp"
 
 #include <cstdio>
-#include <fmt/format.h>
 
 namespace gpuctr_setup {
 

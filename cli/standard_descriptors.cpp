@@ -3,10 +3,10 @@
 
 #include "descriptor.hpp"
 #include "failure.hpp"
+#include "format.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ Fd open_null(int fd, int flags)
     constexpr unsigned null_number = 3;
     if (!S_ISCHR(status.st_mode) || status.st_rdev != ::makedev(memory_devices, null_number))
         throw gpucontainer::Error(GPUCTR_E_REQUIREMENT,
-                                  fmt::format("{} is not the null device", null_device),
+                                  formatted("{} is not the null device", null_device),
                                   "open standard input, output and error", 0);
     return null;
 }
@@ -47,7 +47,7 @@ void keep_from_command(int fd)
     const bool done = fd > STDERR_FILENO ? ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0
                                          : ::dup2(open_null(fd, O_CLOEXEC).get(), fd) == fd;
     if (!done)
-        fail(fmt::format("descriptor {}", fd), GPUCTR_E_INTERNAL);
+        fail(formatted("descriptor {}", fd), GPUCTR_E_INTERNAL);
 }
 
 } // namespace gpuctr_setup

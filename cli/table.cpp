@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "table.hpp"
 
+#include "format.hpp"
 #include "output.hpp"
 
 #include <algorithm>
 #include <bit>
-#include <fmt/format.h>
 
 namespace gpuctr_setup {
 namespace {
@@ -50,7 +50,7 @@ void Table::print(std::FILE* out) const
     for (const auto& row : rows_) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i)
-            line += i + 1 < row.size() ? fmt::format("{:<{}}  ", row[i], widths[i]) : row[i];
+            line += i + 1 < row.size() ? formatted("{:<{}}  ", row[i], widths[i]) : row[i];
         line.erase(line.find_last_not_of(' ') + 1); // an empty last column
         write_result(out, line + "\n");
     }
@@ -67,7 +67,7 @@ std::string printable(std::string_view text)
             safe += character;
         else
             for (const char c : character)
-                safe += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+                safe += formatted("\\x{:02x}", static_cast<unsigned char>(c));
     }
     return safe;
 }

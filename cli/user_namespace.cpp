@@ -2,6 +2,7 @@
 #include "user_namespace.hpp"
 
 #include "descriptor.hpp"
+#include "format.hpp"
 #include "mount_number.hpp"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <cstring>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
 #include <sched.h>
@@ -95,7 +95,7 @@ std::string mount_point(const std::string& table, std::uint64_t mount)
 /// "0" for the first process, and where it is not told.
 std::string parent_of(const std::string& pid)
 {
-    std::ifstream lines(fmt::format("/proc/{}/status", pid));
+    std::ifstream lines(formatted("/proc/{}/status", pid));
     for (std::string line; std::getline(lines, line);) {
         std::istringstream fields(line);
         std::string name;
@@ -117,7 +117,7 @@ bool is_in_chroot()
     if (mount_point("/proc/self/mountinfo", mount).empty())
         return true;
     for (std::string pid = parent_of("self"); pid != "0"; pid = parent_of(pid)) {
-        const auto point = mount_point(fmt::format("/proc/{}/mountinfo", pid), mount);
+        const auto point = mount_point(formatted("/proc/{}/mountinfo", pid), mount);
         if (!point.empty() && point != "/")
             return true;
     }
@@ -126,7 +126,7 @@ bool is_in_chroot()
 
 Obstacle filter_of(const char* calls)
 {
-    return {fmt::format("a seccomp filter forbids {}", calls),
+    return {formatted("a seccomp filter forbids {}", calls),
             "the container engine or the service that this runs in has set it, and has to allow "
             "the call (such as with --security-opt seccomp=... or without RestrictNamespaces=); "
             "or run this outside"};
@@ -145,8 +145,8 @@ Obstacle security_module(int error)
                 "an administrator gives gpuctr-setup an AppArmor profile with the rule `userns,` "
                 "or sets that sysctl to 0"};
     if (label.ends_with(enforced))
-        return {fmt::format("the AppArmor profile {} forbids it",
-                            label.substr(0, label.size() - enforced.size())),
+        return {formatted("the AppArmor profile {} forbids it",
+                          label.substr(0, label.size() - enforced.size())),
                 "an administrator or the container engine has to run this under another profile"};
     if (error == EACCES && first_line("/sys/fs/selinux/enforce").starts_with('1'))
         return {"SELinux forbids it",
@@ -161,15 +161,15 @@ Obstacle limit_of(const char* things, const std::string& sysctl, const std::stri
 {
     if (value == "0")
         return {
-            fmt::format("the sysctl {} is 0", sysctl),
-            fmt::format("an administrator allows {} again with `sysctl {}=15000`", things, sysctl)};
+            formatted("the sysctl {} is 0", sysctl),
+            formatted("an administrator allows {} again with `sysctl {}=15000`", things, sysctl)};
     if (is_initial_namespace())
-        return {fmt::format("this user has as many {} as the sysctl {} allows ({})", things, sysctl,
-                            value),
+        return {formatted("this user has as many {} as the sysctl {} allows ({})", things, sysctl,
+                          value),
                 "end some of them, or have an administrator raise it"};
-    return {fmt::format("the sysctl {} allows no more {} in one of the user namespaces that this "
-                        "runs in, or those are 33 deep already",
-                        sysctl, things),
+    return {formatted("the sysctl {} allows no more {} in one of the user namespaces that this "
+                      "runs in, or those are 33 deep already",
+                      sysctl, things),
             "run this further outside"};
 }
 
@@ -213,7 +213,7 @@ void write_map(const char* path, const std::string& text)
     if (file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()))
         return;
     const int error = errno;
-    const std::string what = fmt::format("write {}", path);
+    const std::string what = formatted("write {}", path);
     if (error == EPERM || error == EACCES)
         fail(what, security_module(error), error);
     fail(what, {::strerrordesc_np(error), "/proc has to be mounted"}, error);
@@ -228,8 +228,8 @@ void enter_user_namespace()
     if (::unshare(wanted) != 0)
         fail_to_unshare("make a user namespace");
     write_map("/proc/self/setgroups", "deny");
-    write_map("/proc/self/uid_map", fmt::format("{} {} 1", uid, uid));
-    write_map("/proc/self/gid_map", fmt::format("{} {} 1", gid, gid));
+    write_map("/proc/self/uid_map", formatted("{} {} 1", uid, uid));
+    write_map("/proc/self/gid_map", formatted("{} {} 1", gid, gid));
 }
 
 void fail_to_unshare(const std::string& what)

@@ -18,7 +18,14 @@ public:
     explicit Setting(const gpuctr_setting* setting) noexcept : setting_(setting) {}
     std::string_view key() const noexcept { return gpuctr_setting_key(setting_); }
     std::string_view value() const noexcept { return gpuctr_setting_value(setting_); }
+    bool in_list() const noexcept { return gpuctr_setting_in_list(setting_) != 0; }
     unsigned line() const noexcept { return gpuctr_setting_line(setting_); }
+    /// What is wrong with the key, which then has no value; empty where nothing is.
+    std::string_view mistake() const noexcept
+    {
+        const char* const mistake = gpuctr_setting_mistake(setting_);
+        return mistake != nullptr ? mistake : "";
+    }
 
 private:
     const gpuctr_setting* setting_;
@@ -28,12 +35,12 @@ private:
 class Config {
 public:
     /// Throws Error: usage, permission.
-    explicit Config(const std::string& path)
+    explicit Config(const std::string& path) : Config(path, gpuctr_config_open) {}
+
+    /// The same where mistakes that do not concern the policy are settings of their own.
+    static Config with_mistakes(const std::string& path)
     {
-        gpuctr_config* config = nullptr;
-        gpuctr_error* error = nullptr;
-        detail::check(gpuctr_config_open(path.c_str(), &config, &error), error);
-        handle_.reset(config);
+        return {path, gpuctr_config_open_with_mistakes};
     }
 
     auto settings() const noexcept
@@ -43,6 +50,14 @@ public:
     }
 
 private:
+    Config(const std::string& path, decltype(gpuctr_config_open)* open)
+    {
+        gpuctr_config* config = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(open(path.c_str(), &config, &error), error);
+        handle_.reset(config);
+    }
+
     detail::Handle<gpuctr_config, gpuctr_config_free> handle_;
 };
 

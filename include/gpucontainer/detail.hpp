@@ -19,8 +19,10 @@ namespace gpucontainer {
 /// Thrown by everything here that can fail. Messages are those of the C library.
 class Error : public std::runtime_error {
 public:
-    Error(gpuctr_status status, const std::string& message, std::string hint, int os_error)
-        : std::runtime_error(message), status_(status), hint_(std::move(hint)), os_error_(os_error)
+    Error(gpuctr_status status, const std::string& message, std::string hint, int os_error,
+          std::string object = {})
+        : std::runtime_error(message), status_(status), hint_(std::move(hint)), os_error_(os_error),
+          object_(std::move(object))
     {
     }
 
@@ -29,11 +31,14 @@ public:
     /// What can be done about it; may be empty.
     const std::string& hint() const noexcept { return hint_; }
     int os_error() const noexcept { return os_error_; }
+    /// What the failing operation worked on: a path, a GPU; may be empty.
+    const std::string& object() const noexcept { return object_; }
 
 private:
     gpuctr_status status_;
     std::string hint_;
     int os_error_;
+    std::string object_;
 };
 
 namespace detail {
@@ -57,7 +62,7 @@ inline void check(gpuctr_status status, gpuctr_error* const& error)
         return;
     const Handle<gpuctr_error, gpuctr_error_free> owner(error);
     throw Error(status, gpuctr_error_message(error), gpuctr_error_hint(error),
-                gpuctr_error_os_error(error));
+                gpuctr_error_os_error(error), gpuctr_error_object(error));
 }
 
 inline std::string take_string(char* text)

@@ -47,8 +47,9 @@ extern "C" {
  * - The library is a guest in its caller's process: it changes no capability,
  *   no signal handler, no environment variable, no umask and no limit, starts
  *   no thread, reads no environment variable, and writes nothing to standard
- *   output or error. gpuctr_plan_prepare() alone may start one short-lived child
- *   process, where it says so. gpuctr_process_harden() is there to be asked.
+ *   output or error. gpuctr_plan_prepare(), and what works in a container that
+ *   runs (GPUCTR_APPLY_IN_PROCESS), may start one short-lived child process, where
+ *   they say so. gpuctr_process_harden() is there to be asked.
  * - It changes no credential, no namespace and no root or working directory,
  *   unless gpuctr_apply_options asks for it: then those of the calling thread,
  *   until the call returns.
@@ -68,7 +69,8 @@ enum {
     GPUCTR_E_ROOTFS = -5,      /**< The root file system cannot be used. */
     GPUCTR_E_PERMISSION = -6,  /**< A capability, namespace or permission is missing. */
     GPUCTR_E_REQUIREMENT = -7, /**< A stated requirement is not met. */
-    GPUCTR_E_APPLY = -8        /**< The commit failed; everything was rolled back. */
+    GPUCTR_E_APPLY = -8,       /**< The commit failed; everything was rolled back. */
+    GPUCTR_E_EXISTS = -10      /**< Another set-up is there, and was not to be replaced. */
 };
 
 typedef struct gpuctr_error gpuctr_error;
@@ -185,15 +187,37 @@ GPUCTR_API gpuctr_status gpuctr_process_harden(const gpuctr_harden_options* opti
  * write them, but for sticky directories. They have to be on file systems whose owners
  * are true: docs/configuration.md names them.
  *
+ * The keys of a site's policy are "allowed-devices", "restricted", "restricted-user" and
+ * "restricted-rootfs". A key that may be meant for one of these is a mistake, such as
+ * "Restricted", "allowed_device" or any other that begins with "restrict".
+ *
  * @param path        of the file; when it is missing there are no settings. A link
  *                    that leads nowhere is GPUCTR_E_USAGE
  * @param ret_config  freed by the caller with gpuctr_config_free()
- * @return GPUCTR_E_USAGE with file and line for a mistake in it,
- *         GPUCTR_E_PERMISSION when it may not be read or trusted
+ * @return GPUCTR_E_USAGE for a mistake in it: the message begins with "FILE:LINE: KEY: ",
+ *         and the object of the error is the key. GPUCTR_E_USAGE for a file that is no
+ *         YAML, and GPUCTR_E_PERMISSION when it may not be read or trusted: the object is
+ *         the file
  * Privileges: none. @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_config_open(const char* path, gpuctr_config** ret_config,
                                             gpuctr_error** ret_error);
+
+/**
+ * The same for a caller who can do without some of the keys. A mistake in a key is told by
+ * gpuctr_setting_mistake() of a setting in its place, and such a key has no value: neither
+ * one that could be read nor one of another line. A mistake that may concern the policy
+ * stays an error, wherever in the file it is, and so does a file that is no YAML.
+ *
+ * A caller looks at all mistakes, and decides by gpuctr_setting_key() which of them it
+ * cannot pass over. It is as in the file: "State_Dir" may be meant for "state-dir".
+ *
+ * Parameters and errors are those of gpuctr_config_open().
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_config_open_with_mistakes(const char* path,
+                                                          gpuctr_config** ret_config,
+                                                          gpuctr_error** ret_error);
 
 /** @since 0.1 */
 GPUCTR_API void gpuctr_config_free(gpuctr_config* config);
@@ -203,12 +227,22 @@ GPUCTR_API size_t gpuctr_config_setting_count(const gpuctr_config* config);
 /** Belongs to the configuration. @since 0.1 */
 GPUCTR_API const gpuctr_setting* gpuctr_config_setting_at(const gpuctr_config* config,
                                                           size_t index);
-/** Lower-case letters and '-'. @since 0.1 */
+/**
+ * Lower-case letters and '-'; of a mistake anything without control characters, and "" for
+ * a key that is no text. @since 0.1
+ */
 GPUCTR_API const char* gpuctr_setting_key(const gpuctr_setting* setting);
-/** Not empty. @since 0.1 */
+/** Not empty; "" of a mistake. @since 0.1 */
 GPUCTR_API const char* gpuctr_setting_value(const gpuctr_setting* setting);
+/** 1 if the value stands in a list, which may have no other. @since 0.1 */
+GPUCTR_API int gpuctr_setting_in_list(const gpuctr_setting* setting);
 /** Line of the key in the file, from 1. @since 0.1 */
 GPUCTR_API uint32_t gpuctr_setting_line(const gpuctr_setting* setting);
+/**
+ * What is wrong with the key, in one line: "FILE:LINE: KEY: WHY". NULL where nothing is,
+ * and after gpuctr_config_open(). Belongs to the configuration. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_setting_mistake(const gpuctr_setting* setting);
 
 /* -- Host ---------------------------------------------------------------- */
 
@@ -218,6 +252,14 @@ GPUCTR_API uint32_t gpuctr_setting_line(const gpuctr_setting* setting);
 #define GPUCTR_VENDOR_HABANA (UINT32_C(1) << 3) /**< Intel Gaudi. */
 /** Besides those that have to be there, any other that is. @since 0.1 */
 #define GPUCTR_VENDOR_ANY (UINT32_C(1) << 31)
+
+/**
+ * A vendor asked for that has no GPU here is no error if its driver's files are there: the
+ * driver then has files and no GPUs, and its version is that of the files, or "". It can be
+ * listed and planned with; preparing, applying or staging such a plan is
+ * GPUCTR_E_NO_DEVICE. gpuctr_driver_warning_at() has the reason. @since 0.1
+ */
+#define GPUCTR_HOST_FILES_ALONE (UINT32_C(1) << 0)
 
 /**
  * What to look for. Start from GPUCTR_HOST_OPTIONS_INIT.
@@ -230,7 +272,7 @@ typedef struct gpuctr_host_options {
     size_t struct_size;         /**< sizeof(gpuctr_host_options) in the caller. */
     uint32_t vendors;           /**< GPUCTR_VENDOR_* that must be there; 0: as
                                      GPUCTR_VENDOR_ANY. */
-    uint32_t reserved;          /**< Must be zero. */
+    uint32_t flags;             /**< GPUCTR_HOST_* @since 0.1 */
     const char* driver_root;    /**< Where the driver's files are; NULL: "/". The root of a
                                      driver container, or an unpacked driver. Links in it
                                      never lead out of it. */
@@ -268,7 +310,8 @@ typedef struct gpuctr_host_options {
  *
  * @param options    NULL for the defaults
  * @param ret_host   freed by the caller with gpuctr_host_free()
- * @return GPUCTR_E_NO_DEVICE when a vendor asked for has no GPU here,
+ * @return GPUCTR_E_NO_DEVICE when a vendor asked for has no GPU here, and with
+ *         GPUCTR_HOST_FILES_ALONE no files of its driver either,
  *         GPUCTR_E_DRIVER when its user space is missing, incomplete or of
  *         another version than the kernel module, GPUCTR_E_PERMISSION,
  *         GPUCTR_E_USAGE, with file and line for a mistake in a catalogue
@@ -327,7 +370,10 @@ GPUCTR_API gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
  */
 GPUCTR_API int gpuctr_host_is_current(const gpuctr_host* host);
 
-/** Drivers with at least one GPU, one a vendor. @since 0.1 */
+/**
+ * Drivers, one a vendor. Each has at least one GPU, but for those that
+ * GPUCTR_HOST_FILES_ALONE lets be. @since 0.1
+ */
 GPUCTR_API size_t gpuctr_host_driver_count(const gpuctr_host* host);
 /** Belongs to the host. @since 0.1 */
 GPUCTR_API const gpuctr_driver* gpuctr_host_driver_at(const gpuctr_host* host, size_t index);
@@ -344,7 +390,10 @@ GPUCTR_API const gpuctr_skipped* gpuctr_host_skipped_at(const gpuctr_host* host,
 GPUCTR_API uint32_t gpuctr_driver_vendor(const gpuctr_driver* driver);
 /** "nvidia". @since 0.1 */
 GPUCTR_API const char* gpuctr_driver_vendor_name(const gpuctr_driver* driver);
-/** Version that the files have, such as "580.159.04". @since 0.1 */
+/**
+ * Version that the files have, such as "580.159.04"; "" of files alone that are of no
+ * kernel module's version. @since 0.1
+ */
 GPUCTR_API const char* gpuctr_driver_version(const gpuctr_driver* driver);
 /**
  * How the version is known: "module" from the loaded kernel module, "option"
@@ -373,6 +422,10 @@ GPUCTR_API size_t gpuctr_driver_skipped_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.1 */
 GPUCTR_API const gpuctr_skipped* gpuctr_driver_skipped_at(const gpuctr_driver* driver,
                                                           size_t index);
+/** What is wrong with it and no reason to fail. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_warning_count(const gpuctr_driver* driver);
+/** NULL out of range. @since 0.1 */
+GPUCTR_API const char* gpuctr_driver_warning_at(const gpuctr_driver* driver, size_t index);
 
 /** Position in the vendor's order, from 0. @since 0.1 */
 GPUCTR_API uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu);
@@ -487,15 +540,19 @@ typedef struct gpuctr_request {
     /** Comma-separated: "compute", "utility", "video", "all". NULL: "compute,utility". */
     const char* driver_capabilities;
     /**
-     * NULL-terminated NAME=VALUE list in which "auto" looks for the scheduler's
-     * variables (CUDA_VISIBLE_DEVICES), usually `environ`. NULL: none.
+     * NULL-terminated NAME=VALUE list in which "auto" looks for the variables of the
+     * scheduler (SLURM_STEP_GPUS, SLURM_JOB_GPUS) and of the vendor
+     * (CUDA_VISIBLE_DEVICES, NVIDIA_VISIBLE_DEVICES), usually `environ`. None of them
+     * grants what the device cgroup forbids. NULL: none.
      */
     const char* const* environment;
     uint32_t write;   /**< GPUCTR_WRITE_* */
     uint32_t backend; /**< GPUCTR_BACKEND_* */
     /**
      * Directory of the host at which gpuctr_plan_stage() may have left a tree to
-     * clone. One that does not hold just the plan's files is not used. NULL: none.
+     * clone, an absolute path without "..". One that does not hold just the plan's files is
+     * not used.
+     * NULL or "": none.
      */
     const char* staged_tree;
     /**
@@ -522,11 +579,13 @@ typedef struct gpuctr_request {
     const char* mount_label;
     uint32_t flags;    /**< GPUCTR_REQUEST_* @since 0.1 */
     uint32_t reserved; /**< Must be zero. @since 0.1 */
+    /** What messages call `devices`, such as "--device". NULL: "device". @since 0.1 */
+    const char* devices_name;
 } gpuctr_request;
 
 /* clang-format off */
 #define GPUCTR_REQUEST_INIT                                                                        \
-    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0 }
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0, NULL }
 /* clang-format on */
 
 /**
@@ -643,12 +702,30 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
 #define GPUCTR_APPLY_SETUID (UINT32_C(1) << 1)
 /**
  * gpuctr_plan_apply() only, without GPUCTR_APPLY_IN_PROCESS: no journal is kept, and
- * there is no undo but the end of the mount namespace, which is the caller's own and
- * shares no mounts. As gpuctr_plan_prepare() and
- * gpuctr_prepared_attach(), on every kernel. The mount that the root directory is on
- * must not be shared. @since 0.1
+ * there is no undo but the end of the mount namespace, which is the caller's own. As
+ * prepare and attach, on every kernel. The mount that the root directory is on must not be
+ * shared, and the root not be the caller's own. Names that the plan creates in the root
+ * file system itself stay: plan with GPUCTR_WRITE_NEVER.
+ *
+ * Nothing is replaced: any set-up of the root in this mount namespace is GPUCTR_E_EXISTS.
+ * Those with a journal are found in `state_dir`, if that can be used, others by their
+ * mounts, which may also be copies of those of another mount namespace. Who is at work on
+ * the root with the same `state_dir` for more than two seconds is GPUCTR_E_APPLY. @since 0.1
  */
 #define GPUCTR_APPLY_WITHOUT_JOURNAL (UINT32_C(1) << 2)
+/**
+ * gpuctr_plan_apply() only: another set-up of the same root that may be in use is
+ * GPUCTR_E_EXISTS, and stays. It may be in use if it was completed, nobody began to undo
+ * it, and its mounts are in this mount namespace; also if a part of it is missing. One that
+ * is already what the plan wants is no other. @since 0.1
+ */
+#define GPUCTR_APPLY_NO_REPLACE (UINT32_C(1) << 3)
+/**
+ * With GPUCTR_APPLY_WITHOUT_JOURNAL only: the mount namespace was made for this call, so that
+ * what is set up in the root are copies which nobody else uses. They are no error; the new
+ * set-up lies over them. @since 0.1
+ */
+#define GPUCTR_APPLY_OVER_COPIES (UINT32_C(1) << 4)
 
 /** How apply, undo and status work. Start from GPUCTR_APPLY_OPTIONS_INIT. */
 typedef struct gpuctr_apply_options {
@@ -682,13 +759,30 @@ typedef struct gpuctr_apply_options {
      * groups and capabilities of the thread are restored. A user namespace without an
      * id 0 that the caller's knows is GPUCTR_E_ROOTFS.
      *
+     * gpuctr_plan_apply() asks the process's device cgroups whether they allow the plan's
+     * nodes, and gpuctr_state_open() whether they still do. Where these are not the
+     * caller's own, a short-lived child process is started in them, which asks the kernel
+     * without opening a node; it costs as a fork of the caller does, raises no SIGCHLD,
+     * and is ended after a second. A node that is forbidden, and without which no GPU or
+     * that one works, is GPUCTR_E_PERMISSION before anything is changed. What the list of
+     * cgroup version 1 lacks is added, if the caller has CAP_SYS_ADMIN in the initial user
+     * namespace, and taken back by undo. What is not known is told by `warn`.
+     *
      * Without GPUCTR_APPLY_IN_PROCESS names belong to the caller, by its file system ids.
      */
     int32_t pidfd;
+    /**
+     * Told what a person should know of what was done, one line for each call of it; NULL:
+     * nobody is told. Called by gpuctr_plan_apply(), gpuctr_rootfs_undo() and
+     * gpuctr_applied_undo(), on the calling thread, as their last step, also when they
+     * fail. It must return, and throw nothing. Lines may quote names of the container.
+     */
+    void (*warn)(void* warn_data, const char* text);
+    void* warn_data; /**< Handed to `warn`. */
 } gpuctr_apply_options;
 
 /* clang-format off */
-#define GPUCTR_APPLY_OPTIONS_INIT { sizeof(gpuctr_apply_options), NULL, 0, -1 }
+#define GPUCTR_APPLY_OPTIONS_INIT { sizeof(gpuctr_apply_options), NULL, 0, -1, NULL, NULL }
 /* clang-format on */
 
 #define GPUCTR_APPLIED UINT32_C(0)   /**< The plan was made true. */
@@ -702,8 +796,9 @@ typedef struct gpuctr_apply_options {
  * All or nothing: on failure nothing of the plan is left. A directory that is
  * not a mount point, or sits on a shared mount, is bound privately on itself
  * first, so that nothing shows outside it; open it by its path again to see the
- * mounts. Where an older set-up goes first, or went since the plan was made, the
- * same is planned anew for the root as it is then.
+ * mounts. For this function, gpuctr_rootfs_undo() and gpuctr_state_open() a
+ * descriptor from before names the same root. Where an older set-up goes first, or went
+ * since the plan was made, the same is planned anew for the root as it is then.
  *
  * @param plan         made for this root file system
  * @param rootfs_fd    descriptor of the root directory
@@ -712,8 +807,9 @@ typedef struct gpuctr_apply_options {
  *                     GPUCTR_REPLACED
  * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
  *         owns the mount namespace, GPUCTR_E_ROOTFS when a target is not what
- *         was planned, GPUCTR_E_NO_DEVICE when no kernel driver is loaded,
- *         GPUCTR_E_APPLY
+ *         was planned or another directory is mounted over the root,
+ *         GPUCTR_E_NO_DEVICE when no kernel driver is loaded, GPUCTR_E_APPLY,
+ *         GPUCTR_E_EXISTS with GPUCTR_APPLY_NO_REPLACE or GPUCTR_APPLY_WITHOUT_JOURNAL
  * @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
@@ -730,7 +826,8 @@ GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_f
  * @param options    NULL for the defaults
  * @param ret_found  may be NULL; 1 when there was something to undo, else 0
  * @return GPUCTR_E_PERMISSION, GPUCTR_E_APPLY when something of ours could not
- *         be removed; the journal then keeps it for the next attempt
+ *         be removed, also as another mount lies over all of it; the journal then keeps it
+ *         for the next attempt
  * @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* options,
@@ -791,7 +888,10 @@ GPUCTR_API size_t gpuctr_state_count(const gpuctr_state* state);
 /** Belongs to the list. @since 0.1 */
 GPUCTR_API const gpuctr_applied* gpuctr_state_at(const gpuctr_state* state, size_t index);
 
-/** Path that the root had when it was set up; "" for the root of a process. @since 0.1 */
+/**
+ * Path that the root had when it was set up. For the root of a process "", or once its
+ * mount namespace is gone the path at which it is still seen. @since 0.1
+ */
 GPUCTR_API const char* gpuctr_applied_root(const gpuctr_applied* applied);
 /**
  * Where it was made, as seen from here: "here" in the caller's mount namespace,
@@ -801,6 +901,11 @@ GPUCTR_API const char* gpuctr_applied_root(const gpuctr_applied* applied);
 GPUCTR_API const char* gpuctr_applied_origin(const gpuctr_applied* applied);
 /** Identity of its mount namespace, as /proc/PID/ns/mnt has it. @since 0.1 */
 GPUCTR_API uint64_t gpuctr_applied_mount_namespace(const gpuctr_applied* applied);
+/**
+ * Of one in another mount namespace a process that was in it, by its number in the caller's
+ * pid namespace: the lowest of those that the caller may ask. 0: none is known. @since 0.1
+ */
+GPUCTR_API int32_t gpuctr_applied_process(const gpuctr_applied* applied);
 /** Drivers that it has a part of; none when the journal is damaged. @since 0.1 */
 GPUCTR_API size_t gpuctr_applied_driver_count(const gpuctr_applied* applied);
 /** Belongs to the list. @since 0.1 */
@@ -830,8 +935,8 @@ GPUCTR_API const gpuctr_problem* gpuctr_applied_problem_at(const gpuctr_applied*
 
 /**
  * "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
- * "namespace_gone", "interrupted", "partly_undone", "root_gone", "journal_damaged" or
- * "locked". @since 0.1
+ * "namespace_gone", "interrupted", "partly_undone", "root_gone", "journal_damaged",
+ * "locked", "device_denied" or "device_unknown". @since 0.1
  */
 GPUCTR_API const char* gpuctr_problem_kind(const gpuctr_problem* problem);
 /** 0 for what harms nothing that is in use. @since 0.1 */
@@ -847,9 +952,11 @@ GPUCTR_API const char* gpuctr_problem_text(const gpuctr_problem* problem);
 
 /**
  * Undo one set-up at the path that its journal names, which is believed only as
- * far as it leads to the same directory.
+ * far as it leads to the same directory, or where its file system has that now. It is
+ * forgotten when nothing is left of it: the file system says that the directory of its
+ * names is gone.
  *
- * @param options      NULL for the defaults; only state_dir counts
+ * @param options      NULL for the defaults; only state_dir and warn count
  * @param ret_outcome  may be NULL; GPUCTR_UNDONE, GPUCTR_FORGOTTEN or GPUCTR_LEFT
  * @return as gpuctr_rootfs_undo()
  * @since 0.1
@@ -916,7 +1023,7 @@ GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
  *
  * @param plan         any plan with driver files; its root file system does not
  *                     matter
- * @param directory    absolute path; made where it is missing, with mode 0755.
+ * @param directory    absolute path without ".."; made where it is missing, with mode 0755.
  *                     Nobody but root or the user of later set-ups may own it
  * @param options      NULL for the defaults
  * @param ret_outcome  may be NULL; GPUCTR_STAGED, GPUCTR_STAGE_UNCHANGED or
@@ -931,8 +1038,10 @@ GPUCTR_API gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* 
                                            uint32_t* ret_outcome, gpuctr_error** ret_error);
 
 /**
- * Unmount what gpuctr_plan_stage() mounted at a directory; the directory stays.
+ * Unmount what gpuctr_plan_stage() mounted at a directory, and remove what it made of that
+ * and of the directories above, as far as these are empty.
  *
+ * @param directory  absolute path without ".."
  * @param options    NULL for the defaults
  * @param ret_found  may be NULL; 0 when no such tree was there
  * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
@@ -989,7 +1098,8 @@ typedef struct gpuctr_attach_error {
  * System calls only: no memory is allocated, no lock taken, no path of the host
  * opened, so that it is safe between clone and exec of a threaded parent. All or
  * nothing. Where names appear through overlays (GPUCTR_WRITE_NEVER), /proc has to
- * be mounted: layers are named by their descriptors there.
+ * be mounted: layers are named by their descriptors there. If the kernel refuses an
+ * overlay, a short-lived child process makes what takes its place.
  *
  * @param prepared   not attached yet
  * @param rootfs_fd  descriptor of the root directory, opened in this mount

@@ -10,6 +10,7 @@
 #include <gpucontainer/gpucontainer.h>
 
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -135,6 +136,12 @@ public:
         return detail::List<Skipped, gpuctr_driver_skipped_count, gpuctr_driver_skipped_at,
                             gpuctr_driver>(driver_);
     }
+    /// What is wrong with it and no reason to fail.
+    auto warnings() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_driver_warning_count, gpuctr_driver_warning_at,
+                            gpuctr_driver>(driver_);
+    }
 
 private:
     const gpuctr_driver* driver_;
@@ -149,6 +156,7 @@ struct HostOptions {
     std::vector<std::string> catalogues = {};
     std::string catalogue_dir = {}; ///< A directory of such files; empty: none.
     std::string dev_root = "/";     ///< The directory whose dev/ has the driver's nodes.
+    bool files_alone = false;       ///< Will do of a vendor; see GPUCTR_HOST_FILES_ALONE.
 };
 
 /// The GPUs of this host and their drivers. Immutable.
@@ -213,6 +221,8 @@ private:
         explicit NativeOptions(const HostOptions& from)
         {
             options.vendors = from.vendors;
+            if (from.files_alone)
+                options.flags |= GPUCTR_HOST_FILES_ALONE;
             options.driver_root = from.driver_root.c_str();
             if (!from.driver_version.empty())
                 options.driver_version = from.driver_version.c_str();
@@ -244,8 +254,9 @@ struct Request {
     std::string tree_path;            ///< Empty: the usual one.
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
-    std::string mount_label; ///< SELinux's, of what file systems are made; empty: none.
-    bool lock = false;       ///< Nobody in the container can make our mounts writable.
+    std::string mount_label;             ///< SELinux's, of what file systems are made; empty: none.
+    bool lock = false;                   ///< Nobody in the container can make our mounts writable.
+    std::string devices_name = "device"; ///< What messages call `devices`.
 };
 
 /// One thing that a plan puts into the container; a view into it.
@@ -298,6 +309,11 @@ struct ApplyOptions {
     bool for_setuid = false; ///< This program is setuid or the like, and made for it.
     /// For a mount namespace that is the caller's own; GPUCTR_APPLY_WITHOUT_JOURNAL.
     bool without_journal = false;
+    bool over_copies = false; ///< Without a journal: over what is set up, which is a copy.
+    bool no_replace = false;  ///< Another set-up that may be in use is an error.
+    /// Told what a person should know of what was done, a line each, before a call returns
+    /// or throws. What it throws itself is lost.
+    std::function<void(std::string_view)> warn;
 
     /// Valid as long as this is.
     gpuctr_apply_options native() const noexcept
@@ -312,7 +328,24 @@ struct ApplyOptions {
             native.flags |= GPUCTR_APPLY_SETUID;
         if (without_journal)
             native.flags |= GPUCTR_APPLY_WITHOUT_JOURNAL;
+        if (over_copies)
+            native.flags |= GPUCTR_APPLY_OVER_COPIES;
+        if (no_replace)
+            native.flags |= GPUCTR_APPLY_NO_REPLACE;
+        if (warn) {
+            native.warn = tell;
+            native.warn_data = const_cast<ApplyOptions*>(this); // NOLINT: only read
+        }
         return native;
+    }
+
+private:
+    static void tell(void* options, const char* text) noexcept
+    {
+        try {
+            static_cast<const ApplyOptions*>(options)->warn(text);
+        } catch (...) { // NOLINT(bugprone-empty-catch): no exception passes through C
+        }
     }
 };
 
@@ -377,6 +410,7 @@ public:
         native.vendor_libs = request.vendor_libs;
         native.mount_label = request.mount_label.empty() ? nullptr : request.mount_label.c_str();
         native.flags = request.lock ? GPUCTR_REQUEST_LOCK : 0;
+        native.devices_name = request.devices_name.c_str();
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);
@@ -434,7 +468,7 @@ public:
     }
 
     /// Makes the plan true below `rootfs_fd`, wholly or not at all; see
-    /// gpuctr_plan_apply(). Throws Error: permission, rootfs, no_device, apply.
+    /// gpuctr_plan_apply(). Throws Error: permission, rootfs, no_device, apply, exists.
     Outcome apply(int rootfs_fd, const ApplyOptions& options = {}) const
     {
         const gpuctr_apply_options native = options.native();
@@ -550,6 +584,8 @@ public:
     {
         return gpuctr_applied_mount_namespace(applied_);
     }
+    /// One that is in that namespace, if it is another one; 0: none is known.
+    std::int32_t process() const noexcept { return gpuctr_applied_process(applied_); }
     std::string_view tree_path() const noexcept { return gpuctr_applied_tree_path(applied_); }
     /// Seconds since 1970.
     std::int64_t since() const noexcept { return gpuctr_applied_since(applied_); }

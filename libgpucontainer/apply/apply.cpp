@@ -2,11 +2,14 @@
 #include "apply/apply.hpp"
 
 #include "apply/attach.hpp"
+#include "apply/device_access.hpp"
 #include "apply/directory_times.hpp"
 #include "apply/in_name_of.hpp"
+#include "apply/in_use.hpp"
 #include "apply/place.hpp"
 #include "apply/prepare.hpp"
 #include "apply/renumbered.hpp"
+#include "apply/seen_root.hpp"
 #include "apply/sources.hpp"
 #include "apply/undo.hpp"
 #include "base/in_root.hpp"
@@ -50,11 +53,13 @@ struct Site {
     Viewpoint here;
     std::string path; ///< Of the root; "" when it has none on this host.
     RootJournals journals;
+    std::optional<Ground> ground; ///< Once it is known that names are to be made.
     /// Bound on itself already, by an older set-up of this journal: it stays until
     /// there is another, so that the bind is known after a crash.
     std::optional<SetUpKey> bound;
     int mounts_below = 0; ///< How many that bind brought along.
     bool shared = false;  ///< Another namespace that lives has a set-up there.
+    DeviceAccess devices;
 
     void unbind()
     {
@@ -69,8 +74,9 @@ Error roll_back(Error error, Journal& journal, const Place& place, Site& site,
 {
     const auto operations = program.operations();
     const bool complete =
-        std::all_of(operations.begin(), operations.end(),
-                    [](const Operation& operation) { return operation.done == 0; });
+        take_back_rules(journal, program, site.journals).has_value()
+        && std::all_of(operations.begin(), operations.end(),
+                       [](const Operation& operation) { return operation.done == 0; });
     // The journal of a bind that stays has the same name.
     const bool kept = site.bound && site.bound->mount_id == journal.key.mount_id;
     if (complete && place.leave() && (kept || site.journals.remove(journal.key)))
@@ -95,6 +101,7 @@ Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place
     journal.mounts_below = place.is_bind() ? std::numeric_limits<int>::max() : site.mounts_below;
     journal.writes_root = plan.writes_root;
     journal.persistent = plan.writes_root && !mount::is_tmpfs(place.fd());
+    journal.ground = site.ground;
     journal.identity = plan.identity;
     journal.tree_path = plan.tree_path;
     journal.drivers = plan.drivers;
@@ -139,6 +146,9 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
         return roll_back(std::move(entered).error(), journal, place, site, program);
     if (place.is_bind())
         journal.mounts_below = place.mounts_below();
+    if (auto added = add_rules(site.devices, journal, program, site.journals, site.target.warnings);
+        !added)
+        return roll_back(std::move(added).error(), journal, place, site, program);
     const auto attach_all = [&] { return attach(program, place.fd(), failure, table); };
     if (!in_name_of(site.owner, failure, attach_all))
         return roll_back(to_error(failure), journal, place, site, program);
@@ -159,6 +169,9 @@ Result<void> prepare_and_commit(const plan::Plan& plan, Site& site)
     mount::Bench bench = stage.bench();
     GPUCTR_TRY(auto block, prepare(plan, bench));
     const Prepared prepared(std::move(block));
+    if (plan.writes_root) {
+        GPUCTR_TRY(site.ground, find_ground(site.target, site.path));
+    }
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
     GPUCTR_CHECK(commit(plan, prepared.program(), bench, site, visit.table()));
     return visit.leave();
@@ -169,14 +182,16 @@ bool is_current(const Journal& journal, const plan::Plan& plan, const Site& site
 {
     return journal.progress == Progress::complete && journal.key.from.boot_id == site.here.boot_id
            && journal.key.from.mount_namespace == site.here.mount_namespace
-           && journal.identity == plan.identity
+           && journal.identity == plan.identity && !site.devices.lacks_rules
+           && !has_other_rules(journal, site.devices)
            && is_intact(Program(journal.program.get()), site.target.rootfs_fd);
 }
 
 Result<void> clear(Journal& journal, Site& site, const mount::Bench& bench, int table)
 {
     const int root = site.target.rootfs_fd;
-    GPUCTR_CHECK(undo_journal(journal, root, site.journals, Bind::keep, {site.owner, table}),
+    GPUCTR_CHECK(undo_journal(journal, root, site.journals, Bind::keep,
+                              {site.owner, table, site.target.warnings}),
                  "undo the older set-up");
     GPUCTR_TRY(const bool bound, is_bound_by(journal, root), "undo the older set-up");
     if (!bound)
@@ -192,7 +207,8 @@ Result<void> clear(Journal& journal, Site& site, const mount::Bench& bench, int 
 
 /// Set-ups that the root has already.
 struct Older {
-    bool current = false; ///< One is what the plan wants.
+    bool current = false;      ///< One is what the plan wants.
+    std::optional<Error> kept; ///< Why one stays that is something else.
     std::vector<Journal> outdated;
 };
 
@@ -219,6 +235,9 @@ Result<Older> look_for_older(const plan::Plan& plan, const JournalStore& store, 
             older.current = true;
             continue;
         }
+        GPUCTR_TRY(const bool in_use, may_be_in_use(journal, origin, rootfs_fd));
+        if (site.target.no_replace && in_use)
+            older.kept = not_to_be_replaced(journal, site.path);
         forget_lost_mounts(journal, origin);
         older.outdated.push_back(std::move(journal));
     }
@@ -240,8 +259,13 @@ Result<void> make_room(std::vector<Journal>& outdated, Site& site, const mount::
 
 Result<void> commit_anew(const Replan& replan, Site& site)
 {
-    auto plan = replan(site.target.rootfs_fd, site.shared);
-    auto done = plan ? prepare_and_commit(*plan, site) : Result<void>(std::move(plan).error());
+    const auto commit = [&]() -> Result<void> {
+        GPUCTR_TRY(const auto plan, replan(site.target.rootfs_fd, site.shared, site.owner));
+        // What an older set-up had allowed is taken back by now.
+        GPUCTR_TRY(site.devices, ask_for_devices(plan, site.target.pidfd, nullptr));
+        return prepare_and_commit(plan, site);
+    };
+    auto done = commit();
     if (!done)
         site.unbind();
     return done;
@@ -257,6 +281,7 @@ Result<void> replace(const plan::Plan& plan, const Replan& replan, std::vector<J
         GPUCTR_TRY(auto block, prepare(plan, bench));
         const Prepared proof(std::move(block));
     }
+    GPUCTR_CHECK(secure_rules(site.devices, outdated, site.here, site.journals));
     GPUCTR_CHECK(make_room(outdated, site, {plan.backend}));
     GPUCTR_CHECK(commit_anew(replan, site), "after the older set-up was undone");
     return {};
@@ -283,35 +308,20 @@ Result<bool> lacks_names(const plan::Plan& plan, int rootfs_fd)
     });
 }
 
-/// Whether a descriptor's mount is one of this namespace, or was until it was unmounted:
-/// what another namespace has is still at its path there.
-bool was_here(int fd, const std::string& path)
-{
-    const std::uint64_t mount = mount::mount_id(fd);
-    if (mount != 0 && mount::exists(mount))
-        return true;
-    const auto now = base::path_of(fd);
-    return now && *now != path;
-}
-
-/// Until the lock was had, another set-up may have bound the root on itself, or an
-/// undo taken such a bind away: the root is then seen on another mount than that of
-/// the caller's descriptor.
-base::UniqueFd look_again(const Target& target, const RootId& root, const std::string& path)
-{
-    base::UniqueFd now(path.empty() ? -1 : ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const std::uint64_t mount = now ? mount::mount_id(now.get()) : 0;
-    if (mount == 0 || mount::is_on(target.rootfs_fd, mount) || !was_here(target.rootfs_fd, path))
-        return {};
-    const auto found = RootId::of(now.get());
-    return found && found->may_be(root) ? std::move(now) : base::UniqueFd();
-}
-
 } // namespace
 
-Result<void> apply_without_journal(const plan::Plan& plan, int rootfs_fd)
+Result<void> apply_without_journal(const plan::Plan& plan, const Target& target)
 {
+    const int rootfs_fd = target.rootfs_fd;
     GPUCTR_CHECK(privilege::require_mounting());
+    GPUCTR_TRY(const RootId root, RootId::of(rootfs_fd));
+    GPUCTR_CHECK(check_root(plan, target, root));
+    if (!target.over_copies)
+        GPUCTR_CHECK(require_nothing_there(plan, target));
+    if (mount::sharing(rootfs_fd) == mount::Sharing::shared)
+        return Error(Errc::rootfs, "the root file system is on a shared mount")
+            .with_hint("what is mounted there would show in other mount namespaces, and stay; make "
+                       "it private in this one (mount --make-rprivate)");
     GPUCTR_TRY(mount::Stage stage, mount::Stage::in_own_namespace(plan.backend));
     mount::Bench bench = stage.bench();
     GPUCTR_TRY(auto block, prepare(plan, bench));
@@ -336,33 +346,40 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     if (target.pidfd >= 0)
         GPUCTR_CHECK(require_detached(plan));
     GPUCTR_TRY(const auto owner, owner_in(target));
-    // The path of another process's root is one of its own mount namespace.
-    std::string path;
-    if (target.pidfd < 0) {
-        GPUCTR_TRY(path, base::path_of(target.rootfs_fd));
-    }
-    GPUCTR_TRY(const RootId root, RootId::of(target.rootfs_fd));
-    GPUCTR_CHECK(check_root(plan, target, root));
+    GPUCTR_TRY(auto devices, ask_for_devices(plan, target.pidfd, target.warnings));
+    GPUCTR_TRY(SeenRoot root, SeenRoot::of(target));
+    if (root.path().empty() && !root.is_of_process()) // undo --all goes by it
+        GPUCTR_CHECK(base::path_of(target.rootfs_fd));
+    GPUCTR_CHECK(check_root(plan, target, root.id()));
     GPUCTR_TRY(const JournalStore store,
                JournalStore::create(target.state_directory, target.rootfs_fd));
-    GPUCTR_TRY(auto journals, store.create_root({root.device, root.inode}));
-    const base::UniqueFd seen = look_again(target, root, path);
-    if (seen)
-        target.rootfs_fd = seen.get();
-    Site site = {target, owner, root, {}, std::move(path), std::move(journals)};
+    GPUCTR_TRY(auto journals, store.create_root({root.id().device, root.id().inode}));
+    // Until the lock was had, another set-up may have bound the root on itself, or an undo
+    // taken such a bind away.
+    root.look();
+    if (root.is_covered()) // what is mounted over it would lie over the set-up too
+        return Error(Errc::rootfs, "another mount lies over the root file system " + root.path())
+            .with_object(root.path())
+            .with_hint("unmount that first");
+    target.rootfs_fd = root.fd();
+    Site site = {target, owner, root.id(), {}, root.path(), std::move(journals), {}};
+    site.devices = std::move(devices);
 
     GPUCTR_TRY(Older older, look_for_older(plan, store, site));
     if (older.current)
         return Outcome::unchanged;
+    if (older.kept)
+        return *std::move(older.kept);
     if (!older.outdated.empty()) {
         GPUCTR_CHECK(replace(plan, replan, older.outdated, site));
         return Outcome::replaced;
     }
     // With another set-up alive in the same directory, names must not be
     // written into it: neither would know which are its own.
-    // Nor does the plan fit a root that is seen elsewhere by now, or has fewer names.
+    // Nor does the plan fit a root that is seen elsewhere by now, or has fewer names, or in
+    // which another than the caller makes them.
     GPUCTR_TRY(const bool lacks, lacks_names(plan, target.rootfs_fd));
-    if ((site.shared && plan.writes_root) || seen || lacks)
+    if (site.owner || (plan.writes_root && site.shared) || root.is_elsewhere() || lacks)
         GPUCTR_CHECK(commit_anew(replan, site));
     else
         GPUCTR_CHECK(prepare_and_commit(plan, site));

@@ -3,13 +3,13 @@
 
 #include "apply/directory_times.hpp"
 #include "apply/name_steps.hpp"
+#include "apply/overlay.hpp"
 #include "apply/parent.hpp"
 #include "base/in_root.hpp"
 #include "base/kernel_file_system.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
 #include "mount/kernel.hpp"
-#include "mount/lock.hpp"
 #include "mount/statmount.hpp"
 #include "mount/submounts.hpp"
 
@@ -20,14 +20,13 @@
 #include <string_view>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 namespace gpucontainer::apply {
 namespace {
 
 using base::UniqueFd;
 
-constexpr const char* overlay_step = "overlay names over";
+constexpr const char* shared_step = "attach to a shared mount, at";
 constexpr const char* foreign_step = "keep what somebody mounted below our mount at";
 
 bool fail(Failure& failure, Errc code, const char* step, const char* object) noexcept
@@ -45,86 +44,22 @@ UniqueFd open_target(const Program& program, const Operation& operation, int roo
     return UniqueFd(base::open_in_root(rootfs_fd, program.text(operation.path), O_PATH | follow));
 }
 
-/// Mount attributes and statfs flags of the same meaning have the same values.
-static_assert(MOUNT_ATTR_RDONLY == ST_RDONLY && MOUNT_ATTR_NOSUID == ST_NOSUID
-              && MOUNT_ATTR_NODEV == 4 && MOUNT_ATTR_NOEXEC == 8);
-
-/// Unmounts a mount of names again, on which there is nothing; EBUSY where somebody
-/// mounted something by now, who would be unmounted in its place.
-bool take_off(const Program& program, const Operation& operation, int names, int rootfs_fd) noexcept
-{
-    bool covered = false;
-    if (const mount::Below below = mount::list_below(names); below.count >= 0) {
-        covered = below.count > 0;
-    } else {
-        const UniqueFd uppermost = open_target(program, operation, rootfs_fd);
-        FileMark found = {};
-        FileMark wanted = {};
-        if (!uppermost || !look_at(uppermost.get(), found) || !look_at(names, wanted))
-            return false;
-        covered = !same_file(found, wanted);
-    }
-    errno = EBUSY;
-    return !covered && mount::detach(names) == 0;
-}
-
-/// The names in the operation's mount over what is at the path. A layer has to be
-/// attached: they lie over the target themselves for as long as it takes to make the
-/// overlay, unless they are on a stage.
-UniqueFd make_overlay(const Program& program, mount::Bench& bench, Operation& operation, int target,
-                      int rootfs_fd) noexcept
-{
-    constexpr std::uint64_t inherited = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
-    const int names = program.fds()[static_cast<std::size_t>(operation.fd)];
-    const bool staged = bench.stage >= 0;
-    UniqueFd overlay;
-    std::uint64_t flags = 0;
-    if (!mount::read_flags(target, flags))
-        return overlay;
-    const std::uint64_t attributes = (flags & inherited) | MOUNT_ATTR_RDONLY;
-    if (!staged && mount::attach(bench, names, target) != 0)
-        return overlay;
-    // Unbindable until now, and nothing unbindable can be a layer.
-    if (mount::set_attributes(bench, names, 0, MS_PRIVATE, false) == 0)
-        overlay.reset(
-            mount::new_overlay(bench, names, target, attributes, program.text(operation.data)));
-    if (overlay && (operation.flags & lock_flags) != 0) {
-        int locked = overlay.release();
-        const bool failed = mount::lock({&locked, 1}) != nullptr;
-        overlay.reset(locked);
-        if (failed)
-            overlay.reset();
-    }
-    if (overlay && mount::set_attributes(bench, overlay.get(), 0, MS_UNBINDABLE, false) != 0)
-        overlay.reset();
-    const int saved = errno;
-    if (staged || take_off(program, operation, names, rootfs_fd)) {
-        errno = saved;
-        return overlay;
-    }
-    // Undo knows them until they can be unmounted.
-    const int reason = errno;
-    operation.mount_id = mount::mount_id(names);
-    operation.done = 1;
-    errno = reason;
-    return {};
-}
-
 /// Where a link of the image leads, nothing may be mounted that hides what the kernel
-/// shows, or that is not reached again.
+/// shows, but for what is to be hidden of /proc, or that is not reached again.
 bool is_allowed(const char* path, const Operation& operation, int target, int rootfs_fd) noexcept
 {
+    if ((operation.flags & follow_target) == 0)
+        return true;
     struct stat root = {};
     struct stat status = {};
-    const bool overlay = operation.step == Step::overlay;
-    const bool looked =
-        !overlay || (::fstat(target, &status) == 0 && ::fstat(rootfs_fd, &root) == 0);
+    const bool looked = ::fstat(target, &status) == 0 && ::fstat(rootfs_fd, &root) == 0;
     errno = ELOOP;
-    if (overlay && (!looked || (status.st_ino == root.st_ino && status.st_dev == root.st_dev)))
+    if (!looked || (status.st_ino == root.st_ino && status.st_dev == root.st_dev))
         return false;
-    if ((operation.flags & follow_target) == 0
-        || std::strncmp(path, "/proc/", std::strlen("/proc/")) == 0
-        || !base::is_on_kernel_file_system(target))
+    if (!base::is_on_kernel_file_system(target))
+        return true;
+    if (errno == 0 && std::strncmp(path, "/proc/", std::strlen("/proc/")) == 0
+        && base::is_on_procfs(target))
         return true;
     errno = errno != 0 ? errno : ELOOP;
     return false;
@@ -136,6 +71,17 @@ bool know_mount(Operation& operation, int tree) noexcept
     if (operation.step == Step::overlay || operation.mount_id == 0)
         operation.mount_id = mount::mount_id(tree);
     return operation.mount_id != 0;
+}
+
+bool fail_to_attach(int target, const char* path, Failure& failure, int table) noexcept
+{
+    const int reason = errno;
+    const bool refused = reason == EINVAL || reason == ENOTDIR || reason == ENOENT;
+    const bool is_shared =
+        reason == EINVAL && mount::sharing(target, table) == mount::Sharing::shared;
+    errno = reason;
+    return fail(failure, refused ? Errc::rootfs : Errc::apply,
+                is_shared ? shared_step : "attach mount at", path);
 }
 
 bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
@@ -151,26 +97,25 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     mount::Bench bench = program.bench();
     constexpr unsigned most_names = 1U << 12U; // of one operation, on the stage
     bench.next += static_cast<unsigned>(&operation - program.operations().data()) * most_names;
-    UniqueFd overlay;
+    mount::Over over;
     int tree = program.fds()[static_cast<std::size_t>(operation.fd)];
     if (operation.step == Step::overlay) {
-        overlay = make_overlay(program, bench, operation, target.get(), rootfs_fd);
-        if (!overlay)
-            return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, overlay_step, path);
-        tree = overlay.get();
+        over = lay_names(program, bench, operation, target.get(), rootfs_fd);
+        if (!over)
+            return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, over.failed, path);
+        tree = over.mount.get();
     }
     if (!know_mount(operation, tree))
         return fail(failure, Errc::apply, "tell the identity of the mount for", path);
     // Trees are unbindable until here, so that the kernel itself refuses to
     // attach one where it would show in other namespaces.
-    if (mount::attach(bench, tree, target.get()) != 0) {
-        const bool refused = errno == EINVAL || errno == ENOTDIR || errno == ENOENT;
-        return fail(failure, refused ? Errc::rootfs : Errc::apply, "attach mount at", path);
-    }
+    if (mount::attach(bench, tree, target.get()) != 0)
+        return fail_to_attach(target.get(), path, failure, table);
     operation.done = 1;
-    if (mount::set_attributes(bench, tree, 0, MS_PRIVATE, true) != 0)
+    // What a list shows goes on showing what is mounted there.
+    if (mount::set_attributes(bench, tree, 0, MS_PRIVATE, !over.lists) != 0)
         return fail(failure, Errc::apply, "make private the mount at", path);
-    if (operation.step == Step::overlay
+    if (operation.step == Step::overlay && !over.lists
         && mount::carry_submounts(bench, target.get(), tree, table) != 0)
         return fail(failure, Errc::rootfs, "keep in sight what is mounted below", path);
     std::uint64_t flags = 0;
@@ -366,35 +311,49 @@ bool is_intact(const Program& program, int rootfs_fd) noexcept
     });
 }
 
+namespace {
+
+std::string hint_for(const Failure& failure)
+{
+    const std::string_view step = failure.step;
+    if (step == mount::listing_step && failure.os_error == ENOSPC)
+        return "no overlay can lie over it, and mounts of all that is in it are more than the "
+               "sysctl fs.mount-max allows; let the root file system be written with --write "
+               "always";
+    if (step == mount::listing_step && failure.os_error == E2BIG)
+        return "no overlay can lie over it, and mounts of all that is in it are too many; let the "
+               "root file system be written with --write always";
+    if (step == mount::listing_step && failure.os_error == EINVAL)
+        return "a mount there is unbindable; make it private: mount --make-private DIR";
+    if (step == mount::copy_step && failure.os_error == EXDEV)
+        return mount::why_out_of_reach;
+    if (step == shared_step)
+        return "it would show in other namespaces too; make all mounts of the root file system "
+               "private (in a container that runs: mount --make-rprivate /)";
+    if (step == foreign_step)
+        return "unmount that first: it would go along";
+    if (failure.os_error == EEXIST && step == replace_step)
+        return std::string(kept_prefix)
+               + "* beside it is what a set-up replaced that is not known here: undo that one with "
+                 "its own state directory, or move the file back";
+    if (step.starts_with("create ") && (failure.os_error == EROFS || failure.os_error == EACCES))
+        return "--write auto lets names appear through mounts where they cannot be made";
+    if (failure.os_error == ESTALE)
+        return "it changed while this was going on; try again";
+    return "";
+}
+
+} // namespace
+
 Error to_error(const Failure& failure)
 {
     const std::string what = std::string(failure.step) + " " + failure.object;
     Error error = failure.os_error != 0 ? Error::from_errno(failure.os_error, what, failure.code)
                                         : Error(failure.code, what);
-    const bool is_overlay = failure.step == std::string_view(overlay_step);
-    constexpr unsigned for_users_major = 5;
-    constexpr unsigned for_users_minor = 11;
-    std::string hint;
-    if (is_overlay && failure.os_error == EPERM
-        && !mount::is_kernel_at_least(for_users_major, for_users_minor))
-        hint = "before Linux 5.11 only root may lay overlays: run it as root";
-    if (failure.os_error == EINVAL && failure.code == Errc::rootfs)
-        hint = is_overlay
-                   ? "a user namespace may not lay anything over what the host mounted below "
-                     "it; unmount that, or let the container mount it"
-                   : "the mount that the root file system is on must not be shared";
-    if (failure.step == std::string_view(foreign_step))
-        hint = "unmount that first: it would go along";
-    if (failure.os_error == EEXIST && failure.step == std::string_view(replace_step))
-        hint = std::string(kept_prefix)
-               + "* beside it is what a set-up replaced that is not known here: undo that one with "
-                 "its own state directory, or move the file back";
-    if (failure.os_error == ESTALE)
-        hint = "it changed while this was going on; try again";
     return std::move(error)
         .with_code(failure.code)
         .with_object(failure.object)
-        .with_hint(std::move(hint));
+        .with_hint(hint_for(failure));
 }
 
 } // namespace gpucontainer::apply

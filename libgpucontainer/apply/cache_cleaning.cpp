@@ -4,6 +4,7 @@
 #include "apply/name_steps.hpp"
 #include "apply/parent.hpp"
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/kernel_file_system.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
@@ -154,12 +155,12 @@ Result<void> clean_loader_cache(const Program& program, int rootfs_fd, const std
     // nor is it for the caller, who works as the one it belongs to.
     if (owner && owner->uid != found.owner.uid)
         return left_behind(
-            path, Error(Errc::apply, fmt::format("it belongs to user {}", found.owner.uid)));
+            path, Error(Errc::apply, base::format("it belongs to user {}", found.owner.uid)));
     const auto keeper = found.owner == privilege::file_owner() ? owner : found.owner;
     const privilege::FileOwner as_owner(owner ? owner : keeper);
     if (!as_owner)
         return left_behind(
-            path, Error::from_errno(errno, fmt::format("work as user {}", found.owner.uid)));
+            path, Error::from_errno(errno, base::format("work as user {}", found.owner.uid)));
     const Block block = replacing_by(content, program, *replaced, found);
     const Program replacing(block.get());
     Operation& operation = replacing.operations().front();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "apply/journal.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -65,7 +65,7 @@ json text_to_json(std::string_view text)
         return text;
     std::string bytes;
     for (const char c : text)
-        bytes += fmt::format("{:02x}", static_cast<unsigned char>(c));
+        bytes += base::format("{:02x}", static_cast<unsigned char>(c));
     return {{"bytes", std::move(bytes)}};
 }
 
@@ -199,6 +199,37 @@ plan::UsedDriver driver_from_json(const json& value)
     return driver;
 }
 
+/// Null where nothing is added.
+json grant_to_json(const Grant& grant)
+{
+    if (grant.rules.empty())
+        return {};
+    json rules = json::array();
+    for (const DeviceRule& rule : grant.rules)
+        rules.push_back({rule.device.major, rule.device.minor, rule.access});
+    return {{"group", text_to_json(grant.group)},
+            {"id", {grant.id.device, grant.id.inode}},
+            {"rules", std::move(rules)}};
+}
+
+Grant grant_from_json(const json& value)
+{
+    Grant grant;
+    grant.group = text_from_json(value.at("group"));
+    read(value.at("id").at(0), grant.id.device);
+    read(value.at("id").at(1), grant.id.inode);
+    for (const json& each : value.at("rules")) {
+        DeviceRule rule;
+        read(each.at(0), rule.device.major);
+        read(each.at(1), rule.device.minor);
+        read(each.at(2), rule.access);
+        if ((rule.access & ~cgroup::may_use) != 0)
+            throw std::invalid_argument("no such access");
+        grant.rules.push_back(rule);
+    }
+    return grant;
+}
+
 /// Part of the journal's name.
 std::string boot_id_from_json(const json& value)
 {
@@ -206,6 +237,46 @@ std::string boot_id_from_json(const json& value)
     if (boot_id.find_first_not_of("0123456789abcdef-") != std::string::npos)
         throw std::invalid_argument("no such boot");
     return boot_id;
+}
+
+json ground_to_json(const Ground& ground)
+{
+    return {{"device", ground.id.device},
+            {"inode", ground.id.inode},
+            {"birth", ground.id.birth_ns},
+            {"subvolume", ground.id.subvolume},
+            {"path", text_to_json(ground.path)},
+            {"is_layer", ground.is_layer},
+            {"shown_at", text_to_json(ground.shown_at)},
+            {"is_lasting", ground.is_lasting},
+            {"file_system", ground.file_system},
+            {"mounted_device", ground.device},
+            {"handle", text_to_json(ground.handle)}};
+}
+
+std::string path_from_json(const json& value)
+{
+    std::string path = text_from_json(value);
+    if ((!path.empty() && path[0] != '/') || path.find('\0') != std::string::npos)
+        throw std::invalid_argument("no path");
+    return path;
+}
+
+Ground ground_from_json(const json& value)
+{
+    Ground ground;
+    read(value.at("device"), ground.id.device);
+    read(value.at("inode"), ground.id.inode);
+    read(value.at("birth"), ground.id.birth_ns);
+    read(value.at("subvolume"), ground.id.subvolume);
+    ground.path = path_from_json(value.at("path"));
+    ground.is_layer = value.at("is_layer");
+    ground.shown_at = path_from_json(value.at("shown_at"));
+    ground.is_lasting = value.at("is_lasting");
+    read(value.at("file_system"), ground.file_system);
+    read(value.at("mounted_device"), ground.device);
+    ground.handle = text_from_json(value.at("handle"));
+    return ground;
 }
 
 Journal from_json(const json& document)
@@ -229,10 +300,15 @@ Journal from_json(const json& document)
     journal.progress = progress_from_json(document.at("progress"));
     journal.writes_root = document.at("writes_root");
     journal.persistent = document.at("persistent");
+    if (const auto ground = document.find("ground"); ground != document.end())
+        journal.ground = ground_from_json(*ground);
     journal.identity = text_from_json(document.at("identity"));
     journal.tree_path = text_from_json(document.at("tree_path"));
     for (const json& driver : document.at("drivers"))
         journal.drivers.push_back(driver_from_json(driver));
+    const auto grant = document.find("device_cgroup");
+    if (grant != document.end() && !grant->is_null()) // earlier journals have none
+        journal.grant = grant_from_json(*grant);
     ProgramBuilder builder;
     for (const json& operation : document.at("operations"))
         add_from_json(operation, builder);
@@ -244,8 +320,8 @@ Journal from_json(const json& document)
 
 std::string file_name(const SetUpKey& key)
 {
-    return fmt::format("{}_{}_{}_{}{}", key.from.boot_id, key.from.mount_namespace, key.mount_id,
-                       static_cast<std::uint64_t>(key.root_birth_ns), extension);
+    return base::format("{}_{}_{}_{}{}", key.from.boot_id, key.from.mount_namespace, key.mount_id,
+                        static_cast<std::uint64_t>(key.root_birth_ns), extension);
 }
 
 std::optional<SetUpKey> parse_file_name(std::string_view name)
@@ -271,26 +347,29 @@ std::string to_text(const Journal& journal, const Program& program)
     json operations = json::array();
     for (const Operation& operation : program.operations())
         operations.push_back(operation_to_json(program, operation));
-    const json document = {{"schema", schema},
-                           {"boot_id", journal.key.from.boot_id},
-                           {"mount_namespace", journal.key.from.mount_namespace},
-                           {"mount_id", journal.key.mount_id},
-                           {"device", journal.root.device},
-                           {"inode", journal.root.inode},
-                           {"birth", journal.root.birth_ns},
-                           {"subvolume", journal.root.subvolume},
-                           {"root_path", text_to_json(journal.root_path)},
-                           {"since", journal.since},
-                           {"changing_since", journal.changing_since},
-                           {"bound_on_itself", journal.bound_on_itself},
-                           {"mounts_below", journal.mounts_below},
-                           {"progress", progress_to_json(journal.progress)},
-                           {"writes_root", journal.writes_root},
-                           {"persistent", journal.persistent},
-                           {"identity", text_to_json(journal.identity)},
-                           {"tree_path", text_to_json(journal.tree_path)},
-                           {"drivers", drivers_to_json(journal.drivers)},
-                           {"operations", std::move(operations)}};
+    json document = {{"schema", schema},
+                     {"boot_id", journal.key.from.boot_id},
+                     {"mount_namespace", journal.key.from.mount_namespace},
+                     {"mount_id", journal.key.mount_id},
+                     {"device", journal.root.device},
+                     {"inode", journal.root.inode},
+                     {"birth", journal.root.birth_ns},
+                     {"subvolume", journal.root.subvolume},
+                     {"root_path", text_to_json(journal.root_path)},
+                     {"since", journal.since},
+                     {"changing_since", journal.changing_since},
+                     {"bound_on_itself", journal.bound_on_itself},
+                     {"mounts_below", journal.mounts_below},
+                     {"progress", progress_to_json(journal.progress)},
+                     {"writes_root", journal.writes_root},
+                     {"persistent", journal.persistent},
+                     {"identity", text_to_json(journal.identity)},
+                     {"tree_path", text_to_json(journal.tree_path)},
+                     {"drivers", drivers_to_json(journal.drivers)},
+                     {"device_cgroup", grant_to_json(journal.grant)},
+                     {"operations", std::move(operations)}};
+    if (journal.ground)
+        document["ground"] = ground_to_json(*journal.ground);
     // What the kernel and firmware say of a GPU is for people.
     return document.dump(-1, ' ', true, json::error_handler_t::replace);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "apply/ground.hpp"
 #include "apply/origin.hpp"
 #include "apply/program.hpp"
 #include "base/result.hpp"
+#include "cgroup/group.hpp"
 #include "plan/plan.hpp"
 
 #include <cstdint>
@@ -17,6 +19,23 @@ enum class Progress : std::uint8_t {
     begun,         ///< Apply is at work, or was cut off somewhere.
     complete,      ///< All of it was done.
     partly_undone, ///< Undo is at work, was cut off, or could not take all back.
+};
+
+/// What is added for one device to the list of a device cgroup, and was not there.
+struct DeviceRule {
+    cgroup::DeviceNumber device;
+    cgroup::Access access = 0;
+
+    bool operator==(const DeviceRule&) const = default;
+};
+
+/// Rules that a set-up adds, and to which device cgroup of version 1.
+struct Grant {
+    std::string group; ///< Its path in the hierarchy.
+    cgroup::GroupId id;
+    std::vector<DeviceRule> rules; ///< Maybe none.
+
+    bool operator==(const Grant&) const = default;
 };
 
 /// One set-up: what apply did to a root, to be undone by any later process.
@@ -33,11 +52,13 @@ struct Journal {
     int mounts_below = 0;         ///< How many that bind brought along.
     Progress progress = Progress::begun;
     bool writes_root = false;
-    bool persistent = false; ///< What was written there outlives the boot.
-    std::string identity;    ///< The plan's.
+    bool persistent = false;      ///< What was written there outlives the boot.
+    std::optional<Ground> ground; ///< Of names that were written, as far as it is known.
+    std::string identity;         ///< The plan's.
     std::string tree_path;
 
     std::vector<plan::UsedDriver> drivers;
+    Grant grant;
 
     Block program; ///< Without descriptors.
 };

@@ -3,6 +3,7 @@
 
 #include "apply/directory_times.hpp"
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/trusted_way.hpp"
@@ -36,7 +37,7 @@ std::string unfinished_name(const std::string& journal)
     return journal + std::string(unfinished);
 }
 
-std::string directory_name(RootName root) { return fmt::format("{}-{}", root.first, root.second); }
+std::string directory_name(RootName root) { return base::format("{}-{}", root.first, root.second); }
 
 std::optional<RootName> parse_directory_name(std::string_view name)
 {
@@ -86,8 +87,8 @@ std::string holder_of(int file)
     const auto locks = base::read_file("/proc/locks");
     if (!locks || ::fstat(file, &status) != 0)
         return "another process";
-    const std::string wanted = fmt::format("{:02x}:{:02x}:{}", ::major(status.st_dev),
-                                           ::minor(status.st_dev), status.st_ino);
+    const std::string wanted = base::format("{:02x}:{:02x}:{}", ::major(status.st_dev),
+                                            ::minor(status.st_dev), status.st_ino);
     for (const std::string_view line : base::split(*locks, '\n')) {
         // "1: FLOCK  ADVISORY  WRITE 1234 00:1a:56 0 EOF"
         auto words = base::split(line, ' ');
@@ -96,16 +97,16 @@ std::string holder_of(int file)
         constexpr std::size_t process = 4;
         constexpr std::size_t inode = 5;
         if (words.size() > inode && words[type] == "FLOCK" && words[inode] == wanted)
-            return fmt::format("process {}", words[process]);
+            return base::format("process {}", words[process]);
     }
     return "another process";
 }
 
 Error locked_out(const std::string& directory, int file)
 {
-    return Error(Errc::apply, fmt::format("journal directory {}: {} is at work on this root file "
-                                          "system and does not come to an end",
-                                          directory, holder_of(file)))
+    return Error(Errc::apply, base::format("journal directory {}: {} is at work on this root file "
+                                           "system and does not come to an end",
+                                           directory, holder_of(file)))
         .with_object(directory)
         .with_hint("wait for that process or end it, and try again");
 }
@@ -181,7 +182,7 @@ Result<Journal> RootJournals::read(const SetUpKey& key) const
                                  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (!file)
         return Error::from_errno(errno, "journal " + name, Errc::apply);
-    GPUCTR_CHECK(base::check_trust(file.get(), fmt::format("{}/{}", name_, name)), "journal");
+    GPUCTR_CHECK(base::check_trust(file.get(), base::format("{}/{}", name_, name)), "journal");
     auto text = base::read_all(file.get(), largest_journal);
     if (!text)
         return std::move(text).error().with_code(Errc::apply).context("journal " + name);
@@ -246,6 +247,50 @@ Result<void> RootJournals::remove(const SetUpKey& key)
     return {};
 }
 
+Result<UniqueFd> RootJournals::lock_store() const
+{
+    UniqueFd store(::openat(store_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (store && take_lock(store.get(), JournalStore::Lock::exclusive, JournalStore::patience))
+        return store;
+    return Error::from_errno(errno, "lock the journal directory", Errc::apply);
+}
+
+Result<std::vector<Journal>> RootJournals::others(const SetUpKey& key) const
+{
+    GPUCTR_TRY(const auto names, base::list_directory(store_.get(), "."), "journal directory");
+    std::vector<Journal> found;
+    for (const std::string& name : names) {
+        if (!parse_directory_name(name))
+            continue;
+        auto read = read_all_but(name == name_ ? file_name(key) : "", name, found);
+        if (!read && base::leaves_open(read.error().os_error()))
+            return std::move(read).error();
+    }
+    return found;
+}
+
+Result<void> RootJournals::read_all_but(const std::string& own, const std::string& root,
+                                        std::vector<Journal>& found) const
+{
+    RootJournals journals;
+    journals.name_ = root;
+    journals.directory_.reset(
+        ::openat(store_.get(), root.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!journals.directory_)
+        return Error::from_errno(errno, "journal directory " + root, Errc::apply);
+    GPUCTR_CHECK(base::check_trust(journals.directory_.get(), root), "journal directory");
+    GPUCTR_TRY(const auto keys, journals.keys());
+    for (const SetUpKey& key : keys) {
+        auto journal =
+            file_name(key) != own ? journals.read(key) : Result<Journal>(Error(Errc::apply, own));
+        if (journal)
+            found.push_back(*std::move(journal));
+        else if (base::leaves_open(journal.error().os_error()))
+            return std::move(journal).error();
+    }
+    return {};
+}
+
 Result<JournalStore> JournalStore::create(const std::string& directory, int rootfs_fd)
 {
     GPUCTR_TRY(auto opened, StateDirectory::create(directory, rootfs_fd));
@@ -302,6 +347,11 @@ Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock 
         journals.may_be_empty_ = journals.exclusive_;
         return std::optional(std::move(journals));
     }
+}
+
+bool JournalStore::is_locked_out(const Error& error)
+{
+    return error.code() == Errc::apply && error.os_error() == 0; // no call failed
 }
 
 Result<UniqueFd> JournalStore::lock_root(int directory, const std::string& name, Lock lock,

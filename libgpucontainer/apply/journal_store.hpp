@@ -44,11 +44,21 @@ public:
     Result<void> write_before_changes(Journal& journal, const Program& program);
     Result<void> remove(const SetUpKey& key);
 
+    /// Has all others wait who change what set-ups of several roots share, for as long as it is
+    /// open. The last lock that anybody takes: who has it waits for no other one.
+    Result<base::UniqueFd> lock_store() const;
+    /// Those of all roots but for that of `key` in this one. What cannot be read, because it is
+    /// damaged or gone by now, counts for nothing.
+    Result<std::vector<Journal>> others(const SetUpKey& key) const;
+
 private:
     friend class JournalStore;
     RootJournals() = default;
 
     Error discard(const std::string& temporary) const;
+    /// Of another root, or but for one of this one.
+    Result<void> read_all_but(const std::string& own, const std::string& root,
+                              std::vector<Journal>& found) const;
 
     base::UniqueFd store_;
     base::UniqueFd directory_;
@@ -82,6 +92,9 @@ public:
     enum class Lock : std::uint8_t { exclusive, shared, none };
     Result<std::optional<RootJournals>> open_root(RootName root, Lock lock,
                                                   std::chrono::milliseconds limit = patience) const;
+
+    /// Of an error of open_root(): that somebody else had the lock all the while.
+    static bool is_locked_out(const Error& error);
 
     Result<std::vector<RootName>> roots() const;
 

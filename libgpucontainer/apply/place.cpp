@@ -1,19 +1,35 @@
 // SPDX-License-Identifier: MIT
 #include "apply/place.hpp"
 
+#include "mount/aside.hpp"
 #include "mount/calls.hpp"
 
 #include <cerrno>
 #include <sys/mount.h>
 
 namespace gpucontainer::apply {
+namespace {
+
+const char* why_no_bind(mount::Backend backend, int os_error)
+{
+    if (os_error == EXDEV)
+        return mount::why_out_of_reach;
+    if (os_error != EINVAL)
+        return "CAP_SYS_ADMIN is needed in the user namespace that owns the mount namespace";
+    return backend == mount::Backend::legacy
+               ? "the mount that it is on is unbindable, or gone meanwhile"
+               : "its mount is gone meanwhile; try again";
+}
+
+} // namespace
 
 Result<Place> Place::of_process(const mount::Bench& bench, int rootfs_fd, int table)
 {
     if (mount::sharing(rootfs_fd, table) == mount::Sharing::shared)
         return Error(Errc::rootfs, "the root of the process is on a shared mount")
-            .with_hint("what is mounted there would show in other namespaces too; make it private "
-                       "in the container (mount --make-private /)");
+            .with_hint(
+                "what is mounted there would show in other namespaces too; make it and all "
+                "that is mounted below it private in the container (mount --make-rprivate /)");
     return Place(bench, rootfs_fd);
 }
 
@@ -27,11 +43,12 @@ Result<Place> Place::of_directory(mount::Bench& bench, int rootfs_fd)
         return place;
     // Otherwise, unmounting it would unmount the originals of what is below it.
     place.bind_.reset(mount::clone_private(bench, rootfs_fd));
+    // Of an unbindable mount, or one that is gone meanwhile.
+    if (!place.bind_ && errno == EINVAL && bench.backend != mount::Backend::legacy)
+        place.bind_.reset(mount::clone_private_aside(bench, rootfs_fd));
     if (!place.bind_)
         return Error::from_errno(errno, "bind the root file system on itself", Errc::apply)
-            .with_hint(errno == EINVAL ? "its mount is gone meanwhile; try again"
-                                       : "CAP_SYS_ADMIN is needed in the user namespace that "
-                                         "owns the mount namespace");
+            .with_hint(why_no_bind(bench.backend, errno));
     return place;
 }
 

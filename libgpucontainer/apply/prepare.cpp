@@ -74,11 +74,12 @@ private:
         std::string name; ///< Of the directory in the layer.
     };
 
-    /// Content of ours over a file that is there; what is mounted there is a file
-    /// of the layer.
+    /// Content of ours over a file that is there, or nothing over a directory; what is
+    /// mounted there is a name of the layer.
     static bool is_generated_cover(const Item& item)
     {
-        return item.place == Place::there && !item.content.empty();
+        return item.place == Place::there
+               && (!item.content.empty() || (item.is_directory && item.source.empty()));
     }
 
     Result<void> add(const Item& item)
@@ -182,7 +183,9 @@ private:
     Result<void> add_generated_cover(const Item& item)
     {
         GPUCTR_TRY(std::string name, new_part());
-        GPUCTR_CHECK(layer_->file(name, item.content));
+        constexpr std::uint32_t empty_mode = 0555;
+        GPUCTR_CHECK(item.is_directory ? layer_->directory(name, empty_mode)
+                                       : layer_->file(name, item.content));
         mount_part(Step::mount, item, std::move(name), file_attributes);
         return {};
     }

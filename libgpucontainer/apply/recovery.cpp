@@ -124,12 +124,15 @@ private:
     /// `uncovered`: what lay uppermost there was taken away.
     bool adopt_mounted(Operation& operation, int target, bool& uncovered) const
     {
-        // The root of a mount of ours is a file that the journal names; an overlay is
-        // known by its source, and by lying where one was planned.
+        // The root of a mount of ours is a file that the journal names; what lies over a
+        // directory is known by its source, and by lying where it was planned.
         FileMark mark = {};
-        const Found overlay =
-            operation.step == Step::overlay ? find_our_overlay(target) : Found::no;
-        if (!look_at(target, mark) || overlay == Found::unknown)
+        if (!look_at(target, mark))
+            return false;
+        const Found overlay = operation.step == Step::overlay && !same_file(mark, operation.made)
+                                  ? find_our_overlay(target)
+                                  : Found::no;
+        if (overlay == Found::unknown)
             return false;
         if (!is_our_mount(operation, target, mark) && overlay == Found::no)
             return true;
@@ -153,7 +156,10 @@ private:
 
     Found find_our_overlay(int target) const
     {
-        const Found overlay = mount::find_overlay(target);
+        // A tmpfs lists names where no overlay can lie.
+        Found overlay = mount::find_overlay(target);
+        if (overlay == Found::no)
+            overlay = mount::find_tmpfs(target);
         std::uint64_t id = 0;
         if (overlay != Found::yes)
             return overlay;

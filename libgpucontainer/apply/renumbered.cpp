@@ -174,7 +174,9 @@ void renumber(Journal& journal, const RootId& root, int rootfs_fd, const Viewpoi
     const std::uint64_t old = std::exchange(journal.root.device, root.device);
     journal.root.subvolume = root.subvolume;
     if (old != root.device)
-        forget_lost_mounts(journal, Origin::earlier_boot);
+        forget_lost_mounts(journal, journal.key.from.boot_id == here.boot_id
+                                        ? Origin::namespace_end
+                                        : Origin::earlier_boot);
     const bool of_overlay = mount::is_overlay(rootfs_fd);
     const Program program(journal.program.get());
     for (Operation& operation : program.operations()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/sources.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
 
@@ -55,13 +56,20 @@ Result<UniqueFd> clone_device(mount::Bench& bench, const plan::Item& item)
 
 Result<void> require_driver(const plan::Plan& plan)
 {
-    for (const plan::UsedDriver& driver : plan.drivers)
+    for (const plan::UsedDriver& driver : plan.drivers) {
+        if (!driver.has_gpus)
+            return Error(Errc::no_device,
+                         base::format("no GPU of {} on this host, only its driver's files",
+                                      driver.vendor))
+                .with_object(driver.vendor)
+                .with_hint("such a plan only shows");
         if (driver.version_source == vendor::VersionSource::files)
             return Error(Errc::no_device,
-                         fmt::format("the {} kernel module is not loaded", driver.vendor))
+                         base::format("the {} kernel module is not loaded", driver.vendor))
                 .with_object(driver.vendor)
                 .with_hint("load it with modprobe, or give the driver version to set up its files "
                            "all the same");
+    }
     return {};
 }
 

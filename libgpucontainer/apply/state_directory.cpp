@@ -18,7 +18,8 @@ Error StateDirectory::unusable() const
 {
     return Error::from_errno(errno, "journal directory " + path_, Errc::apply)
         .with_object(path_)
-        .with_hint("name a directory that you may write with --state-dir");
+        .with_hint("name a directory that you may write with --state-dir; a runtime's hook takes "
+                   "--no-journal");
 }
 
 Result<void> StateDirectory::check_outside(int rootfs_fd) const

@@ -2,8 +2,11 @@
 #include "apply/status.hpp"
 
 #include "apply/attach.hpp"
+#include "apply/device_access.hpp"
 #include "apply/renumbered.hpp"
+#include "apply/seen_root.hpp"
 #include "apply/undo.hpp"
+#include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/try.hpp"
 #include "mount/namespace.hpp"
@@ -13,8 +16,6 @@
 
 namespace gpucontainer::apply {
 namespace {
-
-using base::UniqueFd;
 
 /// Version of the kernel module that serves a vendor's GPUs at the moment; none
 /// when it is not loaded.
@@ -29,29 +30,29 @@ std::optional<std::string> loaded_version(const std::string& vendor_name)
 
 class Inspection {
 public:
-    /// `table` is the mount table of this namespace.
-    Inspection(const JournalStore& store, const Viewpoint& here, mount::LivingNamespaces& living,
-               int table)
-        : store_(store), here_(here), living_(living), table_(table)
+    /// Of all roots, which are looked for where the journals say.
+    Inspection(const JournalStore& store, const Viewpoint& here) : store_(store), here_(here) {}
+
+    /// Of one; `table` is the mount table of this namespace, `pidfd` the process that it is of,
+    /// or -1.
+    Inspection(const JournalStore& store, const Viewpoint& here, const SeenRoot& root, int table,
+               int pidfd)
+        : store_(store), here_(here), given_(&root), table_(table), pidfd_(pidfd)
     {
+        hidden_.emplace(root, here);
     }
 
-    /// All set-ups of a root. `root` is borrowed; -1 has it looked for where the
-    /// journals say.
-    Result<void> look_at(RootName name, RootJournals& journals, int root)
+    /// All set-ups of a root.
+    Result<void> look_at(RootName name, RootJournals& journals)
     {
-        std::optional<RootId> id;
-        if (root >= 0) {
-            GPUCTR_TRY(id, RootId::of(root));
-        }
         GPUCTR_TRY(const auto keys, journals.keys());
         for (const SetUpKey& key : keys) {
             auto journal = journals.read(key);
-            if (id && !may_be(*id, root, key, journal))
+            if (given_ != nullptr && !may_be(*given_, key, journal))
                 continue;
-            if (id && journal)
-                renumber(*journal, *id, root, here_);
-            found_.push_back(look(name, key, std::move(journal), root));
+            if (given_ != nullptr && journal)
+                renumber(*journal, given_->id(), given_->fd(), here_);
+            found_.push_back(look(name, key, std::move(journal)));
         }
         // Of a process that was cut off before it had a journal.
         if (keys.empty() && journals.has_stage())
@@ -62,11 +63,11 @@ public:
     }
 
     /// Set-ups of a root that are kept under another number than it has.
-    void look_at_strays(std::vector<Stray> strays, int root)
+    void look_at_strays(std::vector<Stray> strays)
     {
         for (Stray& stray : strays) {
             const SetUpKey key = stray.journal.key;
-            found_.push_back(look(stray.name, key, std::move(stray.journal), root));
+            found_.push_back(look(stray.name, key, std::move(stray.journal)));
         }
     }
 
@@ -79,7 +80,7 @@ public:
         for (const SetUpKey& key : keys) {
             SetUp set_up = unknown(name, ProblemKind::locked, reason);
             set_up.key = key;
-            set_up.origin = origin(key, -1);
+            set_origin(set_up, -1);
             if (const auto journal = journals.read(key))
                 describe(*journal, set_up);
             found_.push_back(std::move(set_up));
@@ -96,48 +97,65 @@ public:
     std::vector<SetUp> take() && { return std::move(found_); }
 
 private:
-    bool may_be(const RootId& id, int root, const SetUpKey& key,
-                const Result<Journal>& journal) const
+    bool may_be(const SeenRoot& root, const SetUpKey& key, const Result<Journal>& journal) const
     {
         if (journal)
-            return is_of(*journal, id, root, here_);
-        RootId there = id;
+            return is_of(*journal, root.id(), root.fd(), here_);
+        RootId there = root.id();
         there.birth_ns = key.root_birth_ns;
-        return id.may_be(there);
+        return root.id().may_be(there);
     }
 
-    SetUp look(RootName name, const SetUpKey& key, Result<Journal> journal, int root)
+    /// Of all roots that of one journal.
+    Result<Reached> find(Journal& journal) const
     {
+        auto reached = reach(journal, here_);
+        Reached found = reached ? *std::move(reached) : Reached();
+        GPUCTR_CHECK(store_.check_outside(found.fd.get()));
+        if (found.fd)
+            renumber(journal, found.root, found.fd.get(), here_);
+        return found;
+    }
+
+    SetUp look(RootName name, const SetUpKey& key, Result<Journal> journal)
+    {
+        int root = given_ != nullptr ? given_->fd() : -1;
         SetUp set_up;
         set_up.root = name;
         set_up.key = key;
         if (!journal) {
-            set_up.origin = origin(key, root);
+            set_origin(set_up, root);
             set_up.problems.push_back({ProblemKind::journal_damaged, journal.error().object(),
                                        journal.error().message()});
             return set_up;
         }
         describe(*journal, set_up);
-        UniqueFd found;
+        Reached found;
         if (root < 0) {
-            auto reached = reach(*journal, here_);
-            found = reached ? std::move(reached->fd) : UniqueFd();
-            root = found.get();
-            if (const auto outside = store_.check_outside(root); !outside) {
+            auto reached = find(*journal);
+            if (!reached) {
                 add(set_up, ProblemKind::journal_damaged, set_up.root_path,
-                    outside.error().message());
+                    reached.error().message());
                 return set_up;
             }
-            if (found)
-                renumber(*journal, reached->root, root, here_);
+            found = *std::move(reached);
+            root = found.fd.get();
         }
-        set_up.origin = origin(key, root);
-        check_origin(set_up, root >= 0);
+        set_origin(set_up, root);
+        if (found.fd && is_ours(set_up.origin))
+            set_up.root_path = path_of(*journal, found);
+        if (const auto hidden = hidden_at(*journal, set_up.origin))
+            add(set_up, ProblemKind::part_missing, *hidden,
+                "another mount lies over what is set up at " + *hidden);
+        else
+            check_origin(set_up, root >= 0);
         check_progress(*journal, set_up);
         for (const plan::UsedDriver& driver : journal->drivers)
             check_driver(driver, set_up);
-        if (set_up.origin == Origin::here && root >= 0 && journal->progress == Progress::complete)
+        if (set_up.origin == Origin::here && root >= 0 && journal->progress == Progress::complete) {
             check_parts(*journal, root, set_up);
+            check_devices(*journal, root, set_up);
+        }
         return set_up;
     }
 
@@ -164,6 +182,15 @@ private:
         set_up.problems.push_back({kind, std::move(object), std::move(text)});
     }
 
+    std::optional<std::string> hidden_at(const Journal& journal, Origin origin)
+    {
+        if (origin != Origin::another_mount)
+            return std::nullopt;
+        if (given_ == nullptr)
+            return HiddenSetUps::path_of(journal, here_);
+        return hidden_->contain(journal.key) ? std::optional(given_->path()) : std::nullopt;
+    }
+
     static void check_origin(SetUp& set_up, bool reached)
     {
         if (set_up.origin == Origin::earlier_boot)
@@ -178,10 +205,12 @@ private:
     }
 
     /// Where it cannot be told, the set-up cannot be looked at either.
-    Origin origin(const SetUpKey& key, int root)
+    void set_origin(SetUp& set_up, int root)
     {
-        const auto found = origin_of(key, here_, living_, root, table_);
-        return found ? *found : Origin::another_mount;
+        const auto found = origin_of(set_up.key, here_, living_, root, table_);
+        set_up.origin = found ? *found : Origin::another_mount;
+        if (set_up.origin == Origin::elsewhere)
+            set_up.process = living_.process_in(set_up.key.from.mount_namespace);
     }
 
     static void check_progress(const Journal& journal, SetUp& set_up)
@@ -199,12 +228,12 @@ private:
         const auto loaded = loaded_version(driver.vendor);
         if (!loaded)
             add(set_up, ProblemKind::driver_not_loaded, driver.vendor,
-                fmt::format("the {} kernel module is not loaded", driver.vendor));
+                base::format("the {} kernel module is not loaded", driver.vendor));
         else if (*loaded != driver.version)
             add(set_up, ProblemKind::driver_version, *loaded,
-                fmt::format("made with driver {}, and the kernel module is of version {}; apply "
-                            "it again",
-                            driver.version, *loaded));
+                base::format("made with driver {}, and the kernel module is of version {}; apply "
+                             "it again",
+                             driver.version, *loaded));
     }
 
     static void check_parts(const Journal& journal, int root, SetUp& set_up)
@@ -221,10 +250,28 @@ private:
         }
     }
 
+    /// Only a process can be asked about.
+    void check_devices(const Journal& journal, int root, SetUp& set_up) const
+    {
+        if (pidfd_ < 0)
+            return;
+        const NodesInUse found = ask_about_nodes(Program(journal.program.get()), root, pidfd_);
+        for (const DeniedNode& node : found.denied)
+            add(set_up, ProblemKind::device_denied, node.path,
+                base::format("{} is forbidden by the container's device cgroup {}: apply it again, "
+                             "or give the container its devices when it is created",
+                             node.path, node.group));
+        if (!found.unknown.empty())
+            add(set_up, ProblemKind::device_unknown, "", found.unknown);
+    }
+
     const JournalStore& store_;
     const Viewpoint& here_;
-    mount::LivingNamespaces& living_;
-    int table_;
+    const SeenRoot* given_ = nullptr;
+    std::optional<HiddenSetUps> hidden_; ///< Of that.
+    int table_ = mount::own_table;
+    int pidfd_ = -1;
+    mount::LivingNamespaces living_;
     std::vector<SetUp> found_;
 };
 
@@ -265,13 +312,18 @@ std::string_view name(ProblemKind kind)
         return "journal_damaged";
     case ProblemKind::locked:
         return "locked";
+    case ProblemKind::device_denied:
+        return "device_denied";
+    case ProblemKind::device_unknown:
+        return "device_unknown";
     }
     return "";
 }
 
 bool is_error(ProblemKind kind)
 {
-    return kind != ProblemKind::namespace_end && kind != ProblemKind::root_gone;
+    return kind != ProblemKind::namespace_end && kind != ProblemKind::root_gone
+           && kind != ProblemKind::device_unknown;
 }
 
 std::string_view name(Origin origin)
@@ -294,19 +346,19 @@ std::string_view name(Origin origin)
 Result<std::vector<SetUp>> look_at_root(const Target& target)
 {
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(target.pidfd));
-    GPUCTR_TRY(const RootId root, RootId::of(target.rootfs_fd));
+    GPUCTR_TRY(SeenRoot root, SeenRoot::of(target));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
     GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory, target.rootfs_fd));
     if (!store)
         return std::vector<SetUp>();
-    const RootName name(root.device, root.inode);
+    const RootName name(root.id().device, root.id().inode);
     GPUCTR_TRY(auto journals, store->open_root(name, JournalStore::Lock::shared));
-    GPUCTR_TRY(auto strays, find_strays(*store, root, target.rootfs_fd, here, visit.table()));
-    mount::LivingNamespaces living;
-    Inspection inspection(*store, here, living, visit.table());
+    root.look(); // as it is since the lock was had
+    GPUCTR_TRY(auto strays, find_strays(*store, root.id(), root.fd(), here, visit.table()));
+    Inspection inspection(*store, here, root, visit.table(), target.pidfd);
     if (journals)
-        GPUCTR_CHECK(inspection.look_at(name, *journals, target.rootfs_fd));
-    inspection.look_at_strays(std::move(strays), target.rootfs_fd);
+        GPUCTR_CHECK(inspection.look_at(name, *journals));
+    inspection.look_at_strays(std::move(strays));
     GPUCTR_CHECK(visit.leave());
     return sorted(std::move(inspection).take());
 }
@@ -318,8 +370,7 @@ Result<std::vector<SetUp>> look_at_all(const std::string& state_directory,
     GPUCTR_TRY(const auto store, JournalStore::open(state_directory, -1));
     if (!store)
         return std::vector<SetUp>();
-    mount::LivingNamespaces living;
-    Inspection inspection(*store, here, living, mount::own_table);
+    Inspection inspection(*store, here);
     GPUCTR_TRY(const auto roots, store->roots());
     for (const RootName& name : roots) {
         auto journals = store->open_root(name, JournalStore::Lock::shared, limit);
@@ -330,7 +381,7 @@ Result<std::vector<SetUp>> look_at_all(const std::string& state_directory,
             else if (*unlocked)
                 GPUCTR_CHECK(inspection.name_locked(name, **unlocked, journals.error().message()));
         } else if (*journals) {
-            GPUCTR_CHECK(inspection.look_at(name, **journals, -1));
+            GPUCTR_CHECK(inspection.look_at(name, **journals));
         }
     }
     return sorted(std::move(inspection).take());

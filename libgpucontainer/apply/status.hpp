@@ -24,6 +24,8 @@ enum class ProblemKind : std::uint8_t {
     root_gone,         ///< The root is no longer where it was.
     journal_damaged,   ///< What was done is not known.
     locked,            ///< Another process is at work there, and does not come to an end.
+    device_denied,     ///< The device cgroup of the container forbids a node.
+    device_unknown,    ///< Whether it does could not be found out.
 };
 std::string_view name(ProblemKind kind);
 
@@ -44,6 +46,7 @@ struct SetUp {
     RootName root;
     SetUpKey key;
     Origin origin = Origin::here;
+    int process = 0;       ///< In its mount namespace, where that is another one; 0: not known.
     std::string root_path; ///< "" when it is not known.
     std::vector<plan::UsedDriver> drivers;
     std::string tree_path;

@@ -4,6 +4,7 @@
 #include "apply/layer.hpp"
 #include "apply/sources.hpp"
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
@@ -27,9 +28,11 @@ using plan::Item;
 using plan::ItemKind;
 using plan::Place;
 
-/// In a staged tree, says what it holds.
+/// In a staged tree, says what it holds, and in its last line how many directories were made
+/// for it: its own and those above.
 constexpr const char* inventory_name = ".gpuctr-tree";
 constexpr std::size_t largest_inventory = 1U << 20U;
+constexpr std::string_view made_line = "made ";
 
 std::string_view in_tree(const plan::Plan& plan, const Item& item)
 {
@@ -41,7 +44,7 @@ std::string inventory(const plan::Plan& plan)
 {
     std::string text;
     if (!plan.mount_label.empty())
-        text = fmt::format("label {}\n", plan.mount_label);
+        text = base::format("label {}\n", plan.mount_label);
     for (const Item& item : plan.items) {
         if (item.place != Place::tree)
             continue;
@@ -115,26 +118,69 @@ Result<UniqueFd> open_staged(const std::string& path)
     return fd;
 }
 
-bool holds(const UniqueFd& staged, const std::string& inventory)
+struct Inventory {
+    std::string items;
+    std::size_t made = 0;
+};
+
+Inventory parse_inventory(const std::string& text)
 {
-    const auto found = base::read_file(staged.get(), inventory_name, largest_inventory);
-    return found && *found == inventory;
+    const std::string_view all = base::trim(text);
+    const auto last = all.rfind('\n') + 1; // 0 where there is one line
+    if (!all.substr(last).starts_with(made_line))
+        return {text, 0};
+    const auto made = base::to_number(all.substr(last + made_line.size()));
+    return {text.substr(0, last), made ? static_cast<std::size_t>(*made) : 0};
 }
 
-Result<void> create_directories(const std::string& path)
+Inventory inventory_of(const UniqueFd& staged)
 {
-    for (auto end = path.find('/', 1);; end = path.find('/', end + 1)) {
-        const std::string part = path.substr(0, end);
-        if (::mkdir(part.c_str(), directory_mode) != 0 && errno != EEXIST)
-            return Error::from_errno(errno, "create " + part).with_object(part);
-        if (end == std::string::npos)
-            return {};
-    }
+    const auto text = base::read_file(staged.get(), inventory_name, largest_inventory);
+    return text ? parse_inventory(*text) : Inventory();
 }
+
+bool holds(const UniqueFd& staged, const std::string& items)
+{
+    return inventory_of(staged).items == items;
+}
+
+/// Of a directory and those above as many as were made for a tree, as far as they are empty.
+void remove_directories(std::string path, std::size_t made)
+{
+    for (; made > 0 && ::rmdir(path.c_str()) == 0; --made)
+        path = base::directory_of(path);
+}
+
+/// A directory with those above that are missing, which are removed again unless they are kept.
+class MadeDirectories {
+public:
+    explicit MadeDirectories(std::string path) : path_(std::move(path)) {}
+    MadeDirectories(const MadeDirectories&) = delete;
+    MadeDirectories& operator=(const MadeDirectories&) = delete;
+    ~MadeDirectories() { remove_directories(path_, made_); }
+
+    Result<void> make()
+    {
+        for (auto end = path_.find('/', 1);; end = path_.find('/', end + 1)) {
+            const std::string part = path_.substr(0, end);
+            const bool made = ::mkdir(part.c_str(), directory_mode) == 0;
+            if (!made && errno != EEXIST)
+                return Error::from_errno(errno, "create " + part).with_object(part);
+            made_ += made ? 1 : 0;
+            if (end == std::string::npos)
+                return {};
+        }
+    }
+    std::size_t count() const noexcept { return made_; }
+    void keep() noexcept { made_ = 0; }
+
+private:
+    std::string path_;
+    std::size_t made_ = 0;
+};
 
 Result<void> mount_at(const mount::Bench& bench, const UniqueFd& tree, const std::string& directory)
 {
-    GPUCTR_CHECK(create_directories(directory));
     const UniqueFd target(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     const bool attached = target && mount::attach(bench, tree.get(), target.get()) == 0;
     if (attached && mount::set_attributes(bench, tree.get(), 0, MS_PRIVATE, true) == 0)
@@ -143,6 +189,30 @@ Result<void> mount_at(const mount::Bench& bench, const UniqueFd& tree, const std
     if (attached)
         (void)mount::detach(tree.get());
     return std::move(error).with_object(directory);
+}
+
+struct Unmounted {
+    bool found = false;
+    std::size_t made = 0; ///< Directories, for the lowest of them.
+};
+
+Result<Unmounted> unmount_trees(const std::string& directory)
+{
+    for (Unmounted unmounted;; unmounted.found = true) {
+        GPUCTR_TRY(const UniqueFd tree, open_staged(directory));
+        if (!tree)
+            return unmounted;
+        GPUCTR_CHECK(base::open_own_descriptors());
+        const auto read = base::read_file(tree.get(), inventory_name, largest_inventory);
+        if (!read && base::leaves_open(read.error().os_error()))
+            return Error::from_errno(read.error().os_error(), directory, Errc::apply)
+                .with_object(directory);
+        if (!read)
+            return unmounted; // somebody else's
+        unmounted.made = parse_inventory(*read).made;
+        if (mount::detach(tree.get()) != 0)
+            return Error::from_errno(errno, "unmount " + directory).with_object(directory);
+    }
 }
 
 } // namespace
@@ -169,37 +239,31 @@ Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory)
         return Error(Errc::usage, "the plan has no driver files to stage");
     GPUCTR_CHECK(require_detached(plan));
     mount::Bench bench = {plan.backend};
-    const std::string wanted = inventory(plan);
+    const std::string items = inventory(plan);
     GPUCTR_TRY(const UniqueFd present, open_staged(directory));
-    if (present && holds(present, wanted))
+    if (present && holds(present, items))
         return Staged::unchanged;
 
+    MadeDirectories directories(directory);
+    GPUCTR_CHECK(directories.make());
+    const std::size_t made = directories.count() + (present ? inventory_of(present).made : 0);
+    const std::string wanted = base::format("{}{}{}\n", items, made_line, made);
     GPUCTR_TRY(const UniqueFd tree, build_tree(bench, plan, &wanted));
     // Clones share the file system, so that nobody may write in it from any.
     if (mount::set_attributes(bench, tree.get(), file_attributes, MS_PRIVATE, true) != 0
         || mount::make_read_only(tree.get()) != 0)
         return Error::from_errno(errno, "set the flags of a mount", Errc::apply);
-    GPUCTR_TRY(const bool replaced, unstage_tree(directory));
+    GPUCTR_TRY(const Unmounted older, unmount_trees(directory));
     GPUCTR_CHECK(mount_at(bench, tree, directory));
-    return replaced ? Staged::replaced : Staged::made;
+    directories.keep();
+    return older.found ? Staged::replaced : Staged::made;
 }
 
 Result<bool> unstage_tree(const std::string& directory)
 {
-    for (bool found = false;; found = true) {
-        GPUCTR_TRY(const UniqueFd tree, open_staged(directory));
-        if (!tree)
-            return found;
-        GPUCTR_CHECK(base::open_own_descriptors());
-        const auto read = base::read_file(tree.get(), inventory_name, largest_inventory);
-        if (!read && base::leaves_open(read.error().os_error()))
-            return Error::from_errno(read.error().os_error(), directory, Errc::apply)
-                .with_object(directory);
-        if (!read)
-            return found; // somebody else's
-        if (mount::detach(tree.get()) != 0)
-            return Error::from_errno(errno, "unmount " + directory).with_object(directory);
-    }
+    GPUCTR_TRY(const Unmounted unmounted, unmount_trees(directory));
+    remove_directories(directory, unmounted.made);
+    return unmounted.found;
 }
 
 } // namespace gpucontainer::apply

@@ -9,6 +9,8 @@
 #include "privilege/file_owner.hpp"
 
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace gpucontainer::apply {
 
@@ -23,6 +25,7 @@ void forget_lost_mounts(Journal& journal, Origin origin);
 struct Actor {
     std::optional<privilege::Owner> owner = std::nullopt; ///< None: the caller.
     int table = mount::own_table;                         ///< The mount table of this namespace.
+    std::vector<std::string>* warnings = nullptr;         ///< As in Target.
 };
 
 /// Takes back what a journal says, and removes it; keeps in it what could not be
@@ -47,13 +50,16 @@ Result<std::vector<SetUpKey>> keys_of(const RootId& root, int rootfs_fd, const V
 Result<Journal> read_for(const RootId& root, int rootfs_fd, const Viewpoint& here,
                          const SetUpKey& key, const RootJournals& journals);
 
-/// The root of a journal, at the path that it had; none when that leads nowhere
-/// or to another directory. The path is only a hint: what it leads to is looked at.
+/// The root of a journal, at the path that it had, where its mount is now, or where its
+/// names are; none when that leads nowhere or to another directory. The path is only a
+/// hint: what it leads to is looked at.
 struct Reached {
     base::UniqueFd fd;
     RootId root;
 };
 Result<Reached> reach(const Journal& journal, const Viewpoint& here);
+/// What such a root is called: that of a container that ended has a path, too.
+std::string path_of(const Journal& journal, const Reached& reached);
 
 enum class Undone : std::uint8_t {
     undone,
@@ -61,7 +67,8 @@ enum class Undone : std::uint8_t {
     left,      ///< Lives in another namespace or on another mount, or cannot be reached.
 };
 
-/// Takes back one set-up of any root, where its journal says the root is.
-Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const std::string& state_directory);
+/// Takes back one set-up of any root, where its journal says the root is; of `where` only
+/// the state directory and who is told count.
+Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const Target& where);
 
 } // namespace gpucontainer::apply

@@ -6,6 +6,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <ctime>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
@@ -17,11 +18,16 @@ namespace {
 
 int by_openat2(int directory, const char* path, open_how how) noexcept
 {
-    // The kernel answers EAGAIN when a component moved meanwhile; a storm of
-    // renames showed three in a row at most.
-    constexpr int most_tries = 128;
+    // The kernel answers EAGAIN to ".." when something was renamed, or mounted, meanwhile,
+    // wherever on the machine. A storm of renames showed three in a row at most, many mounts
+    // that end with their namespaces over a hundred: these are waited for, a tenth of a second.
+    constexpr int tries_at_once = 128;
+    constexpr int most_tries = tries_at_once + 100;
+    constexpr timespec pause = {0, 1'000'000};
     int fd = -1;
     for (int tries = 0; tries < most_tries; ++tries) {
+        if (tries >= tries_at_once)
+            (void)::nanosleep(&pause, nullptr);
         fd = static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
         if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
             break;
@@ -67,6 +73,15 @@ int open_beneath(int directory, const char* path, std::uint64_t flags) noexcept
     how.flags = flags | O_CLOEXEC;
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
     return open_with(directory, path, how, Links::refused);
+}
+
+int open_uppermost(int directory) noexcept
+{
+    // ".." of the root of a lookup is that root, but for what was mounted over it.
+    open_how how = {};
+    how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+    how.resolve = RESOLVE_IN_ROOT;
+    return by_openat2(directory, "..", how);
 }
 
 Result<UniqueFd> open_below(int root_fd, const std::string& path, std::uint64_t flags)

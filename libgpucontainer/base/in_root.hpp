@@ -20,8 +20,12 @@ int open_in_root(int root_fd, const char* path, std::uint64_t flags,
 /// "..", is an error.
 int open_beneath(int directory, const char* path, std::uint64_t flags) noexcept;
 
-/// Same, as a Result whose error names `path`.
+/// As open_in_root(), as a Result whose error names `path`.
 Result<UniqueFd> open_below(int root_fd, const std::string& path, std::uint64_t flags);
+
+/// By O_PATH, the root of the mount that lies uppermost over `directory`, or that itself:
+/// whatever path leads there. ENOSYS or EPERM where there is no openat2.
+int open_uppermost(int directory) noexcept;
 
 /// Path that the kernel knows an open file by; the file need not be readable.
 Result<std::string> path_of(int fd);

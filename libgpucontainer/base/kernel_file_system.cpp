@@ -27,4 +27,10 @@ bool is_on_kernel_file_system(int fd) noexcept
     return is_any(counting) || (status.f_blocks == 0 && status.f_files == 0 && !is_any(of_files));
 }
 
+bool is_on_procfs(int fd) noexcept
+{
+    struct statfs status = {};
+    return ::fstatfs(fd, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
+}
+
 } // namespace gpucontainer::base

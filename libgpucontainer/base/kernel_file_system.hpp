@@ -8,4 +8,7 @@ namespace gpucontainer::base {
 /// where that cannot be told: errno says why, and is 0 where it can.
 bool is_on_kernel_file_system(int fd) noexcept;
 
+/// On the kernel's procfs. False, with errno, where that cannot be told.
+bool is_on_procfs(int fd) noexcept;
+
 } // namespace gpucontainer::base

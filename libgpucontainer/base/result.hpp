@@ -21,6 +21,8 @@ enum class Errc : std::int32_t {
     permission = 6,  ///< A capability, namespace or file permission is missing.
     requirement = 7, ///< A stated requirement is not met.
     apply = 8,       ///< The commit failed and was rolled back.
+    // 9 is the command's own: `status` found something wrong.
+    exists = 10, ///< Another set-up is there, which was not to be replaced.
 };
 
 /// A failure and the trail of what was being done when it happened.

@@ -2,6 +2,7 @@
 #include "base/trusted_way.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/mount_number.hpp"
 #include "base/text.hpp"
@@ -74,7 +75,7 @@ bool may_be_root_outside(uid_t owner)
 
 Error refused(const std::string& path, std::string_view why, std::string hint)
 {
-    return Error(Errc::permission, fmt::format("{}: {}", path, why))
+    return Error(Errc::permission, base::format("{}: {}", path, why))
         .with_object(path)
         .with_hint(std::move(hint));
 }
@@ -103,7 +104,7 @@ Result<void> check_owner(const Found& found)
     const uid_t owner = found.status.st_uid;
     if (owner == 0 || owner == ::geteuid() || may_be_root_outside(owner))
         return {};
-    return refused(found.path(), fmt::format("belongs to user {}", owner),
+    return refused(found.path(), base::format("belongs to user {}", owner),
                    "what is said there is followed only when it belongs to root or to the caller");
 }
 

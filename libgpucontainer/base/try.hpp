@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/format.hpp"
 #include "base/result.hpp"
-
-#include <fmt/format.h>
 
 #define GPUCTR_CONCAT_IMPL(a, b) a##b
 #define GPUCTR_CONCAT(a, b) GPUCTR_CONCAT_IMPL(a, b)
@@ -16,7 +15,8 @@
 #define GPUCTR_CHECK(expression, ...)                                                              \
     do {                                                                                           \
         if (auto result_ = (expression); !result_)                                                 \
-            return std::move(result_).error() __VA_OPT__(.context(fmt::format(__VA_ARGS__)));      \
+            return std::move(result_).error()                                                      \
+                __VA_OPT__(.context(::gpucontainer::base::format(__VA_ARGS__)));                   \
     } while (false)
 
 /// Same, and keeps the value.
@@ -28,5 +28,6 @@
 #define GPUCTR_TRY_IMPL(result, declaration, expression, ...)                                      \
     auto result = (expression);                                                                    \
     if (!result)                                                                                   \
-        return std::move(result).error() __VA_OPT__(.context(fmt::format(__VA_ARGS__)));           \
+        return std::move(result).error()                                                           \
+            __VA_OPT__(.context(::gpucontainer::base::format(__VA_ARGS__)));                       \
     declaration = *std::move(result)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "capi/detection.hpp"
 
+#include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
@@ -28,7 +29,7 @@ std::uint32_t known_vendors()
 
 Error missing(const vendor::Vendor& vendor)
 {
-    return Error(Errc::no_device, fmt::format("no {} GPU on this host", vendor.title))
+    return Error(Errc::no_device, base::format("no {} GPU on this host", vendor.title))
         .with_object(std::string(vendor.name))
         .with_hint("no kernel driver of it is loaded and no such device is on the PCI bus");
 }
@@ -45,7 +46,7 @@ Result<std::string> dev_root_prefix(const std::string& path)
         return std::string();
     const base::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!fd)
-        return Error::from_errno(errno, fmt::format("device root {}", path), Errc::driver)
+        return Error::from_errno(errno, base::format("device root {}", path), Errc::driver)
             .with_object(path)
             .with_hint("name the directory that holds the driver's /dev");
     GPUCTR_TRY(std::string prefix, base::path_of(fd.get()), "device root {}", path);
@@ -58,7 +59,7 @@ Result<void> check_version(const Detection& detection)
 {
     const std::string& version = detection.driver_version;
     if (!is_plausible_version(version))
-        return Error(Errc::usage, fmt::format("driver version '{}': not a version", version))
+        return Error(Errc::usage, base::format("driver version '{}': not a version", version))
             .with_object(version)
             .with_hint("a version looks like 580.159.04");
     const bool is_of_use = std::ranges::any_of(vendor::vendors(), [&](const auto& vendor) {
@@ -66,11 +67,39 @@ Result<void> check_version(const Detection& detection)
     });
     if (is_of_use || wants_any(detection.vendors))
         return {};
-    return Error(Errc::usage, fmt::format("driver version {}: no vendor that is asked for has "
-                                          "files of its kernel module's version",
-                                          version))
+    return Error(Errc::usage, base::format("driver version {}: no vendor that is asked for has "
+                                           "files of its kernel module's version",
+                                           version))
         .with_object(version)
         .with_hint("leave the version out");
+}
+
+/// What stands in for a driver without a GPU; `reason` says why there is none.
+Result<std::optional<DriverStack>> files_alone(const vendor::Vendor& vendor,
+                                               const vendor::Sources& sources, const Error& reason)
+{
+    auto stack = vendor.files_alone(sources);
+    if (!stack && stack.error().code() != Errc::no_device)
+        return std::move(stack).error();
+    if (!stack)
+        return Error(Errc::no_device,
+                     base::format("{}, and {}", reason.message(), stack.error().message()))
+            .with_object(stack.error().object())
+            .with_hint(stack.error().hint());
+    stack->warnings.push_back(
+        {vendor::Capability::none,
+         base::format("{}: only the driver's files are shown", reason.message())});
+    return std::optional(*std::move(stack));
+}
+
+Result<std::optional<DriverStack>> detect(const vendor::Vendor& vendor,
+                                          const vendor::Sources& sources, bool or_files_alone)
+{
+    auto driver = vendor.detect(sources);
+    const bool has_gpus = driver && *driver;
+    if (has_gpus || !or_files_alone || (!driver && driver.error().code() != Errc::no_device))
+        return driver;
+    return files_alone(vendor, sources, driver ? missing(vendor) : std::move(driver).error());
 }
 
 void record_failure(Detected& found, const vendor::Vendor& vendor, const Error& error)
@@ -78,7 +107,7 @@ void record_failure(Detected& found, const vendor::Vendor& vendor, const Error& 
     if (found.skipped.empty())
         found.failure = error.code();
     found.skipped.push_back(
-        {fmt::format("{} driver", vendor.title), error.object(), error.message()});
+        {base::format("{} driver", vendor.title), error.object(), error.message()});
 }
 
 constexpr const char* stale_record =
@@ -91,7 +120,8 @@ Error not_found(const std::string& object)
         .with_hint(stale_record);
 }
 
-/// What of a node counts, but for whether it is accessible: that depends on who asks.
+/// What of a node counts, but for whether it is accessible: that depends on who asks. A
+/// device cgroup that forbids nodes makes Slurm's variables count less.
 auto number_of(const DeviceNode& node)
 {
     return std::tuple(node.path, node.host_path, node.major, node.minor, node.mode, node.gid,
@@ -101,7 +131,8 @@ auto number_of(const DeviceNode& node)
 bool is_among(const DeviceNode& recorded, const std::vector<DeviceNode>& found)
 {
     const auto node = std::ranges::find(found, number_of(recorded), number_of);
-    return node != found.end() && (node->accessible || !recorded.accessible);
+    return node != found.end() && (node->accessible || !recorded.accessible)
+           && (node->cgroup_forbids || !recorded.cgroup_forbids);
 }
 
 /// A record may grant less than the host has, and may not restrict less.
@@ -113,9 +144,9 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
         || recorded.image_directories != found.image_directories
         || recorded.tree_link != found.tree_link || recorded.optional_files != found.optional_files)
         return not_found(
-            fmt::format("{} driver {} in {}", recorded.vendor, recorded.version, recorded.root));
+            base::format("{} driver {} in {}", recorded.vendor, recorded.version, recorded.root));
     if (recorded.gpus != found.gpus || recorded.library_order != found.library_order)
-        return not_found(fmt::format("{} GPUs", recorded.vendor));
+        return not_found(base::format("{} GPUs", recorded.vendor));
     for (const vendor::DriverFile& file : recorded.files)
         if (std::ranges::find(found.files, file) == found.files.end())
             return not_found(file.path);
@@ -130,7 +161,7 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
                 .with_object(node.host_path)
                 .with_hint(stale_record);
     if (recorded.masks != found.masks)
-        return not_found(fmt::format("{} masks", recorded.vendor));
+        return not_found(base::format("{} masks", recorded.vendor));
     return {};
 }
 
@@ -145,9 +176,12 @@ std::uint32_t vendor_bit(std::string_view name)
 Result<Detection> read_detection(const gpuctr_host_options* options)
 {
     GPUCTR_TRY(const auto given, read_options(options));
-    if ((given.vendors & ~known_vendors()) != 0 || given.reserved != 0)
+    if ((given.vendors & ~known_vendors()) != 0)
         return Error(Errc::usage, "options of the host: an unknown vendor is asked for");
+    if ((given.flags & ~GPUCTR_HOST_FILES_ALONE) != 0)
+        return Error(Errc::usage, "options of the host: an unknown flag is set");
     Detection detection;
+    detection.files_alone = (given.flags & GPUCTR_HOST_FILES_ALONE) != 0;
     detection.vendors = given.vendors;
     detection.driver_root = given.driver_root != nullptr ? given.driver_root : "/";
     for (const char* const* file = given.catalogues; file != nullptr && *file != nullptr; ++file)
@@ -163,12 +197,14 @@ Result<Detection> read_detection(const gpuctr_host_options* options)
     return detection;
 }
 
-Result<void> require_vendors(std::uint32_t vendors, const std::vector<DriverStack>& drivers)
+Result<void> require_vendors(const Detection& detection, const std::vector<DriverStack>& drivers)
 {
     for (const vendor::Vendor& vendor : vendor::vendors()) {
-        const bool asked_for = (vendors & vendor.bit) != 0;
-        if (asked_for
-            && std::ranges::find(drivers, vendor.name, &DriverStack::vendor) == drivers.end())
+        const bool asked_for = (detection.vendors & vendor.bit) != 0;
+        const auto is_there = [&](const DriverStack& driver) {
+            return driver.vendor == vendor.name && (!driver.gpus.empty() || detection.files_alone);
+        };
+        if (asked_for && std::ranges::none_of(drivers, is_there))
             return missing(vendor);
     }
     return {};
@@ -188,15 +224,15 @@ Result<Detected> detect(const Detection& detection)
         const bool asked_for = (detection.vendors & vendor.bit) != 0;
         if (!wants_any(detection.vendors) && !asked_for)
             continue;
-        auto driver = vendor.detect(sources);
+        auto driver = detect(vendor, sources, asked_for && detection.files_alone);
         if (!driver && asked_for)
-            return std::move(driver).error().context(fmt::format("{} driver", vendor.title));
+            return std::move(driver).error().context(base::format("{} driver", vendor.title));
         if (!driver)
             record_failure(found, vendor, driver.error());
         else if (*driver)
             found.drivers.push_back(**std::move(driver));
     }
-    GPUCTR_CHECK(require_vendors(detection.vendors, found.drivers));
+    GPUCTR_CHECK(require_vendors(detection, found.drivers));
     return found;
 }
 

@@ -22,6 +22,7 @@ struct Detection {
     std::vector<std::string> catalogues;
     std::string catalogue_directory; ///< Empty: none.
     std::string dev_root;            ///< Empty: the usual one.
+    bool files_alone = false;        ///< Of a vendor asked for that has no GPU here.
 };
 
 /// What a detection found.
@@ -37,8 +38,8 @@ Result<Detection> read_detection(const gpuctr_host_options* options);
 /// The drivers of this host; an error where a vendor asked for has none.
 Result<Detected> detect(const Detection& detection);
 
-/// No vendor of those asked for is missing.
-Result<void> require_vendors(std::uint32_t vendors,
+/// No vendor of those asked for is missing, or without GPUs unless that will do.
+Result<void> require_vendors(const Detection& detection,
                              const std::vector<vendor::DriverStack>& drivers);
 
 /// Every source and node of recorded drivers is one that this host's own

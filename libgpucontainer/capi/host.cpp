@@ -80,6 +80,12 @@ const gpuctr_skipped* gpuctr_driver_skipped_at(const gpuctr_driver* driver, size
     return capi::element_at<gpuctr_skipped>(driver->skipped, index);
 }
 
+size_t gpuctr_driver_warning_count(const gpuctr_driver* driver) { return driver->warnings.size(); }
+const char* gpuctr_driver_warning_at(const gpuctr_driver* driver, size_t index)
+{
+    return index < driver->warnings.size() ? driver->warnings[index].text.c_str() : nullptr;
+}
+
 uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu) { return gpu->index; }
 const char* gpuctr_gpu_uuid(const gpuctr_gpu* gpu) { return gpu->uuid.c_str(); }
 const char* gpuctr_gpu_pci_address(const gpuctr_gpu* gpu) { return gpu->pci_address.c_str(); }

@@ -28,7 +28,7 @@ gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
             return Error(Errc::usage, "gpuctr_host_from_json: json or ret_host is missing");
         GPUCTR_TRY(auto detection, capi::read_detection(options));
         GPUCTR_TRY(auto record, exports::host_from_json({json, size}));
-        GPUCTR_CHECK(capi::require_vendors(detection.vendors, record.drivers), "host record");
+        GPUCTR_CHECK(capi::require_vendors(detection, record.drivers), "host record");
         *ret_host = new gpuctr_host{
             std::make_shared<const std::vector<vendor::DriverStack>>(std::move(record.drivers)),
             std::move(record.skipped),

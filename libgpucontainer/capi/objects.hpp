@@ -59,8 +59,10 @@ struct gpuctr_variable : gpucontainer::plan::Variable {};
 
 namespace gpucontainer::capi {
 
-/// Where apply, undo and status work, from the caller's options.
-Result<apply::Target> read_target(int rootfs_fd, const gpuctr_apply_options* options);
+/// Where apply, undo and status work, from the caller's options; `further_flags` are those
+/// that one of them has besides.
+Result<apply::Target> read_target(int rootfs_fd, const gpuctr_apply_options* options,
+                                  std::uint32_t further_flags = 0);
 
 /// The element at `index` as its C handle, null when out of range.
 template <typename Handle, typename Element>

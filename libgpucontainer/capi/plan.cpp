@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "apply/apply.hpp"
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "capi/request.hpp"
+#include "capi/warnings.hpp"
 #include "export/json.hpp"
-#include "privilege/label.hpp"
 #include "privilege/process.hpp"
 #include "rootfs/remembered_view.hpp"
 #include "rootfs/root.hpp"
@@ -18,41 +20,6 @@ using namespace gpucontainer;
 namespace {
 
 using Drivers = std::shared_ptr<const std::vector<vendor::DriverStack>>;
-
-Result<plan::Request> read_request(const gpuctr_request& given)
-{
-    if (given.write > GPUCTR_WRITE_ALWAYS || given.backend > GPUCTR_BACKEND_LEGACY
-        || given.layout > GPUCTR_LAYOUT_MERGED || given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE)
-        return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range");
-    plan::Request request;
-    if (given.devices != nullptr)
-        request.devices = given.devices;
-    if (given.staged_tree != nullptr)
-        request.staged_tree = given.staged_tree;
-    if (given.driver_capabilities != nullptr)
-        request.capabilities = given.driver_capabilities;
-    request.write = static_cast<plan::Write>(given.write);
-    if (given.allowed_devices != nullptr)
-        request.allowed_devices = given.allowed_devices;
-    request.layout = static_cast<plan::Layout>(given.layout);
-    request.vendor_libs = static_cast<plan::VendorLibs>(given.vendor_libs);
-    if ((given.flags & ~GPUCTR_REQUEST_LOCK) != 0 || given.reserved != 0)
-        return Error(Errc::usage, "gpuctr_plan_create: an unknown flag of the request is set");
-    request.lock = (given.flags & GPUCTR_REQUEST_LOCK) != 0;
-    if (given.mount_label != nullptr)
-        request.mount_label = given.mount_label;
-    GPUCTR_CHECK(privilege::check_label(request.mount_label));
-    if (given.tree_path != nullptr)
-        request.tree_path = given.tree_path;
-    for (const char* const* variable = given.environment;
-         variable != nullptr && *variable != nullptr; ++variable) {
-        const std::string_view text = *variable;
-        const auto equals = text.find('=');
-        if (equals != std::string_view::npos)
-            request.environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-    }
-    return request;
-}
 
 Result<mount::Backend> choose_backend(std::uint32_t backend)
 {
@@ -82,11 +49,12 @@ bool nodes_can_be_made()
 }
 
 Result<plan::Plan> make_plan(const Drivers& drivers, const plan::Request& request, int rootfs_fd,
-                             mount::Backend backend)
+                             mount::Backend backend,
+                             const std::optional<privilege::Owner>& owner = {})
 {
     if (rootfs_fd < 0)
         return plan::create_plan(*drivers, request, nullptr, backend);
-    GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
+    GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd, owner));
     const rootfs::RememberedView view(root);
     const plan::Target target = {view, root.facts(), nodes_can_be_made()};
     auto plan = plan::create_plan(*drivers, request, &target, backend);
@@ -99,7 +67,7 @@ Error no_driver(const gpuctr_host& host)
     if (host.skipped.empty())
         return {Errc::no_device, "no GPU on this host"};
     const vendor::Skipped& first = host.skipped.front();
-    return {host.failure, fmt::format("{}: {}", first.name, first.reason)};
+    return {host.failure, base::format("{}: {}", first.name, first.reason)};
 }
 
 std::vector<gpuctr_device_rule> device_rules(const plan::Plan& plan)
@@ -110,14 +78,26 @@ std::vector<gpuctr_device_rule> device_rules(const plan::Plan& plan)
     return rules;
 }
 
-Result<void> apply_without_journal(const gpuctr_plan& plan, int rootfs_fd,
-                                   std::uint32_t* ret_outcome)
+constexpr std::uint32_t flags_of_apply =
+    GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_NO_REPLACE | GPUCTR_APPLY_OVER_COPIES;
+
+Result<apply::Outcome> apply_to(const gpuctr_plan& plan, const apply::Target& target)
 {
-    GPUCTR_CHECK(capi::prove(*plan.drivers, plan.unproven));
-    GPUCTR_CHECK(apply::apply_without_journal(plan.plan, rootfs_fd));
-    if (ret_outcome != nullptr)
-        *ret_outcome = GPUCTR_APPLIED;
-    return {};
+    const auto replan = [&](int seen_fd, bool shared, const auto& owner) {
+        plan::Request request = plan.request;
+        if (shared)
+            request.write = plan::Write::never;
+        return make_plan(plan.drivers, request, seen_fd, plan.plan.backend, owner);
+    };
+    return apply::apply(plan.plan, replan, target);
+}
+
+Result<apply::Outcome> apply_without_journal(const gpuctr_plan& plan, const apply::Target& target)
+{
+    if (target.pidfd >= 0)
+        return Error(Errc::usage, "apply options: without a journal not in another process");
+    GPUCTR_CHECK(apply::apply_without_journal(plan.plan, target));
+    return apply::Outcome::applied;
 }
 
 } // namespace
@@ -129,7 +109,7 @@ gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* 
         if (host == nullptr || ret_plan == nullptr)
             return Error(Errc::usage, "gpuctr_plan_create: host or ret_plan is missing");
         GPUCTR_TRY(const auto given, capi::read_options(request));
-        GPUCTR_TRY(plan::Request chosen, read_request(given));
+        GPUCTR_TRY(plan::Request chosen, capi::read_request(given));
         GPUCTR_TRY(const mount::Backend backend, choose_backend(given.backend));
         if (host->drivers->empty())
             return no_driver(*host);
@@ -165,21 +145,16 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
         if (plan == nullptr || rootfs_fd < 0)
             return Error(Errc::usage, "gpuctr_plan_apply: plan or rootfs_fd is missing");
         GPUCTR_TRY(const auto given, capi::read_options(options));
-        const bool for_setuid = (given.flags & GPUCTR_APPLY_SETUID) != 0;
-        if ((given.flags & ~GPUCTR_APPLY_SETUID) == GPUCTR_APPLY_WITHOUT_JOURNAL) {
-            GPUCTR_CHECK(privilege::refuse_raised(for_setuid));
-            return apply_without_journal(*plan, rootfs_fd, ret_outcome);
-        }
-        GPUCTR_TRY(const auto target, capi::read_target(rootfs_fd, options));
+        GPUCTR_TRY(auto target, capi::read_target(rootfs_fd, options, flags_of_apply));
+        const bool journal = (given.flags & GPUCTR_APPLY_WITHOUT_JOURNAL) == 0;
+        if (journal && target.over_copies)
+            return Error(Errc::usage, "apply options: copies are for an apply without a journal");
         GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
-        const auto replan = [&](int seen_fd, bool shared) {
-            plan::Request request = plan->request;
-            if (shared)
-                request.write = plan::Write::never;
-            return make_plan(plan->drivers, request, seen_fd, plan->plan.backend);
-        };
         GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
-        GPUCTR_TRY(const auto outcome, apply::apply(plan->plan, replan, target));
+        capi::Warnings warnings(given);
+        target.warnings = warnings.lines();
+        GPUCTR_TRY(const auto outcome,
+                   journal ? apply_to(*plan, target) : apply_without_journal(*plan, target));
         if (ret_outcome != nullptr)
             *ret_outcome = static_cast<std::uint32_t>(outcome);
         return {};

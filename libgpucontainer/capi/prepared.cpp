@@ -7,10 +7,12 @@
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "capi/request.hpp"
 #include "privilege/process.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 using namespace gpucontainer;
 
@@ -91,12 +93,12 @@ gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
                                 gpuctr_error** ret_error)
 {
     return capi::boundary(ret_error, [&]() -> Result<void> {
-        if (plan == nullptr || directory == nullptr || *directory != '/')
-            return Error(Errc::usage,
-                         "gpuctr_plan_stage: plan or the absolute path of a directory is missing");
+        if (plan == nullptr || directory == nullptr)
+            return Error(Errc::usage, "gpuctr_plan_stage: plan or directory is missing");
+        GPUCTR_TRY(const auto path, capi::read_staged_tree(directory));
         GPUCTR_CHECK(read_prepare_options(options));
         GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
-        GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->plan, directory));
+        GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->plan, path));
         if (ret_outcome != nullptr)
             *ret_outcome = static_cast<std::uint32_t>(outcome);
         return {};
@@ -107,11 +109,11 @@ gpuctr_status gpuctr_unstage(const char* directory, const gpuctr_prepare_options
                              int* ret_found, gpuctr_error** ret_error)
 {
     return capi::boundary(ret_error, [&]() -> Result<void> {
-        if (directory == nullptr || *directory != '/')
-            return Error(Errc::usage,
-                         "gpuctr_unstage: the absolute path of a directory is missing");
+        if (directory == nullptr)
+            return Error(Errc::usage, "gpuctr_unstage: directory is missing");
+        GPUCTR_TRY(const auto path, capi::read_staged_tree(directory));
         GPUCTR_CHECK(read_prepare_options(options));
-        GPUCTR_TRY(const bool found, apply::unstage_tree(directory));
+        GPUCTR_TRY(const bool found, apply::unstage_tree(path));
         if (ret_found != nullptr)
             *ret_found = found ? 1 : 0;
         return {};

@@ -6,6 +6,7 @@
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "capi/warnings.hpp"
 #include "export/json.hpp"
 #include "privilege/process.hpp"
 
@@ -20,10 +21,11 @@ constexpr std::uint32_t known_flags = GPUCTR_APPLY_IN_PROCESS | GPUCTR_APPLY_SET
 
 } // namespace
 
-Result<apply::Target> capi::read_target(int rootfs_fd, const gpuctr_apply_options* options)
+Result<apply::Target> capi::read_target(int rootfs_fd, const gpuctr_apply_options* options,
+                                        std::uint32_t further_flags)
 {
     GPUCTR_TRY(const auto given, read_options(options));
-    if ((given.flags & ~known_flags) != 0)
+    if ((given.flags & ~(known_flags | further_flags)) != 0)
         return Error(Errc::usage, "apply options: an unknown flag is set");
     apply::Target target;
     target.rootfs_fd = rootfs_fd;
@@ -34,6 +36,8 @@ Result<apply::Target> capi::read_target(int rootfs_fd, const gpuctr_apply_option
         target.pidfd = given.pidfd;
     }
     target.for_setuid = (given.flags & GPUCTR_APPLY_SETUID) != 0;
+    target.no_replace = (given.flags & GPUCTR_APPLY_NO_REPLACE) != 0;
+    target.over_copies = (given.flags & GPUCTR_APPLY_OVER_COPIES) != 0;
     return target;
 }
 
@@ -43,8 +47,11 @@ gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* opti
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (rootfs_fd < 0)
             return Error(Errc::usage, "gpuctr_rootfs_undo: rootfs_fd is missing");
-        GPUCTR_TRY(const auto target, capi::read_target(rootfs_fd, options));
+        GPUCTR_TRY(const auto given, capi::read_options(options));
+        GPUCTR_TRY(auto target, capi::read_target(rootfs_fd, options));
         GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
+        capi::Warnings warnings(given);
+        target.warnings = warnings.lines();
         GPUCTR_TRY(const bool found, apply::undo(target));
         if (ret_found != nullptr)
             *ret_found = found ? 1 : 0;
@@ -104,13 +111,15 @@ gpuctr_status gpuctr_applied_undo(const gpuctr_applied* applied,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (applied == nullptr)
             return Error(Errc::usage, "gpuctr_applied_undo: applied is missing");
-        GPUCTR_TRY(const auto target, capi::read_target(-1, options));
+        GPUCTR_TRY(const auto given, capi::read_options(options));
+        GPUCTR_TRY(auto target, capi::read_target(-1, options));
         if (target.pidfd >= 0)
             return Error(Errc::usage, "gpuctr_applied_undo: goes by the path of the root, not by a "
                                       "process");
         GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
-        GPUCTR_TRY(const auto undone,
-                   apply::undo_set_up(applied->root, applied->key, target.state_directory));
+        capi::Warnings warnings(given);
+        target.warnings = warnings.lines();
+        GPUCTR_TRY(const auto undone, apply::undo_set_up(applied->root, applied->key, target));
         if (ret_outcome != nullptr)
             *ret_outcome = static_cast<std::uint32_t>(undone);
         return {};
@@ -135,6 +144,7 @@ uint64_t gpuctr_applied_mount_namespace(const gpuctr_applied* applied)
 {
     return applied->key.from.mount_namespace;
 }
+int32_t gpuctr_applied_process(const gpuctr_applied* applied) { return applied->process; }
 size_t gpuctr_applied_driver_count(const gpuctr_applied* applied)
 {
     return applied->drivers.size();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/catalogue_file.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "config/yaml_document.hpp"
@@ -22,7 +23,7 @@ using Names = std::span<const std::string_view>;
 
 Error mistake(std::size_t line, std::string_view what)
 {
-    return {Errc::usage, fmt::format("line {}: {}", line, what)};
+    return {Errc::usage, base::format("line {}: {}", line, what)};
 }
 
 /// Text of a file as it may stand in a message: short, and without control
@@ -33,7 +34,7 @@ std::string quote(std::string_view text)
 
     std::string shown(text.substr(0, longest));
     std::ranges::replace_if(shown, base::is_control, '?');
-    return fmt::format("\"{}{}\"", shown, text.size() > longest ? "..." : "");
+    return base::format("\"{}{}\"", shown, text.size() > longest ? "..." : "");
 }
 
 struct Field {
@@ -57,7 +58,7 @@ public:
     {
         if (const Field* field = find(key))
             return *field;
-        return mistake(line_, fmt::format("{} is missing", key));
+        return mistake(line_, base::format("{} is missing", key));
     }
 
     /// A text that is not empty.
@@ -65,9 +66,9 @@ public:
     {
         GPUCTR_TRY(const Field field, need(key));
         if (field.value->kind != YamlValue::Kind::scalar)
-            return mistake(field.line, fmt::format("{} is not a single value", key));
+            return mistake(field.line, base::format("{} is not a single value", key));
         if (field.value->text.empty())
-            return mistake(field.line, fmt::format("{} is empty", key));
+            return mistake(field.line, base::format("{} is empty", key));
         return field.value->text;
     }
 
@@ -76,8 +77,8 @@ public:
     {
         GPUCTR_TRY(std::string value, text(key));
         if (std::ranges::find(allowed, value) == allowed.end())
-            return mistake(find(key)->line, fmt::format("unknown {} {} (allowed: {})", key,
-                                                        quote(value), fmt::join(allowed, ", ")));
+            return mistake(find(key)->line, base::format("unknown {} {} (allowed: {})", key,
+                                                         quote(value), fmt::join(allowed, ", ")));
         return value;
     }
 
@@ -100,18 +101,18 @@ private:
 Result<Fields> Fields::read(const YamlValue& map, std::string_view what, Names allowed)
 {
     if (map.kind != YamlValue::Kind::map)
-        return mistake(map.line, fmt::format("{} is not a map (allowed keys: {})", what,
-                                             fmt::join(allowed, ", ")));
+        return mistake(map.line, base::format("{} is not a map (allowed keys: {})", what,
+                                              fmt::join(allowed, ", ")));
     Fields fields;
     fields.line_ = map.line;
     for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
         const YamlValue& key = map.items[i];
         if (key.kind != YamlValue::Kind::scalar
             || std::ranges::find(allowed, key.text) == allowed.end())
-            return mistake(key.line, fmt::format("unknown key {} (allowed: {})", quote(key.text),
-                                                 fmt::join(allowed, ", ")));
+            return mistake(key.line, base::format("unknown key {} (allowed: {})", quote(key.text),
+                                                  fmt::join(allowed, ", ")));
         if (!fields.fields_.emplace(key.text, Field{key.line, &map.items[i + 1]}).second)
-            return mistake(key.line, fmt::format("key {} is repeated", key.text));
+            return mistake(key.line, base::format("key {} is repeated", key.text));
     }
     return fields;
 }
@@ -137,8 +138,8 @@ std::string with_sample_version(const FileRule& rule)
 Result<void> check_reason(const FileRule& rule)
 {
     if (rule.reason.size() > max_reason || std::ranges::any_of(rule.reason, base::is_control))
-        return mistake(rule.line, fmt::format("reason of {} is not one line of at most {} bytes",
-                                              rule.name, max_reason));
+        return mistake(rule.line, base::format("reason of {} is not one line of at most {} bytes",
+                                               rule.name, max_reason));
     return {};
 }
 
@@ -169,9 +170,9 @@ Result<std::string> read_icd(const Fields& fields)
     GPUCTR_TRY(std::string name, fields.text("icd"));
     if (name.size() > max_name || !is_file_name(name) || !name.ends_with(".icd"))
         return mistake(fields.find("icd")->line,
-                       fmt::format("icd {} is not a file name NAME.icd (allowed: letters, digits, "
-                                   ". _ + -)",
-                                   quote(name)));
+                       base::format("icd {} is not a file name NAME.icd (allowed: letters, digits, "
+                                    ". _ + -)",
+                                    quote(name)));
     return name;
 }
 
@@ -182,9 +183,9 @@ Result<std::string> read_module(const Fields& fields)
     GPUCTR_TRY(std::string name, fields.text("module"));
     if (name.size() > max_name || !is_file_name(name))
         return mistake(fields.find("module")->line,
-                       fmt::format("module {} is not the name of a directory (allowed: letters, "
-                                   "digits, . _ + -)",
-                                   quote(name)));
+                       base::format("module {} is not the name of a directory (allowed: letters, "
+                                    "digits, . _ + -)",
+                                    quote(name)));
     return name;
 }
 
@@ -195,12 +196,12 @@ Result<void> check_data_path(const FileRule& rule)
     const auto names = base::split(path.substr(std::min<std::size_t>(path.size(), 1)), '/');
     if (path.size() > max_path || !path.starts_with('/') || names.size() < 2
         || !std::ranges::all_of(names, is_file_name))
-        return mistake(rule.line, fmt::format("data {} is not a plain absolute path (allowed: "
-                                              "letters, digits, . _ + - and /)",
-                                              quote(path)));
+        return mistake(rule.line, base::format("data {} is not a plain absolute path (allowed: "
+                                               "letters, digits, . _ + - and /)",
+                                               quote(path)));
     for (const std::string_view other : {"/dev", "/etc", "/proc", "/sys", "/run"})
         if (base::is_below(path, other))
-            return mistake(rule.line, fmt::format("data {} is below {}", rule.name, other));
+            return mistake(rule.line, base::format("data {} is below {}", rule.name, other));
     return {};
 }
 
@@ -230,8 +231,8 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
     for (const std::string_view key : {"entry", "unversioned", "icd", "module", "own"})
         if (const Field* field = fields.find(key); !is_library && field != nullptr)
             return mistake(field->line,
-                           fmt::format("{} is for libraries, and {} is {}", key, rule.name,
-                                       rule.kind == FileRule::Kind::tool ? "a tool" : "data"));
+                           base::format("{} is for libraries, and {} is {}", key, rule.name,
+                                        rule.kind == FileRule::Kind::tool ? "a tool" : "data"));
     GPUCTR_TRY(rule.reason, fields.text("reason"));
     GPUCTR_CHECK(check_reason(rule));
     return rule;
@@ -252,19 +253,19 @@ Result<void> check_name(const FileRule& rule)
     if (rule.kind == FileRule::Kind::data)
         return check_data_path(rule);
     if (rule.name.size() > max_name)
-        return mistake(rule.line, fmt::format("name {} is longer than {} characters",
-                                              quote(rule.name), max_name));
+        return mistake(rule.line, base::format("name {} is longer than {} characters",
+                                               quote(rule.name), max_name));
     const bool is_library = rule.kind == FileRule::Kind::library;
     const std::string name = with_sample_version(rule);
     if (!is_file_name(name))
         return mistake(
             rule.line,
-            fmt::format("name {} is not a file name (allowed: letters, digits, . _ + -{})",
-                        quote(rule.name), is_library ? " and one {version}" : ""));
+            base::format("name {} is not a file name (allowed: letters, digits, . _ + -{})",
+                         quote(rule.name), is_library ? " and one {version}" : ""));
     if (is_library && stem_of(rule.kind, name).empty())
-        return mistake(rule.line, fmt::format("{} is not the name of a library "
-                                              "(allowed: NAME.so, NAME.so.VERSION)",
-                                              rule.name));
+        return mistake(rule.line, base::format("{} is not the name of a library "
+                                               "(allowed: NAME.so, NAME.so.VERSION)",
+                                               rule.name));
     return {};
 }
 
@@ -272,14 +273,16 @@ Result<std::vector<FileRule>> parse_catalogue(std::string_view yaml)
 {
     constexpr std::array<std::string_view, 2> keys = {"vendor", "files"};
 
-    GPUCTR_TRY(const YamlValue document, parse_yaml(yaml));
-    GPUCTR_TRY(const Fields fields, Fields::read(document, "a catalogue", keys));
+    GPUCTR_TRY(const auto document, parse_yaml(yaml));
+    if (!document)
+        return Error(Errc::usage, "no content");
+    GPUCTR_TRY(const Fields fields, Fields::read(*document, "a catalogue", keys));
     GPUCTR_TRY(const std::string vendor, fields.choice("vendor", vendor_names));
     GPUCTR_TRY(const Field files, fields.need("files"));
     if (files.value->kind != YamlValue::Kind::list)
         return mistake(files.line, "files is not a list");
     if (files.value->items.size() > max_rules)
-        return mistake(files.line, fmt::format("more than {} rules", max_rules));
+        return mistake(files.line, base::format("more than {} rules", max_rules));
 
     std::vector<FileRule> rules;
     std::map<std::pair<FileRule::Kind, std::string>, std::size_t> lines;
@@ -288,8 +291,8 @@ Result<std::vector<FileRule>> parse_catalogue(std::string_view yaml)
         const auto [first, is_new] =
             lines.emplace(std::pair(rule.kind, stem_of(rule.kind, rule.name)), rule.line);
         if (!is_new)
-            return mistake(rule.line, fmt::format("{} has a rule already, in line {}", rule.name,
-                                                  first->second));
+            return mistake(rule.line, base::format("{} has a rule already, in line {}", rule.name,
+                                                   first->second));
         rules.push_back(std::move(rule));
     }
     return rules;

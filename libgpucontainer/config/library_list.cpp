@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/library_list.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
@@ -32,7 +33,7 @@ Result<LibraryList> parse_library_list(std::string_view text, std::string_view v
 {
     const auto lines = base::split(text, '\n');
     if (lines.size() > max_lines)
-        return Error(Errc::usage, fmt::format("more than {} lines", max_lines));
+        return Error(Errc::usage, base::format("more than {} lines", max_lines));
 
     LibraryList list;
     std::set<std::pair<FileRule::Kind, std::string>> known;

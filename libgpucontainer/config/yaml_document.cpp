@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "config/yaml_document.hpp"
 
-#include <fmt/format.h>
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -21,6 +26,71 @@ constexpr std::size_t max_values = 50'000;
 std::size_t line_of(const YAML::Mark& mark)
 {
     return mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1;
+}
+
+/// Without what is not known.
+Error mistake(std::string_view file, std::size_t line, std::string_view what)
+{
+    std::string place(file);
+    if (line != 0)
+        place += base::format("{}{}", file.empty() ? "line " : ":", line);
+    return {Errc::usage, base::format("{}{}{}", place, place.empty() ? "" : ": ", what)};
+}
+
+/// The control character or separator of lines that a text begins with, if any, but for tab,
+/// LF and CR LF. Readers of YAML differ in which of them end a line, or the text.
+std::optional<std::uint32_t> control_character(std::string_view text)
+{
+    if (text.starts_with('\t') || text.starts_with('\n') || text.starts_with("\r\n"))
+        return std::nullopt;
+    if (base::is_control(text.front()))
+        return static_cast<unsigned char>(text.front());
+    const std::string_view of_two_bytes = text.substr(0, 2);
+    if (of_two_bytes >= "\u0080" && of_two_bytes <= "\u009f")
+        return static_cast<unsigned char>(text[1]);
+    if (text.starts_with("\u2028"))
+        return 0x2028;
+    if (text.starts_with("\u2029"))
+        return 0x2029;
+    return std::nullopt;
+}
+
+/// What stands behind such a character may be a comment to one reader and a key to another.
+Result<void> check_characters(std::string_view text, std::string_view file)
+{
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto code = control_character(text.substr(i));
+        if (!code)
+            continue;
+        const auto lines = std::ranges::count(text.substr(0, i), '\n');
+        return mistake(file, static_cast<std::size_t>(lines) + 1,
+                       base::format("control character U+{:04X} (allowed: tabs, and LF or CR LF "
+                                    "at the end of a line)",
+                                    *code));
+    }
+    return {};
+}
+
+/// "%YAML 1.2" changes nothing here, and any other directive is passed over by readers of YAML:
+/// "%restricted: true" would be a key that is lost.
+Result<void> check_directives(std::string_view text, std::string_view file)
+{
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (text.starts_with(byte_order_mark))
+        text.remove_prefix(byte_order_mark.size());
+    std::size_t number = 0;
+    for (const std::string_view line : base::split(text, '\n'))
+        if (++number; line.starts_with('%'))
+            return mistake(file, number, "'%' at the beginning of a line is not allowed");
+    return {};
+}
+
+bool has_content(std::string_view text)
+{
+    return std::ranges::any_of(base::split(text, '\n'), [](std::string_view line) {
+        const std::string_view rest = base::trim(line);
+        return !rest.empty() && !rest.starts_with('#');
+    });
 }
 
 /// Builds the values while yaml-cpp parses. What is not allowed is thrown out of
@@ -75,7 +145,7 @@ private:
         if (!tag.empty() && tag != "?" && tag != "!")
             throw YAML::ParserException(mark, "tags are not allowed");
         if (++value_count_ > max_values)
-            throw YAML::ParserException(mark, fmt::format("more than {} values", max_values));
+            throw YAML::ParserException(mark, base::format("more than {} values", max_values));
     }
 
     void add(YamlValue value, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor)
@@ -89,7 +159,7 @@ private:
     {
         check(mark, tag, anchor);
         if (open_.size() >= max_depth)
-            throw YAML::ParserException(mark, fmt::format("more than {} levels", max_depth));
+            throw YAML::ParserException(mark, base::format("more than {} levels", max_depth));
         open_.push_back({kind, line_of(mark), {}, {}});
     }
 
@@ -114,10 +184,14 @@ private:
 
 } // namespace
 
-Result<YamlValue> parse_yaml(std::string_view text)
+Result<std::optional<YamlValue>> parse_yaml(std::string_view text, std::string_view file)
 {
     if (text.size() > max_bytes)
-        return Error(Errc::usage, fmt::format("larger than {} bytes", max_bytes));
+        return mistake(file, 0, base::format("larger than {} bytes", max_bytes));
+    GPUCTR_CHECK(check_characters(text, file));
+    GPUCTR_CHECK(check_directives(text, file));
+    if (!has_content(text))
+        return std::optional<YamlValue>();
 
     std::istringstream stream{std::string(text)};
     TreeBuilder builder;
@@ -126,12 +200,11 @@ Result<YamlValue> parse_yaml(std::string_view text)
         while (parser.HandleNextDocument(builder)) {
         }
     } catch (const YAML::Exception& exception) {
-        return Error(Errc::usage,
-                     fmt::format("line {}: {}", line_of(exception.mark), exception.msg));
+        return mistake(file, line_of(exception.mark), exception.msg);
     }
     if (!builder.root)
-        return Error(Errc::usage, "no content");
-    return *std::move(builder.root);
+        return mistake(file, 0, "no content");
+    return std::move(builder.root);
 }
 
 } // namespace gpucontainer::config

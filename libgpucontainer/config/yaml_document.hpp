@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,9 @@ struct YamlValue {
 
 /// Reads a file with one document. Anchors, aliases and tags are refused: no
 /// file of ours needs them, and they let a small file stand for a huge one. So
-/// are more than 256 KiB, 8 levels and 50000 values.
-Result<YamlValue> parse_yaml(std::string_view text);
+/// are more than 256 KiB, 8 levels and 50000 values, and control characters, at some of which
+/// only some readers end a line. None where there are only comments. An error begins with
+/// "FILE:LINE: ", or with "line LINE: " where `file` is empty.
+Result<std::optional<YamlValue>> parse_yaml(std::string_view text, std::string_view file = {});
 
 } // namespace gpucontainer::config

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "elf/elf_file.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
@@ -28,7 +29,7 @@ Error failed(std::string_view what)
     if (errno != 0)
         return Error::from_errno(errno, std::string(what), Errc::driver);
     const char* reason = elf_errmsg(-1);
-    return malformed(fmt::format("{}: {}", what, reason != nullptr ? reason : "unknown reason"));
+    return malformed(base::format("{}: {}", what, reason != nullptr ? reason : "unknown reason"));
 }
 
 /// libelf writes a global the first time; a local static makes that once.
@@ -133,9 +134,9 @@ Result<void> ElfFile::read_header()
     if (header_.e_phnum == 0)
         return {};
     if (header_.e_phnum > max_segments)
-        return malformed(fmt::format("{} program headers", header_.e_phnum));
+        return malformed(base::format("{} program headers", header_.e_phnum));
     if (header_.e_phentsize != gelf_fsize(elf_.get(), ELF_T_PHDR, 1, EV_CURRENT))
-        return malformed(fmt::format("program headers of {} bytes", header_.e_phentsize));
+        return malformed(base::format("program headers of {} bytes", header_.e_phentsize));
     return {};
 }
 
@@ -167,7 +168,7 @@ Result<Dynamic> ElfFile::dynamic() const
     const std::size_t entry_size = gelf_fsize(elf_.get(), ELF_T_DYN, 1, EV_CURRENT);
     const std::size_t count = dynamic_.p_filesz / entry_size;
     if (count > max_dynamic_entries)
-        return malformed(fmt::format("dynamic section of {} entries", count));
+        return malformed(base::format("dynamic section of {} entries", count));
     if (count == 0)
         return malformed("dynamic section is empty");
 
@@ -222,7 +223,7 @@ Result<std::string> ElfFile::string_at(const Dynamic& dynamic, std::uint64_t off
         length = rest.find('\0');
     }
     if (length == std::string_view::npos || length > limit)
-        return malformed(fmt::format("string without an end within {} bytes", limit));
+        return malformed(base::format("string without an end within {} bytes", limit));
     const std::string_view text = rest.substr(0, length);
     if (std::ranges::any_of(text, base::is_control))
         return malformed("control character in a string");
@@ -248,7 +249,7 @@ Result<std::vector<GElf_Sym>> ElfFile::symbols(std::size_t most) const
         if (header.sh_type != SHT_DYNSYM || count == 0)
             continue;
         if (count > most)
-            return malformed(fmt::format("{} symbols", count));
+            return malformed(base::format("{} symbols", count));
         GPUCTR_TRY(Elf_Data * table, data({header.sh_offset, count * entry_size}, ELF_T_SYM),
                    "read symbols");
         found.resize(count);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "elf/ld_cache.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "elf/ld_cache_format.hpp"
 
@@ -153,7 +154,7 @@ Result<LdCache::Layout> LdCache::find_tables(const base::LazyFile& file)
     const std::size_t count = load<format::OldHeader>(file, 0).count;
     const std::size_t available = file.size() - sizeof(format::OldHeader);
     if (count > available / sizeof(format::OldEntry))
-        return malformed(fmt::format("{} entries do not fit", count));
+        return malformed(base::format("{} entries do not fit", count));
     const std::size_t end = sizeof(format::OldHeader) + count * sizeof(format::OldEntry);
     const std::size_t aligned = (end + 7) / 8 * 8;
     if (holds(file, aligned, format::magic))
@@ -171,7 +172,7 @@ Result<LdCache::Layout> LdCache::find_new_tables(const base::LazyFile& file, std
         return malformed("foreign byte order");
     const std::size_t entries = start + sizeof(format::Header);
     if (header.count > (file.size() - entries) / sizeof(format::Entry))
-        return malformed(fmt::format("{} entries do not fit", header.count));
+        return malformed(base::format("{} entries do not fit", header.count));
     const std::size_t strings = entries + header.count * sizeof(format::Entry);
     if (!fits(file, strings, header.strings_size))
         return malformed("strings do not fit");
@@ -191,7 +192,7 @@ Result<void> LdCache::read_extensions(std::size_t offset)
     offset += sizeof header;
     if (header.count > max_extension_sections
         || !fits(file_, offset, header.count * sizeof(format::ExtensionSection)))
-        return malformed(fmt::format("{} extensions do not fit", header.count));
+        return malformed(base::format("{} extensions do not fit", header.count));
 
     for (std::size_t i = 0; i < header.count; ++i) {
         const auto section =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "elf/ld_cache_writer.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/ld_cache_format.hpp"
@@ -213,10 +214,10 @@ Result<void> check(const NewCacheEntry& entry)
     };
     if (entry.key.empty() || entry.key.size() > NAME_MAX || has(entry.key, '/')
         || has(entry.key, '\0'))
-        return Error(Errc::usage, fmt::format("loader cache: \"{}\" is no soname", entry.key));
+        return Error(Errc::usage, base::format("loader cache: \"{}\" is no soname", entry.key));
     if (!entry.path.starts_with('/') || entry.path.size() >= PATH_MAX || has(entry.path, '\0'))
         return Error(Errc::usage,
-                     fmt::format("loader cache: \"{}\" is no absolute path", entry.path));
+                     base::format("loader cache: \"{}\" is no absolute path", entry.path));
     return {};
 }
 

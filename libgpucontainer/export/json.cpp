@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "export/json.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 #include <chrono>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace gpucontainer::exports {
@@ -45,8 +45,8 @@ json to_json(const vendor::Gpu& gpu)
 /// As text: readers that keep numbers as doubles would round it.
 std::string to_text(const vendor::FileId& id)
 {
-    return fmt::format("{}:{}:{}:{}", id.device, id.inode, id.size,
-                       static_cast<std::uint64_t>(id.mtime_ns));
+    return base::format("{}:{}:{}:{}", id.device, id.inode, id.size,
+                        static_cast<std::uint64_t>(id.mtime_ns));
 }
 
 json to_json(const vendor::VersionNeed& need)
@@ -84,8 +84,8 @@ json to_json(const vendor::DriverFile& file)
 
 json to_json(const vendor::DeviceNode& node)
 {
-    const auto& [path, host_path, major, minor, mode, gid, gpu, capability, accessible, required,
-                 links] = node;
+    const auto& [path, host_path, major, minor, mode, gid, gpu, capability, accessible,
+                 cgroup_forbids, required, links] = node;
     return {{"path", path},
             {"host_path", host_path},
             {"major", major},
@@ -95,14 +95,15 @@ json to_json(const vendor::DeviceNode& node)
             {"gpu", number_or_null(gpu)},
             {"capability", vendor::name(capability)},
             {"accessible", accessible},
+            {"cgroup_forbids", cgroup_forbids},
             {"required", required},
             {"links", links}};
 }
 
 json to_json(const vendor::Mask& mask)
 {
-    const auto& [path, content, reason] = mask;
-    return {{"path", path}, {"content", content}, {"reason", reason}};
+    const auto& [path, content, reason, directory] = mask;
+    return {{"path", path}, {"content", content}, {"reason", reason}, {"directory", directory}};
 }
 
 json to_json(const vendor::Skipped& skipped)
@@ -140,7 +141,7 @@ json to_json(const vendor::DriverStack& driver)
                  library_order, files, nodes, missing_nodes, warnings, masks, skipped] = driver;
     return {{"vendor", vendor},
             {"vendor_name", vendor_name},
-            {"version", version},
+            {"version", text_or_null(version)},
             {"version_source", vendor::name(version_source)},
             {"root", root},
             {"library_directory", text_or_null(library_directory)},
@@ -185,7 +186,7 @@ json used_to_json(const plan::UsedDriver& driver)
 {
     const auto convert = [](const vendor::Gpu& gpu) { return to_json(gpu); };
     return {{"vendor", driver.vendor},
-            {"version", driver.version},
+            {"version", text_or_null(driver.version)},
             {"gpus", array_of(driver.gpus, convert)}};
 }
 
@@ -215,9 +216,9 @@ json time_to_json(std::int64_t seconds)
     const auto day = std::chrono::floor<std::chrono::days>(time);
     const std::chrono::year_month_day date(day);
     const std::chrono::hh_mm_ss clock(time - day);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
-                       static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                       clock.hours().count(), clock.minutes().count(), clock.seconds().count());
+    return base::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
+                        static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                        clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
 json to_json(const apply::SetUp& set_up)
@@ -230,6 +231,7 @@ json to_json(const apply::SetUp& set_up)
             {"since", time_to_json(set_up.since)},
             {"mount_namespace", set_up.key.from.mount_namespace},
             {"origin", apply::name(set_up.origin)},
+            {"process", set_up.process > 0 ? json(set_up.process) : json()},
             {"problems", array_of(set_up.problems, convert)}};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "export/read_host.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "export/record_fields.hpp"
@@ -109,6 +110,7 @@ vendor::DeviceNode read_node(const Fields& fields)
     node.gpu = fields.number_or_null("gpu", most_gpus);
     node.capability = fields.word("capability", vendor::parse_capability);
     node.accessible = fields.flag("accessible");
+    node.cgroup_forbids = fields.flag("cgroup_forbids");
     node.required = fields.flag("required");
     node.links = fields.texts("links", most_names, is_path);
     return node;
@@ -117,7 +119,7 @@ vendor::DeviceNode read_node(const Fields& fields)
 vendor::Mask read_mask(const Fields& fields)
 {
     return {fields.text("path", is_path), fields.text("content", is_text),
-            fields.text("reason", is_line)};
+            fields.text("reason", is_line), fields.flag("directory")};
 }
 
 vendor::Skipped read_skipped(const Fields& fields)
@@ -153,7 +155,7 @@ vendor::Mark read_mark(const Fields& fields)
 /// Indexes are used as such from here on.
 void check_indexes(const vendor::DriverStack& driver, const Fields& fields)
 {
-    if (driver.gpus.empty())
+    if (driver.gpus.empty() && driver.version_source != vendor::VersionSource::files)
         fields.complain("gpus", "none, and so no driver");
     for (std::size_t i = 0; i < driver.gpus.size(); ++i)
         if (driver.gpus[i].index != i)
@@ -179,7 +181,7 @@ vendor::DriverStack read_driver(const Fields& fields)
     vendor::DriverStack driver;
     driver.vendor = fields.text("vendor", is_word);
     driver.vendor_name = fields.text("vendor_name", is_line);
-    driver.version = fields.text("version", is_version);
+    driver.version = fields.text_or_null("version", is_version);
     driver.version_source = fields.word("version_source", vendor::parse_version_source);
     driver.root = fields.text("root", is_path);
     driver.library_directory = fields.text_or_null("library_directory", is_path);
@@ -196,6 +198,8 @@ vendor::DriverStack read_driver(const Fields& fields)
     driver.warnings = fields.list("warnings", most_names, read_warning);
     driver.masks = fields.list("masks", most_names, read_mask);
     driver.skipped = fields.list("skipped", most_others, read_skipped);
+    if (driver.version.empty() && !driver.gpus.empty())
+        fields.complain("version", "null, but for the files of a driver without a GPU");
     check_indexes(driver, fields);
     return driver;
 }
@@ -207,16 +211,16 @@ void check_vendors(const std::vector<vendor::DriverStack>& drivers, const Fields
         const auto same = [&](const auto& other) { return other.vendor == driver.vendor; };
         const auto named = [&](const auto& vendor) { return vendor.name == driver.vendor; };
         if (std::ranges::none_of(vendor::vendors(), named))
-            fields.complain("drivers", fmt::format("unknown vendor {}", driver.vendor));
+            fields.complain("drivers", base::format("unknown vendor {}", driver.vendor));
         if (std::ranges::count_if(drivers, same) > 1)
-            fields.complain("drivers", fmt::format("{} more than once", driver.vendor));
+            fields.complain("drivers", base::format("{} more than once", driver.vendor));
     }
 }
 
 Result<Fields::Json> parse(std::string_view text)
 {
     if (text.size() > largest_document)
-        return Error(Errc::usage, fmt::format("larger than {} bytes", largest_document));
+        return Error(Errc::usage, base::format("larger than {} bytes", largest_document));
     // What lies deeper than a record goes is dropped, and is missed as a field.
     const auto shallow = [](int depth, auto, const auto&) { return depth <= deepest; };
     try {
@@ -224,7 +228,7 @@ Result<Fields::Json> parse(std::string_view text)
     } catch (const Fields::Json::exception& exception) {
         const std::string_view what = exception.what(); // "[json.exception.NAME] WHAT"
         return Error(Errc::usage,
-                     fmt::format("no JSON document: {}", what.substr(what.find(' ') + 1)))
+                     base::format("no JSON document: {}", what.substr(what.find(' ') + 1)))
             .with_hint(usual_record);
     }
 }

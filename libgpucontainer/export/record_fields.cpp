@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "export/record_fields.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <climits>
-#include <fmt/format.h>
 
 namespace gpucontainer::exports {
 
@@ -72,8 +72,8 @@ void Fields::complain(const char* name, const std::string& what) const
 {
     if (problem_)
         return;
-    const std::string place = where_.empty() ? name : fmt::format("{}.{}", where_, name);
-    problem_ = Error(Errc::usage, fmt::format("{}: {}", place, what)).with_object(place);
+    const std::string place = where_.empty() ? name : base::format("{}.{}", where_, name);
+    problem_ = Error(Errc::usage, base::format("{}: {}", place, what)).with_object(place);
 }
 
 const Fields::Json& Fields::field(const char* name) const
@@ -126,7 +126,7 @@ std::vector<std::uint32_t> Fields::numbers(const char* name, std::size_t most) c
     std::vector<std::uint32_t> numbers;
     for (const Json& element : array(name, most)) {
         if (!element.is_number_unsigned() || element.get<std::uint64_t>() > most)
-            complain(name, fmt::format("not numbers from 0 to {}", most));
+            complain(name, base::format("not numbers from 0 to {}", most));
         else
             numbers.push_back(element.get<std::uint32_t>());
     }
@@ -138,7 +138,7 @@ std::uint32_t Fields::number(const char* name, std::uint32_t most) const
     const Json& value = field(name);
     if (value.is_number_unsigned() && value.get<std::uint64_t>() <= most)
         return value.get<std::uint32_t>();
-    complain(name, fmt::format("not a number from 0 to {}", most));
+    complain(name, base::format("not a number from 0 to {}", most));
     return 0;
 }
 
@@ -162,13 +162,13 @@ const Fields::Json& Fields::array(const char* name, std::size_t most) const
     const Json& value = field(name);
     if (value.is_array() && value.size() <= most)
         return value;
-    complain(name, value.is_array() ? fmt::format("more than {} elements", most) : "not a list");
+    complain(name, value.is_array() ? base::format("more than {} elements", most) : "not a list");
     return null_; // which has no elements
 }
 
 std::string Fields::element_name(const char* name, std::size_t index) const
 {
-    return fmt::format("{}{}{}[{}]", where_, where_.empty() ? "" : ".", name, index);
+    return base::format("{}{}{}[{}]", where_, where_.empty() ? "" : ".", name, index);
 }
 
 } // namespace gpucontainer::exports

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "host/driver_root.hpp"
 
+#include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
@@ -60,7 +61,7 @@ private:
             for (std::string_view pattern : base::split(words, ' '))
                 if (!pattern.empty())
                     read_matching(
-                        fmt::format("{}{}", pattern.starts_with('/') ? "" : here, pattern), depth);
+                        base::format("{}{}", pattern.starts_with('/') ? "" : here, pattern), depth);
     }
 
     void read_matching(const std::string& pattern, int depth)
@@ -69,7 +70,7 @@ private:
         const std::string name(base::name_of(pattern));
         for (const std::string& candidate : root_.list(directory))
             if (::fnmatch(name.c_str(), candidate.c_str(), FNM_PERIOD) == 0)
-                read(fmt::format("{}/{}", directory, candidate), depth + 1);
+                read(base::format("{}/{}", directory, candidate), depth + 1);
     }
 
     const DriverRoot& root_;
@@ -182,7 +183,7 @@ void DriverRoot::visit(const Directory& directory,
 Result<DriverRoot::File> DriverRoot::open_in(const Directory& directory,
                                              const std::string& name) const
 {
-    const std::string path = fmt::format("{}/{}", directory.real_path, name);
+    const std::string path = base::format("{}/{}", directory.real_path, name);
     File file;
     file.fd.reset(::openat(directory.fd.get(), name.c_str(), file_flags | O_NOFOLLOW | O_CLOEXEC));
     if (!file.fd && errno == ELOOP)

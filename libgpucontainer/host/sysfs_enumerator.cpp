@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "host/enumerator.hpp"
@@ -32,7 +33,7 @@ Result<std::string> missing_as_empty(Result<std::string> found)
 Result<std::string> attribute(const std::string& device, std::string_view name)
 {
     GPUCTR_TRY(const auto text,
-               missing_as_empty(base::read_file(fmt::format("{}/{}", device, name))));
+               missing_as_empty(base::read_file(base::format("{}/{}", device, name))));
     return std::string(base::trim(text));
 }
 
@@ -47,7 +48,7 @@ bool is_file_name(std::string_view text)
 Result<std::string> linked(const std::string& device, std::string_view name)
 {
     GPUCTR_TRY(const auto target,
-               missing_as_empty(base::read_link(AT_FDCWD, fmt::format("{}/{}", device, name))));
+               missing_as_empty(base::read_link(AT_FDCWD, base::format("{}/{}", device, name))));
     const std::string_view last = base::name_of(target);
     return is_file_name(last) ? std::string(last) : std::string();
 }
@@ -82,7 +83,7 @@ std::string node_path(std::string_view name)
     if (name.starts_with(directory))
         name.remove_prefix(directory.size());
     const bool plain = std::ranges::all_of(base::split(name, '/'), is_file_name);
-    return plain ? fmt::format("{}{}", directory, name) : "";
+    return plain ? base::format("{}{}", directory, name) : "";
 }
 
 Node parse_uevent(std::string_view text)
@@ -147,14 +148,14 @@ public:
 
     Result<std::vector<ClassDevice>> class_devices(const std::string& name) override
     {
-        const std::string directory = fmt::format("{}/{}", classes_, name);
+        const std::string directory = base::format("{}/{}", classes_, name);
         GPUCTR_TRY(const auto names, list(directory));
         std::vector<ClassDevice> devices;
         for (const std::string& device : names) {
             if (!is_file_name(device))
                 continue;
             GPUCTR_TRY(const auto text,
-                       attribute(fmt::format("{}/{}", directory, device), "uevent"));
+                       attribute(base::format("{}/{}", directory, device), "uevent"));
             const Node node = parse_uevent(text);
             if (node.path.empty())
                 continue;
@@ -173,7 +174,7 @@ public:
 private:
     std::string function(const std::string& address) const
     {
-        return fmt::format("{}/{}", bus_, address);
+        return base::format("{}/{}", bus_, address);
     }
 
     /// Names in a directory that there need not be.
@@ -223,7 +224,7 @@ private:
     {
         ClassDevice found;
         found.name = name;
-        std::string above = real_path(fmt::format("{}/{}", directory, name));
+        std::string above = real_path(base::format("{}/{}", directory, name));
         while (found.pci_address.empty() && above.size() > 1) {
             above = base::directory_of(above);
             GPUCTR_TRY(const auto subsystem, linked(above, "subsystem"));

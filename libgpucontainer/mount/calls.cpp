@@ -5,6 +5,7 @@
 #include "mount/fd_path.hpp"
 #include "mount/legacy.hpp"
 #include "mount/statmount.hpp"
+#include "mount/uppermost.hpp"
 
 #include <array>
 #include <cerrno>
@@ -87,6 +88,15 @@ int attach_below(const Bench& bench, int tree_fd, int base_fd, const char* path)
     return target ? legacy::move(tree_fd, target.get()) : -1;
 }
 
+int bind_below(const Bench& bench, int source_fd, int base_fd, const char* path) noexcept
+{
+    if (bench.backend == Backend::legacy)
+        return legacy::bind_below(source_fd, base_fd, path);
+    Bench own = bench;
+    base::UniqueFd copy(clone_tree(own, source_fd, "", true));
+    return copy && attach_below(bench, copy.get(), base_fd, path) == 0 ? copy.release() : -1;
+}
+
 int set_attributes(const Bench& bench, int tree_fd, std::uint64_t attributes,
                    std::uint64_t propagation, bool recursive) noexcept
 {
@@ -148,10 +158,7 @@ int detach(int fd) noexcept { return ::umount2(FdPath(fd), MNT_DETACH); }
 
 int detach_uncovered(int fd) noexcept
 {
-    std::array<char, PATH_MAX> path = {};
-    if (::readlink(FdPath(fd), path.data(), path.size() - 1) <= 0)
-        return -1;
-    const base::UniqueFd uppermost(::open(path.data(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    const base::UniqueFd uppermost(open_uppermost(fd));
     std::uint64_t found = 0;
     std::uint64_t wanted = 0;
     if (uppermost && (!table_id(uppermost.get(), found) || !table_id(fd, wanted)))
@@ -177,6 +184,14 @@ bool is_on(int fd, std::uint64_t mount_id) noexcept
     std::uint64_t id = 0;
     const bool told = is_unique(mount_id) ? unique_id(fd, id) : table_id(fd, id);
     return told && id == mount_id;
+}
+
+std::uint64_t table_number(std::uint64_t mount_id) noexcept
+{
+    MountStatus status;
+    if (!is_unique(mount_id))
+        return mount_id;
+    return statmount(mount_id, statmount_mount_basic, status) ? status.old_mount_id : 0;
 }
 
 bool exists(std::uint64_t mount_id, int table) noexcept

@@ -27,6 +27,10 @@ int attach(const Bench& bench, int tree_fd, int target_fd) noexcept;
 /// Attaches onto a path below a mount of our own making.
 int attach_below(const Bench& bench, int tree_fd, int base_fd, const char* path) noexcept;
 
+/// Attaches a copy of the mount at `source_fd`, with those below it, at a path below an
+/// attached mount of our own making. Returns a descriptor of it.
+int bind_below(const Bench& bench, int source_fd, int base_fd, const char* path) noexcept;
+
 /// Sets attributes (MOUNT_ATTR_*) and, unless 0, the propagation (MS_*). The legacy
 /// backend leaves those below theirs, but for the propagation.
 int set_attributes(const Bench& bench, int tree_fd, std::uint64_t attributes,
@@ -51,8 +55,7 @@ int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attribut
 /// mount, or who lies over it by now; needs /proc.
 int detach(int fd) noexcept;
 
-/// Same, but EBUSY where another mount lies over that of `fd`, or nothing tells as it is
-/// not reached from the thread's root directory.
+/// Same of a directory, but EBUSY where another mount lies over that of `fd`, or nothing tells.
 int detach_uncovered(int fd) noexcept;
 
 /// Identity of the mount that `fd` is on: never reused where exists() can ask the
@@ -62,6 +65,9 @@ std::uint64_t mount_id(int fd) noexcept;
 
 /// True when `fd` is on the mount of that identity, whichever of both it is.
 bool is_on(int fd, std::uint64_t mount_id) noexcept;
+
+/// Identity of a mount in the mount table; 0 when it is not in this namespace, or not known.
+std::uint64_t table_number(std::uint64_t mount_id) noexcept;
 
 /// True unless it is certain that no mount of that identity is in this namespace.
 /// `table` is its mount table where the kernel cannot be asked.

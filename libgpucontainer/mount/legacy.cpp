@@ -112,6 +112,16 @@ int bind(Bench& bench, int dir_fd, const char* path, bool recursive) noexcept
     return place.open().release();
 }
 
+int bind_below(int source_fd, int base_fd, const char* path) noexcept
+{
+    constexpr int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+    const UniqueFd place(::openat(base_fd, path, flags));
+    if (!place
+        || ::mount(FdPath(source_fd), FdPath(place.get()), nullptr, MS_BIND | MS_REC, nullptr) != 0)
+        return -1;
+    return base::above_standard(::openat(base_fd, path, flags));
+}
+
 int mount(Bench& bench, const char* type, unsigned long flags, const char* options,
           const char* label) noexcept
 {

@@ -11,6 +11,8 @@
 namespace gpucontainer::mount::legacy {
 
 int bind(Bench& bench, int dir_fd, const char* path, bool recursive) noexcept;
+/// With those below it, at a path below a mount of ours instead of on the stage.
+int bind_below(int source_fd, int base_fd, const char* path) noexcept;
 int mount(Bench& bench, const char* type, unsigned long flags, const char* options,
           const char* label) noexcept;
 int overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,

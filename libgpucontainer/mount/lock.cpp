@@ -3,59 +3,20 @@
 
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
+#include "mount/child.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <new>
+#include <fcntl.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace gpucontainer::mount {
 namespace {
-
-/// What the child tells, in memory that it shares with its parent; the copies
-/// follow it.
-struct Report {
-    const char* step; ///< What failed; null when nothing did.
-    int os_error;
-};
-
-/// That memory.
-class Shared {
-public:
-    explicit Shared(std::size_t count) noexcept
-        : size_(sizeof(Report) + count * sizeof(int)),
-          memory_(::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-    {
-        if (*this)
-            new (memory_) Report{"lock mounts in a process that ended early", EIO};
-    }
-    Shared(const Shared&) = delete;
-    Shared& operator=(const Shared&) = delete;
-    ~Shared()
-    {
-        if (*this)
-            (void)::munmap(memory_, size_);
-    }
-
-    explicit operator bool() const noexcept { return memory_ != MAP_FAILED; }
-    Report& report() const noexcept { return *static_cast<Report*>(memory_); }
-    int* copies() const noexcept
-    {
-        return reinterpret_cast<int*>(static_cast<std::byte*>(memory_) + sizeof(Report));
-    }
-
-private:
-    std::size_t size_;
-    void* memory_;
-};
 
 using Name = std::array<char, 24>;
 
@@ -88,9 +49,8 @@ bool put(const Bench& bench, std::size_t index, int mount) noexcept
     return made == 0 && attach_below(bench, mount, AT_FDCWD, name.data()) == 0;
 }
 
-/// Runs in the child, which shares the descriptors of its parent, and memory but
-/// for this as it was: system calls only. Returns what failed.
-const char* copy_locked(std::span<const int> mounts, int* copies) noexcept
+/// Runs in the child. Returns what failed.
+const char* copy_locked(std::span<const int> mounts, std::span<int> copies) noexcept
 {
     if (::unshare(CLONE_NEWNS) != 0)
         return "make a mount namespace to lock mounts in";
@@ -120,36 +80,19 @@ const char* copy_locked(std::span<const int> mounts, int* copies) noexcept
 
 const char* lock(std::span<int> mounts) noexcept
 {
-    const Shared shared(mounts.size());
-    if (!shared)
-        return "memory to lock mounts with";
-    int* const copies = shared.copies();
-    std::fill_n(copies, mounts.size(), -1);
-
-    // Without a signal to the parent, and without the handlers that fork() runs.
-    const long child = ::syscall(SYS_clone, CLONE_FILES, nullptr, nullptr, nullptr, nullptr);
-    if (child < 0)
-        return "start a process to lock mounts in";
-    if (child == 0) {
-        Report report = {};
-        report.step = copy_locked(mounts, copies);
-        report.os_error = errno;
-        shared.report() = report;
-        ::_exit(0);
-    }
-    while (::waitpid(static_cast<pid_t>(child), nullptr, __WALL) < 0 && errno == EINTR)
-        continue;
-
-    const Report report = shared.report();
-    for (std::size_t i = 0; i < mounts.size(); ++i) {
-        int& unused = report.step == nullptr ? mounts[i] : copies[i];
+    Child child(mounts.size());
+    const char* const failed = child.run([&] { return copy_locked(mounts, child.numbers()); });
+    const int reason = errno;
+    const std::span<int> copies = child.numbers();
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+        int& unused = failed == nullptr ? mounts[i] : copies[i];
         if (unused >= 0)
             (void)::close(unused);
-        if (report.step == nullptr)
+        if (failed == nullptr)
             mounts[i] = copies[i];
     }
-    errno = report.os_error;
-    return report.step;
+    errno = reason;
+    return failed;
 }
 
 } // namespace gpucontainer::mount

@@ -6,6 +6,7 @@
 #include "base/try.hpp"
 #include "mount/statmount.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sched.h>
@@ -26,20 +27,23 @@ bool kernel_knows(std::uint64_t id)
     return listmount(of_namespace(id), &first, 1) >= 0;
 }
 
-std::optional<std::set<std::uint64_t>> namespaces_of_processes()
+std::optional<std::map<std::uint64_t, int>> namespaces_of_processes()
 {
     const auto names = base::list_directory(-1, "/proc");
     if (!names)
         return std::nullopt;
-    std::set<std::uint64_t> found;
+    std::map<std::uint64_t, int> found;
     for (const std::string& name : *names) {
-        if (!base::to_number(name))
+        const auto number = base::to_number(name);
+        if (!number)
             continue;
         const std::uint64_t id = namespace_id("/proc/" + name + "/ns/mnt");
         const bool gone = errno == ENOENT || errno == ESRCH;
         if (id == 0 && !gone && errno != EACCES && errno != EPERM)
             return std::nullopt;
-        found.insert(id);
+        const int process = static_cast<int>(*number);
+        int& lowest = found.emplace(id, process).first->second;
+        lowest = std::min(lowest, process);
     }
     return found;
 }
@@ -83,9 +87,20 @@ bool LivingNamespaces::contains(std::uint64_t id)
 {
     if (kernel_knows(id))
         return true;
-    if (!of_processes_)
-        of_processes_ = namespaces_of_processes();
-    return !of_processes_ || of_processes_->contains(id);
+    return !processes() || processes_->contains(id);
+}
+
+int LivingNamespaces::process_in(std::uint64_t id)
+{
+    const bool found = processes() && processes_->contains(id);
+    return found ? processes_->at(id) : 0;
+}
+
+const LivingNamespaces::Processes& LivingNamespaces::processes()
+{
+    if (!processes_)
+        processes_ = namespaces_of_processes();
+    return processes_;
 }
 
 Result<NamespaceVisit> NamespaceVisit::enter(int pidfd)

@@ -5,8 +5,8 @@
 #include "base/unique_fd.hpp"
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 namespace gpucontainer::mount {
@@ -25,8 +25,15 @@ class LivingNamespaces {
 public:
     bool contains(std::uint64_t id);
 
+    /// The process of the lowest number in one; 0 where none is seen.
+    int process_in(std::uint64_t id);
+
 private:
-    std::optional<std::set<std::uint64_t>> of_processes_;
+    /// A process in each; none where they could not be looked through.
+    using Processes = std::optional<std::map<std::uint64_t, int>>;
+    const Processes& processes();
+
+    Processes processes_;
 };
 
 /// The calling thread in the mount namespace of another process, for as long as

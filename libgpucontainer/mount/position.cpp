@@ -4,15 +4,12 @@
 #include "base/file.hpp"
 #include "base/in_root.hpp"
 #include "base/mount_number.hpp"
+#include "base/result.hpp"
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -20,12 +17,6 @@ namespace gpucontainer::mount {
 namespace {
 
 constexpr std::size_t largest_table = std::size_t{64} << 20U;
-
-/// A place in a file system, whatever mount shows it.
-struct Position {
-    std::string_view device;
-    std::string path;
-};
 
 /// Space, tab, newline and backslash of a path are written in octal.
 std::string decoded(std::string_view field)
@@ -41,26 +32,74 @@ std::string decoded(std::string_view field)
     return text;
 }
 
-/// By the line "ID PARENT DEVICE ROOT PATH ..." of the mount that a directory is on.
-std::optional<Position> position_of(int fd, std::string_view table)
+/// A line "ID PARENT DEVICE ROOT PATH ... - TYPE SOURCE OPTIONS".
+struct Line {
+    std::uint64_t number;
+    std::string_view device; ///< This and the rest as they are written.
+    std::string_view root;
+    std::string_view point;
+    std::string_view type;
+    std::string_view options; ///< Of the file system.
+};
+
+/// Hands the lines over until `visit` returns false.
+template <typename Visit>
+void for_each_line(std::string_view table, Visit visit)
+{
+    for (const std::string_view line : base::split(table, '\n')) {
+        const auto fields = base::split(line, ' ');
+        constexpr std::size_t least = 6;
+        const auto number = fields.size() < least ? std::nullopt : base::to_number(fields[0]);
+        const auto separator = std::ranges::find(fields, "-");
+        const bool whole = std::distance(separator, fields.end()) > 3;
+        if (number
+            && !visit(Line{*number, fields[2], fields[3], fields[4], whole ? separator[1] : "",
+                           whole ? separator[3] : ""}))
+            return;
+    }
+}
+
+std::optional<Line> find_line(std::string_view table, std::uint64_t number)
+{
+    std::optional<Line> found;
+    for_each_line(table, [&](const Line& line) {
+        if (line.number == number)
+            found = line;
+        return !found;
+    });
+    return found;
+}
+
+Result<std::string> own_table_text()
+{
+    return base::read_file("/proc/thread-self/mountinfo", largest_table);
+}
+
+/// "8:1" as the kernel's other calls have it; 0 for what is none.
+std::uint64_t to_device(std::string_view field)
+{
+    const auto parts = base::split(field, ':');
+    const auto high = base::to_number(parts[0]);
+    const auto low = parts.size() == 2 ? base::to_number(parts[1]) : std::nullopt;
+    return high && low ? ::makedev(static_cast<unsigned>(*high), static_cast<unsigned>(*low)) : 0;
+}
+
+/// By the line of the mount that a directory is on.
+std::optional<Position> position_in(std::string_view table, int fd)
 {
     std::uint64_t mount = 0;
     const auto path = base::path_of(fd);
     if (!path || !base::mount_number(fd, mount))
         return std::nullopt;
-    for (const std::string_view line : base::split(table, '\n')) {
-        const auto fields = base::split(line, ' ');
-        constexpr std::size_t least = 6;
-        if (fields.size() < least || base::to_number(fields[0]) != mount)
-            continue;
-        const std::string root = decoded(fields[3]);
-        const std::string point = decoded(fields[4]);
-        if (!base::is_below(*path, point))
-            return std::nullopt;
-        const std::string below = path->substr(point == "/" ? 0 : point.size());
-        return Position{fields[2], (root == "/" ? "" : root) + below};
-    }
-    return std::nullopt;
+    const auto line = find_line(table, mount);
+    const std::string root = line ? decoded(line->root) : "";
+    const std::string point = line ? decoded(line->point) : "";
+    if (!line || !base::is_below(*path, point))
+        return std::nullopt;
+    const std::string below = path->substr(point == "/" ? 0 : point.size());
+    const std::string inside = (root == "/" ? "" : root) + below;
+    return Position{to_device(line->device), inside.empty() ? "/" : inside, std::string(line->type),
+                    std::string(line->options)};
 }
 
 /// On one device, and `inner` on a mount that is neither that of `outer` nor that of "/",
@@ -85,26 +124,77 @@ bool lies_within(int inner, int outer)
 {
     if (!may_hide(inner, outer))
         return false;
-    const auto table = base::read_file("/proc/thread-self/mountinfo", largest_table);
+    const auto table = own_table_text();
     if (!table)
         return false;
-    const auto inside = position_of(inner, *table);
-    const auto outside = position_of(outer, *table);
+    const auto inside = position_in(*table, inner);
+    const auto outside = position_in(*table, outer);
     return inside && outside && inside->device == outside->device
            && base::is_below(inside->path, outside->path);
 }
 
-bool is_mounted(std::uint64_t device)
+std::vector<std::uint64_t> mounts_at(std::string_view path)
 {
-    const auto table = base::read_file("/proc/thread-self/mountinfo", largest_table);
+    std::vector<std::uint64_t> found;
+    if (const auto table = own_table_text())
+        for_each_line(*table, [&](const Line& line) {
+            if (decoded(line.point) == path)
+                found.push_back(line.number);
+            return true;
+        });
+    return found;
+}
+
+std::optional<std::string> path_of_mount(std::uint64_t number)
+{
+    const auto table = own_table_text();
+    const auto line = table ? find_line(*table, number) : std::nullopt;
+    return line ? std::optional(decoded(line->point)) : std::nullopt;
+}
+
+std::optional<Position> position_of(int fd, int table)
+{
+    const auto text = table == own_table ? own_table_text() : base::read_all(table, largest_table);
+    return text ? position_in(*text, fd) : std::nullopt;
+}
+
+std::optional<std::string> option_of(const Position& position, std::string_view name)
+{
+    for (const std::string_view option : base::split(position.options, ','))
+        if (option.starts_with(name) && option.substr(name.size()).starts_with('='))
+            return decoded(option.substr(name.size() + 1));
+    return std::nullopt;
+}
+
+namespace {
+
+template <typename Wanted>
+std::optional<std::vector<MountPoint>> mounts_if(Wanted wanted)
+{
+    const auto table = own_table_text();
     if (!table)
+        return std::nullopt;
+    std::vector<MountPoint> found;
+    for_each_line(*table, [&](const Line& line) {
+        if (wanted(line))
+            found.push_back({line.number, decoded(line.root), decoded(line.point)});
         return true;
-    const std::string number = fmt::format("{}:{}", major(device), minor(device));
-    const auto lines = base::split(*table, '\n');
-    return std::ranges::any_of(lines, [&](std::string_view line) {
-        const auto fields = base::split(line, ' ');
-        constexpr std::size_t device_field = 2;
-        return fields.size() > device_field && fields[device_field] == number;
+    });
+    return found;
+}
+
+} // namespace
+
+std::optional<std::vector<MountPoint>> mounts_of(std::uint64_t device)
+{
+    return mounts_if([&](const Line& line) { return to_device(line.device) == device; });
+}
+
+std::optional<std::vector<MountPoint>> anonymous_mounts()
+{
+    return mounts_if([](const Line& line) {
+        return line.device.starts_with("0:") && line.type != "autofs"
+               && !line.type.starts_with("nfs") && !line.type.starts_with("fuse");
     });
 }
 

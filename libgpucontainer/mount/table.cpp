@@ -18,6 +18,7 @@
 #include <set>
 #include <string_view>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace gpucontainer::mount {
@@ -229,6 +230,24 @@ bool is_mount_of_own_root(std::uint64_t wanted, int table) noexcept
     return root && table_id(root.get(), id) && id == wanted;
 }
 
+using Children = std::multimap<std::uint64_t, std::uint64_t>; ///< Of each mount.
+
+/// A mount that was moved may stand before the one that it lies on, and a table of such
+/// lines must not take the square of its length.
+std::set<std::uint64_t> with_those_below(std::uint64_t id, const Children& children)
+{
+    std::set<std::uint64_t> below = {id};
+    std::vector<std::uint64_t> next = {id};
+    while (!next.empty()) {
+        const auto [begin, end] = children.equal_range(next.back());
+        next.pop_back();
+        for (auto child = begin; child != end; ++child)
+            if (below.insert(child->second).second)
+                next.push_back(child->second);
+    }
+    return below;
+}
+
 bool is_hidden_call(int os_error) noexcept { return os_error == ENOSYS || os_error == EPERM; }
 
 } // namespace
@@ -303,7 +322,7 @@ int count_below_by_table(int fd, int table)
     if (!table_id(fd, id))
         return -1;
     bool seen = is_mount_of_own_root(id, table);
-    std::multimap<std::uint64_t, std::uint64_t> children;
+    Children children;
     const auto visit = [&](const TableLine& line) {
         seen = seen || line.id == id;
         children.emplace(line.parent, line.id);
@@ -315,18 +334,29 @@ int count_below_by_table(int fd, int table)
         errno = EXDEV;
         return -1;
     }
-    // A mount that was moved may stand before the one that it lies on, and a table
-    // of such lines must not take the square of its length.
-    std::set<std::uint64_t> below = {id};
-    std::vector<std::uint64_t> next = {id};
-    while (!next.empty()) {
-        const auto [begin, end] = children.equal_range(next.back());
-        next.pop_back();
-        for (auto child = begin; child != end; ++child)
-            if (below.insert(child->second).second)
-                next.push_back(child->second);
-    }
-    return static_cast<int>(below.size()) - 1;
+    return static_cast<int>(with_those_below(id, children).size()) - 1;
+}
+
+bool list_ours_below(int fd, std::vector<std::string>& paths)
+{
+    std::uint64_t id = 0;
+    if (!table_id(fd, id))
+        return false;
+    Children children;
+    std::vector<std::pair<std::uint64_t, std::string>> ours;
+    const auto visit = [&](const TableLine& line) {
+        children.emplace(line.parent, line.id);
+        if (line.ours && line.id != id && line.path != nullptr)
+            ours.emplace_back(line.id, line.path);
+        return true;
+    };
+    if (!for_each_line(own_table, visit))
+        return false;
+    const auto below = with_those_below(id, children);
+    for (auto& [mount, path] : ours)
+        if (below.contains(mount))
+            paths.push_back(std::move(path));
+    return true;
 }
 
 Found find_mount_root_by_table(int fd) noexcept

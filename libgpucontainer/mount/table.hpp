@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
-/// Which mounts lie on a mount. Except for counting, without allocating.
+/// Which mounts lie on a mount. Without allocating, but where it is said, and for counting.
 namespace gpucontainer::mount {
 
 /// A descriptor of a mountinfo file, or this one: /proc/self/mountinfo, which shows
@@ -50,6 +52,10 @@ Below list_below(int fd) noexcept;
 Below look_below(int fd, int table = own_table) noexcept;
 inline int count_below(int fd) noexcept { return look_below(fd).count; }
 int count_below_by_table(int fd, int table = own_table);
+
+/// Paths, as the own table has them, of the mounts of ours below the mount of `fd`, at any
+/// depth. False with errno. Allocates.
+bool list_ours_below(int fd, std::vector<std::string>& paths);
 
 enum class Found : std::uint8_t { unknown, no, yes };
 struct Lookup {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plan/builder.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "plan/covers.hpp"
 #include "plan/data.hpp"
@@ -15,7 +16,6 @@
 #include "plan/selection.hpp"
 #include "plan/tree.hpp"
 
-#include <fmt/format.h>
 #include <optional>
 
 namespace gpucontainer::plan {
@@ -23,7 +23,8 @@ namespace {
 
 void add_share(Draft& draft, const vendor::DriverStack& driver, Selection selection)
 {
-    UsedDriver used = {driver.vendor, driver.version, driver.version_source, {}};
+    UsedDriver used = {
+        driver.vendor, driver.version, driver.version_source, {}, !driver.gpus.empty()};
     for (const unsigned gpu : selection.gpus)
         used.gpus.push_back(driver.gpus[gpu]);
     auto& variables = draft.plan.variables;
@@ -31,6 +32,8 @@ void add_share(Draft& draft, const vendor::DriverStack& driver, Selection select
                                              selection.gpus, variables))
         variables.push_back(std::move(variable));
     draft.plan.needs.insert(draft.plan.needs.end(), driver.needs.begin(), driver.needs.end());
+    draft.plan.skipped.insert(draft.plan.skipped.end(), selection.passed_over.begin(),
+                              selection.passed_over.end());
     draft.plan.drivers.push_back(std::move(used));
     draft.shares.push_back({driver, std::move(selection)});
 }
@@ -38,12 +41,15 @@ void add_share(Draft& draft, const vendor::DriverStack& driver, Selection select
 Result<void> choose_gpus(Draft& draft, std::span<const vendor::DriverStack> drivers)
 {
     const Request& request = draft.request;
-    const DeviceChoice choice = {request.devices, request.environment, request.required};
+    const DeviceChoice choice = {request.devices, request.environment, request.required,
+                                 request.devices_name};
     GPUCTR_TRY(auto selections, select_devices(drivers, choice, draft.plan.skipped));
     for (const vendor::Skipped& vendor : draft.plan.skipped)
         draft.plan.warnings.push_back(
-            fmt::format("{} are left out: {}", vendor.name, vendor.reason));
-    GPUCTR_TRY(selections, restrict_to(request.allowed_devices, drivers, std::move(selections)));
+            base::format("{} are left out: {}", vendor.name, vendor.reason));
+    GPUCTR_TRY(selections,
+               restrict_to(request.allowed_devices, drivers, std::move(selections),
+                           base::format("{} {}", request.devices_name, request.devices)));
     for (std::size_t i = 0; i < drivers.size(); ++i)
         if (selections[i].wanted)
             add_share(draft, drivers[i], std::move(selections[i]));
@@ -65,11 +71,11 @@ Result<void> expect_names(Draft& draft)
     if (!draft.files.empty()) {
         const bool merged = draft.plan.layout == Layout::merged;
         paths = merged ? merged_paths(draft) : entry_paths(draft);
-        if (draft.has_libraries())
-            paths.emplace_back(loader_cache_path);
         const auto add = [&](const std::vector<std::string>& more) {
             paths.insert(paths.end(), more.begin(), more.end());
         };
+        if (draft.has_libraries())
+            add(loader_cache_paths(draft));
         if (!merged) {
             paths.push_back(draft.plan.tree_path);
             add(data_paths(draft));
@@ -88,9 +94,14 @@ Result<void> expect_names(Draft& draft)
 
 void add_warnings(Draft& draft)
 {
+    const auto concerns = [&](const vendor::Warning& warning, const Share& share) {
+        return share.driver.gpus.empty()
+               || (draft.capabilities.contains(warning.capability)
+                   && !share.selection.gpus.empty());
+    };
     for (const Share& share : draft.shares)
         for (const vendor::Warning& warning : share.driver.warnings)
-            if (draft.capabilities.contains(warning.capability) && !share.selection.gpus.empty())
+            if (concerns(warning, share))
                 draft.plan.warnings.push_back(warning.text);
 }
 

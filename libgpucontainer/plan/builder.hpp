@@ -23,6 +23,7 @@ enum class VendorLibs : std::uint8_t {
 /// What a caller asks for.
 struct Request {
     std::string devices = "auto";
+    std::string devices_name = "device"; ///< What messages call them: "--device".
     std::string capabilities = "compute,utility";
     std::set<std::string> required; ///< Vendors that were asked for by name.
     Environment environment;        ///< Scheduler variables.

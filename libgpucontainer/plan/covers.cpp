@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "plan/covers.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
-#include <fmt/format.h>
 #include <set>
 #include <utility>
 
@@ -26,7 +26,7 @@ public:
         std::erase(names, "");
         for (const std::string& directory : draft.image.searched_directories)
             for (const std::string& name : draft.view.present(directory, names))
-                present_.insert(fmt::format("{}/{}", directory, name));
+                present_.insert(base::format("{}/{}", directory, name));
     }
 
     void add(const DriverFile& file)

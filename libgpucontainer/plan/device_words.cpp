@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "plan/device_words.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <fmt/format.h>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -20,24 +20,20 @@ using vendor::Gpu;
 /// Eight digits may begin a UUID, but no host has that many GPUs.
 constexpr std::size_t longest_index = 4;
 
-std::optional<std::uint64_t> index_in(std::string_view word)
+std::optional<unsigned> index_in(std::string_view word)
 {
-    return word.size() <= longest_index ? base::to_number(word) : std::nullopt;
+    const auto number = word.size() <= longest_index ? base::to_number(word) : std::nullopt;
+    return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
 }
 
-struct Range {
-    std::uint64_t first;
-    std::uint64_t last;
-};
-
-std::optional<Range> range_in(std::string_view word)
+std::optional<IndexRange> range_in(std::string_view word)
 {
     const auto dash = word.find('-');
     const auto first = index_in(word.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : index_in(word.substr(dash + 1));
     if (!first || !last || *first > *last)
         return std::nullopt;
-    return Range{*first, *last};
+    return IndexRange{*first, *last};
 }
 
 /// Domain, bus, device and function of an address in its short, four-digit or
@@ -73,9 +69,11 @@ std::string plain_uuid(std::string_view text)
     return uuid;
 }
 
+constexpr std::size_t shortest_prefix = 8;
+constexpr std::string_view too_short = "too short: a UUID needs at least 8 characters";
+
 bool uuid_matches(const Gpu& gpu, std::string_view wanted)
 {
-    constexpr std::size_t shortest_prefix = 8;
     const std::string prefix = plain_uuid(wanted);
     return prefix.size() >= shortest_prefix && plain_uuid(gpu.uuid).starts_with(prefix);
 }
@@ -87,41 +85,121 @@ bool has_name(const Gpu& gpu, std::string_view wanted)
         gpu.names, [&](const std::string& name) { return base::to_lower(name) == word; });
 }
 
-std::vector<unsigned> indexes_in(const Range& range)
+std::vector<unsigned> indexes_in(const IndexRange& range)
 {
     std::vector<unsigned> indexes(range.last - range.first + 1);
-    std::iota(indexes.begin(), indexes.end(), static_cast<unsigned>(range.first));
+    std::iota(indexes.begin(), indexes.end(), range.first);
     return indexes;
 }
 
-Error unknown(const vendor::DriverStack& driver, std::string_view word, std::string_view why)
+std::vector<IndexRange> merged(std::vector<IndexRange> ranges)
 {
-    return Error(Errc::usage, fmt::format("device {}: {}", word, why))
-        .with_object(std::string(word))
-        .with_hint(known_gpus(driver));
+    std::ranges::sort(ranges, {}, &IndexRange::first);
+    std::vector<IndexRange> apart;
+    for (const IndexRange& range : ranges)
+        if (apart.empty() || range.first > apart.back().last + 1)
+            apart.push_back(range);
+        else
+            apart.back().last = std::max(apart.back().last, range.last);
+    return apart;
+}
+
+Error unknown(const vendor::DriverStack& driver, std::string why)
+{
+    return Error(Errc::usage, std::move(why)).with_hint(known_gpus(driver));
+}
+
+/// The UUIDs that begin with a word that is too short to name one.
+std::string begun_by(const vendor::DriverStack& driver, std::string_view word)
+{
+    const std::string prefix = plain_uuid(word);
+    std::string uuids;
+    if (prefix.empty() || prefix.size() >= shortest_prefix)
+        return uuids;
+    std::string_view last; // partitions of one card have the same
+    for (const Gpu& gpu : driver.gpus) {
+        if (gpu.uuid == last || !plain_uuid(gpu.uuid).starts_with(prefix))
+            continue;
+        uuids += base::format("{}{}", uuids.empty() ? "" : ", ", gpu.uuid);
+        last = gpu.uuid;
+    }
+    return uuids;
+}
+
+Error nothing_called(const vendor::DriverStack& driver, std::string_view word)
+{
+    std::string uuids = begun_by(driver, word);
+    if (!uuids.empty())
+        return unknown(driver, std::string(too_short)).with_hint("so begins " + std::move(uuids));
+    const std::string_view fault = fault_in(word);
+    return unknown(driver, fault.empty() ? "no such GPU" : std::string(fault));
+}
+
+/// Of indexes some of which no GPU has.
+Error out_of_range(const vendor::DriverStack& driver, const IndexRange& range)
+{
+    if (range.first == range.last || driver.gpus.empty())
+        return unknown(driver, "no such GPU");
+    return unknown(driver, base::format("the last GPU is {}", driver.gpus.size() - 1));
 }
 
 } // namespace
 
 bool is_index(std::string_view word) { return range_in(word).has_value(); }
 
+NumberList read_numbers(std::string_view list)
+{
+    std::vector<IndexRange> ranges;
+    std::set<std::string_view> others;
+    for (const std::string_view part : base::split(list, ',')) {
+        const std::string_view word = base::trim(part);
+        if (const auto range = range_in(word))
+            ranges.push_back(*range);
+        else
+            others.insert(word);
+    }
+    return {merged(std::move(ranges)), std::move(others)};
+}
+
+bool is_too_short(const vendor::DriverStack& driver, std::string_view word)
+{
+    return !begun_by(driver, word).empty();
+}
+
+std::string_view fault_in(std::string_view word)
+{
+    if (!word.empty() && plain_uuid(word).empty())
+        return too_short;
+    const auto dash = word.find('-');
+    if (dash == std::string_view::npos || !index_in(word.substr(0, dash)) || is_index(word))
+        return "";
+    const std::string_view last = word.substr(dash + 1);
+    if (last.empty())
+        return "a range without an end";
+    if (last.find_first_not_of("0123456789") != std::string_view::npos)
+        return "";
+    return index_in(last) ? "the range ends before it begins" : "no host has that many GPUs";
+}
+
 std::string known_gpus(const vendor::DriverStack& driver)
 {
+    if (driver.gpus.empty())
+        return "there is none; `auto` and `none` show the driver's files";
     if (driver.gpus.size() == 1) {
         const Gpu& gpu = driver.gpus.front();
-        return fmt::format("there is one GPU: 0{}{}{}{}", gpu.uuid.empty() ? "" : ", ", gpu.uuid,
-                           gpu.pci_address.empty() ? "" : ", ", gpu.pci_address);
+        return base::format("there is one GPU: 0{}{}{}{}", gpu.uuid.empty() ? "" : ", ", gpu.uuid,
+                            gpu.pci_address.empty() ? "" : ", ", gpu.pci_address);
     }
-    return fmt::format("there are {} GPUs: 0 to {}; `gpuctr-setup list` shows UUIDs and PCI "
-                       "addresses",
-                       driver.gpus.size(), driver.gpus.size() - 1);
+    return base::format("there are {} GPUs: 0 to {}; `gpuctr-setup list` shows UUIDs and PCI "
+                        "addresses",
+                        driver.gpus.size(), driver.gpus.size() - 1);
 }
 
 Result<std::vector<unsigned>> find_gpus(const vendor::DriverStack& driver, std::string_view word)
 {
     if (const auto range = range_in(word)) {
         if (range->last >= driver.gpus.size())
-            return unknown(driver, word, "no such GPU");
+            return out_of_range(driver, *range);
         return indexes_in(*range);
     }
     std::vector<unsigned> matches;
@@ -130,14 +208,14 @@ Result<std::vector<unsigned>> find_gpus(const vendor::DriverStack& driver, std::
     for (const Gpu& gpu : driver.gpus) {
         const bool by_uuid = !address && uuid_matches(gpu, word);
         if (by_uuid && !uuid.empty() && gpu.uuid != uuid)
-            return unknown(driver, word, "more than one GPU has a UUID that begins so");
+            return unknown(driver, "more than one GPU has a UUID that begins so");
         if (by_uuid)
             uuid = gpu.uuid;
         if (by_uuid || has_name(gpu, word) || (address && pci_parts(gpu.pci_address) == address))
             matches.push_back(gpu.index);
     }
     if (matches.empty())
-        return unknown(driver, word, "no such GPU");
+        return nothing_called(driver, word);
     return matches;
 }
 

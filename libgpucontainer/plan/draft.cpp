@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "plan/draft.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "plan/typical_root.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace gpucontainer::plan {
 namespace {
@@ -20,7 +20,7 @@ Names::Way choose_way(const Request& request, const Target* target)
     if (request.write == Write::never)
         return Names::Way::overlay;
     const rootfs::RootFacts& facts = target->facts;
-    return facts.writable && facts.own && !facts.read_only && !facts.network ? Names::Way::write
+    return facts.writable && facts.own && !facts.read_only && !facts.network ? Names::Way::automatic
                                                                              : Names::Way::overlay;
 }
 
@@ -47,18 +47,18 @@ std::string place_in_tree(const vendor::DriverFile& data)
             return std::string(path.substr(at + 1));
     constexpr std::string_view usual = "/usr/";
     return path.starts_with("/usr/share/") ? std::string(path.substr(usual.size()))
-                                           : fmt::format("share{}", path);
+                                           : base::format("share{}", path);
 }
 
 } // namespace
 
 Draft::Draft(const Request& wanted, const Target* in)
     : request(wanted), target(in), view(in != nullptr ? in->view : typical_root()),
-      way(choose_way(wanted, in)), names(view, way)
+      names(view, choose_way(wanted, in))
 {
     plan.staged_tree = request.staged_tree;
     plan.has_root = target != nullptr;
-    plan.writes_root = way == Names::Way::write;
+    plan.writes_root = choose_way(wanted, in) != Names::Way::overlay;
 }
 
 void Draft::skip(std::string name, std::string source, std::string reason)
@@ -74,13 +74,13 @@ void Draft::identify(std::string_view text)
 
 void Draft::identify(const vendor::FileId& id)
 {
-    identify(fmt::format("{}:{}:{}:{}", id.device, id.inode, id.size, id.mtime_ns));
+    identify(base::format("{}:{}:{}:{}", id.device, id.inode, id.size, id.mtime_ns));
 }
 
 bool Draft::is_missing(const std::string& path)
 {
     const rootfs::Entry entry = view.look(path);
-    if (!entry || (way == Names::Way::overlay && is_anothers(path, entry)))
+    if (!entry || (names.are_overlaid(path) && is_anothers(path, entry)))
         return true;
     plan.found.emplace(path, entry);
     return false;
@@ -173,7 +173,7 @@ std::string Draft::path_of(const vendor::DriverFile& file) const
     }
     if (plan.layout == Layout::merged)
         return file.target;
-    return fmt::format("{}/{}", plan.tree_path, place_in_tree(file));
+    return base::format("{}/{}", plan.tree_path, place_in_tree(file));
 }
 
 const vendor::DriverFile* Draft::data_with(const vendor::DriverFile& script) const
@@ -190,7 +190,7 @@ std::string Draft::usual_directory(const vendor::DriverFile& file) const
     if (file.kind == vendor::FileKind::tool)
         return tool_directory;
     return file.module.empty() ? image.library_directory
-                               : fmt::format("{}/{}", image.library_directory, file.module);
+                               : base::format("{}/{}", image.library_directory, file.module);
 }
 
 Item make_item(ItemKind kind, std::string source, std::string target, std::string reason)

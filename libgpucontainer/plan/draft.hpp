@@ -80,7 +80,6 @@ struct Draft {
     const Request& request;
     const Target* target;
     const rootfs::View& view;
-    Names::Way way;
     Names names;
     Plan plan;
     std::vector<Share> shares; ///< Of the drivers that are wanted.

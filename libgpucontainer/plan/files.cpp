@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "plan/files.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "plan/image_libraries.hpp"
 #include "vendor/c_library.hpp"
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 #include <optional>
 #include <utility>
 
@@ -53,11 +53,11 @@ public:
             if (auto fits = fit_to_image(); !fits) {
                 if (draft_.request.vendor_libs == VendorLibs::host)
                     return std::move(fits).error().context(
-                        fmt::format("files of the {} driver", driver_.vendor_name));
+                        base::format("files of the {} driver", driver_.vendor_name));
                 leave_out(fits.error().message());
-                draft_.plan.warnings.push_back(fmt::format("the host's {} files are left out: {}",
-                                                           driver_.vendor_name,
-                                                           fits.error().message()));
+                draft_.plan.warnings.push_back(base::format("the host's {} files are left out: {}",
+                                                            driver_.vendor_name,
+                                                            fits.error().message()));
             }
         take();
         return {};
@@ -91,9 +91,9 @@ private:
             || draft_.capabilities.contains(file.also))
             return "";
         return file.capability == Capability::none
-                   ? fmt::format("of no use in a container: {}", file.reason)
-                   : fmt::format("belongs to {}, which was not asked for",
-                                 vendor::name(file.capability));
+                   ? base::format("of no use in a container: {}", file.reason)
+                   : base::format("belongs to {}, which was not asked for",
+                                  vendor::name(file.capability));
     }
 
     std::string objection_to_script(const DriverFile& script) const
@@ -102,7 +102,7 @@ private:
             return "it finds its libraries in a tree alone";
         return draft_.target == nullptr || has_program(script.interpreter)
                    ? ""
-                   : fmt::format("the image has no {}, which runs it", script.interpreter);
+                   : base::format("the image has no {}, which runs it", script.interpreter);
     }
 
     bool has_program(const std::string& name) const
@@ -115,7 +115,7 @@ private:
         constexpr std::array directories = {"/usr/local/bin", "/usr/bin",        "/bin",
                                             "/usr/sbin",      "/usr/local/sbin", "/sbin"};
         return std::ranges::any_of(directories, [&](const char* directory) {
-            return is_there(fmt::format("{}/{}", directory, name));
+            return is_there(base::format("{}/{}", directory, name));
         });
     }
 
@@ -133,7 +133,7 @@ private:
         const ImageLibraries image(draft_);
         if (draft_.request.vendor_libs != VendorLibs::host)
             if (const std::string own = find_own_runtime(image); !own.empty()) {
-                leave_out(fmt::format("the image brings its own: {}", own));
+                leave_out(base::format("the image brings its own: {}", own));
                 return {};
             }
         choose_needed(image);
@@ -176,7 +176,7 @@ private:
         if (!file.neutral)
             return "";
         const std::string path = image.find(file);
-        return path.empty() ? "" : fmt::format("the image has its own: {}", path);
+        return path.empty() ? "" : base::format("the image has its own: {}", path);
     }
 
     std::size_t index_of(const std::string& soname) const
@@ -210,9 +210,9 @@ private:
             return {};
         const std::string newest = vendor::newest_of_kind(need, versions);
         return Error(Errc::requirement,
-                     fmt::format("{} needs {}, and the image's {} has {}", name_of(file),
-                                 need.version, path,
-                                 newest.empty() ? "none like it" : "nothing newer than " + newest))
+                     base::format("{} needs {}, and the image's {} has {}", name_of(file),
+                                  need.version, path,
+                                  newest.empty() ? "none like it" : "nothing newer than " + newest))
             .with_object(path)
             .with_hint("take an image as new as the host, or one with a runtime of its own; "
                        "--vendor-libs none gives the container the device nodes alone");

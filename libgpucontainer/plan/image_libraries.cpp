@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "plan/image_libraries.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/facts.hpp"
 #include "elf/symbol_versions.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace gpucontainer::plan {
 
@@ -27,9 +27,9 @@ std::string ImageLibraries::find_anywhere(const DriverFile& file) const
 {
     std::vector<std::string> paths = places_of(file.soname);
     for (const std::string& directory : draft_.image.searched_directories)
-        paths.push_back(fmt::format("{}/{}", directory, file.soname));
+        paths.push_back(base::format("{}/{}", directory, file.soname));
     if (!file.module.empty())
-        paths.push_back(fmt::format("{}/{}", draft_.usual_directory(file), file.soname));
+        paths.push_back(base::format("{}/{}", draft_.usual_directory(file), file.soname));
     return first_of(paths, file);
 }
 
@@ -55,7 +55,7 @@ std::vector<std::string> ImageLibraries::places_of(const std::string& soname) co
                 && std::ranges::none_of(entry.value, base::is_control)) // it gets into messages
                 paths.emplace_back(entry.value);
     for (const std::string& directory : rootfs::native_machine().library_directories)
-        paths.push_back(fmt::format("{}/{}", directory, soname));
+        paths.push_back(base::format("{}/{}", directory, soname));
     return paths;
 }
 

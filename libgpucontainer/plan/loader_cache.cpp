@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "plan/loader_cache.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "elf/ld_cache_writer.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace gpucontainer::plan {
 namespace {
@@ -31,14 +31,23 @@ Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old
     return elf::merge(old, entries);
 }
 
-/// Keeps a later ldconfig inside the container right. It needs no help to find
-/// files in the image's own directories.
-void add_configuration(Draft& draft)
+/// Of a file that keeps a later ldconfig inside the container right; "" where there is one, or
+/// it needs no help to find files in the image's own directories, or cannot write the cache.
+std::string configuration_path(const Draft& draft)
 {
     constexpr const char* configuration = "/etc/ld.so.conf";
     const bool configured = static_cast<bool>(draft.view.look(configuration));
     const std::string path = configured ? "/etc/ld.so.conf.d/00-gpuctr.conf" : configuration;
-    if (draft.plan.layout == Layout::merged || draft.view.look(path))
+    const bool is_wanted = draft.plan.layout != Layout::merged
+                           && !draft.names.are_overlaid(std::string(loader_cache_path))
+                           && !draft.view.look(path);
+    return is_wanted ? path : "";
+}
+
+void add_configuration(Draft& draft)
+{
+    const std::string path = configuration_path(draft);
+    if (path.empty())
         return;
     Item item = make_item(ItemKind::file, "", path, "keeps a later ldconfig right");
     item.content = draft.plan.tree_path + "/lib64\n";
@@ -59,15 +68,23 @@ void recognise_loader_cache(Draft& draft)
         });
 }
 
+std::vector<std::string> loader_cache_paths(const Draft& draft)
+{
+    std::vector<std::string> paths = {std::string(loader_cache_path)};
+    if (std::string configuration = configuration_path(draft); !configuration.empty())
+        paths.push_back(std::move(configuration));
+    return paths;
+}
+
 Result<void> add_loader_cache(Draft& draft)
 {
     const std::string path(loader_cache_path);
     GPUCTR_TRY(auto merged, merge_cache(draft, draft.image_cache ? &*draft.image_cache : nullptr),
                "loader cache");
     for (const auto& dropped : merged.dropped)
-        draft.skip(
-            dropped.key, dropped.path,
-            fmt::format("the image's own copy for {} would be found instead", dropped.hwcaps_name));
+        draft.skip(dropped.key, dropped.path,
+                   base::format("the image's own copy for {} would be found instead",
+                                dropped.hwcaps_name));
 
     Plan& plan = draft.plan;
     plan.old_cache = draft.view.look(path);
@@ -75,7 +92,7 @@ Result<void> add_loader_cache(Draft& draft)
         plan.found.emplace(path, plan.old_cache);
     Item item = make_item(ItemKind::ldcache, "", path, "the loader finds our files first");
     item.content = std::move(merged.bytes);
-    if (plan.writes_root) {
+    if (!draft.names.are_overlaid(path)) {
         draft.add_name(std::move(item));
         add_configuration(draft);
         return {};

@@ -3,10 +3,16 @@
 
 #include "plan/draft.hpp"
 
+#include <string>
+#include <vector>
+
 namespace gpucontainer::plan {
 
 /// Notes in the draft when the image's loader cache is of our making.
 void recognise_loader_cache(Draft& draft);
+
+/// The names that add_loader_cache() may add.
+std::vector<std::string> loader_cache_paths(const Draft& draft);
 
 /// Adds one in which our files come first. Errors: rootfs, where something else is in
 /// its place.

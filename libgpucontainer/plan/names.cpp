@@ -17,21 +17,20 @@ bool contains(const std::vector<std::string>& list, const std::string& value)
 
 Result<void> Names::expect(const std::vector<std::string>& targets, std::vector<Item>& items)
 {
-    if (way_ != Way::overlay)
+    if (way_ == Way::write)
         return {};
     std::vector<std::string> directories;
     const rootfs::Entry root = view_.resolve("/");
     for (const std::string& target : targets) {
         std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
-        const rootfs::Entry entry = view_.resolve(there);
-        if (entry.own_tmpfs)
+        if (!needs_overlay(there))
             continue;
         // What lies over the root directory, however it is named, is not reached through it.
-        if (there == "/" || entry.same_file(root))
+        if (there == "/" || view_.resolve(there).same_file(root))
             return Error(Errc::rootfs, target + ": nothing above it is there but the root")
                 .with_object(target)
                 .with_hint("create " + std::string(base::directory_of(target))
-                           + " in the image, or let it be written with --write always");
+                           + " in the image, or let it be written with --write auto or always");
         directories.push_back(std::move(there));
     }
     std::sort(directories.begin(), directories.end());
@@ -63,10 +62,27 @@ bool Names::is_link_between(const std::string& above, std::string_view directory
     return false;
 }
 
+bool Names::needs_overlay(const std::string& directory) const
+{
+    switch (way_) {
+    case Way::write:
+        return false;
+    case Way::overlay:
+        return !view_.resolve(directory).own_tmpfs || !view_.is_for_names(directory);
+    default:
+        return !view_.is_for_names(directory);
+    }
+}
+
+bool Names::are_overlaid(const std::string& target) const
+{
+    return needs_overlay(rootfs::nearest_directory(view_, base::directory_of(target)));
+}
+
 Names::Start Names::start_of(const std::string& target) const
 {
     const std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
-    if (way_ != Way::overlay || view_.resolve(there).own_tmpfs)
+    if (!needs_overlay(there))
         return {there, Place::created};
     const std::string* const overlay = overlay_of(there);
     return {overlay != nullptr ? *overlay : there, Place::overlay};

@@ -9,13 +9,13 @@
 
 namespace gpucontainer::plan {
 
-/// Finds the way in which each new name comes to be in a container: in the
-/// directory itself where that may be written, in an overlay over it elsewhere.
+/// Finds the way in which each new name comes to be in a container.
 class Names {
 public:
     enum class Way : std::uint8_t {
-        write,   ///< In the root file system.
-        overlay, ///< In overlays, which are mounted over directories that are there.
+        write,     ///< In the directory itself.
+        overlay,   ///< In overlays, which are mounted over directories that are there.
+        automatic, ///< In the directory itself where that is for names, in an overlay elsewhere.
     };
 
     Names(const rootfs::View& view, Way way) : view_(view), way_(way) {}
@@ -25,6 +25,9 @@ public:
     /// mount, and what is mounted later has to be mounted on it. Errors: rootfs,
     /// where the only directory to lay one over is the root itself.
     Result<void> expect(const std::vector<std::string>& targets, std::vector<Item>& items);
+
+    /// Whether an overlay has, or would have, a name.
+    bool are_overlaid(const std::string& target) const;
 
     /// Adds `item`, whose target is not there, and what it needs before it.
     void add(Item item, std::vector<Item>& items);
@@ -36,6 +39,7 @@ private:
         Place place;
     };
     Start start_of(const std::string& target) const;
+    bool needs_overlay(const std::string& directory) const;
     Item overlay_over(const std::string& directory) const;
     /// The overlay that serves a directory; null when there is none.
     const std::string* overlay_of(const std::string& directory) const;

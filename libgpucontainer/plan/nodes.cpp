@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "plan/nodes.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
 #include <algorithm>
 #include <filesystem>
-#include <fmt/format.h>
 
 namespace gpucontainer::plan {
 namespace {
@@ -70,13 +70,14 @@ void add_node(Draft& draft, const DeviceNode& node)
 {
     if (is_added(draft, node))
         return;
-    Item item =
-        make_item(ItemKind::device, node.host_path, node.path,
-                  node.gpu < 0 ? "the driver's programs open it" : fmt::format("GPU {}", node.gpu));
+    Item item = make_item(ItemKind::device, node.host_path, node.path,
+                          node.gpu < 0 ? "the driver's programs open it"
+                                       : base::format("GPU {}", node.gpu));
     item.options = "ro,nosuid,noexec";
     item.major = node.major;
     item.minor = node.minor;
-    draft.identify(fmt::format("{} {}:{}", node.path, node.major, node.minor));
+    item.required = node.required;
+    draft.identify(base::format("{} {}:{}", node.path, node.major, node.minor));
     draft.plan.device_rules.push_back({node.major, node.minor});
     if (draft.is_missing(node.path))
         draft.add_name(std::move(item));
@@ -87,22 +88,37 @@ void add_node(Draft& draft, const DeviceNode& node)
     add_group(draft, node);
 }
 
+/// What named the GPUs, for messages.
+std::string choice_of(const Draft& draft)
+{
+    return base::format("{} {}", draft.request.devices_name, draft.request.devices);
+}
+
 Result<void> leave_out(Draft& draft, const Share& share, const DeviceNode& node)
 {
-    const bool asked_for = node.gpu >= 0 && share.selection.explicitly;
-    if (node.required && (asked_for || is_for_all(node)))
+    if (node.required && is_for_all(node))
         return forbidden(share.driver, node);
+    if (node.required && node.gpu >= 0 && share.selection.explicitly)
+        return forbidden(share.driver, node).context(choice_of(draft));
     draft.skip(std::string(base::name_of(node.path)), node.host_path,
                "may not be used: " + share.driver.obstacle_to(node));
     return {};
 }
 
-Result<void> add_nodes(Draft& draft, const Share& share)
+Result<void> require_existing(const Draft& draft, const Share& share)
 {
-    const bool automatically = !share.selection.explicitly;
     for (const DeviceNode& node : share.driver.missing_nodes)
         if (share.needs(node, draft.capabilities) && !share.selection.gpus.empty())
-            return missing(node);
+            return node.gpu >= 0 && share.selection.explicitly
+                       ? missing(node).context(choice_of(draft))
+                       : missing(node);
+    return {};
+}
+
+Result<void> add_nodes(Draft& draft, const Share& share)
+{
+    GPUCTR_CHECK(require_existing(draft, share));
+    const bool automatically = !share.selection.explicitly;
     for (const DeviceNode& node : share.driver.nodes) {
         // GPUs that may not be used are no choice, unless somebody made it.
         const bool is_no_choice = automatically && node.gpu >= 0 && !node.accessible;
@@ -116,16 +132,36 @@ Result<void> add_nodes(Draft& draft, const Share& share)
     return {};
 }
 
+/// Whether programs can make what the mask keeps them from making: nodes or, where nobody can
+/// make any, the directory for those of the capabilities, which stays in a root that is written.
+bool has_use(const Draft& draft, const vendor::Mask& mask)
+{
+    return draft.target->may_make_nodes || (mask.directory && draft.plan.writes_root);
+}
+
+void add_need(Draft& draft, const vendor::Mask& mask)
+{
+    constexpr std::string_view when = "if root runs in the container: its programs can make";
+    draft.plan.needs.push_back(
+        mask.directory
+            ? base::format("{} masked, {} more of the driver's nodes from it", mask.path, when)
+            : base::format("a device cgroup, {} the nodes of other GPUs, as nothing covers {}",
+                           when, mask.path));
+}
+
 void add_mask(Draft& draft, const vendor::Mask& mask)
 {
-    if (draft.view.resolve(mask.path).type != EntryType::regular) {
-        draft.plan.needs.push_back("another " + mask.path
-                                   + " or a device cgroup, if root runs in it: the driver "
-                                     "makes nodes of other GPUs otherwise");
+    const EntryType wanted = mask.directory ? EntryType::directory : EntryType::regular;
+    if (draft.view.resolve(mask.path).type != wanted) {
+        if (draft.target->may_make_nodes)
+            add_need(draft, mask);
         return;
     }
+    if (!has_use(draft, mask))
+        return;
     Item item = make_item(ItemKind::cover, "", mask.path, mask.reason);
     item.content = mask.content;
+    item.is_directory = mask.directory;
     item.options = "ro,nosuid,nodev";
     draft.identify("mask " + mask.path);
     draft.add(std::move(item));
@@ -153,7 +189,7 @@ Result<void> add_nodes(Draft& draft)
 
 void add_masks(Draft& draft)
 {
-    if (draft.target == nullptr || !draft.target->may_make_nodes)
+    if (draft.target == nullptr)
         return;
     for (const Share& share : draft.shares)
         for (const vendor::Mask& mask : share.driver.masks)

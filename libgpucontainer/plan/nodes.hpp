@@ -14,7 +14,7 @@ std::optional<Error> obstacle_to_all(const vendor::DriverStack& driver);
 /// missing, permission for one that was asked for and may not be used.
 Result<void> add_nodes(Draft& draft);
 
-/// Covers the kernel's files that would make the driver create further nodes.
+/// Covers what the kernel shows and would make the driver create further nodes.
 void add_masks(Draft& draft);
 
 } // namespace gpucontainer::plan

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "plan/opencl.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
-#include <array>
-#include <fmt/format.h>
 #include <set>
 #include <utility>
 
@@ -20,7 +19,7 @@ constexpr const char* icd_directory = "/etc/OpenCL/vendors";
 
 std::string path_of(const DriverFile& file)
 {
-    return fmt::format("{}/{}", icd_directory, file.icd);
+    return base::format("{}/{}", icd_directory, file.icd);
 }
 
 /// What loaders open, by the loader cache.
@@ -33,30 +32,12 @@ bool says_the_same(const Draft& draft, const DriverFile& file)
     return content && base::trim(*content) == file.soname;
 }
 
-/// A user namespace can lay nothing over a directory in which the host mounted something,
-/// as engines do here.
-bool is_overlay_forbidden(const Draft& draft)
-{
-    const std::string above = "/etc";
-    if (draft.way != Names::Way::overlay || draft.target == nullptr || draft.target->may_make_nodes
-        || rootfs::nearest_directory(draft.view, icd_directory) != above)
-        return false;
-    const std::uint64_t mount = draft.view.resolve(above).mount;
-    constexpr std::array names = {"/etc/resolv.conf", "/etc/hosts", "/etc/hostname"};
-    return std::ranges::any_of(names, [&](const char* name) {
-        const rootfs::Entry entry = draft.view.look(name);
-        return entry && entry.mount != mount;
-    });
-}
-
 /// Why there can be no such file; empty when there can.
 std::string objection(Draft& draft, const std::string& path)
 {
     const bool is_missing = draft.is_missing(path);
     if (is_missing ? !draft.can_have(path) : draft.view.resolve(path).type != EntryType::regular)
         return "something else of the image's is in its place";
-    if (is_missing && is_overlay_forbidden(draft))
-        return "nothing can be laid over /etc: the host mounted something in it";
     return "";
 }
 
@@ -68,7 +49,7 @@ void add_icd(Draft& draft, const DriverFile& file)
         return;
     }
     const bool is_missing = draft.is_missing(path);
-    draft.identify(fmt::format("{} {}", path, file.soname));
+    draft.identify(base::format("{} {}", path, file.soname));
     if (!is_missing && says_the_same(draft, file))
         return;
     Item item = make_item(is_missing ? ItemKind::file : ItemKind::cover, "", path,

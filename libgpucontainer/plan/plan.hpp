@@ -46,11 +46,13 @@ struct Item {
     Place place = Place::there;
     /// Permission bits of the image's directory that one of an overlay lies over.
     std::uint32_t mode = 0755;
-    std::string content;       ///< Of a generated file.
-    vendor::FileId id;         ///< Of the source, as it was seen.
-    bool is_directory = false; ///< The source is one, with all that is in it.
+    std::string content; ///< Of a generated file.
+    vendor::FileId id;   ///< Of the source, as it was seen.
+    /// The source is one, with all that is in it; without a source, an empty one.
+    bool is_directory = false;
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
+    bool required = true; ///< Of a device: without it no GPU can be used, or that one.
 };
 
 struct Variable {
@@ -79,6 +81,7 @@ struct UsedDriver {
     std::string version;
     vendor::VersionSource version_source = vendor::VersionSource::module;
     std::vector<vendor::Gpu> gpus; ///< Those chosen, in the vendor's order.
+    bool has_gpus = true;          ///< On this host: without any, a plan only shows.
 };
 
 /// Everything that will change in a container root, decided before anything is

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "plan/selection.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "plan/device_words.hpp"
 #include "plan/nodes.hpp"
+#include "plan/slurm.hpp"
 #include "vendor/vendor.hpp"
 
 #include <algorithm>
@@ -24,61 +26,76 @@ std::string_view kind_of(const DriverStack& driver)
     return vendor != nullptr ? vendor->cdi_kind : std::string_view();
 }
 
-Error refused(Drivers drivers, std::string_view word, std::string_view why)
+/// A list of GPUs as messages call it.
+struct Named {
+    Drivers drivers;
+    std::string_view name;
+};
+
+Error refused(const Named& list, std::string_view word, std::string_view why)
 {
+    const auto& [drivers, name] = list;
     std::string hint;
     for (const DriverStack& driver : drivers)
         hint +=
-            fmt::format("{}{}{}", hint.empty() ? "" : "; ",
-                        drivers.size() > 1 ? driver.vendor_name + ": " : "", known_gpus(driver));
-    return Error(Errc::usage, fmt::format("device {}: {}", word, why))
+            base::format("{}{}{}", hint.empty() ? "" : "; ",
+                         drivers.size() > 1 ? driver.vendor_name + ": " : "", known_gpus(driver));
+    return Error(Errc::usage, base::format("{} {}: {}", name, word, why))
         .with_object(std::string(word))
         .with_hint(std::move(hint));
 }
 
 /// Whose GPU a word names that does not say it.
-Result<std::size_t> find_driver(Drivers drivers, std::string_view word)
+Result<std::size_t> find_driver(const Named& list, std::string_view word)
 {
+    const auto& [drivers, name] = list;
     if (drivers.size() == 1)
         return 0;
     if (is_index(word))
-        return Error(Errc::usage, fmt::format("device {}: of several vendors' GPUs", word))
+        return Error(Errc::usage, base::format("{} {}: of several vendors' GPUs", name, word))
             .with_object(std::string(word))
-            .with_hint(fmt::format("say whose: {}={} or {}={}", kind_of(drivers[0]), word,
-                                   kind_of(drivers[1]), word));
+            .with_hint(base::format("say whose: {}={} or {}={}", kind_of(drivers[0]), word,
+                                    kind_of(drivers[1]), word));
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < drivers.size(); ++i) {
         if (!find_gpus(drivers[i], word))
             continue;
         if (found)
-            return refused(drivers, word, "GPUs of several vendors are called so");
+            return refused(list, word, "GPUs of several vendors are called so");
         found = i;
     }
-    if (!found)
-        return refused(drivers, word, "no such GPU");
-    return *found;
+    if (found)
+        return *found;
+    for (std::size_t i = 0; i < drivers.size(); ++i)
+        if (is_too_short(drivers[i], word))
+            return i; // where finding it says so
+    const std::string_view fault = fault_in(word);
+    return refused(list, word, fault.empty() ? "no such GPU" : fault);
 }
 
 /// What words have named so far.
 class Choice {
 public:
-    explicit Choice(Drivers drivers) : drivers_(drivers), chosen_(drivers.size()) {}
+    explicit Choice(const Named& list)
+        : list_(list), drivers_(list.drivers), chosen_(list.drivers.size())
+    {
+    }
 
     Result<void> add(std::string_view word, bool alone, bool ignore_others)
     {
         const std::string keyword = base::to_lower(word);
         if (keyword == "auto" || (keyword == "none" && !alone))
-            return refused(drivers_, word, "stands alone or not at all");
+            return refused(list_, word, "stands alone or not at all");
         if (const auto equals = word.find('='); equals != std::string_view::npos)
             return add_of_kind(word, word.substr(0, equals), word.substr(equals + 1),
                                ignore_others);
         if (keyword == "all" || keyword == "none") {
             for (std::size_t i = 0; i < drivers_.size(); ++i)
-                GPUCTR_CHECK(add_to(i, word));
+                GPUCTR_CHECK(add_to(i, word, word));
             return {};
         }
-        GPUCTR_TRY(const std::size_t driver, find_driver(drivers_, word));
-        return add_to(driver, word);
+        GPUCTR_TRY(const std::size_t driver, find_driver(list_, word));
+        return add_to(driver, word, word);
     }
 
     std::vector<Selection> take() const
@@ -100,17 +117,19 @@ private:
                              bool ignore_others)
     {
         for (std::size_t i = 0; i < drivers_.size(); ++i)
-            if (!kind.empty() && kind_of(drivers_[i]) == kind)
-                return add_to(i, name);
+            if (!kind.empty() && kind_of(drivers_[i]) == kind
+                && !(ignore_others && drivers_[i].gpus.empty()))
+                return add_to(i, name, word);
         if (ignore_others)
             return {};
-        return refused(drivers_, word, "no such GPU");
+        return refused(list_, word, "no such GPU");
     }
 
-    Result<void> add_to(std::size_t driver, std::string_view word)
+    /// `word` is what was typed, of which `name` is what counts in the driver.
+    Result<void> add_to(std::size_t driver, std::string_view name, std::string_view word)
     {
         std::set<unsigned>& gpus = chosen_[driver] ? *chosen_[driver] : chosen_[driver].emplace();
-        const std::string keyword = base::to_lower(word);
+        const std::string keyword = base::to_lower(name);
         if (keyword == "none")
             return {};
         if (keyword == "all") {
@@ -118,11 +137,17 @@ private:
                 gpus.insert(gpu.index);
             return {};
         }
-        GPUCTR_TRY(const auto found, find_gpus(drivers_[driver], word));
-        gpus.insert(found.begin(), found.end());
+        const auto found = find_gpus(drivers_[driver], name);
+        if (!found)
+            return Error(Errc::usage,
+                         base::format("{} {}: {}", list_.name, word, found.error().message()))
+                .with_object(std::string(word))
+                .with_hint(found.error().hint());
+        gpus.insert(found->begin(), found->end());
         return {};
     }
 
+    Named list_;
     Drivers drivers_;
     std::vector<std::optional<std::set<unsigned>>> chosen_;
 };
@@ -130,18 +155,19 @@ private:
 Error nothing_usable(const DriverStack& driver)
 {
     const std::size_t count = driver.gpus.size();
-    Error error(Errc::permission,
-                count == 1
-                    ? fmt::format("the one {} GPU may not be used", driver.vendor_name)
-                    : fmt::format("none of the {} {} GPUs may be used", count, driver.vendor_name));
+    Error error(
+        Errc::permission,
+        count == 1 ? base::format("the one {} GPU may not be used", driver.vendor_name)
+                   : base::format("none of the {} {} GPUs may be used", count, driver.vendor_name));
     const auto first = std::ranges::find_if(driver.nodes, [](const auto& node) {
         return node.gpu >= 0 && node.required && !node.accessible;
     });
     if (first == driver.nodes.end())
         return std::move(error).with_hint("device nodes are missing; `gpuctr-setup list` "
                                           "shows which are there");
-    return std::move(error).with_hint(fmt::format("{}: {}; `gpuctr-setup list -v` says why of each",
-                                                  first->host_path, driver.obstacle_to(*first)));
+    return std::move(error).with_hint(
+        base::format("{}: {}; `gpuctr-setup list -v` says why of each", first->host_path,
+                     driver.obstacle_to(*first)));
 }
 
 bool is_accessible(const DriverStack& driver, unsigned gpu)
@@ -155,29 +181,37 @@ bool is_accessible(const DriverStack& driver, unsigned gpu)
               });
 }
 
-Result<Selection> select_automatically(const DriverStack& driver, const Environment& environment)
+/// Those that permissions, the device cgroup and mounts grant.
+std::vector<unsigned> usable_gpus(const DriverStack& driver)
 {
-    Selection selection;
+    std::vector<unsigned> gpus;
     for (const Gpu& gpu : driver.gpus)
         if (is_accessible(driver, gpu.index))
-            selection.gpus.push_back(gpu.index);
+            gpus.push_back(gpu.index);
     // Where nothing drives them there are no nodes, and a plan only shows.
     for (const Gpu& gpu : driver.gpus)
         if (gpu.minor < 0 && driver.version_source != vendor::VersionSource::module)
-            selection.gpus.push_back(gpu.index);
+            gpus.push_back(gpu.index);
+    return gpus;
+}
+
+Result<Selection> select_automatically(const DriverStack& driver, const Environment& environment,
+                                       const SlurmTrust& trust)
+{
+    Selection selection;
+    if (driver.gpus.empty())
+        return selection; // its files alone are there to be shown
+    selection.gpus = usable_gpus(driver);
     if (selection.gpus.empty())
         return nothing_usable(driver);
     if (auto obstacle = obstacle_to_all(driver))
         return *std::move(obstacle);
-    selection.layers = narrow(driver, environment, selection.gpus);
-    const VisibleLayer* const last = deciding(selection.layers);
-    if (last == nullptr)
-        return selection;
-    if (last->left.empty())
-        return Error(Errc::no_device, fmt::format("{}={} grants no GPU of this host",
-                                                  last->variable.name, last->value))
-            .with_hint("name GPUs with --device to decide otherwise");
-    selection.gpus = gpus_of(last->left);
+    GPUCTR_TRY(auto slurm, read_slurm(driver, environment, selection.gpus, trust));
+    if (slurm.passed_over)
+        selection.passed_over.push_back(*std::move(slurm.passed_over));
+    GPUCTR_TRY(selection.layers, narrow(driver, environment, selection.gpus, slurm.layer));
+    if (const VisibleLayer* const last = deciding(selection.layers))
+        selection.gpus = gpus_of(last->left);
     return selection;
 }
 
@@ -186,16 +220,20 @@ Result<std::vector<Selection>> select_all_automatically(Drivers drivers, const D
 {
     std::vector<Selection> selections;
     std::optional<Error> first;
+    std::size_t usable = 0;
+    for (const DriverStack& driver : drivers)
+        usable += usable_gpus(driver).size();
+    const SlurmTrust trust = slurm_trust(drivers, usable);
     for (const DriverStack& driver : drivers) {
-        auto selection = select_automatically(driver, choice.environment);
+        auto selection = select_automatically(driver, choice.environment, trust);
         if (selection) {
             selections.push_back(*std::move(selection));
             continue;
         }
         if (choice.required.contains(driver.vendor))
             return std::move(selection).error();
-        left_out.push_back(
-            {fmt::format("{} GPUs", driver.vendor_name), driver.root, selection.error().message()});
+        left_out.push_back({base::format("{} GPUs", driver.vendor_name), driver.root,
+                            selection.error().message()});
         selections.emplace_back().wanted = false;
         if (!first)
             first = std::move(selection).error();
@@ -208,14 +246,15 @@ Result<std::vector<Selection>> select_all_automatically(Drivers drivers, const D
 } // namespace
 
 Result<std::vector<Selection>> parse_devices(Drivers drivers, std::string_view list,
-                                             bool ignore_others)
+                                             bool ignore_others, std::string_view name)
 {
     const std::string_view whole = base::trim(list);
-    Choice choice(drivers);
+    const Named named = {drivers, name};
+    Choice choice(named);
     for (const std::string_view part : base::split(whole, ',')) {
         const std::string_view word = base::trim(part);
         if (word.empty())
-            return refused(drivers, fmt::format("list '{}'", whole), "an empty name in it");
+            return refused(named, base::format("list '{}'", whole), "an empty name in it");
         GPUCTR_CHECK(choice.add(word, word == whole, ignore_others));
     }
     return choice.take();
@@ -226,7 +265,7 @@ Result<std::vector<Selection>> select_devices(Drivers drivers, const DeviceChoic
 {
     if (base::to_lower(base::trim(choice.list)) == "auto")
         return select_all_automatically(drivers, choice, left_out);
-    return parse_devices(drivers, choice.list);
+    return parse_devices(drivers, choice.list, false, choice.name);
 }
 
 Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list)
@@ -241,10 +280,16 @@ Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list)
             continue;
         }
         const auto capability = vendor::parse_capability(word);
-        if (!capability || std::find(built.begin(), built.end(), *capability) == built.end())
-            return Error(Errc::usage, fmt::format("unknown driver capability '{}'", word))
+        if (!capability || *capability == Capability::none)
+            return Error(Errc::usage, base::format("unknown driver capability '{}'", word))
                 .with_object(std::string(word))
                 .with_hint("known are compute, utility, video and all");
+        if (std::find(built.begin(), built.end(), *capability) == built.end())
+            return Error(Errc::usage,
+                         base::format("driver capability {} cannot be given to a container", word))
+                .with_object(std::string(word))
+                .with_hint("its files stay on the host; those that can be are compute, utility, "
+                           "video and all");
         chosen.insert(*capability);
     }
     return chosen;

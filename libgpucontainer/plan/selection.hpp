@@ -15,10 +15,11 @@ namespace gpucontainer::plan {
 
 /// Which GPUs of one driver a container gets.
 struct Selection {
-    std::vector<unsigned> gpus;       ///< Indexes, ascending, each once.
-    bool explicitly = false;          ///< Named by the caller, not left to "auto".
-    bool wanted = true;               ///< False: others of several drivers were chosen.
-    std::vector<VisibleLayer> layers; ///< What variables left; none for GPUs by name.
+    std::vector<unsigned> gpus;               ///< Indexes, ascending, each once.
+    bool explicitly = false;                  ///< Named by the caller, not left to "auto".
+    bool wanted = true;                       ///< False: others of several drivers were chosen.
+    std::vector<VisibleLayer> layers;         ///< What variables left; none for GPUs by name.
+    std::vector<vendor::Skipped> passed_over; ///< Variables that do not count, and why.
 };
 
 /// Whose GPUs have to be there, and which are to be used.
@@ -26,6 +27,7 @@ struct DeviceChoice {
     std::string_view list;
     const Environment& environment;
     const std::set<std::string>& required; ///< Vendors that were asked for by name.
+    std::string_view name = "device";      ///< What messages call the list.
 };
 
 /// The GPUs of each driver that the list names: "auto", "all", "none", or what
@@ -39,10 +41,11 @@ Result<std::vector<Selection>> select_devices(std::span<const vendor::DriverStac
                                               const DeviceChoice& choice,
                                               std::vector<vendor::Skipped>& left_out);
 
-/// Which GPUs of each driver a list names, without "auto". `ignore_others`: it may
-/// speak of vendors that are none of these drivers'.
+/// Which GPUs of each driver a list names, without "auto"; `name` is what messages call
+/// it. `ignore_others`: it may speak of vendors that are none of these drivers'.
 Result<std::vector<Selection>> parse_devices(std::span<const vendor::DriverStack> drivers,
-                                             std::string_view list, bool ignore_others = false);
+                                             std::string_view list, bool ignore_others = false,
+                                             std::string_view name = "device");
 
 /// "compute,utility" or "all". Errors: usage, naming what exists.
 Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "plan/tree.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 namespace gpucontainer::plan {
 namespace {
@@ -94,7 +94,7 @@ void add_script(Draft& draft, const DriverFile& script)
     const DriverFile& data = *draft.data_with(script);
     const std::string inside = draft.path_of(data) + script.path.substr(data.path.size());
     add_to_tree(draft, make_item(ItemKind::symlink,
-                                 fmt::format("..{}", inside.substr(draft.plan.tree_path.size())),
+                                 base::format("..{}", inside.substr(draft.plan.tree_path.size())),
                                  draft.path_of(script), script.reason));
     draft.identify(script.path);
 }

@@ -41,6 +41,7 @@ public:
         return Error::from_errno(ENOENT, path);
     }
     bool is_empty_directory(const std::string& /*path*/) const override { return false; }
+    bool is_for_names(const std::string& /*path*/) const override { return true; }
 };
 
 } // namespace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "plan/visible_devices.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
-#include "plan/device_words.hpp"
+#include "plan/variable_words.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -16,6 +17,8 @@ using vendor::VisibleDevices;
 using Reader = VisibleDevices::Reader;
 using Inside = VisibleDevices::Inside;
 using All = std::vector<Counted>;
+
+constexpr const char* hint = "name GPUs with --device to decide otherwise";
 
 bool contains(const std::vector<unsigned>& gpus, unsigned gpu)
 {
@@ -77,132 +80,14 @@ All count(const DriverStack& driver, const VisibleDevices& variable, const Envir
     return parts;
 }
 
-/// What one variable says to those who read it.
-class Words {
-public:
-    Words(const DriverStack& driver, const VisibleDevices& variable, const All& seen)
-        : driver_(driver), variable_(variable), seen_(seen)
-    {
-    }
-
-    All read(std::string_view value) const
-    {
-        All left;
-        for (const std::string_view part : base::split(value, ',')) {
-            const All found = find(base::trim(part));
-            if (found.empty() && variable_.reader == Reader::library)
-                break;
-            left.insert(left.end(), found.begin(), found.end());
-        }
-        return variable_.reader == Reader::filter ? in_order(left) : left;
-    }
-
-    /// The words for these; none where one has no such word.
-    std::optional<std::string> write(const All& counted) const
-    {
-        std::vector<std::string> all;
-        for (const Counted& one : counted) {
-            all.push_back(word_for(one));
-            if (all.back().empty())
-                return std::nullopt;
-        }
-        return fmt::format("{}", fmt::join(all, ","));
-    }
-
-private:
-    All find(std::string_view word) const
-    {
-        if (variable_.reader == Reader::runtime && base::to_lower(word) == "all")
-            return seen_;
-        if (!variable_.prefix.empty())
-            return find_seen(variable_.prefix + std::string(word));
-        if (variable_.reader == Reader::filter)
-            return find_position(word);
-        // A library's index counts among the GPUs that it sees. It knows no ranges.
-        if (variable_.reader == Reader::library && is_index(word))
-            return find_position(word);
-        return find_seen(word);
-    }
-
-    /// None where nothing that is seen is called so.
-    All find_seen(std::string_view word) const
-    {
-        const auto found = find_gpus(driver_, word);
-        All left;
-        for (const unsigned gpu : found ? *found : std::vector<unsigned>())
-            for (const Counted& one : seen_)
-                if (one.gpu == gpu)
-                    left.push_back(one);
-        return left;
-    }
-
-    /// "1", or "1.0" for a part of it where that is not counted itself.
-    All find_position(std::string_view word) const
-    {
-        const auto dot = word.find('.');
-        const auto position = base::to_number(word.substr(0, dot));
-        if (!position || *position >= seen_.size())
-            return {};
-        const Counted& one = seen_[*position];
-        if (dot == std::string_view::npos)
-            return {one};
-        const auto part = base::to_number(word.substr(dot + 1));
-        if (one.part || !part || *part >= driver_.gpus[one.gpu].parts)
-            return {};
-        return {{one.gpu, static_cast<unsigned>(*part)}};
-    }
-
-    /// Each once, in the order of what is seen.
-    All in_order(const All& found) const
-    {
-        All left;
-        const auto add = [&](const Counted& one) {
-            const bool is_found = std::ranges::find(found, one) != found.end();
-            if (is_found)
-                left.push_back(one);
-            return is_found;
-        };
-        for (const Counted& one : seen_) {
-            if (add(one) || one.part)
-                continue;
-            for (unsigned part = 0; part < driver_.gpus[one.gpu].parts; ++part)
-                add({one.gpu, part});
-        }
-        return left;
-    }
-
-    std::string word_for(const Counted& one) const
-    {
-        if (variable_.inside == Inside::uuid)
-            return driver_.gpus[one.gpu].uuid;
-        if (variable_.inside == Inside::name)
-            return name_of(one.gpu);
-        const auto exact = std::ranges::find(seen_, one);
-        if (exact != seen_.end())
-            return std::to_string(exact - seen_.begin());
-        const auto all_of_it = std::ranges::find(seen_, one.gpu, &Counted::gpu);
-        return fmt::format("{}.{}", all_of_it - seen_.begin(), one.part.value_or(0));
-    }
-
-    std::string name_of(unsigned gpu) const
-    {
-        for (const std::string& name : driver_.gpus[gpu].names)
-            if (name.starts_with(variable_.prefix))
-                return name.substr(variable_.prefix.size());
-        return "";
-    }
-
-    const DriverStack& driver_;
-    const VisibleDevices& variable_;
-    const All& seen_;
-};
-
 bool is_obeyed(const VisibleDevices& variable, std::string_view value)
 {
     if (value.empty() && variable.empty_is_unset)
         return false;
     if (variable.reader == Reader::filter)
         return !value.empty() && value != "default";
+    if (variable.reader == Reader::toolkit)
+        return !value.empty() && base::to_lower(value) != "void" && !value.starts_with('/');
     return variable.reader != Reader::process;
 }
 
@@ -245,6 +130,44 @@ Variable set_or_unset(const std::string& name, const std::optional<std::string>&
     return value ? Variable{"set", name, *value} : Variable{"unset", name, ""};
 }
 
+/// As programs count after a variable that named some of those that they saw.
+All seen_after(const DriverStack& driver, const VisibleDevices& variable, All named, All seen)
+{
+    if (variable.reader == Reader::toolkit)
+        return seen;
+    if (variable.reader == Reader::runtime && !driver.library_order.empty())
+        return as_programs_count(driver, gpus_of(named));
+    return named;
+}
+
+Error names_no_gpu(const VisibleDevices& variable, std::string_view value, std::string_view word)
+{
+    return Error(Errc::no_device, base::format("{}={}: '{}' is not the name of a GPU of this host",
+                                               variable.name, value, word))
+        .with_object(variable.name)
+        .with_hint(hint);
+}
+
+/// `names_some`: it is for those before it that the last one leaves nothing.
+Error leaves_nothing(const std::vector<VisibleLayer>& layers, bool names_some)
+{
+    const auto text = [](const VisibleLayer& layer) {
+        return base::format("{}={}", layer.variable.name, layer.value);
+    };
+    std::vector<std::string> before;
+    for (auto layer = layers.begin(); names_some && layer + 1 != layers.end(); ++layer)
+        if (layer->variable.decides)
+            before.push_back(text(*layer));
+    const std::string last = text(layers.back());
+    return Error(Errc::no_device, before.empty()
+                                      ? last + " grants no GPU that may be used"
+                                      : base::format("{} grants none of the GPUs that {} {}", last,
+                                                     fmt::join(before, " and "),
+                                                     before.size() == 1 ? "leaves" : "leave"))
+        .with_object(layers.back().variable.name)
+        .with_hint(hint);
+}
+
 /// What is set inside for GPUs that are `named`, which those after it count then.
 std::optional<std::string> value_inside(const DriverStack& driver, const Environment& environment,
                                         const VisibleDevices& variable,
@@ -253,7 +176,7 @@ std::optional<std::string> value_inside(const DriverStack& driver, const Environ
     if (!named || (!variable.decides && named->empty()))
         return std::nullopt;
     const All counted = count(driver, variable, environment, seen);
-    std::optional<std::string> value = Words(driver, variable, counted).write(*named);
+    std::optional<std::string> value = VariableWords(driver, variable, counted).write(*named);
     if (value && variable.decides)
         seen = *named;
     return value;
@@ -272,26 +195,33 @@ std::vector<unsigned> gpus_of(const std::vector<Counted>& counted)
     return gpus;
 }
 
-std::vector<VisibleLayer> narrow(const DriverStack& driver, const Environment& environment,
-                                 const std::vector<unsigned>& granted)
+Result<std::vector<VisibleLayer>> narrow(const DriverStack& driver, const Environment& environment,
+                                         const std::vector<unsigned>& granted,
+                                         const std::optional<VisibleLayer>& scheduler)
 {
     std::vector<VisibleLayer> layers;
+    if (scheduler)
+        layers.push_back(*scheduler);
+    std::vector<unsigned> left_so_far = scheduler ? gpus_of(scheduler->left) : granted;
     All seen = as_programs_count(driver, granted);
     for (const VisibleDevices& variable : driver.visible_devices) {
         const auto set = environment.find(variable.name);
         if (set == environment.end() || !is_obeyed(variable, set->second))
             continue;
         const All counted = count(driver, variable, environment, seen);
-        All left = Words(driver, variable, counted).read(set->second);
+        const VariableWords words(driver, variable, counted);
+        if (const auto unknown = words.unknown_word(set->second))
+            return names_no_gpu(variable, set->second, *unknown);
+        All named = words.read(set->second, scheduler ? scheduler->value : "");
+        All left = named;
+        std::erase_if(left, [&](const Counted& one) { return !contains(left_so_far, one.gpu); });
         layers.push_back({variable, set->second, left});
         if (!variable.decides)
             continue;
         if (left.empty())
-            break;
-        const bool is_of_runtime = variable.reader == Reader::runtime;
-        seen = is_of_runtime && !driver.library_order.empty()
-                   ? as_programs_count(driver, gpus_of(left))
-                   : std::move(left);
+            return leaves_nothing(layers, !named.empty());
+        left_so_far = gpus_of(left);
+        seen = seen_after(driver, variable, std::move(named), std::move(seen));
     }
     return layers;
 }
@@ -315,8 +245,8 @@ std::vector<Variable> visible_inside(const DriverStack& driver, const Environmen
     for (const VisibleDevices& variable : driver.visible_devices) {
         if (const Variable* const taken = find_variable(others, variable.name)) {
             if (needs_preferred(variable, environment, *taken))
-                variables.push_back(
-                    {"set", variable.preferred, *Words(driver, variable, seen).write(seen)});
+                variables.push_back({"set", variable.preferred,
+                                     *VariableWords(driver, variable, seen).write(seen)});
             continue;
         }
         const bool was_set = environment.contains(variable.name);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/result.hpp"
 #include "plan/plan.hpp"
+#include "plan/variable_words.hpp"
 #include "vendor/driver.hpp"
 
 #include <map>
@@ -13,15 +15,7 @@ namespace gpucontainer::plan {
 
 using Environment = std::map<std::string, std::string>;
 
-/// What a program counts as one: a GPU, or one of its parts.
-struct Counted {
-    unsigned gpu = 0;
-    std::optional<unsigned> part; ///< None: the whole.
-
-    bool operator==(const Counted&) const = default;
-};
-
-/// What one of a vendor's variables leaves, in its order.
+/// What a variable leaves of the GPUs that those before it left, in its order.
 struct VisibleLayer {
     vendor::VisibleDevices variable;
     std::string value; ///< As it was set.
@@ -31,10 +25,14 @@ struct VisibleLayer {
 /// The GPUs among them, ascending, each once.
 std::vector<unsigned> gpus_of(const std::vector<Counted>& counted);
 
-/// Narrows GPUs by each of the driver's variables that is set, in turn. Ends with the
-/// first that leaves nothing.
-std::vector<VisibleLayer> narrow(const vendor::DriverStack& driver, const Environment& environment,
-                                 const std::vector<unsigned>& granted);
+/// Narrows GPUs by each of the driver's variables that is set, in turn, to what all of
+/// them leave. `granted` are those that may be used, which programs count; of them the
+/// scheduler may have left some. Errors: no_device, where a variable leaves nothing, or
+/// where NVIDIA's toolkit's has a word that names no GPU of this host.
+Result<std::vector<VisibleLayer>> narrow(const vendor::DriverStack& driver,
+                                         const Environment& environment,
+                                         const std::vector<unsigned>& granted,
+                                         const std::optional<VisibleLayer>& scheduler);
 
 /// Null where no variable that decides was obeyed.
 const VisibleLayer* deciding(const std::vector<VisibleLayer>& layers);

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "privilege/container_root.hpp"
 
-#include "base/file.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "privilege/process_number.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <poll.h>
 #include <sys/stat.h>
 
 namespace gpucontainer::privilege {
@@ -18,52 +16,11 @@ namespace {
 
 constexpr std::uint32_t no_id = ~std::uint32_t{0}; // what the kernel shows for "none"
 
-Error ended() { return {Errc::rootfs, "the process has ended"}; }
-
 Error without_root()
 {
     return Error(Errc::rootfs, "the process's user namespace has no root that is known here")
         .with_hint("names in a container belong to its root: map id 0 in its uid_map and gid_map, "
                    "and call this from the user namespace that it was made in, or from its own");
-}
-
-Error cannot_look(int os_error, const std::string& path)
-{
-    if (os_error == ENOENT || os_error == ESRCH)
-        return ended();
-    return Error::from_errno(os_error, "/proc/" + path, Errc::requirement)
-        .with_hint("be root, or the user that the container belongs to");
-}
-
-Result<std::string> read(int proc, const std::string& path)
-{
-    const base::UniqueFd file = base::open_in_proc(proc, path.c_str(), O_RDONLY);
-    if (!file)
-        return cannot_look(errno, path);
-    auto text = base::read_all(file.get(), 1U << 20U);
-    if (!text)
-        return cannot_look(text.error().os_error(), path);
-    return text;
-}
-
-/// The number that this /proc has for the process behind a pidfd.
-Result<std::string> process_of(int proc, int pidfd)
-{
-    GPUCTR_TRY(const std::string text, read(proc, fmt::format("thread-self/fdinfo/{}", pidfd)));
-    constexpr std::string_view key = "Pid:";
-    for (const std::string_view line : base::split(text, '\n')) {
-        if (!line.starts_with(key))
-            continue;
-        const std::string_view number = base::trim(line.substr(key.size()));
-        if (number == "-1")
-            return ended();
-        const auto pid = base::to_number(number);
-        if (!pid || *pid == 0)
-            return Error(Errc::rootfs, "the process is not to be seen in /proc")
-                .with_hint("mount the /proc of a pid namespace that the process is in");
-        return std::string(number);
-    }
-    return Error(Errc::usage, "a pidfd is needed, and this is another descriptor");
 }
 
 /// Follows the link of a process's namespace: only the kernel has such.
@@ -74,7 +31,7 @@ Result<struct stat> user_namespace(int proc, const std::string& process)
     const base::UniqueFd directory =
         base::open_in_proc(proc, (process + "/ns").c_str(), O_PATH | O_DIRECTORY);
     if (!directory || ::fstatat(directory.get(), "user", &status, 0) != 0)
-        return cannot_look(errno, path);
+        return cannot_look_at(errno, path);
     return status;
 }
 
@@ -98,7 +55,7 @@ Result<std::uint32_t> outside_of_root(const std::string& map)
 Result<bool> knows_root(int proc)
 {
     for (const char* const name : {"thread-self/uid_map", "thread-self/gid_map"}) {
-        GPUCTR_TRY(const std::string map, read(proc, name));
+        GPUCTR_TRY(const std::string map, read_of_process(proc, name));
         const auto lines = base::split(map, '\n');
         if (std::ranges::none_of(
                 lines, [](std::string_view line) { return base::trim(line).starts_with("0 "); }))
@@ -112,7 +69,7 @@ Result<bool> knows_root(int proc)
 Result<std::optional<Owner>> root_of(int pidfd)
 {
     GPUCTR_TRY(const base::UniqueFd proc, base::open_proc());
-    GPUCTR_TRY(const std::string process, process_of(proc.get(), pidfd));
+    GPUCTR_TRY(const std::string process, number_of(proc.get(), pidfd));
     GPUCTR_TRY(const struct stat own, user_namespace(proc.get(), "thread-self"));
     GPUCTR_TRY(const struct stat its, user_namespace(proc.get(), process));
     std::optional<Owner> root = Owner();
@@ -124,15 +81,13 @@ Result<std::optional<Owner>> root_of(int pidfd)
         if (file_owner() == *root)
             root.reset();
     } else {
-        GPUCTR_TRY(const std::string users, read(proc.get(), process + "/uid_map"));
-        GPUCTR_TRY(const std::string groups, read(proc.get(), process + "/gid_map"));
+        GPUCTR_TRY(const std::string users, read_of_process(proc.get(), process + "/uid_map"));
+        GPUCTR_TRY(const std::string groups, read_of_process(proc.get(), process + "/gid_map"));
         GPUCTR_TRY(root->uid, outside_of_root(users));
         GPUCTR_TRY(root->gid, outside_of_root(groups));
     }
-    // What was read by number belongs to the process behind the descriptor, if that has not ended.
-    pollfd end = {pidfd, POLLIN, 0};
-    if (::poll(&end, 1, 0) != 0)
-        return ended();
+    if (has_ended(pidfd))
+        return process_ended();
     return root;
 }
 

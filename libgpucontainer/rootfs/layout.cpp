@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "rootfs/layout.hpp"
 
+#include "base/format.hpp"
+
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 
 namespace gpucontainer::rootfs {
 namespace {
@@ -31,9 +32,9 @@ std::string describe_programs(const View& view)
 {
     for (const Loader& loader : other_loaders)
         if (view.resolve(loader.path).type == EntryType::regular)
-            return fmt::format(": its programs {} ({})",
-                               loader.musl ? "use musl" : "are for another architecture",
-                               loader.path);
+            return base::format(": its programs {} ({})",
+                                loader.musl ? "use musl" : "are for another architecture",
+                                loader.path);
     return {};
 }
 

@@ -40,6 +40,14 @@ Result<std::string> RememberedView::read(const std::string& path, std::size_t li
     return view_.read(path, limit);
 }
 
+bool RememberedView::is_for_names(const std::string& path) const
+{
+    const auto [entry, is_new] = for_names_.try_emplace(path);
+    if (is_new)
+        entry->second = view_.is_for_names(path);
+    return entry->second;
+}
+
 bool RememberedView::is_empty_directory(const std::string& path) const
 {
     return view_.is_empty_directory(path);

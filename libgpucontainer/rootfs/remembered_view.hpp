@@ -24,6 +24,7 @@ public:
     Result<base::UniqueFd> open(const std::string& path) const override;
     Result<std::string> read(const std::string& path, std::size_t limit) const override;
     bool is_empty_directory(const std::string& path) const override;
+    bool is_for_names(const std::string& path) const override;
 
 private:
     using Entries = std::unordered_map<std::string, Entry>;
@@ -31,6 +32,7 @@ private:
     const View& view_;
     mutable Entries looked_at_;
     mutable Entries resolved_;
+    mutable std::unordered_map<std::string, bool> for_names_;
 };
 
 } // namespace gpucontainer::rootfs

@@ -67,6 +67,17 @@ bool is_network(long type)
     return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+bool may_write(int directory, const std::optional<privilege::Owner>& owner)
+{
+    const privilege::FileOwner as_owner(owner);
+    return as_owner && ::faccessat(directory, ".", W_OK, AT_EACCESS) == 0;
+}
+
+bool is_own(const struct statx& status, const std::optional<privilege::Owner>& owner)
+{
+    return status.stx_uid == (owner ? owner->uid : ::geteuid());
+}
+
 } // namespace
 
 std::string nearest_directory(const View& view, std::string_view path)
@@ -85,7 +96,7 @@ Root::Root(base::UniqueFd fd, RootFacts facts, std::uint64_t mount_id)
 {
 }
 
-Result<Root> Root::open(int fd)
+Result<Root> Root::open(int fd, const std::optional<privilege::Owner>& owner)
 {
     base::UniqueFd own(::openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!own && errno == ENOTDIR)
@@ -104,10 +115,12 @@ Result<Root> Root::open(int fd)
     facts.inode = status.stx_ino;
     facts.read_only = (static_cast<unsigned long>(file_system.f_flags) & ST_RDONLY) != 0;
     facts.network = is_network(file_system.f_type);
-    facts.own = status.stx_uid == ::geteuid();
+    facts.own = is_own(status, owner);
     facts.is_callers = is_callers(facts.device, facts.inode);
-    facts.writable = ::faccessat(own.get(), ".", W_OK, AT_EACCESS) == 0;
-    return Root(std::move(own), facts, status.stx_mnt_id);
+    facts.writable = may_write(own.get(), owner);
+    Root root(std::move(own), facts, status.stx_mnt_id);
+    root.owner_ = owner;
+    return root;
 }
 
 bool Root::is_callers(std::uint64_t device, std::uint64_t inode)
@@ -228,6 +241,22 @@ Result<std::string> Root::read(const std::string& path, std::size_t limit) const
     if (!content)
         return std::move(content).error().with_code(Errc::rootfs).context(path);
     return content;
+}
+
+bool Root::is_for_names(const std::string& path) const
+{
+    const base::UniqueFd fd(base::open_in_root(fd_.get(), path.c_str(), O_PATH | O_DIRECTORY));
+    struct statx status = {};
+    struct statfs file_system = {};
+    if (!fd || !stat_fd(fd.get(), status) || ::fstatfs(fd.get(), &file_system) != 0) {
+        note_failure(path);
+        return false;
+    }
+    if ((static_cast<unsigned long>(file_system.f_flags) & ST_RDONLY) != 0)
+        return false;
+    const bool is_known = status.stx_mnt_id == mount_id_ || file_system.f_type == TMPFS_MAGIC
+                          || (is_own(status, owner_) && !is_network(file_system.f_type));
+    return is_known && may_write(fd.get(), owner_);
 }
 
 bool Root::is_empty_directory(const std::string& path) const

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/unique_fd.hpp"
+#include "privilege/file_owner.hpp"
 #include "rootfs/view.hpp"
 
 #include <optional>
@@ -15,8 +16,8 @@ struct RootFacts {
     std::uint64_t inode = 0;
     bool read_only = false;
     bool network = false;    ///< NFS, Lustre, FUSE ...: other hosts may see what is written.
-    bool writable = false;   ///< The caller has write permission.
-    bool own = false;        ///< Its directory belongs to the caller.
+    bool writable = false;   ///< Who makes names in it has write permission.
+    bool own = false;        ///< Its directory is his own.
     bool is_callers = false; ///< It is the caller's own root directory.
 };
 
@@ -24,8 +25,9 @@ struct RootFacts {
 /// thread at a time.
 class Root final : public View {
 public:
-    /// `fd` is borrowed; any descriptor of a directory will do.
-    static Result<Root> open(int fd);
+    /// `fd` is borrowed; any descriptor of a directory will do. `owner` is who makes names in
+    /// it; none: the caller.
+    static Result<Root> open(int fd, const std::optional<privilege::Owner>& owner = {});
 
     Entry look(const std::string& path) const override;
     std::vector<std::string> present(const std::string& directory,
@@ -35,6 +37,7 @@ public:
     Result<base::UniqueFd> open(const std::string& path) const override;
     Result<std::string> read(const std::string& path, std::size_t limit) const override;
     bool is_empty_directory(const std::string& path) const override;
+    bool is_for_names(const std::string& path) const override;
 
     /// Fails when a look failed in a way that leaves open what is there: what was decided
     /// since may not be what the root is like.
@@ -60,6 +63,7 @@ private:
     base::UniqueFd fd_;
     RootFacts facts_;
     std::uint64_t mount_id_;
+    std::optional<privilege::Owner> owner_;
     mutable std::optional<Trouble> trouble_; ///< The first.
 };
 

@@ -55,6 +55,10 @@ public:
     virtual Result<std::string> read(const std::string& path, std::size_t limit) const = 0;
     /// True for a directory without entries.
     virtual bool is_empty_directory(const std::string& path) const = 0;
+    /// Whether names may be created in a directory without asking whose it is: who makes them
+    /// may write it, and on another mount than the root's it is also his own and on this host
+    /// alone, or a tmpfs.
+    virtual bool is_for_names(const std::string& path) const = 0;
 };
 
 /// Nearest directory at or above `path` that is there.

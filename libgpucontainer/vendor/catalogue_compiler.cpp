@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "config/catalogue_file.hpp"
 
@@ -47,13 +48,13 @@ std::string_view kind_of(const config::FileRule& rule)
 
 std::string source_for(const std::string& vendor, const std::vector<config::FileRule>& rules)
 {
-    std::string source = fmt::format("// Made from vendor/{0}/catalogue.yaml when building.\n"
-                                     "#include \"vendor/{0}/catalogue_{0}.hpp\"\n\n"
-                                     "#include <array>\n\n"
-                                     "namespace gpucontainer::vendor {{\n"
-                                     "namespace {{\n\n"
-                                     "constexpr auto rules = std::to_array<CatalogueRule>({{\n",
-                                     vendor);
+    std::string source = base::format("// Made from vendor/{0}/catalogue.yaml when building.\n"
+                                      "#include \"vendor/{0}/catalogue_{0}.hpp\"\n\n"
+                                      "#include <array>\n\n"
+                                      "namespace gpucontainer::vendor {{\n"
+                                      "namespace {{\n\n"
+                                      "constexpr auto rules = std::to_array<CatalogueRule>({{\n",
+                                      vendor);
     for (const config::FileRule& rule : rules)
         fmt::format_to(std::back_inserter(source),
                        "    {{FileKind::{}, Capability::{}, Capability::{}, {},\n"
@@ -61,11 +62,11 @@ std::string source_for(const std::string& vendor, const std::vector<config::File
                        kind_of(rule), rule.capability, rule.also, literal(rule.name), rule.entry,
                        rule.unversioned, literal(rule.reason), literal(rule.icd),
                        literal(rule.module), rule.own);
-    source += fmt::format("}});\n\n"
-                          "}} // namespace\n\n"
-                          "Catalogue {}_catalogue() {{ return rules; }}\n\n"
-                          "}} // namespace gpucontainer::vendor\n",
-                          vendor);
+    source += base::format("}});\n\n"
+                           "}} // namespace\n\n"
+                           "Catalogue {}_catalogue() {{ return rules; }}\n\n"
+                           "}} // namespace gpucontainer::vendor\n",
+                           vendor);
     return source;
 }
 
@@ -74,13 +75,13 @@ Result<void> compile(const std::string& input, const std::string& output)
     GPUCTR_TRY(const std::string yaml, base::read_file(input));
     GPUCTR_TRY(const auto rules, config::parse_catalogue(yaml), "{}", input);
     if (rules.empty())
-        return Error(Errc::usage, fmt::format("{}: no rules", input));
+        return Error(Errc::usage, base::format("{}: no rules", input));
 
     std::ofstream file(output, std::ios::binary | std::ios::trunc);
     file << source_for(rules.front().vendor, rules);
     file.close();
     if (!file)
-        return Error(Errc::internal, fmt::format("write {}", output));
+        return Error(Errc::internal, base::format("write {}", output));
     return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/closed_set.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/ld_cache.hpp"
@@ -10,7 +11,6 @@
 #include "vendor/script.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <iterator>
 #include <map>
 #include <tuple>
@@ -66,13 +66,13 @@ private:
             return;
         }
         for (const std::string& directory : directories_)
-            if (graph_.add_library(rule, fmt::format("{}/{}", directory, name), name))
+            if (graph_.add_library(rule, base::format("{}/{}", directory, name), name))
                 return;
         for (const std::string& path : graph_.cached(name))
             if (graph_.add_library(rule, path, name))
                 return;
         for (const std::string& directory : graph_.loader_directories())
-            if (graph_.add_library(rule, fmt::format("{}/{}", directory, name), name))
+            if (graph_.add_library(rule, base::format("{}/{}", directory, name), name))
                 return;
     }
 
@@ -106,7 +106,7 @@ private:
         std::ranges::sort(
             names, [](const auto& a, const auto& b) { return elf::compare_names(a, b) > 0; });
         for (const std::string& name : names)
-            (void)graph_.add_library(rule, fmt::format("{}/{}", directory, name), name);
+            (void)graph_.add_library(rule, base::format("{}/{}", directory, name), name);
     }
 
     const std::vector<std::string>& names_in(const std::string& directory)
@@ -130,7 +130,7 @@ private:
     void find_tool(const CatalogueRule& rule)
     {
         for (const std::string& directory : tool_directories()) {
-            const std::string path = fmt::format("{}/{}", directory, rule.name);
+            const std::string path = base::format("{}/{}", directory, rule.name);
             if (auto script = find_script(root_, rule, path, catalogue_, graph_.installation())) {
                 scripts_.push_back(*std::move(script));
                 return;

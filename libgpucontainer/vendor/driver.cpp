@@ -11,8 +11,8 @@ namespace gpucontainer::vendor {
 namespace {
 
 // In the order of the enumerators.
-constexpr std::array<std::string_view, 4> reader_names = {"library", "runtime", "filter",
-                                                          "process"};
+constexpr std::array<std::string_view, 5> reader_names = {"library", "runtime", "filter", "process",
+                                                          "toolkit"};
 constexpr std::array<std::string_view, 4> inside_names = {"uuid", "position", "name", "nothing"};
 
 template <typename Enum, std::size_t Size>

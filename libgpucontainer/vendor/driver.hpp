@@ -89,18 +89,21 @@ struct DeviceNode {
     Capability capability = Capability::none; ///< none: needed by each.
     /// By permissions, device cgroup and mount, unopened; why not stands in `skipped`.
     bool accessible = false;
-    bool required = true; ///< Without it no GPU, or the one it is for, can be used.
+    bool cgroup_forbids = false; ///< It is not accessible, and the device cgroup says so.
+    bool required = true;        ///< Without it no GPU, or the one it is for, can be used.
     /// Further names, that are links to it: "/dev/dri/by-path/pci-0000:03:00.0-render".
     std::vector<std::string> links;
 
     bool operator==(const DeviceNode&) const = default;
 };
 
-/// A file of the kernel that a container has to see with other content.
+/// A file of the kernel that a container has to see with other content, or a directory of
+/// its that has to be empty there.
 struct Mask {
     std::string path;
-    std::string content;
-    std::string reason;
+    std::string content; ///< Of a file.
+    std::string reason;  ///< "keeps the driver from making nodes of other GPUs"
+    bool directory = false;
 
     bool operator==(const Mask&) const = default;
 };
@@ -129,6 +132,10 @@ struct VisibleDevices {
         filter,  ///< The vendor's, in which order does not count and no word ends it;
                  ///< "1.0" is a part. Empty or "default", it is as if it were not set.
         process, ///< One process's own: it narrows nothing, and names a GPU that is alone.
+        toolkit, ///< NVIDIA's container toolkit's: as that of a runtime, but its programs do
+                 ///< not heed it, so that those of variables after it count without it.
+                 ///< Empty, "void" or a path, it is as if it were not set. In a container it
+                 ///< may have the numbers of GPUs outside.
     };
     /// What stands in it inside, where programs see the chosen GPUs alone.
     enum class Inside : std::uint8_t {

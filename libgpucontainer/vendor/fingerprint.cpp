@@ -2,6 +2,7 @@
 #include "vendor/fingerprint.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "vendor/node_access.hpp"
 #include "vendor/vendor.hpp"
@@ -57,8 +58,8 @@ std::string identity(const struct stat& status)
 {
     if (status.st_ino == 0)
         return std::string(missing);
-    return fmt::format("{}:{} {:o} {}.{:09}", status.st_dev, status.st_ino, status.st_mode,
-                       status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+    return base::format("{}:{} {:o} {}.{:09}", status.st_dev, status.st_ino, status.st_mode,
+                        status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
 }
 
 std::string state_of(const KernelPlace& place, const std::string& path)
@@ -70,7 +71,7 @@ std::string state_of(const KernelPlace& place, const std::string& path)
     }
     case KernelPlace::How::names: {
         const auto names = base::list_directory(AT_FDCWD, path);
-        return names ? fmt::format("{}", fmt::join(*names, " ")) : std::string(missing);
+        return names ? base::format("{}", fmt::join(*names, " ")) : std::string(missing);
     }
     case KernelPlace::How::inode:
         return std::to_string(status_of(path).st_ino);
@@ -148,11 +149,11 @@ private:
             return;
         for (const std::string_view place : vendor->root_places) {
             const std::string path =
-                fmt::format("{}{}", driver.root == "/" ? "" : driver.root, place);
+                base::format("{}{}", driver.root == "/" ? "" : driver.root, place);
             add_optional(path, 0);
             if (const auto names = base::list_directory(AT_FDCWD, path))
                 for (const std::string& name : *names)
-                    add_optional(fmt::format("{}/{}", path, name), 0);
+                    add_optional(base::format("{}/{}", path, name), 0);
         }
     }
 
@@ -178,7 +179,7 @@ private:
     {
         const std::string path = system_root_ + node.host_path;
         const bool accessible =
-            period_ && was_found ? node.accessible : obstacle_to_opening(path).empty();
+            period_ && was_found ? node.accessible : obstacle_to_opening(path).text.empty();
         const struct stat status = status_of(path);
         add(node.host_path, (was_found ? detected_state(status) : settled_state(status))
                                 + (accessible ? " rw" : ""));

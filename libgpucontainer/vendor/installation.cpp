@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/installation.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 
 namespace gpucontainer::vendor {
 namespace {
@@ -27,7 +27,7 @@ std::string prefix_of(std::string_view path)
         if (std::ranges::find(parts, name) != parts.end())
             break;
         if (!name.empty())
-            prefix += fmt::format("/{}", name);
+            prefix += base::format("/{}", name);
     }
     return prefix.empty() ? std::string(systems_own) : prefix;
 }
@@ -55,8 +55,8 @@ bool Installation::admits(std::string_view path) const
 
 std::string Installation::objection_to(std::string_view path) const
 {
-    return fmt::format("is of another installation, {}, than what was found first, {}",
-                       prefix_of(path), prefix_);
+    return base::format("is of another installation, {}, than what was found first, {}",
+                        prefix_of(path), prefix_);
 }
 
 } // namespace gpucontainer::vendor

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 namespace gpucontainer::vendor {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/library_graph.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "elf/symbol_versions.hpp"
 #include "vendor/c_library.hpp"
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fmt/format.h>
 #include <iterator>
 
 namespace gpucontainer::vendor {
@@ -188,11 +188,11 @@ std::string LibraryGraph::objection_to(const elf::Facts& facts, const CatalogueR
                                        const std::string& name) const
 {
     if (!elf::is_native(facts))
-        return fmt::format("is for {}", elf::machine_name(facts.machine));
+        return base::format("is for {}", elf::machine_name(facts.machine));
     if (objects_.size() >= most_objects)
         return "is one of too many";
     if (rule != nullptr && !names(*rule, facts.soname.empty() ? name : facts.soname))
-        return fmt::format("has the soname {}", facts.soname);
+        return base::format("has the soname {}", facts.soname);
     return "";
 }
 
@@ -237,7 +237,7 @@ std::optional<std::size_t> LibraryGraph::find(const std::string& name, std::size
                                      : std::nullopt;
     const auto load_from = [&](const std::vector<std::string>& directories) {
         for (const std::string& directory : directories)
-            if (const auto found = load(fmt::format("{}/{}", directory, name), name, by, rule))
+            if (const auto found = load(base::format("{}/{}", directory, name), name, by, rule))
                 return found;
         return std::optional<std::size_t>();
     };
@@ -336,11 +336,11 @@ std::string LibraryGraph::lack_of(const Object& object) const
         return !need.object || objects_[*need.object].lacks_something;
     });
     if (lacking->object)
-        return fmt::format("needs {}, which is left out", lacking->name);
+        return base::format("needs {}, which is left out", lacking->name);
     const auto known = objections_.find(lacking->name);
-    return known == objections_.end() ? fmt::format("needs {}, which is not there", lacking->name)
-                                      : fmt::format("needs {}, and {} {}", lacking->name,
-                                                    known->second.source, known->second.reason);
+    return known == objections_.end() ? base::format("needs {}, which is not there", lacking->name)
+                                      : base::format("needs {}, and {} {}", lacking->name,
+                                                     known->second.source, known->second.reason);
 }
 
 /// What of a wanted object depends on the others.
@@ -357,7 +357,7 @@ void LibraryGraph::describe(std::size_t index)
     if (file.neutral && object.loaded_by) {
         const DriverFile& by = objects_[*object.loaded_by].file;
         file.capability = by.capability;
-        file.reason = fmt::format("needed by {}", by.soname.empty() ? by.name : by.soname);
+        file.reason = base::format("needed by {}", by.soname.empty() ? by.name : by.soname);
     }
     if (file.kind == FileKind::library)
         add_names(object);
@@ -382,7 +382,7 @@ void LibraryGraph::add_names(Object& object)
     const std::string development = file.soname.substr(0, file.soname.find(".so") + 3);
     if (file.neutral || taken_names_.contains(development))
         return;
-    const auto status = root_.look(fmt::format("{}/{}", object.directory, development));
+    const auto status = root_.look(base::format("{}/{}", object.directory, development));
     if (status && FileId::of(*status) == file.id)
         add(development);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/loader_path.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "vendor/path_pattern.hpp"
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 #include <string_view>
 #include <utility>
 
@@ -30,7 +30,7 @@ constexpr std::array<std::string_view, 2> library_words = {"lib64", "lib/aarch64
 /// `text` with each $NAME and ${NAME} replaced.
 std::string replace(std::string text, std::string_view name, std::string_view value)
 {
-    for (const std::string& token : {fmt::format("${{{}}}", name), fmt::format("${}", name)})
+    for (const std::string& token : {base::format("${{{}}}", name), base::format("${}", name)})
         for (std::size_t at = 0; (at = text.find(token, at)) != std::string::npos;
              at += value.size())
             text.replace(at, token.size(), value);

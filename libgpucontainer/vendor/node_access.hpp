@@ -5,8 +5,13 @@
 
 namespace gpucontainer::vendor {
 
-/// What keeps this process from opening the device node at `path` for reading and
-/// writing; "" when nothing does. It is not opened: no GPU wakes up.
-std::string obstacle_to_opening(const std::string& path);
+/// What keeps this process from opening a device node for reading and writing.
+struct Obstacle {
+    std::string text; ///< "" where nothing does.
+    bool is_device_cgroup = false;
+};
+
+/// The node at `path` is not opened: no GPU wakes up.
+Obstacle obstacle_to_opening(const std::string& path);
 
 } // namespace gpucontainer::vendor

@@ -2,13 +2,13 @@
 #include "vendor/nodes.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "vendor/node_access.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <utility>
@@ -23,21 +23,38 @@ bool is_node_name(std::string_view name)
            && std::ranges::none_of(name, base::is_control);
 }
 
-} // namespace
-
-std::optional<unsigned> character_major(const std::string& proc_devices, std::string_view name)
+/// Of the character drivers whose names are such.
+template <typename Wanted>
+std::vector<unsigned> majors_of(const std::string& proc_devices, Wanted is_wanted)
 {
-    for (std::string_view line : base::split(proc_devices, '\n')) {
+    std::vector<unsigned> majors;
+    for (const std::string_view line : base::split(proc_devices, '\n')) {
         if (line.starts_with("Block"))
             break;
         const std::string_view text = base::trim(line);
         const auto space = text.find(' ');
-        if (space != std::string_view::npos && base::trim(text.substr(space)) == name)
-            if (const auto number = base::to_number(text.substr(0, space));
-                number && std::in_range<unsigned>(*number))
-                return static_cast<unsigned>(*number);
+        if (space == std::string_view::npos || !is_wanted(base::trim(text.substr(space))))
+            continue;
+        if (const auto number = base::to_number(text.substr(0, space));
+            number && std::in_range<unsigned>(*number))
+            majors.push_back(static_cast<unsigned>(*number));
     }
-    return std::nullopt;
+    return majors;
+}
+
+} // namespace
+
+std::optional<unsigned> character_major(const std::string& proc_devices, std::string_view name)
+{
+    const auto found =
+        majors_of(proc_devices, [&](std::string_view other) { return other == name; });
+    return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+std::vector<unsigned> character_majors(const std::string& proc_devices, std::string_view beginning)
+{
+    return majors_of(proc_devices,
+                     [&](std::string_view name) { return name.starts_with(beginning); });
 }
 
 Result<NodeLinks> links_by_path(const std::string& system_root, const std::string& dev_root)
@@ -51,10 +68,10 @@ Result<NodeLinks> links_by_path(const std::string& system_root, const std::strin
     if (!names && base::leaves_open(names.error().os_error()))
         return Error::from_errno(names.error().os_error(), dev_root + directory, Errc::driver);
     for (const std::string& name : names ? *names : std::vector<std::string>()) {
-        const auto target = base::read_link(AT_FDCWD, fmt::format("{}/{}", place, name));
+        const auto target = base::read_link(AT_FDCWD, base::format("{}/{}", place, name));
         if (target && target->starts_with(up) && is_node_name(target->substr(up.size()))
             && is_node_name(name))
-            links[target->substr(up.size())].push_back(fmt::format("{}/{}", directory, name));
+            links[target->substr(up.size())].push_back(base::format("{}/{}", directory, name));
     }
     return links;
 }
@@ -89,15 +106,16 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
         return skip(Error::from_errno(errno, "no device node").message());
     if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != *wanted.major
         || minor(status.st_rdev) != wanted.minor)
-        return skip(fmt::format("not the character device {}:{}", *wanted.major, wanted.minor));
+        return skip(base::format("not the character device {}:{}", *wanted.major, wanted.minor));
 
     node.mode = status.st_mode & 07777U;
     node.gid = status.st_gid;
-    std::string obstacle = obstacle_to_opening(opened_path);
-    node.accessible = obstacle.empty();
+    Obstacle obstacle = obstacle_to_opening(opened_path);
+    node.accessible = obstacle.text.empty();
+    node.cgroup_forbids = obstacle.is_device_cgroup;
     if (!node.accessible)
         skipped.push_back(
-            {std::string(base::name_of(wanted.path)), node.host_path, std::move(obstacle)});
+            {std::string(base::name_of(wanted.path)), node.host_path, std::move(obstacle.text)});
     found.nodes.push_back(std::move(node));
     return {};
 }

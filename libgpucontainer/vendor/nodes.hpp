@@ -15,6 +15,9 @@ namespace gpucontainer::vendor {
 /// Major number of a character driver in /proc/devices.
 std::optional<unsigned> character_major(const std::string& proc_devices, std::string_view name);
 
+/// Those of all whose name begins so.
+std::vector<unsigned> character_majors(const std::string& proc_devices, std::string_view beginning);
+
 /// Links below /dev/dri/by-path, by the name of the node in /dev/dri that each leads to.
 using NodeLinks = std::map<std::string, std::vector<std::string>>;
 Result<NodeLinks> links_by_path(const std::string& system_root, const std::string& dev_root);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/optional_files.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "vendor/closed_set.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpucontainer::vendor {
@@ -21,6 +23,18 @@ Result<void> add_optional_files(const Sources& sources, Catalogue built_in,
          {&std::as_const(set.skipped), &sources.site.skipped})
         stack.skipped.insert(stack.skipped.end(), skipped->begin(), skipped->end());
     return {};
+}
+
+Result<DriverStack> without_gpus(DriverStack stack)
+{
+    if (std::ranges::all_of(stack.files, &DriverFile::neutral))
+        return Error(Errc::no_device,
+                     base::format("no files of its driver {}",
+                                  stack.root == "/" ? "on this host" : "in " + stack.root))
+            .with_object(stack.root)
+            .with_hint("install the driver's user space, or name its place with a driver root");
+    stack.version_source = VersionSource::files;
+    return stack;
 }
 
 } // namespace gpucontainer::vendor

@@ -14,4 +14,8 @@ namespace gpucontainer::vendor {
 Result<void> add_optional_files(const Sources& sources, Catalogue built_in,
                                 std::span<const std::string> directories, DriverStack& stack);
 
+/// The same driver where there is no GPU of it: its files alone. Errors: no_device,
+/// where nothing of it is installed.
+Result<DriverStack> without_gpus(DriverStack stack);
+
 } // namespace gpucontainer::vendor

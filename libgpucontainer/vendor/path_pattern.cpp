@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/path_pattern.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "elf/ld_cache.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <utility>
 
 namespace gpucontainer::vendor {
@@ -66,7 +66,7 @@ std::vector<std::string> expand_pattern(std::string_view pattern, const ListDire
         for (const std::string& directory : found)
             for (const std::string& name : matching_names(component, directory, list))
                 if (next.size() < most)
-                    next.push_back(fmt::format("{}/{}", directory, name));
+                    next.push_back(base::format("{}/{}", directory, name));
         found = std::move(next);
     }
     return found;

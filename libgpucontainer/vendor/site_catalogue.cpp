@@ -2,6 +2,7 @@
 #include "vendor/site_catalogue.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "config/library_list.hpp"
@@ -52,8 +53,8 @@ Result<void> add_text(SiteCatalogue& site, const std::string& path, std::string_
     for (std::string& entry : list->paths)
         site.skipped.push_back(
             {std::string(base::name_of(entry)), entry,
-             fmt::format("named by its path in {}; only names of libraries and tools count",
-                         path)});
+             base::format("named by its path in {}; only names of libraries and tools count",
+                          path)});
     return {};
 }
 
@@ -143,7 +144,7 @@ std::vector<std::string> site_places(const std::string& directory,
         add(directory);
         if (const auto names = base::list_directory(AT_FDCWD, directory))
             for (const std::string& name : *names)
-                add(fmt::format("{}/{}", directory, name));
+                add(base::format("{}/{}", directory, name));
     }
     std::ranges::for_each(files, add);
     return places;

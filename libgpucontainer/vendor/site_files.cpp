@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/site_files.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "config/catalogue_file.hpp"
 #include "elf/facts.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <map>
 #include <set>
 #include <tuple>
@@ -53,7 +53,7 @@ public:
         if (!libraries_.empty())
             for (const std::string& directory : root_.configured_directories())
                 for (const std::string& name : root_.list(directory))
-                    take_library(name, fmt::format("{}/{}", directory, name));
+                    take_library(name, base::format("{}/{}", directory, name));
         for (const CatalogueRule* rule : tools_)
             find_tool(*rule);
         report_missing();
@@ -114,7 +114,7 @@ private:
             at == std::string_view::npos ? std::string_view() : name.substr(at + mark.size());
         if (!is_driver_version_(version) || version == driver_.version)
             return "";
-        return fmt::format("is of version {}, the driver of version {}", version, driver_.version);
+        return base::format("is of version {}, the driver of version {}", version, driver_.version);
     }
 
     static std::string objection(const Result<elf::Facts>& facts, const CatalogueRule& rule)
@@ -122,11 +122,11 @@ private:
         if (!facts)
             return facts.error().message();
         if (!elf::is_native(*facts))
-            return fmt::format("is for {}", elf::machine_name(facts->machine));
+            return base::format("is for {}", elf::machine_name(facts->machine));
         if (facts->soname.empty())
             return "has no soname";
         if (!names(rule, facts->soname))
-            return fmt::format("has the soname {}", facts->soname);
+            return base::format("has the soname {}", facts->soname);
         return "";
     }
 
@@ -138,7 +138,7 @@ private:
         for (const std::string_view directory :
              {std::string_view(beside), std::string_view("/usr/bin"), std::string_view("/usr/sbin"),
               std::string_view("/usr/local/bin"), std::string_view("/usr/local/sbin")}) {
-            const std::string path = fmt::format("{}/{}", directory, rule.name);
+            const std::string path = base::format("{}/{}", directory, rule.name);
             const auto opened = root_.open_file(path);
             if (!opened)
                 continue;

@@ -16,13 +16,14 @@ std::span<const Vendor> vendors()
 {
     static constexpr std::array all = {
         Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", 1U << 0U, true, true, nvidia::kernel_places,
-               nvidia::detect, nvidia::loaded_version, nvidia::root_places},
+               nvidia::detect, nvidia::files_alone, nvidia::loaded_version, nvidia::root_places,
+               nvidia::node_directories, "nvidia"},
         Vendor{"amd", "AMD", "amd.com/gpu", 1U << 1U, false, false, amd::kernel_places, amd::detect,
-               amd::loaded_version},
+               amd::files_alone, amd::loaded_version},
         Vendor{"intel", "Intel", "intel.com/gpu", 1U << 2U, false, false, intel::kernel_places,
-               intel::detect, intel::loaded_version},
+               intel::detect, intel::files_alone, intel::loaded_version},
         Vendor{"habana", "Intel Gaudi", "intel.com/gaudi", 1U << 3U, false, false,
-               habana::kernel_places, habana::detect, habana::loaded_version},
+               habana::kernel_places, habana::detect, habana::files_alone, habana::loaded_version},
     };
     return all;
 }

@@ -45,11 +45,18 @@ struct Vendor {
     std::span<const KernelPlace> kernel_places;
     /// None when the host has no GPU of this vendor.
     Result<std::optional<DriverStack>> (*detect)(const Sources& sources);
+    /// The driver's files alone, for a host without a GPU of it: no GPU, no node, no
+    /// version but that of the files. Errors: no_device where there are none.
+    Result<DriverStack> (*files_alone)(const Sources& sources);
     /// Version of the loaded kernel module; none when it is not loaded.
     Result<std::optional<std::string>> (*loaded_version)(const std::string& system_root);
     /// Files, and directories with files, of the driver root that say what its optional
     /// files are.
     std::span<const std::string_view> root_places = {};
+    /// Where its own programs make device nodes when root runs them, and what the names of
+    /// its character drivers in /proc/devices begin with.
+    std::span<const std::string_view> node_directories = {};
+    std::string_view node_drivers = {};
 };
 
 std::span<const Vendor> vendors();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/wsl.hpp"
 
+#include "base/format.hpp"
 #include "base/mount_number.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
@@ -10,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <utility>
 
@@ -47,7 +47,7 @@ bool has_mounted_files(const host::DriverRoot& root, const std::string& director
                        const std::string& witness)
 {
     const auto opened = root.open_directory(directory);
-    const auto file = root.open_file(fmt::format("{}/{}", directory, witness));
+    const auto file = root.open_file(base::format("{}/{}", directory, witness));
     std::uint64_t of_directory = 0;
     std::uint64_t of_file = 0;
     return opened && file && base::mount_number(opened->fd.get(), of_directory)
@@ -64,7 +64,7 @@ void add_directory(const host::DriverRoot& root, const std::string& directory,
     }
     std::size_t count = 0;
     for (const std::string& name : root.list(directory)) {
-        const std::string path = fmt::format("{}/{}", directory, name);
+        const std::string path = base::format("{}/{}", directory, name);
         const auto status = root.look(path);
         if (!status || !S_ISREG(status->st_mode))
             continue;
@@ -121,8 +121,8 @@ std::vector<Package> packages(const host::DriverRoot& root, const std::string& s
     for (const std::string& name : root.list(package_directory)) {
         if (!name.starts_with(stem))
             continue;
-        std::string directory = fmt::format("{}/{}", package_directory, name);
-        const auto status = root.look(fmt::format("{}/{}", directory, witness));
+        std::string directory = base::format("{}/{}", package_directory, name);
+        const auto status = root.look(base::format("{}/{}", directory, witness));
         if (status && S_ISREG(status->st_mode))
             found.push_back({std::move(directory), witness});
     }
@@ -134,7 +134,7 @@ Result<void> add_to(DriverStack& stack, const Sources& sources, std::string vers
 {
     stack.version = std::move(version);
     Gpu gpu;
-    gpu.model = fmt::format("{} GPUs of Windows", stack.vendor_name);
+    gpu.model = base::format("{} GPUs of Windows", stack.vendor_name);
     stack.gpus = {std::move(gpu)};
     const host::DriverRoot& root = sources.driver_root;
     add_directory(root, library_directory, witness_of_libraries, stack.files, stack.skipped);

@@ -16,14 +16,14 @@
 SIZE(gpuctr_host_options, 56);
 AT(gpuctr_host_options, struct_size, 0);
 AT(gpuctr_host_options, vendors, 8);
-AT(gpuctr_host_options, reserved, 12);
+AT(gpuctr_host_options, flags, 12);
 AT(gpuctr_host_options, driver_root, 16);
 AT(gpuctr_host_options, driver_version, 24);
 AT(gpuctr_host_options, catalogues, 32);
 AT(gpuctr_host_options, catalogue_dir, 40);
 AT(gpuctr_host_options, dev_root, 48);
 
-SIZE(gpuctr_request, 88);
+SIZE(gpuctr_request, 96);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
@@ -38,12 +38,15 @@ AT(gpuctr_request, vendor_libs, 68);
 AT(gpuctr_request, mount_label, 72);
 AT(gpuctr_request, flags, 80);
 AT(gpuctr_request, reserved, 84);
+AT(gpuctr_request, devices_name, 88);
 
-SIZE(gpuctr_apply_options, 24);
+SIZE(gpuctr_apply_options, 40);
 AT(gpuctr_apply_options, struct_size, 0);
 AT(gpuctr_apply_options, state_dir, 8);
 AT(gpuctr_apply_options, flags, 16);
 AT(gpuctr_apply_options, pidfd, 20);
+AT(gpuctr_apply_options, warn, 24);
+AT(gpuctr_apply_options, warn_data, 32);
 
 SIZE(gpuctr_harden_options, 24);
 AT(gpuctr_harden_options, struct_size, 0);
@@ -76,11 +79,12 @@ SIZE(gpuctr_status, 4);
 _Static_assert(GPUCTR_OK == 0 && GPUCTR_E_INTERNAL == -1 && GPUCTR_E_USAGE == -2
                    && GPUCTR_E_NO_DEVICE == -3 && GPUCTR_E_DRIVER == -4 && GPUCTR_E_ROOTFS == -5
                    && GPUCTR_E_PERMISSION == -6 && GPUCTR_E_REQUIREMENT == -7
-                   && GPUCTR_E_APPLY == -8,
+                   && GPUCTR_E_APPLY == -8 && GPUCTR_E_EXISTS == -10,
                "values of gpuctr_status");
 _Static_assert(GPUCTR_VENDOR_NVIDIA == 1 && GPUCTR_VENDOR_AMD == 2 && GPUCTR_VENDOR_INTEL == 4
                    && GPUCTR_VENDOR_HABANA == 8 && GPUCTR_VENDOR_ANY == UINT32_C(0x80000000),
                "values of vendors");
+_Static_assert(GPUCTR_HOST_FILES_ALONE == 1, "values of gpuctr_host_options.flags");
 _Static_assert(GPUCTR_WRITE_AUTO == 0 && GPUCTR_WRITE_NEVER == 1 && GPUCTR_WRITE_ALWAYS == 2,
                "values of gpuctr_request.write");
 _Static_assert(GPUCTR_BACKEND_AUTO == 0 && GPUCTR_BACKEND_DETACHED == 1
@@ -95,7 +99,8 @@ _Static_assert(GPUCTR_REQUEST_LOCK == 1, "values of gpuctr_request.flags");
 _Static_assert(GPUCTR_APPLIED == 0 && GPUCTR_UNCHANGED == 1 && GPUCTR_REPLACED == 2,
                "values of an outcome");
 _Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_SETUID == 2
-                   && GPUCTR_APPLY_WITHOUT_JOURNAL == 4,
+                   && GPUCTR_APPLY_WITHOUT_JOURNAL == 4 && GPUCTR_APPLY_NO_REPLACE == 8
+                   && GPUCTR_APPLY_OVER_COPIES == 16,
                "values of gpuctr_apply_options.flags");
 _Static_assert(GPUCTR_PREPARE_SETUID == 1, "values of gpuctr_prepare_options.flags");
 _Static_assert(GPUCTR_PHASE_LOOK == 1 && GPUCTR_PHASE_STATE == 2 && GPUCTR_PHASE_MOUNT == 4

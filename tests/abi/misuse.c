@@ -67,6 +67,9 @@ static void missing_arguments(int root)
     USAGE(gpuctr_config_open(NULL, &config, &error));
     USAGE(gpuctr_config_open("/", NULL, &error));
     USAGE(gpuctr_config_open("/", &config, &error));
+    USAGE(gpuctr_config_open_with_mistakes(NULL, &config, &error));
+    USAGE(gpuctr_config_open_with_mistakes("/x", NULL, &error));
+    USAGE(gpuctr_config_open_with_mistakes("/", &config, &error));
     USAGE(gpuctr_host_open(NULL, NULL, &error));
     USAGE(gpuctr_host_from_json(NULL, 0, NULL, &host, &error));
     USAGE(gpuctr_host_from_json("{}", 2, NULL, NULL, &error));
@@ -113,9 +116,9 @@ static void wrong_options(int root)
     host_options.vendors = UINT32_C(1) << 30;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
     host_options.vendors = 0;
-    host_options.reserved = 1;
+    host_options.flags = GPUCTR_HOST_FILES_ALONE << 1;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
-    host_options.reserved = 0;
+    host_options.flags = 0;
     host_options.driver_version = "not a version";
     USAGE(gpuctr_host_open(&host_options, &host, &error));
     CHECK(host == NULL);

@@ -246,6 +246,24 @@ TEST_F(HostRecordTest, IsRefusedWhereItNamesWhatThisHostDoesNotHave)
     EXPECT_NE(problem_with(record, &elsewhere), "");
 }
 
+/// With which Slurm's variables would count less.
+TEST_F(HostRecordTest, IsRefusedWhereItMakesUpADeviceCgroup)
+{
+    if (!test::may_mount())
+        GTEST_SKIP() << "mounting is for root";
+    const std::string record = to_json(open_host().get());
+    const auto node = record.find(R"("host_path": "/dev/nvidia3")");
+    ASSERT_NE(node, std::string::npos);
+    const auto begin = record.rfind('{', node);
+    const auto end = record.find('}', node);
+    std::string changed =
+        with(record.substr(begin, end - begin), R"("accessible": true)", R"("accessible": false)");
+    changed = with(std::move(changed), R"("cgroup_forbids": false)", R"("cgroup_forbids": true)");
+
+    EXPECT_EQ(problem_with(std::string(record).replace(begin, end - begin, changed)),
+              "/dev/nvidia3: in the host record, but not found on this host");
+}
+
 TEST_F(HostRecordTest, IsRefusedWhereItGrantsANodeThatThisHostForbids)
 {
     if (!test::may_mount())

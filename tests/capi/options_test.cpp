@@ -106,6 +106,14 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     request = GPUCTR_REQUEST_INIT;
     request.tree_path = "relative";
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
+    request = GPUCTR_REQUEST_INIT;
+    for (const char* const path : {"relative/tree", "/run/../tree", "/run/tree/.."}) {
+        request.staged_tree = path;
+        EXPECT_EQ(plan(request), GPUCTR_E_USAGE) << path;
+        EXPECT_EQ(gpuctr_unstage(path, nullptr, nullptr, nullptr), GPUCTR_E_USAGE) << path;
+    }
+    request.staged_tree = "";
+    EXPECT_EQ(plan(request), GPUCTR_OK);
 
     gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
     options.vendors = UINT32_C(1) << 30;
@@ -116,9 +124,25 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     options.driver_version = "580.159.04";
     EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
     options = GPUCTR_HOST_OPTIONS_INIT;
-    options.reserved = 1;
+    options.flags = GPUCTR_HOST_FILES_ALONE << 1U;
     EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
     EXPECT_EQ(host, nullptr);
+}
+
+TEST_F(OptionsTest, RefusesAFlagOfAnotherCall)
+{
+    const int root = ::open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
+    options.state_dir = "/nonexistent/gpucontainer";
+    gpuctr_state* state = nullptr;
+    for (const std::uint32_t flag :
+         {GPUCTR_APPLY_WITHOUT_JOURNAL, GPUCTR_APPLY_NO_REPLACE, GPUCTR_APPLY_OVER_COPIES}) {
+        options.flags = flag;
+        EXPECT_EQ(gpuctr_rootfs_undo(root, &options, nullptr, nullptr), GPUCTR_E_USAGE);
+        EXPECT_EQ(gpuctr_state_open(root, &options, &state, nullptr), GPUCTR_E_USAGE);
+    }
+    EXPECT_EQ(state, nullptr);
+    ::close(root);
 }
 
 TEST_F(OptionsTest, RefusesMissingArguments)

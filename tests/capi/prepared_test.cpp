@@ -277,9 +277,14 @@ TEST_P(OneStageTest, IsRefusedWhereThereAreTwo)
 TEST_P(OneStageTest, GoesWithoutAJournalOnlyAlone)
 {
     gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
-    options.flags = GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_IN_PROCESS;
-
-    EXPECT_EQ(gpuctr_plan_apply(plan_, root_->fd(), &options, nullptr, nullptr), GPUCTR_E_USAGE);
+    options.pidfd = ::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    for (const std::uint32_t flags :
+         {GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_IN_PROCESS, GPUCTR_APPLY_OVER_COPIES}) {
+        options.flags = flags;
+        EXPECT_EQ(gpuctr_plan_apply(plan_, root_->fd(), &options, nullptr, nullptr),
+                  GPUCTR_E_USAGE);
+    }
+    ::close(options.pidfd);
     options.flags = GPUCTR_APPLY_WITHOUT_JOURNAL;
     EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options, nullptr, nullptr), GPUCTR_E_USAGE);
 

@@ -187,5 +187,24 @@ class Elsewhere(harness.Case):
             self.assertEqual(done.returncode, 8, done.stderr)
 
 
+class MountPoint(harness.Case):
+    """What the root is once it is set up, and some programs copy into itself."""
+
+    def plan_text(self, *words, **options):
+        return self.run_setup("plan", "--nv", *words, stdout=None, **options).stdout
+
+    def test_the_plan_says_it(self):
+        note = (f"\nnote: {self.root} is a mount point until it is undone: `systemd-nspawn "
+                "--ephemeral` copies such a directory into itself, until the disk is full\n")
+        self.assertTrue(self.plan_text("--rootfs", self.root).endswith(note))
+        self.assertNotIn("note:", self.plan_text())
+
+    def test_and_it_is_so(self):
+        for change, status in ((None, 32), (self.apply, 0), (self.undo, 32)):
+            if change:
+                change()
+            self.assertEqual(harness.call("mountpoint", "-q", self.root).returncode, status)
+
+
 if __name__ == "__main__":
     unittest.main()

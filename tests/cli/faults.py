@@ -61,6 +61,28 @@ def without_run_time(points):
     return kept
 
 
+def number(name):
+    """Of the system call."""
+    return next(number for number, called in Point.names.items() if called == name)
+
+
+def inject(*words):
+    """Runs INJECT with these words. What looks for leaks cannot be traced."""
+    environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
+    return harness.call(INJECT, *words, env=environment)
+
+
+def read_points(report):
+    """The calls that a report of INJECT has, in their order, without those of a sanitizer."""
+    numbers = collections.Counter()
+    points = []
+    for line in pathlib.Path(report).read_text().splitlines():
+        key = tuple(map(int, line.split()))
+        numbers[key] += 1
+        points.append(Point(*key, numbers[key]))
+    return without_run_time(points) if SANITIZED else points
+
+
 class Case(harness.Case):
     """A small set-up, so that each call can be tried: all of them, or one in so
     many where a build makes each try slow."""
@@ -82,23 +104,15 @@ class Case(harness.Case):
         self.undo_words = ["undo", "--rootfs", self.root]
 
     def inject(self, words, *options):
-        """Leak checking cannot be traced."""
-        environment = dict(os.environ, ASAN_OPTIONS="detect_leaks=0")
-        return harness.call(INJECT, "-o", self.report, *options, harness.SETUP, *words,
-                            env=environment)
+        return inject("-o", self.report, *options, harness.SETUP, *words)
 
     def points(self, words):
         """Every call that the command makes, in each of its processes."""
         done = self.inject(words)
         self.assertEqual(done.returncode, 0, done.stderr)
-        numbers = collections.Counter()
-        points = []
-        for line in self.report.read_text().splitlines():
-            key = tuple(map(int, line.split()))
-            numbers[key] += 1
-            points.append(Point(*key, numbers[key]))
+        points = read_points(self.report)
         self.assertGreater(len(points), 10)
-        return without_run_time(points) if SANITIZED else points
+        return points
 
     def shape(self):
         """What is there, without what differs from one set-up to the next."""
@@ -189,3 +203,27 @@ class WithMounts:
         target = self.root / "usr/local/lib/here"
         target.mkdir()
         harness.must("mount", "-t", "tmpfs", "test", target)
+
+
+class OnAnOverlayOnAnOverlay:
+    """No overlay of names can lie over it: what there is in a directory is listed. It has
+    few names, each of which costs some calls."""
+
+    write = "never"
+
+    def setUp(self):
+        super().setUp()
+        self.stack_overlays()
+
+    def start_again(self):
+        super().start_again()
+        self.stack_overlays()
+        self.before = self.state()
+
+    def stack_overlays(self):
+        for path in (self.root / "usr/bin").iterdir():
+            if path.name not in ("sh", "env"):
+                path.unlink()
+        for name in ("dev", "opt"):
+            (self.root / name / "file").touch()
+        harness.stack_overlays(self.root, 2)

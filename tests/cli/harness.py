@@ -42,6 +42,10 @@ CHOOSES_BACKEND = ("GPUCTR_TEST_BACKEND" in os.environ
 # Whether it is the legacy one, which cannot lock mounts.
 IS_LEGACY = CHOOSES_BACKEND and os.environ.get("GPUCTR_TEST_BACKEND") in (None, "legacy")
 
+# Whether there is no openat2.
+IS_WITHOUT_OPENAT2 = any(call in os.environ.get("GPUCTR_TEST_FORBID", "")
+                         for call in ("openat2", "linux_4_18"))
+
 # Whether it is Linux 4.18 that is played.
 IS_PLAYED = "linux_4_18" in os.environ.get("GPUCTR_TEST_FORBID", "")
 
@@ -69,6 +73,20 @@ def must(*words, **options):
 def mount_tmpfs(directory):
     directory.mkdir(parents=True, exist_ok=True)
     must("mount", "-t", "tmpfs", "-o", "mode=0755", "test", directory)
+
+
+def stack_overlays(directory, count, writable=False):
+    """Each over the one before, with nothing of its own; the last one may be writable."""
+    empty = DIRECTORY / "empty"
+    empty.mkdir(exist_ok=True)
+    for number in range(count):
+        options = f"ro,lowerdir={empty}:{directory}"
+        if writable and number == count - 1:
+            upper = DIRECTORY / f"upper{next(_numbers)}"
+            for part in ("upper", "work"):
+                (upper / part).mkdir(parents=True)
+            options = f"lowerdir={directory},upperdir={upper}/upper,workdir={upper}/work"
+        must("mount", "-t", "overlay", "-o", options, "test", directory)
 
 
 def _prepare():
@@ -176,6 +194,13 @@ class Case(unittest.TestCase):
 
     def apply(self, *words, **options):
         return self.run_setup("--nv", "--rootfs", self.root, *words, **options)
+
+    def replaced(self):
+        """What is said of another set-up that goes first."""
+        return f"gpuctr-setup: {self.root}: an older set-up was replaced\n"
+
+    def apply_over(self, *words, **options):
+        return self.apply(*words, stderr=self.replaced(), **options)
 
     def undo(self, *words, **options):
         return self.run_setup("undo", "--rootfs", self.root, *words, **options)

@@ -32,7 +32,8 @@ class Killed(faults.Case):
         self.check_nothing_left(message)
 
     def check_apply(self, message):
-        self.run_setup(*self.words, stderr="")
+        done = self.run_setup(*self.words, stderr=None)
+        self.assertIn(done.stderr, ("", self.replaced()), message)
         self.assertTrue(os.path.exists(f"{self.root}/dev/nvidia0"), message)
         self.check_undo(message)
 
@@ -77,6 +78,10 @@ class KilledMerged(Killed):
 
 
 class KilledWithMounts(faults.WithMounts, Killed):
+    pass
+
+
+class KilledOnAnOverlayOnAnOverlay(faults.OnAnOverlayOnAnOverlay, Killed):
     pass
 
 

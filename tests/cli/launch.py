@@ -44,7 +44,7 @@ def command(plain, module, tests, directory):
     environment["PYTHONPATH"] = os.pathsep.join([own, os.environ.get("PYTHONPATH", "")])
     for name in list(environment):
         if name.startswith(("NVIDIA_", "CUDA_", "AMD_", "ROCR_", "HIP_", "GPU_DEVICE_", "ZE_",
-                            "HABANA_", "HLS_")):
+                            "HABANA_", "HLS_", "SLURM_")):
             del environment[name]
     if backend := os.environ.get("GPUCTR_TEST_BACKEND"):
         environment["GPUCTR_BACKEND"] = backend

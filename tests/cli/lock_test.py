@@ -136,10 +136,10 @@ true
         self.assertEqual(done, "")
         self.apply("-v", "--lock", stderr=f"gpuctr-setup: {self.root}: set up already\n")
         # A lock that was not asked for before is one now, and the other way round.
-        self.apply("-v", stderr=f"gpuctr-setup: {self.root}: an older set-up was replaced\n")
+        self.apply("-v", stderr=self.replaced())
         self.assertIn("remount,bind,rw", self.inside("sh", "-c", ATTEMPTS))
         self.apply("-v", "--lock",
-                   stderr=f"gpuctr-setup: {self.root}: an older set-up was replaced\n")
+                   stderr=self.replaced())
         self.assertTrue(self.plan("--lock")["lock"])
         self.undo()
         self.assert_state(before)

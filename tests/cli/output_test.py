@@ -138,7 +138,7 @@ class Record(harness.Case):
         self.record.write_text(json.dumps(document))
         done = self.run_setup("plan", "--nv", "--host", self.record, "--device", "7", status=2,
                               stderr=None)
-        self.assertTrue(done.stderr.startswith("gpuctr-setup: device 7: no such GPU\n"))
+        self.assertTrue(done.stderr.startswith("gpuctr-setup: --device 7: no such GPU\n"))
 
     def test_without_the_vendor_asked_for_it_is_an_error(self):
         self.record.write_text('{"schema": "gpucontainer/list/1", "drivers": [], '
@@ -250,11 +250,11 @@ class Device(harness.Case):
     def test_unknown_and_ambiguous_ones(self):
         there = ("hint: there are 8 GPUs: 0 to 7; `gpuctr-setup list` shows UUIDs and PCI "
                  "addresses\n")
-        for word, line in (("8", "device 8: no such GPU"),
+        for word, line in (("8", "--device 8: no such GPU"),
                            ("-1", None),
-                           ("GPU-12345678", "device GPU-12345678: no such GPU"),
+                           ("GPU-12345678", "--device GPU-12345678: no such GPU"),
                            (gpus()[0]["uuid"][:8], None),
-                           ("0000:99:00.0", "device 0000:99:00.0: no such GPU"),
+                           ("0000:99:00.0", "--device 0000:99:00.0: no such GPU"),
                            ("0,,1", None), ("all,auto", None), ("0,none,x", None),
                            ("99999999999999999999", None)):
             with self.subTest(word=word), self.nothing_changes():

@@ -77,9 +77,10 @@ class Merged(Placing):
 
     def test_one_layout_takes_the_place_of_the_other(self):
         before = self.state()
-        for layout, library in (("tree", f"{TREE}/lib64"), ("merged", LIBRARIES),
-                                ("tree", f"{TREE}/lib64")):
-            self.apply("--layout", layout)
+        for apply, layout, library in ((self.apply, "tree", f"{TREE}/lib64"),
+                                       (self.apply_over, "merged", LIBRARIES),
+                                       (self.apply_over, "tree", f"{TREE}/lib64")):
+            apply("--layout", layout)
             self.assertEqual(self.opened("libcuda.so.1"), [f"{library}/libcuda.so.{VERSION}"])
         self.undo()
         self.assert_state(before)
@@ -111,7 +112,7 @@ class TreePath(Placing):
     def test_another_place_replaces_the_first(self):
         before = self.state()
         self.apply("--tree-path", "/opt/gpu")
-        self.apply("--tree-path", "/srv/gpu")
+        self.apply_over("--tree-path", "/srv/gpu")
         self.assertFalse((self.root / "opt/gpu").exists())
         self.assertEqual(self.opened("libcuda.so.1"), [f"/srv/gpu/lib64/libcuda.so.{VERSION}"])
         self.undo()

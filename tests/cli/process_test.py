@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""gpuctr-setup on a root that is a descriptor, and on that of a running container."""
+"""gpuctr-setup on the root of a running container."""
 
 import json
 import os
@@ -12,53 +12,6 @@ import harness
 import mount_table
 import snapshot
 from harness import TREE
-
-
-class Descriptor(harness.Case):
-    def setUp(self):
-        super().setUp()
-        self.fd = os.open(self.root, os.O_PATH | os.O_DIRECTORY)
-        self.addCleanup(os.close, self.fd)
-
-    def with_fd(self, *words, **options):
-        return self.run_setup(*words, "--rootfs-fd", self.fd, pass_fds=[self.fd], **options)
-
-    def test_apply_status_and_undo(self):
-        before = self.state()
-        self.with_fd("--nv", "--device", "1")
-        self.assertTrue(os.path.exists(f"{self.root}/dev/nvidia1"))
-        self.assertTrue(self.with_fd("status", stdout=None).stdout.startswith(f"{self.root}\n"))
-
-        # The set-up lies over the directory that the descriptor is of.
-        self.undo()
-
-        self.assert_state(before)
-
-    def test_plan(self):
-        done = self.with_fd("plan", "--nv", "--format", "json", stdout=None)
-        self.assertEqual(json.loads(done.stdout), self.plan())
-
-    def test_a_command(self):
-        with self.nothing_changes():
-            done = self.run_setup("--nv", "--device", "5", "--rootfs-fd", self.fd, "--", "sh",
-                                  "-c", "echo /dev/nvidia?; pwd", pass_fds=[self.fd], stdout=None)
-        self.assertEqual(done.stdout, "/dev/nvidia5\n/\n")
-
-    def test_a_command_of_an_ordinary_user(self):
-        done = harness.call(*harness.ORDINARY_USER, harness.SETUP, "--nv", "--device", "5",
-                            "--rootfs-fd", self.fd, "--", "sh", "-c", "echo /dev/nvidia?",
-                            pass_fds=[self.fd])
-        self.assertEqual((done.stdout, done.stderr), ("/dev/nvidia5\n", ""))
-
-    def test_no_directory(self):
-        with open(self.root / "etc/passwd", encoding="utf-8") as file:
-            self.run_setup("--nv", "--rootfs-fd", file.fileno(), pass_fds=[file.fileno()],
-                           status=5, stderr=None)
-
-    def test_not_open(self):
-        self.run_setup("undo", "--rootfs-fd", 777, status=2,
-                       stderr="gpuctr-setup: descriptor 777 is not open\nhint: open the root "
-                              "directory and leave it inheritable, as in `--rootfs-fd 3 3<DIR`\n")
 
 
 ENTER = """
@@ -248,16 +201,37 @@ class Process(Container):
         self.assertEqual(self.nodes(), ["nvidia3"])
         self.on_process("undo")
 
-    def test_a_shared_root_is_refused(self):
-        self.start(finish="mount --make-shared /")
+    def check_shared(self, what, *words):
+        """It is refused, until what the hint says is done."""
         before = self.mounts()
 
-        done = self.on_process("--nv", status=5, stderr=None)
+        done = self.on_process("--nv", *words, status=5, stderr=None)
 
-        self.assertTrue(done.stderr.startswith("gpuctr-setup: the root of the process is on a "
-                                               "shared mount\nhint: "), done.stderr)
+        self.assertRegex(done.stderr, f"^gpuctr-setup: {what}")
+        hint = "mount --make-rprivate /"
+        self.assertIn(hint, done.stderr)
         self.assertEqual(self.mounts(), before)
         self.assertEqual(harness.journals(), [])
+        self.inside(*hint.split())
+        self.check(*words)
+
+    def test_a_shared_root_is_refused(self):
+        self.start(finish="mount --make-shared /")
+        self.check_shared("the root of the process is on a shared mount\nhint: ")
+
+    def test_a_root_that_is_shared_with_all_below_it_is_refused(self):
+        self.start(finish="mount --make-rshared /")
+        self.check_shared("the root of the process is on a shared mount\nhint: ")
+
+    def test_a_shared_mount_in_the_root_is_refused(self):
+        self.start(finish="mount --make-shared /dev")
+        self.check_shared("attach to a shared mount, at /dev/nvidia.*: Invalid argument\nhint: ")
+
+    def test_a_shared_mount_that_an_overlay_would_lie_over_is_refused(self):
+        harness.stack_overlays(self.root / "etc", 1)
+        self.start(finish="mount --make-shared /etc")
+        self.check_shared("attach to a shared mount, at /etc: Invalid argument\nhint: ", "--write",
+                          "never")
 
 
 class ProcessOfAUserNamespace(Process):

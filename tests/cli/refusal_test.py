@@ -12,6 +12,7 @@ import mount_table
 from harness import SETUP
 
 USAGE = "hint: gpuctr-setup --help\n"
+OF_APPLY = "hint: gpuctr-setup apply --help\n"
 
 
 class Refusal(harness.Case):
@@ -43,8 +44,7 @@ class Usage(Refusal):
 
     def test_an_unknown_option(self):
         self.refuse("--nv", "--rootfs", self.root, "--no-such-option", status=2,
-                    stderr="gpuctr-setup: The following argument was not expected: "
-                           f"--no-such-option\n{USAGE}")
+                    stderr=f"gpuctr-setup: apply: unknown option --no-such-option\n{OF_APPLY}")
 
     def test_a_bad_value(self):
         message = self.refuse("--nv", "--rootfs", self.root, "--write", "foo", status=2,
@@ -60,11 +60,13 @@ class Usage(Refusal):
 
     def test_no_vendor(self):
         self.refuse("--rootfs", self.root, status=2,
-                    stderr=f"gpuctr-setup: name a vendor, such as --nv, or --gpu for all\n{USAGE}")
+                    stderr=f"gpuctr-setup: name a vendor, such as --nv, or --gpu for all\n{OF_APPLY}")
 
     def test_no_root(self):
-        self.refuse("--nv", status=2, stderr=f"gpuctr-setup: --rootfs is required\n{USAGE}")
-        self.refuse("undo", status=2, stderr=f"gpuctr-setup: --rootfs is required\n{USAGE}")
+        self.refuse("--nv", status=2, stderr=f"gpuctr-setup: --rootfs is required\n{OF_APPLY}")
+        self.refuse("undo", status=2, stderr="gpuctr-setup: name a root file system with --rootfs "
+                    "DIR, --rootfs-fd N or --pid PID, or every one with --all\n"
+                    "hint: gpuctr-setup undo --help\n")
 
     def test_no_command_behind_the_dashes(self):
         self.refuse("--nv", "--rootfs", self.root, "--", status=2,
@@ -77,8 +79,8 @@ class Usage(Refusal):
 
     def test_options_that_go_with_a_command_only(self):
         self.refuse("--nv", "--rootfs", self.root, "--chdir", "/", status=2,
-                    stderr=f"gpuctr-setup: --chdir, --setenv, --bind and --allow-setuid go with "
-                           f"-- CMD\n{USAGE}")
+                    stderr="gpuctr-setup: --chdir, --setenv, --clean-env, --bind and "
+                           f"--allow-setuid go with -- CMD\n{OF_APPLY}")
 
     def test_a_stray_word(self):
         for words in (("--nv", "--rootfs", self.root, "stray"), ("lost",), ("undo", "stray")):
@@ -127,7 +129,10 @@ class NoGpu(Refusal):
                     stderr="gpuctr-setup: no GPU on this host\n")
 
     def test_list_says_so_and_succeeds(self):
-        self.refuse("list", status=0, stderr="gpuctr-setup: no GPU on this host\n")
+        self.refuse("list", status=0, stderr="gpuctr-setup: no GPU on this host\nhint: with the "
+                                             "option of a vendor, such as --nv, `list` shows its "
+                                             "driver's files\n")
+        self.refuse("-q", "list", status=0, stderr="")
         self.refuse("list", "--nv", status=3, stderr=None)
 
     def test_undo_needs_no_gpu(self):

@@ -8,6 +8,7 @@ import pathlib
 import stat
 import unittest
 
+import cgroups
 import harness
 import mount_table
 import snapshot
@@ -99,6 +100,21 @@ class Found:
 
         self.assert_clean(self.before)
 
+    def test_rules_of_a_device_cgroup_go_with_them(self):
+        group = cgroups.Group(self, 1)
+        group.write("devices.deny", "a")
+        group.write("devices.allow", "c 195:0 rw")
+        [journal] = harness.STATE.glob("*/*.json")
+        written = json.loads(journal.read_text())
+        written["device_cgroup"] = {"group": group.path, "id": numbers(group.directory),
+                                    "rules": [[195, 0, 3]]}
+        journal.write_text(json.dumps(written))
+        self.remount()
+
+        self.undo()
+
+        self.assertEqual(group.rules(), [])
+
     def test_undo_takes_them_back_after_a_reboot(self):
         self.remount()
 
@@ -133,7 +149,7 @@ class Found:
 
         with harness.new_boot():
             self.apply("-v", "--device", "1",
-                       stderr=f"gpuctr-setup: {self.root}: an older set-up was replaced\n")
+                       stderr=self.replaced())
             self.assertEqual(len(harness.journals()), 1)
             self.apply("-v", "--device", "1", stderr=f"gpuctr-setup: {self.root}: set up already\n")
             self.undo()

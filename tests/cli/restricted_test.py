@@ -163,6 +163,8 @@ class Command(Sudo):
         self.assertEqual(self.shell("echo $HOME $USER $LOGNAME $MAIL; pwd"),
                          "/home/gpu gpu gpu\n/\n")
         self.assertEqual(self.shell("echo $A", options=["--setenv", "A=b"]), "b\n")
+        self.assertEqual(self.shell("echo $HOME $A", options=["--clean-env", "--setenv", "A=b"]),
+                         "b\n")
 
     def test_gets_no_keys_of_the_session(self):
         python = shutil.which("python3", path="/usr/bin:/bin")
@@ -271,6 +273,11 @@ class Options(Sudo):
         self.assert_refused("--restricted", "--nv", *self.BEHIND, message="--rootfs is required",
                             variables={"GPUCTR_ROOTFS": str(self.root)})
 
+    def test_are_not_chosen_by_variables_where_the_file_has_two(self):
+        self.write(CONFIG, POLICY + "driver-root: /\nhost: /nowhere\n")
+        self.assert_refused("--restricted", "list", variables={"GPUCTR_DRIVER_ROOT": "/"},
+                            message=": host: host record /nowhere: No such file")
+
     def test_cannot_hide_the_one_that_restricts(self):
         for words in (["--setenv"], ["--device"], ["--chdir"], ["--layout"], ["--vendor-libs"]):
             self.assert_refused("--nv", "--rootfs", self.root, *words, "--restricted", *self.BEHIND)
@@ -304,7 +311,6 @@ class Commands(Sudo):
 
         harness.must(harness.SETUP, "undo", "--rootfs", other)
         harness.must(harness.SETUP, "prepare", "--undo", "--staged-tree", staged)
-        staged.rmdir()
 
 
 class RootFileSystem(Sudo):
@@ -360,7 +366,7 @@ class RootFileSystem(Sudo):
         other.symlink_to(IMAGES)
         self.addCleanup(other.unlink)
         self.write(CONFIG, f"restricted-user: gpu\nrestricted-rootfs: {other}\n")
-        self.refused(other / "cuda", f"restricted-rootfs {other}")
+        self.refused(other / "cuda", f"restricted-rootfs: {other}")
         self.write(CONFIG, "restricted-user: gpu\nrestricted-rootfs: images\n")
         self.refused("images/cuda", "is not an absolute path")
 
@@ -478,7 +484,7 @@ class WithoutRoot(Sudo):
                 done = harness.call(*ORDINARY_USER, command, "--restricted", *words)
                 self.assertIn(done.returncode, (6, 125), done.stderr)
                 self.assertEqual(done.stdout, "")
-                self.assertIn("restricted-user gpu: become this user", done.stderr)
+                self.assertIn("restricted-user: gpu: become this user", done.stderr)
 
 
 if __name__ == "__main__":

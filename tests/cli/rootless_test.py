@@ -223,7 +223,7 @@ class Nodes(Rootless):
                                           for n in (4, 6)])
         self.assertEqual(self.skipped("--device", "1"), [])
         self.run_command("true", options=["--device", "4"], status=125, stderr=(
-            f"gpuctr-setup: /dev/nvidia4: may not be used: {reason} (error 6)\n{HINT}"))
+            f"gpuctr-setup: --device 4: /dev/nvidia4: may not be used: {reason} (error 6)\n{HINT}"))
 
     def test_that_are_all_of_another_group_are_an_error(self):
         self.restrict(*GPUS)
@@ -246,7 +246,7 @@ class Nodes(Rootless):
                 self.assertEqual(self.skipped(),
                                  [f"nvidia3 /dev/nvidia3 may not be used: {reason}"])
                 self.run_command("true", options=["--device", "3"], status=125, stderr=(
-                    f"gpuctr-setup: /dev/nvidia3: may not be used: {reason} (error 6)\n{HINT}"))
+                    f"gpuctr-setup: --device 3: /dev/nvidia3: may not be used: {reason} (error 6)\n{HINT}"))
 
     def test_none_of_which_is_on_a_mount_with_devices_are_an_error(self):
         with self.mounted("/dev", "/dev", ["nodev"]):

@@ -2,6 +2,8 @@
 """gpuctr-setup -- CMD: a command with the GPUs, in private namespaces."""
 
 import os
+import pathlib
+import re
 import signal
 import stat
 import subprocess
@@ -115,6 +117,67 @@ class Run:
 
         self.assertLessEqual({"KEPT=as it is", "OTHER=new", "MORE=a=b", "EMPTY="},
                              set(out.splitlines()))
+
+    def test_paths_of_the_host_stay_out(self):
+        """Of its loader, its compilers and its CUDA; --setenv gives any."""
+        given = {name: "/host/path" for name in (
+            "LD_LIBRARY_PATH", "LD_AUDIT", "LIBRARY_PATH", "CPATH", "CUDA_HOME", "CUDA_PATH",
+            "CUDAToolkit_ROOT", "CUDA_INJECTION64_PATH", "ROCM_PATH", "OCL_ICD_VENDORS",
+            "PKG_CONFIG_PATH", "CMAKE_PREFIX_PATH", "CUDA_LIB_PATH", "CUDNN_LIBRARY", "NVHPC",
+            "VK_ICD_FILENAMES", "VK_DRIVER_FILES", "__EGL_VENDOR_LIBRARY_FILENAMES",
+            "GBM_BACKENDS_PATH", "HSA_TOOLS_LIB")}
+        kept = {"CUDA_CACHE_PATH": "/a", "MY_CUDA_HOME": "/b", "LD_BIND_NOW": "1",
+                "PYTHONPATH": "/c", "MODULEPATH": "/d", "JAVA_HOME": "/e"}
+        # The loader of the host reads it too, and says so where it finds no library.
+        preload = {"LD_PRELOAD": "/usr/lib/x86_64-linux-gnu/libm.so.6"}
+        environment = os.environ | given | kept | preload
+        out = self.run_command("env", env=environment, stderr=None).splitlines()
+        self.assertEqual([line for line in out if line.split("=")[0] in given | preload], [])
+        self.assertLessEqual({f"{name}={value}" for name, value in kept.items()}, set(out))
+
+        out = self.run_command("env", env=environment, stderr=None,
+                               options=["--setenv", "CUDA_HOME=/usr", "--setenv",
+                                        "LD_LIBRARY_PATH=/opt"]).splitlines()
+        self.assertLessEqual({"CUDA_HOME=/usr", "LD_LIBRARY_PATH=/opt"}, set(out))
+        self.assertNotIn("CUDA_PATH=/host/path", out)
+
+    def test_all_that_stay_out_are_in_the_manual(self):
+        manual = (pathlib.Path(__file__).parents[2] / "docs/cli.md").read_text(encoding="utf-8")
+        manual = manual[manual.index("### Its environment"):manual.index("`-v` names those")]
+        names = re.findall("`([A-Za-z_0-9]+)`", manual)
+        self.assertGreater(len(names), 70)
+        environment = {name: "/host/path" for name in names if not name.startswith("LD_")}
+        out = self.run_command("env", env=environment | {"PATH": os.environ["PATH"]})
+        self.assertEqual([line for line in out.splitlines() if line.split("=")[0] in names], [])
+
+    def test_says_what_stayed_out(self):
+        environment = {"PATH": os.environ["PATH"], "LIBRARY_PATH": "", "CUDA_HOME": "/opt"}
+        self.run_command("true", options=["-v"], env=environment, stderr=(
+            "gpuctr-setup: left out of the environment, for paths of this host: CUDA_HOME, "
+            "LIBRARY_PATH\n"))
+
+    def test_a_clean_environment(self):
+        environment = {"PATH": os.environ["PATH"] + ":/nowhere", "TERM": "dumb", "HOME": "/root",
+                       "SECRET": "x", "LD_LIBRARY_PATH": "/opt"}
+        usual = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+        for options, variables, expected in (
+                ([], {}, {usual, "TERM=dumb"}),
+                (["--setenv", "PATH=/usr/bin", "--setenv", "LD_LIBRARY_PATH=/lib"], {},
+                 {"PATH=/usr/bin", "TERM=dumb", "LD_LIBRARY_PATH=/lib"}),
+                ([], {"GPUCTR_SETENV": "A=b", "GPUCTR_CLEAN_ENV": "true"},
+                 {usual, "TERM=dumb", "A=b"})):
+            clean = [] if variables else ["--clean-env"]
+            out = self.run_command("/usr/bin/env", env=environment | variables,
+                                   options=[*options, *clean])
+            self.assertEqual(set(out.splitlines()), expected)
+
+    def test_a_clean_environment_has_the_choice_of_gpus(self):
+        """Programs would see others than the scheduler gave."""
+        out = self.run_command("env", options=["--clean-env"], env=os.environ | {
+            "CUDA_VISIBLE_DEVICES": "2", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
+        chosen = [line for line in out.splitlines() if line.startswith("CUDA_")]
+        self.assertEqual(chosen[0], "CUDA_DEVICE_ORDER=PCI_BUS_ID")
+        self.assertRegex(chosen[1], "^CUDA_VISIBLE_DEVICES=GPU-")
 
     def test_keeps_the_arguments(self):
         words = ["", "a b", "--nv", "--", "-x", "*", "line\nbreak"]
@@ -265,7 +328,7 @@ class Run:
 
     def test_a_bind_of_what_is_not_there_is_a_usage_error(self):
         self.run_command("true", options=["--bind", "/nowhere:/mnt"], status=2,
-                         stderr="gpuctr-setup: bind /nowhere: No such file or directory\n")
+                         stderr="gpuctr-setup: --bind /nowhere:/mnt: No such file or directory\n")
 
     def test_a_command_that_is_not_there(self):
         self.run_command("no-such-command", status=127,

@@ -50,6 +50,14 @@ class OnNoBus(Documents):
         self.undo()
 
 
+class WithoutGpu(Documents):
+    """A host that has a driver's files alone."""
+
+    def test_each_document(self):
+        self.check("list", self.document("list", "--rocm"))
+        self.check("plan", self.document("plan", "--rocm", "--rootfs", self.root))
+
+
 class Schemas(Documents):
     def test_the_schemas_are_schemas(self):
         for name in ("list", "plan", "status"):

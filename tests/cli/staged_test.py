@@ -90,6 +90,7 @@ class Staged(harness.Case):
         self.prepare("--nv")
         inventory = (STAGED / ".gpuctr-tree").read_bytes()
         self.prepare("--undo")
+        STAGED.mkdir(parents=True)
         harness.must("mount", "-t", "tmpfs", "-o", "mode=0755,uid=12345", "forged", STAGED)
         (STAGED / ".gpuctr-tree").write_bytes(inventory)
 
@@ -101,6 +102,7 @@ class Staged(harness.Case):
         self.prepare("--nv")
         inventory = (STAGED / ".gpuctr-tree").read_bytes()
         self.prepare("--undo")
+        STAGED.mkdir(parents=True)
         for mode in ("0775", "0757"):
             with self.subTest(mode=mode):
                 harness.must("mount", "-t", "tmpfs", "-o", f"mode={mode}", "forged", STAGED)
@@ -117,6 +119,7 @@ class Staged(harness.Case):
         self.prepare("--nv")
         inventory = (STAGED / ".gpuctr-tree").read_bytes()
         self.prepare("--undo")
+        STAGED.mkdir(parents=True)
         forged = harness.DIRECTORY / "forged"
         for name in ("lower", "empty"):
             (forged / name).mkdir(parents=True)
@@ -164,6 +167,58 @@ class Staged(harness.Case):
 
         self.assertEqual(mount_table.read(), before)
         self.prepare("--undo", stderr=f"gpuctr-setup: nothing is staged at {STAGED}\n")
+
+    def test_undo_removes_the_directories_that_were_made(self):
+        self.prepare("--nv", "--driver-capabilities", "utility")
+        self.prepare("--nv")
+        self.prepare("--undo")
+        self.assertFalse(STAGED.parent.exists())
+
+        STAGED.parent.mkdir()
+        self.prepare("--nv")
+        self.prepare("--undo")
+        self.assertEqual(list(STAGED.parent.iterdir()), [])
+
+        STAGED.mkdir()
+        self.prepare("--nv")
+        self.prepare("--undo")
+        self.assertEqual(list(STAGED.parent.iterdir()), [STAGED])
+
+    def test_undo_removes_them_however_the_path_is_written(self):
+        place = harness.DIRECTORY / "staged"
+        for path in (f"{place}/p/q/", f"{place}/p/q//", f"{place}//p/./q", f"{place}/p/q/.",
+                     f"{place}/./p//q/./"):
+            for undone in (path, f"{place}/p/q"):
+                with self.subTest(path=path, undone=undone):
+                    self.run_setup("prepare", "--nv", "--staged-tree", path)
+                    self.assertTrue((place / "p/q").is_mount())
+                    self.apply("--staged-tree", path)
+                    self.assertEqual(self.device_of_tree(), os.stat(place / "p/q").st_dev)
+                    self.undo()
+                    self.run_setup("prepare", "--undo", "--staged-tree", undone)
+                    self.assertFalse(place.exists())
+
+    def test_a_path_that_links_may_lead_elsewhere_is_refused(self):
+        for path in (f"{STAGED}/../tree", f"{STAGED}/.."):
+            for words in (("prepare", "--nv"), ("prepare", "--undo"), ("plan", "--nv")):
+                done = harness.setup(*words, "--staged-tree", path)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertTrue(done.stderr.startswith(
+                    f"gpuctr-setup: staged tree '{path}': '..' in the path\nhint: "),
+                    done.stderr)
+        self.assertFalse(STAGED.parent.exists())
+
+    def test_undo_leaves_what_others_put_there(self):
+        self.prepare("--nv")
+        (STAGED.parent / "other").touch()
+        self.prepare("--undo")
+        self.assertEqual(list(STAGED.parent.iterdir()), [STAGED.parent / "other"])
+
+    def test_a_failure_leaves_no_directory(self):
+        done = harness.call("prlimit", "--fsize=1", SETUP, "prepare", "--nv", "--staged-tree",
+                            STAGED)
+        self.assertEqual(done.returncode, 8, done.stderr)
+        self.assertFalse(STAGED.parent.exists())
 
     def test_undo_leaves_the_mounts_of_others(self):
         harness.mount_tmpfs(STAGED)

@@ -179,6 +179,7 @@ class Status(Case):
         [found] = self.status()
 
         self.assertEqual((found["origin"], found["problems"]), ("another_namespace", []))
+        self.assertEqual(found["process"], process.pid)
         self.assertEqual(found["mount_namespace"],
                          json.loads(inside(process, harness.SETUP, "status", "--all", "--format",
                                            "json"))["setups"][0]["mount_namespace"])
@@ -240,7 +241,7 @@ class UndoAll(Case):
     def test_says_what_it_did(self):
         self.apply()
         self.undo_all("-v", stderr=f"gpuctr-setup: {self.root}: undone\n")
-        self.undo_all("-v")
+        self.undo_all("-v", stderr="gpuctr-setup: nothing is set up\n")
 
     def test_leaves_another_namespace_and_names_it(self):
         process = namespace(self)
@@ -262,7 +263,7 @@ class UndoAll(Case):
 
         self.assertEqual(harness.journals(), [])
 
-    def test_does_not_forget_a_root_that_was_renamed(self):
+    def test_finds_a_root_that_was_renamed_by_its_mount(self):
         before = self.state()
         self.apply()
         moved = self.root.with_name("moved")
@@ -270,9 +271,8 @@ class UndoAll(Case):
         harness.must("unshare", "--mount", "--propagation", "private", "sh", "-c",
                      f"umount -l -R {self.root} && mv {self.root} {moved}")
 
-        self.undo_all(stderr=f"gpuctr-setup: {self.root}: left, not to be reached from here\n")
+        self.undo_all("-v", stderr=f"gpuctr-setup: {self.root}: undone\n")
 
-        self.run_setup("undo", "--rootfs", moved)
         moved.rename(self.root)
         self.assert_state(before, without=("mtime",))
 
@@ -317,7 +317,7 @@ class Refresh(Case):
         harness.load_module(self, NEW_VERSION)
 
         self.apply("-v", "--driver-capabilities", "compute", "--driver-root", new_driver,
-                   stderr=f"gpuctr-setup: {self.root}: an older set-up was replaced\n")
+                   stderr=self.replaced())
 
         self.assertEqual(os.path.realpath(f"{self.root}{TREE}/lib64/libcuda.so.1"),
                          f"{self.root}{TREE}/lib64/libcuda.so.{NEW_VERSION}")

@@ -145,7 +145,7 @@ class Meddled(harness.Case):
         self.assertTrue(done.stderr.startswith("gpuctr-setup: undo the older set-up: "),
                         done.stderr)
         harness.must("umount", f"{self.root}/dev/nvidia0")
-        self.apply("--device", "0")
+        self.apply_over("--device", "0")
         self.undo()
         self.assert_state(self.before)
 
@@ -325,7 +325,7 @@ class Replaced(harness.Case):
         before = self.state()
         self.apply(*first)
         self.apply("-v", *second,
-                   stderr=f"gpuctr-setup: {self.root}: an older set-up was replaced\n")
+                   stderr=self.replaced())
         return before
 
     def check(self, options):
@@ -387,7 +387,7 @@ class Replaced(harness.Case):
         self.apply("--driver-capabilities", "compute")
         self.apply("-v", "--driver-capabilities", "compute", "--driver-root", new_driver,
                    "--driver-version", "580.200.01",
-                   stderr=f"gpuctr-setup: {self.root}: an older set-up was replaced\n")
+                   stderr=self.replaced())
 
         self.assertEqual(os.path.realpath(f"{self.root}{TREE}/lib64/libcuda.so.1"),
                          f"{self.root}{TREE}/lib64/libcuda.so.580.200.01")

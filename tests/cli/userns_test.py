@@ -154,7 +154,8 @@ class InANamespace:
             with self.nothing_changes():
                 self.inside("env", f"HOME={home}", harness.SETUP, "--nv", "--rootfs", self.root,
                             status=6, output=f"gpuctr-setup: journal directory {place}: {reason}\n"
-                            "hint: name a directory that you may write with --state-dir\n")
+                            "hint: name a directory that you may write with --state-dir; a "
+                            "runtime's hook takes --no-journal\n")
         self.inside("env", "HOME=/root", f"XDG_STATE_HOME={self.home}", harness.SETUP, "--nv",
                     "--rootfs", self.root)
         self.assertEqual(len(list(self.home.glob("gpucontainer/*/*.json"))), 1)

@@ -233,7 +233,7 @@ class Rocm(Windows):
 
     def test_without_its_thunk_rocm_has_no_gpu_of_windows(self):
         self.lose("/opt/rocm/lib/librocdxg.so.1.0.0")
-        self.command("plan", "--rocm", status=3)
+        self.command("--rocm", "--rootfs", self.root, status=3)
 
 
 class NoDriver(Windows):

@@ -75,7 +75,7 @@ void check_masks(const std::string& root)
 {
     const auto parameters = base::read_file(root + "/proc/driver/nvidia/params");
     const auto masks = vendor::nvidia::masks(root);
-    demand(masks.has_value(), "parameters can be read");
+    demand(masks.has_value() && masks->size() <= 1, "parameters can be read");
     for (const vendor::Mask& mask : *masks) {
         demand(parameters && mask.content.size() == parameters->size(), "a mask hides nothing");
         const auto differing = std::mismatch(mask.content.begin(), mask.content.end(),

@@ -161,7 +161,8 @@ std::string host_record()
     driver.library_directory = "/drv/lib";
     driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
     driver.warnings = {{vendor::Capability::compute, "something does not work"}};
-    driver.masks = {{"/proc/driver/nvidia/params", "A: 1\n", "a reason"}};
+    driver.masks = {{"/proc/driver/nvidia/params", "A: 1\n", "a reason"},
+                    {"/proc/driver/nvidia/capabilities", "", "another reason", true}};
     driver.skipped = {{"libx.so", "/drv/lib/libx.so", "is for i386"}};
     const std::vector<vendor::Mark> marks = {{"/etc/ld.so.cache", "missing"}};
     return exports::host_to_json({&driver, 1}, driver.skipped, marks);

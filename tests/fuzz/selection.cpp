@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace gpucontainer::fuzz {
 namespace {
@@ -47,13 +49,141 @@ vendor::DriverStack host(VisibleDevices variable)
     return driver;
 }
 
-void check(const vendor::DriverStack& driver, std::string_view list,
-           std::optional<std::string_view> scheduler)
+/// Its files are all that there is of a driver.
+vendor::DriverStack without_gpus()
 {
-    const std::string& variable = driver.visible_devices.front().name;
+    vendor::DriverStack driver = host({"POSITIONS", Reader::library, Inside::uuid});
+    driver.gpus.clear();
+    driver.nodes.clear();
+    return driver;
+}
+
+/// The same where the device cgroup is what forbids a GPU.
+vendor::DriverStack in_cgroup(vendor::DriverStack driver)
+{
+    for (vendor::DeviceNode& node : driver.nodes)
+        node.cgroup_forbids = !node.accessible;
+    return driver;
+}
+
+/// A task's, with one GPU.
+vendor::DriverStack with_the_last_one(vendor::DriverStack driver)
+{
+    for (vendor::DeviceNode& node : driver.nodes)
+        node.accessible = node.gpu == 2;
+    return driver;
+}
+
+/// "2" or "2-3", of four digits at most.
+std::optional<std::pair<int, int>> range_in(std::string_view word)
+{
+    const auto number = [](std::string_view digits) {
+        return digits.size() <= 4 ? base::to_number(digits) : std::nullopt;
+    };
+    const auto dash = word.find('-');
+    const auto first = number(word.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : number(word.substr(dash + 1));
+    if (!first || !last || *first > *last)
+        return std::nullopt;
+    return std::pair(static_cast<int>(*first), static_cast<int>(*last));
+}
+
+/// What Slurm's variable says of a GPU, read once more; true where it is not set, or empty.
+bool is_in_list(const plan::Environment& environment, unsigned gpu)
+{
+    const auto set = environment.find("SLURM_STEP_GPUS");
+    if (set == environment.end() || base::trim(set->second).empty())
+        return true;
+    for (const std::string_view part : base::split(set->second, ',')) {
+        const auto range = range_in(base::trim(part));
+        if (range && range->first <= static_cast<int>(gpu)
+            && static_cast<int>(gpu) <= range->second)
+            return true;
+    }
+    return false;
+}
+
+/// The numbers of a list, and in `others` its words that are none.
+std::vector<bool> read_numbers(std::string_view list, std::set<std::string_view>& others)
+{
+    std::vector<bool> numbers(10000);
+    for (const std::string_view part : base::split(list, ',')) {
+        const std::string_view word = base::trim(part);
+        if (const auto range = range_in(word))
+            std::fill(numbers.begin() + range->first, numbers.begin() + range->second + 1, true);
+        else
+            others.insert(word);
+    }
+    return numbers;
+}
+
+/// How many GPUs Slurm's variable speaks of, read once more; a word that is no number is one.
+std::size_t count_in_list(const plan::Environment& environment)
+{
+    const auto set = environment.find("SLURM_STEP_GPUS");
+    if (set == environment.end())
+        return 0;
+    std::set<std::string_view> others;
+    const auto numbers = read_numbers(set->second, others);
+    others.erase("");
+    return static_cast<std::size_t>(std::ranges::count(numbers, true)) + others.size();
+}
+
+/// A list, and what the vendor's variable and Slurm's say.
+struct Input {
+    std::string_view list;
+    std::optional<std::string_view> scheduler;
+    std::optional<std::string_view> slurm;
+};
+
+plan::Environment environment_of(const vendor::DriverStack& driver, const Input& input)
+{
     plan::Environment environment;
-    if (scheduler)
-        environment.emplace(variable, *scheduler);
+    if (input.scheduler)
+        environment.emplace(driver.visible_devices.front().name, *input.scheduler);
+    if (input.slurm)
+        environment.emplace("SLURM_STEP_GPUS", *input.slurm);
+    return environment;
+}
+
+/// Both variables have one list, with a number that is no position of a GPU that may be
+/// used: the vendor's alone would grant nothing.
+bool repeats_slurm(const vendor::DriverStack& driver, const Input& input)
+{
+    if (!input.scheduler || !input.slurm)
+        return false;
+    std::set<std::string_view> others;
+    const auto numbers = read_numbers(*input.scheduler, others);
+    const auto usable = std::ranges::count_if(driver.nodes, &vendor::DeviceNode::accessible);
+    return numbers == read_numbers(*input.slurm, others) && others.empty()
+           && std::find(numbers.begin() + usable, numbers.end(), true) != numbers.end();
+}
+
+/// What Slurm's variable takes away, it takes from what is chosen without it.
+void check_slurm(const vendor::DriverStack& driver, const Input& input,
+                 const plan::Selection& selection)
+{
+    const bool cgroup_decides = driver.nodes.size() > 1 && driver.nodes[1].cgroup_forbids;
+    const auto environment = environment_of(driver, input);
+    demand(cgroup_decides || selection.passed_over.empty(), "only a device cgroup knows better");
+    demand(selection.passed_over.empty() || selection.gpus.size() <= count_in_list(environment),
+           "and then no more GPUs are chosen than Slurm grants");
+    for (const unsigned gpu : selection.gpus)
+        demand(!selection.passed_over.empty() || is_in_list(environment, gpu),
+               "no GPU is chosen that Slurm does not grant");
+    std::vector<vendor::Skipped> left_out;
+    const auto without = environment_of(driver, {input.list, input.scheduler, std::nullopt});
+    const auto others = plan::select_devices({&driver, 1}, {input.list, without, {}}, left_out);
+    demand(repeats_slurm(driver, input)
+               || (others && std::ranges::includes(others->front().gpus, selection.gpus)),
+           "and none that the vendor's variable does not");
+}
+
+void check(const vendor::DriverStack& driver, const Input& input)
+{
+    const std::string_view list = input.list;
+    const std::string& variable = driver.visible_devices.front().name;
+    const plan::Environment environment = environment_of(driver, input);
     std::vector<vendor::Skipped> left_out;
     const auto selections = plan::select_devices({&driver, 1}, {list, environment, {}}, left_out);
     if (!selections)
@@ -73,27 +203,35 @@ void check(const vendor::DriverStack& driver, std::string_view list,
     demand(selection.explicitly != automatic, "what is not automatic was asked for");
     demand(!automatic || std::find(gpus.begin(), gpus.end(), 1U) == gpus.end(),
            "one that may not be used is not taken by itself");
-    demand(!automatic || !gpus.empty(), "nothing granted is an error");
+    demand(!automatic || !gpus.empty() || driver.gpus.empty(), "nothing granted is an error");
+    if (automatic && !driver.gpus.empty())
+        check_slurm(driver, input, selection);
 }
 
 } // namespace
 
-/// A user's list of GPUs, and in a second line what the scheduler says.
+/// A user's list of GPUs, in a second line what the scheduler says to the vendor's
+/// programs, and in a third what it says itself.
 void run(std::string_view input)
 {
     static const std::array drivers = {
         host({"POSITIONS", Reader::library, Inside::uuid}),
         host({"SLOTS", Reader::runtime, Inside::name, "slot-", true}),
         host({"MASK", Reader::filter, Inside::position, "", false, "WHOLE=1"}),
-        host({"WHOLE", Reader::filter, Inside::position, "", false, "WHOLE=1.0"})};
-    const auto newline = input.find('\n');
-    const std::string_view list = input.substr(0, newline);
-    std::optional<std::string_view> scheduler;
-    if (newline != std::string_view::npos)
-        scheduler = input.substr(newline + 1);
+        host({"WHOLE", Reader::filter, Inside::position, "", false, "WHOLE=1.0"}),
+        host({"TOOLKIT", Reader::toolkit, Inside::nothing}),
+        in_cgroup(host({"POSITIONS", Reader::library, Inside::uuid})),
+        in_cgroup(with_the_last_one(host({"POSITIONS", Reader::library, Inside::uuid}))),
+        without_gpus()};
+    const auto lines = base::split(input, '\n');
+    const std::string_view list = lines.front();
+    const auto line = [&](std::size_t number) {
+        return number < lines.size() ? std::optional(lines[number]) : std::nullopt;
+    };
     for (const vendor::DriverStack& driver : drivers) {
-        check(driver, list, scheduler);
-        check(driver, "auto", list);
+        check(driver, {list, line(1), line(2)});
+        check(driver, {"auto", list, line(1)});
+        check(driver, {"auto", std::nullopt, list});
     }
     const auto capabilities = plan::parse_capabilities(list);
     demand(!capabilities || (!capabilities->empty() && capabilities->size() <= 3),

@@ -36,9 +36,26 @@ bool is_same(const Setting& left, const Setting& right)
     return left.key == right.key && left.value == right.value;
 }
 
-void check_round_trip(const std::vector<Setting>& settings)
+bool is_mistake(const Setting& setting) { return !setting.mistake.empty(); }
+
+/// Nothing is left of a key that has one.
+void check_mistake(const Setting& mistake, const std::vector<Setting>& settings)
 {
-    const auto again = config::parse_settings(to_yaml(settings));
+    demand(mistake.mistake.starts_with(fmt::format("file:{}: {}", mistake.line, mistake.key)),
+           "a mistake says where it is");
+    demand(std::ranges::none_of(mistake.mistake, base::is_control), "in one line");
+    demand(mistake.value.empty(), "it has no value");
+    demand(std::ranges::none_of(settings,
+                                [&](const Setting& setting) {
+                                    return !is_mistake(setting) && setting.key == mistake.key;
+                                }),
+           "nor has its key");
+}
+
+void check_round_trip(std::vector<Setting> settings)
+{
+    std::erase_if(settings, is_mistake);
+    const auto again = config::parse_settings(to_yaml(settings), "file");
     demand(again.has_value(), "what was read can be written");
     demand(std::equal(settings.begin(), settings.end(), again->begin(), again->end(), is_same),
            "and is the same then");
@@ -53,14 +70,19 @@ std::vector<std::string> values_of(const std::vector<Setting>& settings, std::st
     return values;
 }
 
-/// A file that is taken is taken whole: the line of a key is that key's, or text of a
-/// value that another key has.
+/// A file without a mistake is taken whole: the line of a key is that key's, or text of a
+/// value that another key has. Lines end at all that YAML ever took for an end.
 void check_lines(std::string_view input, const std::vector<Setting>& settings)
 {
+    if (std::ranges::any_of(settings, is_mistake))
+        return;
     for (const std::string_view key : {"allowed-devices", "catalogue"}) {
         const std::string line = std::string(key) + ": ";
+        constexpr std::array<std::string_view, 5> ends = {"\n", "\r", "\u0085", "\u2028", "\u2029"};
         const bool is_there =
-            input.starts_with(line) || input.find("\n" + line) != std::string_view::npos;
+            input.starts_with(line) || std::ranges::any_of(ends, [&](std::string_view end) {
+                return input.find(std::string(end) + line) != std::string_view::npos;
+            });
         const bool is_text = std::ranges::any_of(settings, [&](const Setting& setting) {
             return setting.value.find(key) != std::string::npos;
         });
@@ -107,13 +129,17 @@ void check_policy(const std::string& allowed)
 /// A whole configuration file, and what its policy leaves of two drivers' GPUs.
 void run(std::string_view input)
 {
-    const auto settings = config::parse_settings(input);
+    const auto settings = config::parse_settings(input, "file");
     if (!settings)
         return;
     for (const Setting& setting : *settings) {
+        demand(setting.line >= 1 && setting.line <= input.size() + 1, "a value stands in a line");
+        if (!setting.mistake.empty()) {
+            check_mistake(setting, *settings);
+            continue;
+        }
         demand(!setting.key.empty() && !setting.value.empty(), "nothing is empty");
         demand(setting.value.find('\0') == std::string::npos, "a value is a C string");
-        demand(setting.line >= 1 && setting.line <= input.size() + 1, "a value stands in a line");
     }
     check_round_trip(*settings);
     check_lines(input, *settings);

@@ -461,6 +461,16 @@ class CutOff(Attacked):
         harness.must("umount", self.path("/etc"))
         self.assertEqual(self.differences(), [])
 
+    def test_a_foreign_tmpfs_in_place_of_ours_stays(self):
+        self.cut_off("--write", "never")
+        self.exchange("/etc", "-t", "tmpfs", "foreign")
+
+        self.undo(stderr=None, status=None)
+
+        self.assertIn("foreign", [m.source for m in mount_table.read()])
+        harness.must("umount", self.path("/etc"))
+        self.assertEqual(self.differences(), [])
+
     def test_all_of_it_is_taken_back(self):
         for write in ("always", "never"):
             with self.subTest(write=write):

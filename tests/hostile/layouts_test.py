@@ -281,6 +281,19 @@ class KernelFileSystems(hostile.Case):
                 self.assertLessEqual(set(targets), allowed)
             self.each_mode(look, command=False)
 
+    def test_a_directory_that_is_to_be_empty_is_no_other_one(self):
+        """T10"""
+        hidden = "/proc/driver/nvidia/capabilities"
+        for target in ("/", "../../..", "/sys/kernel", "/usr", self.relative("/sys")):
+            with self.subTest(target=target), \
+                    self.with_mount("-t", "sysfs", "-o", "ro", "sysfs", target=self.root / "sys"):
+                self.link(hidden, target)
+
+                def look():
+                    covered = {m.target for m in mount_table.below(self.root)}
+                    self.assertNotIn(f"{self.root}/sys/kernel", covered)
+                self.each_mode(look, modes=("auto", "never"))
+
     def test_names_are_not_created_in_a_kernel_file_system(self):
         """T10"""
         for inside in ("/usr/local", "/dev"):

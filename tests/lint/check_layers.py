@@ -16,7 +16,7 @@ from pathlib import Path
 LAYERS = {
     "base": 0,
     "elf": 1, "config": 1, "privilege": 1,
-    "host": 2, "rootfs": 2, "mount": 2,
+    "host": 2, "rootfs": 2, "mount": 2, "cgroup": 2,
     "vendor": 3,
     "plan": 4,
     "apply": 5, "check": 5,

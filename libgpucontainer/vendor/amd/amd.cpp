@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/amd/amd.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "elf/symbols.hpp"
 #include "vendor/amd/catalogue_amd.hpp"
@@ -20,6 +21,7 @@ namespace {
 using Visible = VisibleDevices;
 
 constexpr const char* kernel_module = "amdgpu";
+constexpr const char* need = "a mounted /sys: ROCm reads there which GPUs there are";
 
 /// A variable of what is above ROCr, which counts in what that leaves. Partitions of a
 /// GPU may share a UUID; positions mean the same to each release.
@@ -94,8 +96,8 @@ Result<void> warn_of_releases(const host::DriverRoot& root, const DriverFile& ru
     if (!missing.empty())
         warnings.push_back(
             {Capability::compute,
-             fmt::format("{} needs {}, which {} does not have: they are of different releases",
-                         runtime.path, missing.front(), thunk.path)});
+             base::format("{} needs {}, which {} does not have: they are of different releases",
+                          runtime.path, missing.front(), thunk.path)});
     return {};
 }
 
@@ -122,8 +124,8 @@ Result<std::optional<DriverStack>> without_module(const Sources& sources)
     GPUCTR_TRY(const auto undriven, undriven_gpus(sources.pci));
     if (undriven.empty())
         return detect_wsl(sources);
-    return Error(Errc::no_device, fmt::format("the amdgpu kernel module is not loaded, for {}",
-                                              fmt::join(undriven, ", ")))
+    return Error(Errc::no_device, base::format("the amdgpu kernel module is not loaded, for {}",
+                                               fmt::join(undriven, ", ")))
         .with_hint("load amdgpu; a GPU bound to another kernel driver is not for containers");
 }
 
@@ -137,6 +139,13 @@ Result<std::optional<std::string>> loaded_version(const std::string& system_root
     return wsl::loaded_version(system_root);
 }
 
+Result<DriverStack> files_alone(const Sources& sources)
+{
+    GPUCTR_TRY(DriverStack stack, new_stack(sources));
+    stack.needs = {need};
+    return without_gpus(std::move(stack));
+}
+
 Result<std::optional<DriverStack>> detect(const Sources& sources)
 {
     GPUCTR_TRY(const auto loaded, loaded_module_version(sources.system_root, kernel_module));
@@ -146,13 +155,13 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     if (gpus.gpus.empty())
         return Error(Errc::no_device, "the amdgpu kernel module is loaded but has no GPU for ROCm")
             .with_hint(gpus.skipped.empty() ? "look for amdgpu and kfd messages in the kernel's log"
-                                            : fmt::format("{}: {}", gpus.skipped.front().name,
-                                                          gpus.skipped.front().reason));
+                                            : base::format("{}: {}", gpus.skipped.front().name,
+                                                           gpus.skipped.front().reason));
 
     GPUCTR_TRY(DriverStack stack, new_stack(sources));
     stack.version = *loaded;
     stack.visible_devices = visible_devices();
-    stack.needs = {"a mounted /sys: ROCm reads there which GPUs there are"};
+    stack.needs = {need};
     stack.gpus = std::move(gpus.gpus);
     stack.library_order = std::move(gpus.library_order);
     std::ranges::move(gpus.skipped, std::back_inserter(stack.skipped));

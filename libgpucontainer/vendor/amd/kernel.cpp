@@ -2,6 +2,7 @@
 #include "vendor/amd/kernel.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "vendor/amd/topology.hpp"
@@ -9,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fmt/format.h>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -53,8 +53,8 @@ std::string slot_of(const TopologyNode& node)
 {
     constexpr unsigned byte = 0xff;
     constexpr unsigned five_bits = 0x1f;
-    return fmt::format("{:04x}:{:02x}:{:02x}.", node.domain, node.location >> 8U & byte,
-                       node.location >> 3U & five_bits);
+    return base::format("{:04x}:{:02x}:{:02x}.", node.domain, node.location >> 8U & byte,
+                        node.location >> 3U & five_bits);
 }
 
 /// GPUs that have a PCI function tell their address themselves: the topology of old
@@ -123,7 +123,7 @@ void skip_unused(const std::vector<ClassDevice>& parts, const std::vector<Found>
 /// As ROCr writes one.
 std::string uuid_of(std::uint64_t unique_id)
 {
-    return unique_id != 0 ? fmt::format("GPU-{:016x}", unique_id) : std::string();
+    return unique_id != 0 ? base::format("GPU-{:016x}", unique_id) : std::string();
 }
 
 /// What the PCI function of a GPU tells, for all of its partitions.
@@ -138,7 +138,7 @@ struct Card {
 std::string attribute(const std::string& system_root, const std::string& address, const char* name)
 {
     const auto text =
-        read_line(fmt::format("{}/sys/bus/pci/devices/{}/{}", system_root, address, name));
+        read_line(base::format("{}/sys/bus/pci/devices/{}/{}", system_root, address, name));
     return text && *text ? **text : std::string();
 }
 
@@ -165,7 +165,7 @@ Gpu describe(const Found& one, unsigned index, Card& card)
     gpu.minor = static_cast<int>(one.node.render_minor);
     gpu.numa_node = card.numa_node;
     gpu.architecture = architecture_of(one.node.target);
-    gpu.names.push_back(fmt::format("{}/{}", card.index, card.partitions++));
+    gpu.names.push_back(base::format("{}/{}", card.index, card.partitions++));
     // Newer kernels give each partition an identity of its own.
     if (!card.uuid.empty() && card.uuid != gpu.uuid)
         gpu.names.push_back(card.uuid);
@@ -175,7 +175,7 @@ Gpu describe(const Found& one, unsigned index, Card& card)
 void want_nodes(const Found& one, unsigned gpu, std::vector<WantedNode>& nodes)
 {
     WantedNode render;
-    render.path = fmt::format("/dev/dri/renderD{}", one.node.render_minor);
+    render.path = base::format("/dev/dri/renderD{}", one.node.render_minor);
     render.major = drm_major;
     render.minor = one.node.render_minor;
     render.gpu = static_cast<int>(gpu);
@@ -231,8 +231,8 @@ Result<std::vector<std::string>> undriven_gpus(host::Enumerator& devices)
     for (const host::PciDevice& function : functions)
         if (host::is_display_controller(function)
             || function.class_code >> 16U == processing_accelerator)
-            found.push_back(fmt::format("{} ({})", function.address,
-                                        function.driver.empty() ? "no driver" : function.driver));
+            found.push_back(base::format("{} ({})", function.address,
+                                         function.driver.empty() ? "no driver" : function.driver));
     return found;
 }
 

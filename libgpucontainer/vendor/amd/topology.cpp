@@ -2,13 +2,13 @@
 #include "vendor/amd/topology.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <limits>
 
 namespace gpucontainer::vendor::amd {
@@ -63,7 +63,7 @@ namespace {
 
 Result<void> read_node(const std::string& system_root, const std::string& name, Topology& found)
 {
-    const std::string place = fmt::format("{}/{}/properties", nodes, name);
+    const std::string place = base::format("{}/{}/properties", nodes, name);
     const auto skip = [&](std::string reason) {
         found.skipped.push_back({"KFD node " + name, place, std::move(reason)});
         return Result<void>();
@@ -108,8 +108,8 @@ std::string architecture_of(std::uint32_t target)
     constexpr std::uint32_t hundred = 100;
     if (target == 0)
         return "";
-    return fmt::format("gfx{}{}{:x}", target / hundred / hundred, target / hundred % hundred,
-                       target % hundred);
+    return base::format("gfx{}{}{:x}", target / hundred / hundred, target / hundred % hundred,
+                        target % hundred);
 }
 
 } // namespace gpucontainer::vendor::amd

@@ -7,6 +7,8 @@
 #include "vendor/kernel_files.hpp"
 #include "vendor/optional_files.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace gpucontainer::vendor::habana {
@@ -25,11 +27,30 @@ std::vector<VisibleDevices> variables(const std::string& prefix)
             {"HLS_MODULE_ID", Reader::process, Inside::name, slot, true}};
 }
 
+/// What does not depend on the kernel's driver.
+Result<DriverStack> new_stack(const Sources& sources)
+{
+    DriverStack stack;
+    stack.vendor = "habana";
+    stack.vendor_name = "Intel Gaudi";
+    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
+    const std::vector<std::string> directories = {"/usr/lib/habanalabs"};
+    stack.image_directories = directories;
+    GPUCTR_CHECK(add_optional_files(sources, habana_catalogue(), directories, stack));
+    return stack;
+}
+
 } // namespace
 
 Result<std::optional<std::string>> loaded_version(const std::string& system_root)
 {
     return loaded_module_version(system_root, "habanalabs");
+}
+
+Result<DriverStack> files_alone(const Sources& sources)
+{
+    GPUCTR_TRY(DriverStack stack, new_stack(sources));
+    return without_gpus(std::move(stack));
 }
 
 Result<std::optional<DriverStack>> detect(const Sources& sources)
@@ -49,17 +70,11 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     if (!loaded)
         return Error(Errc::driver, "habanalabs drives accelerators and is no loaded module");
 
-    DriverStack stack;
-    stack.vendor = "habana";
-    stack.vendor_name = "Intel Gaudi";
+    GPUCTR_TRY(DriverStack stack, new_stack(sources));
     stack.version = *loaded;
     stack.visible_devices = variables(found.prefix);
-    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.gpus = std::move(found.gpus);
-    stack.skipped = std::move(found.skipped);
-    const std::vector<std::string> directories = {"/usr/lib/habanalabs"};
-    stack.image_directories = directories;
-    GPUCTR_CHECK(add_optional_files(sources, habana_catalogue(), directories, stack));
+    std::ranges::move(found.skipped, std::back_inserter(stack.skipped));
     Nodes nodes;
     for (const WantedNode& wanted : found.wanted)
         GPUCTR_CHECK(add_node(sources.system_root, sources.dev_root, wanted, nodes, stack.skipped));

@@ -21,4 +21,7 @@ Result<std::optional<std::string>> loaded_version(const std::string& system_root
 /// and their nodes.
 Result<std::optional<DriverStack>> detect(const Sources& sources);
 
+/// As Vendor::files_alone.
+Result<DriverStack> files_alone(const Sources& sources);
+
 } // namespace gpucontainer::vendor::habana

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/habana/kernel.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "vendor/kernel_files.hpp"
@@ -42,10 +43,10 @@ std::optional<unsigned> number_behind(std::string_view prefix, std::string_view 
 /// where older drivers make it of none.
 Result<std::optional<std::string>> attribute(const std::string& directory, const char* name)
 {
-    GPUCTR_TRY(auto value, read_line(fmt::format("{}/device/{}", directory, name)));
+    GPUCTR_TRY(auto value, read_line(base::format("{}/device/{}", directory, name)));
     if (value)
         return value;
-    return read_line(fmt::format("{}/{}", directory, name));
+    return read_line(base::format("{}/{}", directory, name));
 }
 
 /// The class that accelerators of all kernel drivers are in, and the one that this driver
@@ -100,7 +101,7 @@ private:
     {
         Found one;
         one.number = number;
-        one.directory = fmt::format("{}/sys/class/{}/{}", system_root_, kernel_class, device.name);
+        one.directory = base::format("{}/sys/class/{}/{}", system_root_, kernel_class, device.name);
         one.pci_address = device.pci_address;
         if (one.pci_address.empty()) {
             GPUCTR_TRY(const auto address, attribute(one.directory, "pci_addr"));
@@ -184,7 +185,7 @@ private:
         for (const Family& family : families)
             if (!id.empty() && family.ids.find(id) != std::string_view::npos)
                 return std::string(family.name);
-        return fmt::format("Intel Gaudi{}{}", id.empty() ? "" : ", device ", id);
+        return base::format("Intel Gaudi{}{}", id.empty() ? "" : ", device ", id);
     }
 
     std::string system_root_;
@@ -209,10 +210,10 @@ Result<std::string> undriven(host::Enumerator& enumerator)
     std::vector<std::string> words;
     words.reserve(functions.size());
     for (const host::PciDevice& function : functions)
-        words.push_back(fmt::format("{} {}", function.address,
-                                    function.driver.empty() ? "has no kernel driver"
-                                                            : "is bound to " + function.driver));
-    return fmt::format("{}", fmt::join(words, ", "));
+        words.push_back(base::format("{} {}", function.address,
+                                     function.driver.empty() ? "has no kernel driver"
+                                                             : "is bound to " + function.driver));
+    return base::format("{}", fmt::join(words, ", "));
 }
 
 } // namespace gpucontainer::vendor::habana

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/intel/intel.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "vendor/intel/catalogue_intel.hpp"
 #include "vendor/intel/kernel.hpp"
@@ -9,18 +10,19 @@
 #include "vendor/wsl.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <iterator>
 #include <utility>
 
 namespace gpucontainer::vendor::intel {
 namespace {
 
+constexpr const char* need = "a mounted /sys: Level Zero and OpenCL read it";
+
 Error nothing_driven(bool is_loaded, const std::vector<Skipped>& others)
 {
     std::string hint;
     for (const Skipped& other : others)
-        hint += fmt::format("{}{}: {}", hint.empty() ? "" : "; ", other.name, other.reason);
+        hint += base::format("{}{}: {}", hint.empty() ? "" : "; ", other.name, other.reason);
     return Error(Errc::no_device, is_loaded ? "the kernel module is loaded but drives no Intel GPU"
                                             : "no kernel module, i915 or xe, is loaded")
         .with_hint(std::move(hint));
@@ -88,6 +90,13 @@ Result<std::optional<std::string>> loaded_version(const std::string& system_root
     return wsl::loaded_version(system_root);
 }
 
+Result<DriverStack> files_alone(const Sources& sources)
+{
+    GPUCTR_TRY(DriverStack stack, new_stack(sources));
+    stack.needs = {need};
+    return without_gpus(std::move(stack));
+}
+
 Result<std::optional<DriverStack>> detect(const Sources& sources)
 {
     GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
@@ -103,7 +112,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     GPUCTR_TRY(DriverStack stack, new_stack(sources));
     stack.version = *loaded;
     stack.visible_devices = {affinity_mask()};
-    stack.needs = {"a mounted /sys: Level Zero and OpenCL read it"};
+    stack.needs = {need};
     stack.gpus = std::move(found.gpus);
     stack.warnings = std::move(found.warnings);
     std::ranges::move(found.skipped, std::back_inserter(stack.skipped));

@@ -2,13 +2,13 @@
 #include "vendor/intel/kernel.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "vendor/kernel_files.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <set>
@@ -135,9 +135,9 @@ private:
             want(*function.render, index, true);
         } else {
             gathered_.warnings.push_back(
-                {Capability::compute, fmt::format("GPU {} has no render node: programs that "
-                                                  "compute do not find it",
-                                                  function.address)});
+                {Capability::compute, base::format("GPU {} has no render node: programs that "
+                                                   "compute do not find it",
+                                                   function.address)});
         }
         if (function.card) {
             gpu.names.push_back(function.card->name);
@@ -158,7 +158,7 @@ private:
         } else if (!is_integrated(function.address) && function.card) {
             GPUCTR_TRY(
                 tiles,
-                count_numbered(fmt::format("{}/drm/{}/gt", directory, function.card->name), "gt"));
+                count_numbered(base::format("{}/drm/{}/gt", directory, function.card->name), "gt"));
         }
         return std::max(tiles, 1U);
     }
@@ -189,7 +189,7 @@ private:
 
     static std::string model_of(std::string_view id)
     {
-        return id.starts_with("0x") ? fmt::format("Intel device {}", id.substr(2)) : "Intel GPU";
+        return id.starts_with("0x") ? base::format("Intel device {}", id.substr(2)) : "Intel GPU";
     }
 
     std::string system_root_;

@@ -2,12 +2,14 @@
 #include "vendor/nvidia/kernel.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <sys/stat.h>
 
 namespace gpucontainer::vendor::nvidia {
 namespace {
@@ -126,7 +128,7 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
     if (addresses)
         for (const std::string& address : *addresses) {
             GPUCTR_TRY(auto gpu,
-                       read_information(fmt::format("{}/{}/information", directory, address),
+                       read_information(base::format("{}/{}/information", directory, address),
                                         address, found.skipped));
             if (gpu)
                 found.gpus.push_back(*std::move(gpu));
@@ -147,7 +149,7 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
             continue;
         Gpu gpu;
         gpu.pci_address = device.address;
-        gpu.model = fmt::format("NVIDIA device {:04x}", device.device_id);
+        gpu.model = base::format("NVIDIA device {:04x}", device.device_id);
         gpu.numa_node = device.numa_node;
         found.gpus.push_back(std::move(gpu));
         if (!device.driver.empty())
@@ -174,7 +176,7 @@ Result<Nodes> device_nodes(const std::string& system_root, const std::string& de
     };
     for (const Gpu& gpu : gpus)
         if (gpu.minor >= 0)
-            wanted.push_back({fmt::format("/dev/nvidia{}", gpu.minor),
+            wanted.push_back({base::format("/dev/nvidia{}", gpu.minor),
                               node_major,
                               static_cast<unsigned>(gpu.minor),
                               static_cast<int>(gpu.index),
@@ -195,14 +197,16 @@ std::vector<Warning> warnings(const std::vector<Gpu>& gpus, const std::vector<De
     if (!is_driven(gpus) || (uvm != nodes.end() && uvm->accessible))
         return {};
     return {{Capability::compute,
-             fmt::format("{} {}: nvidia-smi works without it, CUDA programs do not{}", uvm_path,
-                         uvm == nodes.end() ? "is missing" : "may not be used",
-                         uvm == nodes.end() ? "; nvidia-modprobe -u -c 0 as root makes it" : "")}};
+             base::format("{} {}: nvidia-smi works without it, CUDA programs do not{}", uvm_path,
+                          uvm == nodes.end() ? "is missing" : "may not be used",
+                          uvm == nodes.end() ? "; nvidia-modprobe -u -c 0 as root makes it" : "")}};
 }
 
-Result<std::vector<Mask>> masks(const std::string& system_root)
+namespace {
+
+/// The parameters, but that they forbid the driver's libraries to make nodes.
+Result<void> mask_parameters(const std::string& system_root, std::vector<Mask>& masks)
 {
-    const std::vector<Mask> none;
     const std::string path = "/proc/driver/nvidia/params";
     constexpr std::string_view on = "ModifyDeviceFiles: 1";
     constexpr std::string_view off = "ModifyDeviceFiles: 0";
@@ -211,10 +215,37 @@ Result<std::vector<Mask>> masks(const std::string& system_root)
         return unreadable(parameters.error(), path);
     const auto at = parameters ? parameters->find(on) : std::string::npos;
     if (at == std::string::npos)
-        return none;
+        return {};
     parameters->replace(at, on.size(), off);
-    return std::vector<Mask>{
-        {path, *std::move(parameters), "keeps the driver from making nodes of other GPUs"}};
+    masks.push_back(
+        {path, *std::move(parameters), "keeps the driver from making nodes of other GPUs"});
+    return {};
+}
+
+/// Each file below says which node in /dev/nvidia-caps stands for it, and has the driver's
+/// libraries make it, whatever the parameters say. No container is given any of these nodes.
+Result<void> mask_capabilities(const std::string& system_root, std::vector<Mask>& masks)
+{
+    const std::string path = "/proc/driver/nvidia/capabilities";
+    struct stat status = {};
+    if (::stat((system_root + path).c_str(), &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            masks.push_back(
+                {path, "", "keeps the driver from making nodes of its capabilities", true});
+    } else if (base::leaves_open(errno)) {
+        return Error::from_errno(errno, path, Errc::driver).with_object(path);
+    }
+    return {};
+}
+
+} // namespace
+
+Result<std::vector<Mask>> masks(const std::string& system_root)
+{
+    std::vector<Mask> masks;
+    GPUCTR_CHECK(mask_parameters(system_root, masks));
+    GPUCTR_CHECK(mask_capabilities(system_root, masks));
+    return masks;
 }
 
 } // namespace gpucontainer::vendor::nvidia

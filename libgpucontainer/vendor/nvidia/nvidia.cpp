@@ -38,31 +38,24 @@ void warn_of_noexec(DriverStack& stack)
                                         "cannot load it"});
 }
 
-/// The driver of GPUs that are on a bus.
-Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std::string>& loaded,
-                                             const Sources& sources)
+/// What a container of any GPU on a bus needs.
+void require_proc(DriverStack& stack)
 {
-    DriverStack stack = new_stack(sources);
-    stack.visible_devices = {
-        {"CUDA_VISIBLE_DEVICES", VisibleDevices::Reader::library, VisibleDevices::Inside::uuid}};
     stack.needs = {"a mounted /proc: the CUDA driver reads it"};
-    stack.gpus = std::move(gpus.gpus);
-    stack.skipped = std::move(gpus.skipped);
+}
 
-    std::optional<std::string> version = loaded;
-    stack.version_source = loaded ? VersionSource::module : VersionSource::files;
-    if (!sources.driver_version.empty()) {
-        version = sources.driver_version;
-        stack.version_source = VersionSource::option;
-    }
+/// The files of a version, or of the first that is there.
+Result<void> add_files(const Sources& sources, const std::optional<std::string>& version,
+                       DriverStack& stack)
+{
     const MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);
-    auto found = find_user_space(sources.driver_root, catalogue.of_driver(), version);
+    auto found =
+        find_user_space(sources.driver_root, catalogue.of_driver(), version, stack.version_source);
     GPUCTR_CHECK(sources.driver_root.check());
+    if (!found && stack.version_source != VersionSource::files)
+        return std::move(found).error().with_code(Errc::driver);
     if (!found && !version)
-        return std::move(found)
-            .error()
-            .with_code(Errc::no_device)
-            .context("the NVIDIA kernel module is not loaded");
+        return std::move(found).error().with_code(Errc::no_device);
     GPUCTR_TRY(UserSpace user_space, std::move(found));
     stack.version = std::move(user_space.version);
     stack.library_directory = std::move(user_space.library_directory);
@@ -72,7 +65,28 @@ Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std:
     add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
     add_data(sources.driver_root, catalogue.of_driver(), Installation(), stack.files,
              stack.skipped);
-    GPUCTR_CHECK(sources.driver_root.check());
+    return sources.driver_root.check();
+}
+
+/// The driver of GPUs that are on a bus.
+Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std::string>& loaded,
+                                             const Sources& sources)
+{
+    DriverStack stack = new_stack(sources);
+    stack.visible_devices = variables(VisibleDevices::Inside::uuid);
+    require_proc(stack);
+    stack.gpus = std::move(gpus.gpus);
+    stack.skipped = std::move(gpus.skipped);
+
+    std::optional<std::string> version = loaded;
+    stack.version_source = loaded ? VersionSource::module : VersionSource::files;
+    if (!sources.driver_version.empty()) {
+        version = sources.driver_version;
+        stack.version_source = VersionSource::option;
+    }
+    if (auto added = add_files(sources, version, stack); !added)
+        return version ? std::move(added).error()
+                       : std::move(added).error().context("the NVIDIA kernel module is not loaded");
     GPUCTR_TRY(Nodes nodes,
                device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.skipped));
     stack.nodes = std::move(nodes.nodes);
@@ -84,6 +98,13 @@ Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std:
 }
 
 } // namespace
+
+std::vector<VisibleDevices> variables(VisibleDevices::Inside inside)
+{
+    return {{"NVIDIA_VISIBLE_DEVICES", VisibleDevices::Reader::toolkit,
+             VisibleDevices::Inside::nothing},
+            {"CUDA_VISIBLE_DEVICES", VisibleDevices::Reader::library, inside}};
+}
 
 DriverStack new_stack(const Sources& sources)
 {
@@ -105,6 +126,18 @@ Result<std::optional<std::string>> loaded_version(const std::string& system_root
         GPUCTR_TRY(version, module_version(system_root));
     }
     return version ? version : wsl::loaded_version(system_root);
+}
+
+Result<DriverStack> files_alone(const Sources& sources)
+{
+    DriverStack stack = new_stack(sources);
+    stack.version_source = VersionSource::files;
+    require_proc(stack);
+    std::optional<std::string> version;
+    if (!sources.driver_version.empty())
+        version = sources.driver_version;
+    GPUCTR_CHECK(add_files(sources, version, stack));
+    return stack;
 }
 
 Result<std::optional<DriverStack>> detect(const Sources& sources)

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpucontainer::vendor::nvidia {
 
@@ -23,6 +24,13 @@ inline constexpr std::array kernel_places = {
 /// Those of a Tegra's user space.
 inline constexpr std::array<std::string_view, 2> root_places = {tegra_lists, tegra_release};
 
+/// Where nvidia-smi and the libraries of CUDA make nodes.
+inline constexpr std::array<std::string_view, 3> node_directories = {
+    "/dev", "/dev/nvidia-caps", "/dev/nvidia-caps-imex-channels"};
+
+/// What chooses among them; `inside` is how CUDA's tells the chosen ones.
+std::vector<VisibleDevices> variables(VisibleDevices::Inside inside);
+
 /// What each of NVIDIA's drivers has in common.
 DriverStack new_stack(const Sources& sources);
 
@@ -30,6 +38,9 @@ DriverStack new_stack(const Sources& sources);
 /// and its nodes; or a Tegra's own GPU, where it is the only one. Nothing of the driver is
 /// loaded or executed.
 Result<std::optional<DriverStack>> detect(const Sources& sources);
+
+/// As Vendor::files_alone; not those of a Tegra or of Windows.
+Result<DriverStack> files_alone(const Sources& sources);
 
 /// Version of what drives them; none when it is not loaded.
 Result<std::optional<std::string>> loaded_version(const std::string& system_root);

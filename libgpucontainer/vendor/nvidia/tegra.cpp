@@ -2,6 +2,7 @@
 #include "vendor/nvidia/tegra.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "vendor/kernel_files.hpp"
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -80,8 +80,8 @@ std::optional<std::string> release_in(std::string_view text)
         return std::nullopt;
     const std::string_view major = line.substr(release.size());
     const std::string_view minor = line.substr(at + revision.size());
-    std::string version = fmt::format("{}.{}", major.substr(0, major.find(' ')),
-                                      base::trim(minor.substr(0, minor.find(','))));
+    std::string version = base::format("{}.{}", major.substr(0, major.find(' ')),
+                                       base::trim(minor.substr(0, minor.find(','))));
     constexpr std::size_t longest = 32;
     const bool is_version = version.size() <= longest && version.front() != '.'
                             && version.back() != '.'
@@ -139,9 +139,9 @@ Result<void> add_files(const Sources& sources, std::vector<TegraRow> rows, Drive
     add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
     if (std::ranges::find(stack.files, main_library, &DriverFile::soname) == stack.files.end())
         stack.warnings.push_back(
-            {Capability::compute, fmt::format("no {} is among the driver's files: CUDA programs "
-                                              "do not find their driver",
-                                              main_library)});
+            {Capability::compute, base::format("no {} is among the driver's files: CUDA programs "
+                                               "do not find their driver",
+                                               main_library)});
     return sources.driver_root.check();
 }
 
@@ -189,8 +189,7 @@ Result<std::optional<DriverStack>> detect_tegra(const Sources& sources)
     // What its libraries are linked to is the image's where it has that.
     stack.optional_files = true;
     // There is no UUID to put in its place.
-    stack.visible_devices = {{"CUDA_VISIBLE_DEVICES", VisibleDevices::Reader::library,
-                              VisibleDevices::Inside::position}};
+    stack.visible_devices = variables(VisibleDevices::Inside::position);
     for (const char* directory :
          {"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",
           "/usr/lib/aarch64-linux-gnu/tegra-egl"})

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/nvidia/tegra_csv.hpp"
 
+#include "base/format.hpp"
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
 #include <algorithm>
 #include <climits>
-#include <fmt/format.h>
 #include <optional>
 #include <utility>
 
@@ -55,7 +55,7 @@ Result<std::string> plain_path(std::string_view path)
         if (name.size() > NAME_MAX)
             return bad("a path with too long a name in it");
         if (!name.empty() && name != ".")
-            plain += fmt::format("/{}", name);
+            plain += base::format("/{}", name);
     }
     if (plain.empty())
         return bad("a path of nothing");
@@ -81,7 +81,7 @@ Result<std::string> path_of(Kind kind, std::string_view text)
     if (kind != Kind::device)
         return bad("a path that is not absolute");
     GPUCTR_TRY(const std::string below, plain_path(text));
-    return plain_path(fmt::format("{}{}", device_directory, below));
+    return plain_path(base::format("{}{}", device_directory, below));
 }
 
 Result<TegraRow> parse_row(std::string_view line, std::size_t number)
@@ -90,7 +90,7 @@ Result<TegraRow> parse_row(std::string_view line, std::size_t number)
     const std::string_view word = base::trim(line.substr(0, comma));
     const auto kind = kind_of(word);
     if (!kind)
-        return bad(fmt::format("unknown type '{}'", printable(word)));
+        return bad(base::format("unknown type '{}'", printable(word)));
     const std::string_view text =
         comma == std::string_view::npos ? std::string_view() : base::trim(line.substr(comma + 1));
     GPUCTR_TRY(std::string path, path_of(*kind, text));
@@ -110,8 +110,8 @@ TegraRows parse_tegra_csv(std::string_view text)
             continue;
         if (found.rows.size() + found.complaints.size() == most_rows) {
             found.complaints.push_back(
-                {number,
-                 fmt::format("more than {} rows; it and those behind it are left out", most_rows)});
+                {number, base::format("more than {} rows; it and those behind it are left out",
+                                      most_rows)});
             break;
         }
         auto row = parse_row(line, number);

@@ -2,6 +2,7 @@
 #include "vendor/nvidia/tegra_files.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "config/trusted_file.hpp"
@@ -15,7 +16,6 @@
 #include <array>
 #include <cerrno>
 #include <deque>
-#include <fmt/format.h>
 #include <fnmatch.h>
 #include <iterator>
 #include <optional>
@@ -154,7 +154,7 @@ private:
     {
         const CatalogueRule* const known = find_rule(catalogue_, kind, name);
         if (known != nullptr && known->capability == Capability::none) {
-            skip(path, fmt::format("of no use in a container: {}", known->reason));
+            skip(path, base::format("of no use in a container: {}", known->reason));
             return;
         }
         CatalogueRule rule = known != nullptr ? *known : CatalogueRule{};
@@ -189,8 +189,8 @@ private:
         const std::vector<std::string> patterns = {"/usr/lib/*-linux-gnu/nvidia",
                                                    "/usr/lib/*-linux-gnu/tegra"};
         for (const std::string& directory : expand_directories(root_, patterns))
-            if (root_.look(fmt::format("{}/{}", directory, main_library))
-                || root_.look(fmt::format("{}/{}.1", directory, main_library))) {
+            if (root_.look(base::format("{}/{}", directory, main_library))
+                || root_.look(base::format("{}/{}.1", directory, main_library))) {
                 sort_in_directory(directory);
                 sort_in_directory(std::string(base::directory_of(directory)) + "/tegra-egl");
                 break;
@@ -203,7 +203,7 @@ private:
     void sort_in_directory(const std::string& directory)
     {
         for (const std::string& name : root_.list(directory))
-            if (const std::string path = fmt::format("{}/{}", directory, name);
+            if (const std::string path = base::format("{}/{}", directory, name);
                 name.find(".so") != std::string::npos && is_elf_file(path))
                 sort_in_file(path);
     }
@@ -217,7 +217,8 @@ private:
     void look_for_tool(const std::string& name)
     {
         for (const char* directory : {"/usr/bin", "/usr/sbin"})
-            if (const std::string path = fmt::format("{}/{}", directory, name); is_elf_file(path)) {
+            if (const std::string path = base::format("{}/{}", directory, name);
+                is_elf_file(path)) {
                 sort_in_file(path);
                 return;
             }
@@ -357,7 +358,7 @@ std::vector<TegraRow> read_tegra_lists(const host::DriverRoot& root, std::vector
     std::vector<std::string> names = root.list(tegra_lists);
     std::erase_if(names, [](const std::string& name) { return !name.ends_with(".csv"); });
     for (std::size_t i = 0; i < names.size(); ++i) {
-        const std::string path = fmt::format("{}/{}", tegra_lists, names[i]);
+        const std::string path = base::format("{}/{}", tegra_lists, names[i]);
         auto text = i < most_lists ? read_list(root, path)
                                    : Error(Errc::driver, "is one of too many lists");
         if (!text) {
@@ -367,8 +368,8 @@ std::vector<TegraRow> read_tegra_lists(const host::DriverRoot& root, std::vector
         TegraRows read = parse_tegra_csv(*text);
         std::ranges::move(read.rows, std::back_inserter(rows));
         for (TegraComplaint& complaint : read.complaints)
-            skipped.push_back({fmt::format("{}:{}", names[i], complaint.line), root.prefix() + path,
-                               std::move(complaint.reason)});
+            skipped.push_back({base::format("{}:{}", names[i], complaint.line),
+                               root.prefix() + path, std::move(complaint.reason)});
     }
     return rows;
 }

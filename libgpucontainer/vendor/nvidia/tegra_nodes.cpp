@@ -2,6 +2,7 @@
 #include "vendor/nvidia/tegra_nodes.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "vendor/kernel_files.hpp"
@@ -12,7 +13,6 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fnmatch.h>
 #include <optional>
 #include <set>
@@ -105,7 +105,7 @@ private:
         Result<void> listed;
         const auto list = [&](const std::string& directory) {
             auto names = base::list_directory(
-                AT_FDCWD, fmt::format("{}{}{}", system_root_, dev_root_, directory), most_names);
+                AT_FDCWD, base::format("{}{}{}", system_root_, dev_root_, directory), most_names);
             if (!names && base::leaves_open(names.error().os_error()))
                 listed = Error::from_errno(names.error().os_error(), dev_root_ + directory,
                                            Errc::driver);
@@ -139,8 +139,8 @@ private:
         }
         GPUCTR_TRY(const bool is_known, is_named(status.st_rdev, place.substr(dev_root_.size())));
         if (!is_known) {
-            skip(path, fmt::format("the kernel has another name for the device {}:{}, or none",
-                                   major(status.st_rdev), minor(status.st_rdev)));
+            skip(path, base::format("the kernel has another name for the device {}:{}, or none",
+                                    major(status.st_rdev), minor(status.st_rdev)));
             return {};
         }
         return add_node(system_root_, dev_root_, wanted(path, place, status.st_rdev), found_,
@@ -165,8 +165,8 @@ private:
     Result<bool> is_named(dev_t number, std::string_view path) const
     {
         GPUCTR_TRY(const auto event,
-                   read_value(fmt::format("{}/sys/dev/char/{}:{}/uevent", system_root_,
-                                          major(number), minor(number))));
+                   read_value(base::format("{}/sys/dev/char/{}:{}/uevent", system_root_,
+                                           major(number), minor(number))));
         if (!event)
             return base::name_of(path).starts_with("nvidia") && is_of_nvidia(major(number));
         constexpr std::string_view field = "DEVNAME=";

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/nvidia/tools.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "elf/facts.hpp"
-
-#include <fmt/format.h>
 
 namespace gpucontainer::vendor::nvidia {
 namespace {
@@ -17,7 +16,7 @@ std::vector<std::string> directories_of_tools(const std::string& library_directo
     if (library_directory == "/")
         return {""}; // unpacked, all in one directory
     const std::string_view above = base::directory_of(library_directory);
-    std::vector<std::string> directories = {fmt::format("{}/bin", above == "/" ? "" : above)};
+    std::vector<std::string> directories = {base::format("{}/bin", above == "/" ? "" : above)};
     const auto add = [&](const std::string& directory) {
         if (directories.front() != directory)
             directories.push_back(directory);
@@ -39,7 +38,7 @@ std::string objection(const Result<elf::Facts>& facts)
         return "is for another machine";
     // Every ABI has its loader in a /lib or /lib64; NixOS gives programs another.
     if (facts->has_interpreter() && !facts->interpreter.starts_with("/lib"))
-        return fmt::format("is started by {}, which containers do not have", facts->interpreter);
+        return base::format("is started by {}, which containers do not have", facts->interpreter);
     return "";
 }
 
@@ -51,7 +50,7 @@ void find_tool(const host::DriverRoot& root, const CatalogueRule& rule,
         const auto opened = root.open_in(directory, name);
         if (!opened)
             continue;
-        const std::string path = fmt::format("{}/{}", directory.real_path, name);
+        const std::string path = base::format("{}/{}", directory.real_path, name);
         const auto facts = root.noted(elf::read_facts(opened->fd.get()), path);
         if (auto reason = objection(facts); !reason.empty()) {
             found.skipped.push_back({name, root.prefix() + path, std::move(reason)});

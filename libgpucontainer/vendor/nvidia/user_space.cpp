@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/nvidia/user_space.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/facts.hpp"
@@ -37,13 +38,15 @@ bool has_component(std::string_view path, std::string_view component)
 
 std::string join(const std::string& directory, const std::string& name)
 {
-    return directory == "/" ? "/" + name : fmt::format("{}/{}", directory, name);
+    return directory == "/" ? "/" + name : base::format("{}/{}", directory, name);
 }
 
 class Search {
 public:
-    Search(const host::DriverRoot& root, Catalogue catalogue, std::optional<std::string> version)
-        : root_(root), catalogue_(catalogue), wanted_version_(std::move(version))
+    Search(const host::DriverRoot& root, Catalogue catalogue, std::optional<std::string> version,
+           VersionSource source)
+        : root_(root), catalogue_(catalogue), wanted_version_(std::move(version)),
+          is_of_module_(source == VersionSource::module)
     {
         std::copy_if(catalogue.begin(), catalogue.end(), std::back_inserter(unversioned_),
                      [](const CatalogueRule& rule) { return rule.unversioned; });
@@ -127,23 +130,27 @@ private:
         std::string others;
         for (const Skipped& skipped : found_.skipped)
             if (skipped.name == main_library)
-                others += fmt::format("{}{} {}", others.empty() ? "" : "; ", skipped.source,
-                                      skipped.reason);
+                others += base::format("{}{} {}", others.empty() ? "" : "; ", skipped.source,
+                                       skipped.reason);
         const std::string wanted =
-            wanted_version_ ? fmt::format(" of version {}", *wanted_version_) : "";
+            wanted_version_ ? base::format(" of version {}", *wanted_version_) : "";
         const std::string where = root_.prefix().empty() ? "on this host" : "in " + root_.prefix();
-        Error error(Errc::driver,
-                    others.empty()
-                        ? fmt::format("no {}{} {}", main_library, wanted, where)
-                        : fmt::format("no {}{} {}: {}", main_library, wanted, where, others));
-        const bool other_version = others.find("is of version") != std::string::npos;
-        return std::move(error)
+        std::string message = base::format("no {}{} {}", main_library, wanted, where);
+        if (!others.empty())
+            message += ": " + others;
+        return Error(others.empty() ? Errc::no_device : Errc::driver, std::move(message))
             .with_object(std::string(main_library))
-            .with_hint(other_version
-                           ? "user space and kernel module must be of one version: reboot, or "
-                             "reload the module, after a driver update"
-                           : "install the driver's user space, or name its place with a driver "
-                             "root");
+            .with_hint(advice(others.find("is of version") != std::string::npos));
+    }
+
+    const char* advice(bool has_other_version) const
+    {
+        if (!has_other_version)
+            return "install the driver's user space, or name its place with a driver root";
+        if (!is_of_module_)
+            return "name a version that is there, or the place of another one with a driver root";
+        return "user space and kernel module must be of one version: reboot, or reload the "
+               "module, after a driver update";
     }
 
     /// In cache order, the loader's own choice; what it finds adds the directory
@@ -189,7 +196,7 @@ private:
         std::sort(names.begin(), names.end());
         for (const std::string& name : names)
             consider(root_.open_in(directory, name),
-                     fmt::format("{}/{}", directory.real_path, name), "");
+                     base::format("{}/{}", directory.real_path, name), "");
     }
 
     bool is_part_of_driver(std::string_view name) const
@@ -258,10 +265,10 @@ private:
         if (!is_driver_version(version))
             return rule != nullptr && rule->unversioned ? "" : "has no driver version in its name";
         const auto& wanted = found_.version.empty() ? wanted_version_ : found_.version;
-        if (wanted && version != *wanted)
-            return fmt::format("is of version {}, the kernel module of version {}", version,
-                               *wanted);
-        return "";
+        if (!wanted || version == *wanted)
+            return "";
+        return base::format("is of version {}, {} {}", version,
+                            is_of_module_ ? "the kernel module of version" : "not", *wanted);
     }
 
     static std::string objection(const Result<elf::Facts>& facts, const std::string& soname)
@@ -269,11 +276,11 @@ private:
         if (!facts)
             return facts.error().message();
         if (!elf::is_native(*facts))
-            return fmt::format("is for {}", elf::machine_name(facts->machine));
+            return base::format("is for {}", elf::machine_name(facts->machine));
         if (facts->soname.empty())
             return "has no soname";
         if (!soname.empty() && facts->soname != soname)
-            return fmt::format("has the soname {}", facts->soname);
+            return base::format("has the soname {}", facts->soname);
         return "";
     }
 
@@ -355,7 +362,7 @@ private:
         const auto status = root_.look(place.path);
         if (status || status.error().os_error() != ENOENT)
             return "";
-        return target ? fmt::format("is a link to {}, which is not there", *target)
+        return target ? base::format("is a link to {}, which is not there", *target)
                       : "is in the loader cache, but not there";
     }
 
@@ -378,6 +385,7 @@ private:
     /// Asked about each name of a directory, most of which are not the driver's.
     std::vector<CatalogueRule> unversioned_;
     std::optional<std::string> wanted_version_;
+    bool is_of_module_ = false; ///< The wanted version is the loaded kernel module's.
     UserSpace found_;
     std::vector<std::string> directories_; ///< In the driver root; the main library's first.
     std::size_t scanned_ = 0;              ///< How many of them were looked through.
@@ -399,9 +407,9 @@ bool is_driver_version(std::string_view text)
 }
 
 Result<UserSpace> find_user_space(const host::DriverRoot& root, Catalogue catalogue,
-                                  const std::optional<std::string>& version)
+                                  const std::optional<std::string>& version, VersionSource source)
 {
-    return Search(root, catalogue, version).run();
+    return Search(root, catalogue, version, source).run();
 }
 
 } // namespace gpucontainer::vendor::nvidia

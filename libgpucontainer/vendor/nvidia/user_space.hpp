@@ -29,8 +29,9 @@ bool is_driver_version(std::string_view text);
 ///
 /// A candidate counts only when its ELF class, machine and soname fit, it is no
 /// stub and no forward-compatibility copy, and the suffix of its real file name
-/// is the version. Errors: Errc::driver, naming what was found instead.
+/// is the version. `source` is where the version is from, for messages. Errors:
+/// Errc::driver, naming what was found instead; Errc::no_device where no libcuda was.
 Result<UserSpace> find_user_space(const host::DriverRoot& root, Catalogue catalogue,
-                                  const std::optional<std::string>& version);
+                                  const std::optional<std::string>& version, VersionSource source);
 
 } // namespace gpucontainer::vendor::nvidia

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "vendor/nvidia/wsl.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "vendor/library_graph.hpp"
@@ -11,7 +12,6 @@
 #include "vendor/wsl.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <iterator>
 #include <utility>
 
@@ -29,7 +29,7 @@ bool is_of_windows(const std::string& path) { return base::is_below(path, "/usr/
 bool add_library(LibraryGraph& graph, const CatalogueRule& rule)
 {
     const std::string name(rule.name);
-    if (graph.add_library(rule, fmt::format("{}/{}", wsl::library_directory, name), name))
+    if (graph.add_library(rule, base::format("{}/{}", wsl::library_directory, name), name))
         return true;
     // In a container that has the package's own libraries instead.
     return std::ranges::any_of(graph.cached(name), [&](const std::string& path) {
@@ -40,10 +40,10 @@ bool add_library(LibraryGraph& graph, const CatalogueRule& rule)
 void add_tool(LibraryGraph& graph, const CatalogueRule& rule,
               const std::vector<wsl::Package>& packages)
 {
-    if (graph.add_tool(rule, fmt::format("{}/{}", wsl::library_directory, rule.name)))
+    if (graph.add_tool(rule, base::format("{}/{}", wsl::library_directory, rule.name)))
         return;
     for (const wsl::Package& package : packages)
-        if (graph.add_tool(rule, fmt::format("{}/{}", package.directory, rule.name)))
+        if (graph.add_tool(rule, base::format("{}/{}", package.directory, rule.name)))
             return;
 }
 
@@ -70,9 +70,9 @@ Error no_main_library(const std::vector<Skipped>& skipped)
     std::string why;
     for (const Skipped& one : skipped)
         if (one.name == main_soname && one.source != wsl::library_directory)
-            why += fmt::format("{}{} {}", why.empty() ? ": " : "; ", one.source, one.reason);
+            why += base::format("{}{} {}", why.empty() ? ": " : "; ", one.source, one.reason);
     return Error(Errc::driver,
-                 fmt::format("no {} in {}{}", main_soname, wsl::library_directory, why))
+                 base::format("no {} in {}{}", main_soname, wsl::library_directory, why))
         .with_object(main_soname)
         .with_hint("update WSL and NVIDIA's driver for Windows; `wsl --shutdown` mounts their "
                    "files anew");
@@ -89,8 +89,8 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
     if (packages.empty())
         return std::optional<DriverStack>(); // GPUs of others
     if (!sources.driver_version.empty())
-        return Error(Errc::usage, fmt::format("driver version {}: the driver is that of Windows",
-                                              sources.driver_version))
+        return Error(Errc::usage, base::format("driver version {}: the driver is that of Windows",
+                                               sources.driver_version))
             .with_object(sources.driver_version)
             .with_hint("leave the version out: it is Windows that chooses it");
 

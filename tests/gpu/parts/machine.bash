@@ -57,10 +57,8 @@ backends() {
 # Others mount and unmount on this machine meanwhile: what these phases alone could leave.
 our_mounts() { grep -F -e " $work" -e gpuctr /proc/self/mountinfo || true; }
 
-# Everything about a tree of files that undo and -- CMD have to leave alone; not
-# what root's nvidia-smi in the container makes in its /dev for MIG.
+# Everything about a tree of files that undo and -- CMD have to leave alone.
 snapshot() {
-    rm -rf "$1/dev/nvidia-caps"
     find "$1" -xdev ! -path "$1/dev" -printf '%P %y %i %m %U %G %s %T@ %l\n' | sort
     find "$1" -xdev -type f -print0 | sort -z | xargs -0 sha256sum
 }

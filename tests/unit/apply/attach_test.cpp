@@ -5,6 +5,7 @@
 #include "mounting_fixture.hpp"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <string_view>
 
 namespace gpucontainer::apply {
@@ -81,6 +82,38 @@ TEST_F(AttachTest, HidesNoFileOfTheKernelThroughALink)
     EXPECT_EQ(failure_.step, std::string_view("mount, where it leads, at"));
     EXPECT_FALSE(is_mounted("root/proc/version"));
     EXPECT_EQ(::umount2(root_.at("root/proc").c_str(), MNT_DETACH), 0);
+}
+
+/// The kernel's own links of /proc are followed, those of an image out of it are not.
+TEST_F(AttachTest, HidesNothingElseOfTheKernelAtAPathOfProc)
+{
+    root_.directory("root/sys");
+    root_.directory("root/proc/driver");
+    root_.directory("source-directory");
+    ASSERT_EQ(::mount("/sys", root_.at("root/sys").c_str(), nullptr, MS_BIND, nullptr), 0);
+    root_.link("root/proc/driver/all", "/sys/kernel");
+    UniqueFd mount(
+        mount::clone_tree(bench_, AT_FDCWD, root_.at("source-directory").c_str(), false));
+    ASSERT_TRUE(guard(bench_, mount, file_attributes));
+
+    EXPECT_FALSE(attach_one(one("/proc/driver/all", std::move(mount), follow_target)));
+
+    EXPECT_EQ(failure_.step, std::string_view("mount, where it leads, at"));
+    EXPECT_FALSE(is_mounted("root/sys/kernel"));
+    EXPECT_EQ(::umount2(root_.at("root/sys").c_str(), MNT_DETACH), 0);
+}
+
+TEST_F(AttachTest, HidesNoRootThroughALink)
+{
+    root_.directory("source-directory");
+    root_.link("root/link", "/");
+    UniqueFd mount(
+        mount::clone_tree(bench_, AT_FDCWD, root_.at("source-directory").c_str(), false));
+    ASSERT_TRUE(guard(bench_, mount, file_attributes));
+
+    EXPECT_FALSE(attach_one(one("/link", std::move(mount), follow_target)));
+
+    EXPECT_EQ(failure_.step, std::string_view("mount, where it leads, at"));
 }
 
 /// Descriptors that came from another process may be in another order.

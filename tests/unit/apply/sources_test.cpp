@@ -80,5 +80,22 @@ TEST_F(SourcesTest, AreTheDevicesThatWerePlannedWith)
     EXPECT_EQ(problem_with_device(root_.at("node"), 0, 0), root_.at("node").string() + changed);
 }
 
+TEST(Driver, HasToDriveGpusHere)
+{
+    plan::Plan plan;
+    plan.drivers = {{"nvidia", "580.1", vendor::VersionSource::module, {}}};
+    EXPECT_TRUE(require_driver(plan));
+
+    plan.drivers[0].version_source = vendor::VersionSource::files;
+    EXPECT_EQ(require_driver(plan).error().message(), "the nvidia kernel module is not loaded");
+
+    plan.drivers[0].version_source = vendor::VersionSource::option;
+    EXPECT_TRUE(require_driver(plan));
+    plan.drivers[0].has_gpus = false;
+    EXPECT_EQ(require_driver(plan).error().code(), Errc::no_device);
+    EXPECT_EQ(require_driver(plan).error().message(),
+              "no GPU of nvidia on this host, only its driver's files");
+}
+
 } // namespace
 } // namespace gpucontainer::apply

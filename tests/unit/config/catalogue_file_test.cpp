@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "config/catalogue_file.hpp"
 
 #include <gtest/gtest.h>
-
-#include <fmt/format.h>
 
 namespace gpucontainer::config {
 namespace {
@@ -17,13 +16,13 @@ std::string problem_with(std::string_view yaml)
 /// A catalogue with these lines as its only rule, from line 3 on.
 std::string problem_with_rule(std::string_view rule)
 {
-    return problem_with(fmt::format("vendor: nvidia\nfiles:\n{}", rule));
+    return problem_with(base::format("vendor: nvidia\nfiles:\n{}", rule));
 }
 
 std::string problem_with_name(std::string_view key, std::string_view name)
 {
     return problem_with_rule(
-        fmt::format("- {}: {}\n  capability: compute\n  reason: a test\n", key, name));
+        base::format("- {}: {}\n  capability: compute\n  reason: a test\n", key, name));
 }
 
 TEST(CatalogueFile, ReadsRules)
@@ -100,8 +99,8 @@ TEST(CatalogueFile, HasOpenClFilesOfPlainNames)
     for (const char* const name : {"x", "../x.icd", "a/x.icd", ".x.icd", "x.icd/"})
         EXPECT_NE(
             problem_with_rule(
-                fmt::format("- {{library: liba.so, capability: compute, icd: {}, reason: a}}\n",
-                            name))
+                base::format("- {{library: liba.so, capability: compute, icd: {}, reason: a}}\n",
+                             name))
                 .find("is not a file name NAME.icd"),
             std::string::npos)
             << name;
@@ -114,9 +113,9 @@ TEST(CatalogueFile, HasOpenClFilesOfPlainNames)
 TEST(CatalogueFile, HasModulesInDirectoriesOfPlainNames)
 {
     for (const char* const name : {"..", "a/b", "/dri", ".dri"})
-        EXPECT_NE(problem_with_rule(fmt::format("- {{library: liba.so, capability: video, module: "
-                                                "{}, reason: a}}\n",
-                                                name))
+        EXPECT_NE(problem_with_rule(base::format("- {{library: liba.so, capability: video, module: "
+                                                 "{}, reason: a}}\n",
+                                                 name))
                       .find("is not the name of a directory"),
                   std::string::npos)
             << name;
@@ -216,19 +215,20 @@ TEST(CatalogueFile, HasOneRuleForAFile)
                          "- {{{}: {}, capability: compute, reason: a test}}\n"
                          "- {{{}: {}, capability: compute, reason: a test}}\n";
 
-    EXPECT_EQ(problem_with(fmt::format(two, "tool", "a", "tool", "a")),
+    EXPECT_EQ(problem_with(base::format(two, "tool", "a", "tool", "a")),
               "line 4: a has a rule already, in line 3");
-    EXPECT_EQ(problem_with(fmt::format(two, "library", "liba.so.1", "library", "liba.so.2")),
+    EXPECT_EQ(problem_with(base::format(two, "library", "liba.so.1", "library", "liba.so.2")),
               "line 4: liba.so.2 has a rule already, in line 3");
-    EXPECT_EQ(problem_with(fmt::format(two, "library", "liba.so", "tool", "liba.so")), "");
-    EXPECT_EQ(problem_with(fmt::format(two, "library", "liba.so.1", "library", "liba70.so.1")), "");
+    EXPECT_EQ(problem_with(base::format(two, "library", "liba.so", "tool", "liba.so")), "");
+    EXPECT_EQ(problem_with(base::format(two, "library", "liba.so.1", "library", "liba70.so.1")),
+              "");
 }
 
 TEST(CatalogueFile, BoundsTheNumberOfRules)
 {
     std::string yaml = "vendor: nvidia\nfiles:\n";
     for (int i = 0; i < 4097; ++i)
-        yaml += fmt::format("- {{tool: t{}}}\n", i);
+        yaml += base::format("- {{tool: t{}}}\n", i);
 
     EXPECT_EQ(problem_with(yaml), "line 2: more than 4096 rules");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "config/library_list.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,9 +14,9 @@ std::vector<std::string> texts(const std::vector<FileRule>& rules)
 {
     std::vector<std::string> all;
     for (const FileRule& rule : rules)
-        all.push_back(fmt::format("{}: {} {} {} {}", rule.line,
-                                  rule.kind == FileRule::Kind::tool ? "tool" : "library", rule.name,
-                                  rule.capability, rule.unversioned));
+        all.push_back(base::format("{}: {} {} {} {}", rule.line,
+                                   rule.kind == FileRule::Kind::tool ? "tool" : "library",
+                                   rule.name, rule.capability, rule.unversioned));
     return all;
 }
 

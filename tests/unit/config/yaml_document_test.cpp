@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "config/yaml_document.hpp"
 
 #include <gtest/gtest.h>
@@ -22,9 +23,11 @@ std::string repeated(std::string_view text, std::size_t times)
 
 TEST(YamlDocument, KeepsValuesAsTheyWereWritten)
 {
-    const auto document = parse_yaml("# comment\nversion: 1.10\nlist: [no, 'a: b', ~]\n");
+    const auto read = parse_yaml("# comment\nversion: 1.10\nlist: [no, 'a: b', ~]\n");
 
-    ASSERT_TRUE(document) << document.error().message();
+    ASSERT_TRUE(read) << read.error().message();
+    const auto& document = *read;
+    ASSERT_TRUE(document);
     EXPECT_EQ(document->kind, YamlValue::Kind::map);
     ASSERT_EQ(document->items.size(), 4U);
     EXPECT_EQ(document->items[0].text, "version");
@@ -53,8 +56,48 @@ TEST(YamlDocument, RefusesWhatNoFileOfOursNeeds)
     EXPECT_EQ(problem_with("a: !mine [1]\n"), "line 1: tags are not allowed");
     EXPECT_EQ(problem_with("a: 1\n---\nb: 2\n"),
               "line 2: a second document begins here (allowed: one)");
-    EXPECT_EQ(problem_with(""), "no content");
-    EXPECT_EQ(problem_with("# nothing\n"), "no content");
+    for (const char* text : {"%YAML 1.2\n", "\xef\xbb\xbf%a: b\n"})
+        EXPECT_EQ(problem_with(text), "line 1: '%' at the beginning of a line is not allowed");
+    EXPECT_EQ(problem_with("a: b\n...\n%c: d\n"),
+              "line 3: '%' at the beginning of a line is not allowed");
+}
+
+TEST(YamlDocument, MayBeNone)
+{
+    for (const std::string_view text : {"", "\n", "# nothing\n\t# here\r\n"}) {
+        const auto document = parse_yaml(text);
+        ASSERT_TRUE(document) << text << document.error().message();
+        EXPECT_FALSE(*document) << text;
+    }
+}
+
+TEST(YamlDocument, RefusesWhatMayEndALineOrMayNot)
+{
+    const std::string allowed = " (allowed: tabs, and LF or CR LF at the end of a line)";
+    const auto is_refused = [&](std::string_view character, std::string_view code) {
+        const std::string problem = "control character " + std::string(code) + allowed;
+        for (const std::string_view before : {"# a", "a: b # c", "a: b", "a: \"b", ""}) {
+            const std::string text = base::format("\n{}{}c: d\n", before, character);
+            EXPECT_EQ(problem_with(text), "line 2: " + problem) << text;
+        }
+        EXPECT_EQ(problem_with(character), "line 1: " + problem);
+    };
+    is_refused("\r", "U+000D");
+    is_refused("\r\r\n", "U+000D");
+    is_refused(std::string_view("\0", 1), "U+0000");
+    is_refused("\x04", "U+0004");
+    is_refused("\v", "U+000B");
+    is_refused("\f", "U+000C");
+    is_refused("\x1f", "U+001F");
+    is_refused("\x7f", "U+007F");
+    is_refused("\u0080", "U+0080");
+    is_refused("\u0085", "U+0085");
+    is_refused("\u009f", "U+009F");
+    is_refused("\u2028", "U+2028");
+    is_refused("\u2029", "U+2029");
+    for (const std::string_view text :
+         {"# a\r\nb: c\r\n", "a:\tb\t# c\n", "a: \u00a0\u2027\u202a\n", "a: \xc2\n", "a: \xe2\x80"})
+        EXPECT_EQ(problem_with(text), "") << text;
 }
 
 TEST(YamlDocument, BoundsTheNesting)

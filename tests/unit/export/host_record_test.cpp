@@ -49,7 +49,8 @@ std::vector<vendor::DriverStack> make_drivers()
     driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
     driver.nodes[1].host_path = "/drv/dev/nvidia0";
     driver.warnings = {{vendor::Capability::compute, "something does not work"}};
-    driver.masks = {{"/proc/driver/nvidia/params", "A: 1\nB: 0\n", "a reason"}};
+    driver.masks = {{"/proc/driver/nvidia/params", "A: 1\nB: 0\n", "a reason"},
+                    {"/proc/driver/nvidia/capabilities", "", "another reason", true}};
     driver.skipped = {{"libx.so", "/drv/lib/libx.so", "is for i386"}};
     return {std::move(driver)};
 }
@@ -118,6 +119,23 @@ TEST(HostRecord, MayBeOfAHostWithoutGpus)
 
     ASSERT_TRUE(record) << record.error().message();
     EXPECT_TRUE(record->drivers.empty());
+}
+
+TEST(HostRecord, MayBeOfADriversFilesAlone)
+{
+    const auto become = [](Json& driver, const char* source, const Json& version) {
+        for (const char* const field : {"gpus", "nodes", "missing_nodes"})
+            driver[field] = Json::array();
+        driver["version_source"] = source;
+        driver["version"] = version;
+    };
+    EXPECT_EQ(problem_with([&](Json& driver) { become(driver, "files", "580.1"); }), "");
+    EXPECT_EQ(problem_with([&](Json& driver) { become(driver, "files", nullptr); }), "");
+    for (const char* const source : {"module", "option"})
+        EXPECT_THAT(problem_with([&](Json& driver) { become(driver, source, "580.1"); }),
+                    HasSubstr("gpus: none, and so no driver"));
+    EXPECT_THAT(problem_with([](Json& driver) { driver["version"] = nullptr; }),
+                HasSubstr("version: null"));
 }
 
 TEST(HostRecord, MayHaveFieldsOfALaterVersion)

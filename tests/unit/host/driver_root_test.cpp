@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "host/driver_root.hpp"
 
 #include "elf/ld_cache_writer.hpp"
 #include "support/temp_root.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -270,7 +270,7 @@ TEST_F(DriverRootTest, EndsAnIncludeOfItself)
 TEST_F(DriverRootTest, EndsIncludesThatMultiply)
 {
     for (int i = 0; i < 20; ++i)
-        tree_.file(fmt::format("etc/d/{}.conf", i), "include *.conf\n");
+        tree_.file(base::format("etc/d/{}.conf", i), "include *.conf\n");
     tree_.file("etc/ld.so.conf", "include d/*.conf\n/opt/a\n");
 
     EXPECT_THAT(configured(), ElementsAre("/opt/a"));
@@ -280,7 +280,7 @@ TEST_F(DriverRootTest, TakesNoMoreDirectoriesThanMakeSense)
 {
     std::string many;
     for (int i = 0; i < 1000; ++i)
-        many += fmt::format("/opt/{}\n", i);
+        many += base::format("/opt/{}\n", i);
     tree_.file("etc/ld.so.conf", many);
 
     EXPECT_THAT(configured(), SizeIs(256));

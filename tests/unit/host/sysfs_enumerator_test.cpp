@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "host/enumerator.hpp"
 #include "support/temp_root.hpp"
 
 #include <cerrno>
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,16 +21,16 @@ constexpr std::uint16_t amd = 0x1002;
 
 std::string text(const PciDevice& device)
 {
-    return fmt::format("{} {:04x}:{:04x} {:06x} {} {}", device.address, device.vendor_id,
-                       device.device_id, device.class_code,
-                       device.driver.empty() ? "-" : device.driver, device.numa_node);
+    return base::format("{} {:04x}:{:04x} {:06x} {} {}", device.address, device.vendor_id,
+                        device.device_id, device.class_code,
+                        device.driver.empty() ? "-" : device.driver, device.numa_node);
 }
 
 std::string text(const ClassDevice& part)
 {
-    return fmt::format("{} {} {}:{} of {} driver {} pci {}", part.name, part.node, part.major,
-                       part.minor, part.parent, part.driver.empty() ? "-" : part.driver,
-                       part.pci_address.empty() ? "-" : part.pci_address);
+    return base::format("{} {} {}:{} of {} driver {} pci {}", part.name, part.node, part.major,
+                        part.minor, part.parent, part.driver.empty() ? "-" : part.driver,
+                        part.pci_address.empty() ? "-" : part.pci_address);
 }
 
 template <typename Device>
@@ -57,14 +57,14 @@ protected:
         const std::string name = path.substr(path.rfind('/') + 1);
         sys_.directory(device);
         for (const auto& [key, value] : attributes)
-            sys_.file(device + "/" + key, value + "\n");
+            sys_.file(base::format("{}/{}", device, key), value + "\n");
         const bool bus = subsystem == "pci" || subsystem == "platform";
         sys_.link(device + "/subsystem", (bus ? "/sys/bus/" : "/sys/class/") + subsystem);
         if (!driver.empty())
             sys_.link(device + "/driver",
-                      fmt::format("../../../bus/{}/drivers/{}", subsystem, driver));
+                      base::format("../../../bus/{}/drivers/{}", subsystem, driver));
         const std::string list =
-            bus ? fmt::format("bus/{}/devices", subsystem) : "class/" + subsystem;
+            bus ? base::format("bus/{}/devices", subsystem) : "class/" + subsystem;
         sys_.link(list + "/" + name, sys_.at(device).string());
     }
 
@@ -78,8 +78,8 @@ protected:
     {
         const auto colon = number.find(':');
         add(path, "drm",
-            {{"uevent", fmt::format("MAJOR={}\nMINOR={}\nDEVNAME={}\nDEVTYPE=drm_minor",
-                                    number.substr(0, colon), number.substr(colon + 1), name)}});
+            {{"uevent", base::format("MAJOR={}\nMINOR={}\nDEVNAME={}\nDEVTYPE=drm_minor",
+                                     number.substr(0, colon), number.substr(colon + 1), name)}});
     }
 
     std::vector<std::string> functions(std::uint16_t vendor)
@@ -141,9 +141,9 @@ TEST_F(SysfsEnumeratorTest, TakesNoNodeThatDoesNotLieBelowDev)
     for (const char* const name :
          {"", "/", "/dev", "/dev/", "/etc/passwd", "..", "../etc/passwd", "dri/../../etc", ".",
           "dri/.", "dri//card0", "dri/", "/dev/../etc", "/devices/x", "dri/c\x1b[0m", "/dev//x"})
-        add_node(fmt::format("x/card{}", number++), name, "226:0");
+        add_node(base::format("x/card{}", number++), name, "226:0");
     for (const char* const wrong : {":", "226:", ":0", "-1:0", "226:4294967296", "x:0", "226:0x1"})
-        add_node(fmt::format("x/card{}", number++), "dri/card0", wrong);
+        add_node(base::format("x/card{}", number++), "dri/card0", wrong);
     add("x/alone", "drm", {{"uevent", "DEVNAME=dri/card0"}});
     add("x/odd", "drm", {{"uevent", "\n=\nMAJOR\nDEVNAME\n=DEVNAME=x\nMINOR="}});
 

@@ -49,15 +49,15 @@ TEST_F(UnpackedDriverTest, SaysItsVersionWhenTheKernelHasNone)
     EXPECT_EQ((*found)->version_source, vendor::VersionSource::files);
 }
 
-TEST_F(UnpackedDriverTest, IsRefusedWhenTheKernelHasAnotherVersion)
+TEST_F(UnpackedDriverTest, IsRefusedWhenAnotherVersionIsAskedFor)
 {
     const auto found = detect(directory_, "575.57.08");
 
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code(), Errc::driver);
     EXPECT_THAT(found.error().message(),
-                ::testing::EndsWith("/libcuda.so.580.159.04 is of version 580.159.04, the kernel "
-                                    "module of version 575.57.08"));
+                ::testing::EndsWith("/libcuda.so.580.159.04 is of version 580.159.04, not "
+                                    "575.57.08"));
 }
 
 class DriverRootTest : public LayoutTest {};

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/format.hpp"
 #include "plan/builder.hpp"
 #include "unit/vendor/driver_tree.hpp"
 #include "unit/vendor/fake_enumerator.hpp"
 #include "vendor/nvidia/nvidia.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,23 +27,23 @@ protected:
     void install_libraries(const std::string& directory)
     {
         for (const auto& [name, soname] : libraries())
-            tree_.library(fmt::format("{}/{}.so.{}", directory, name, version), soname);
+            tree_.library(base::format("{}/{}.so.{}", directory, name, version), soname);
     }
 
     /// Links of the sonames, as ldconfig makes them.
     void link_libraries(const std::string& directory)
     {
         for (const auto& [name, soname] : libraries())
-            if (soname != fmt::format("{}.so.{}", name, version))
-                tree_.link(fmt::format("{}/{}", directory, soname),
-                           fmt::format("{}.so.{}", name, version));
+            if (soname != base::format("{}.so.{}", name, version))
+                tree_.link(base::format("{}/{}", directory, soname),
+                           base::format("{}.so.{}", name, version));
     }
 
     /// Their lines of the loader cache, by the path that the loader knows.
     void remember_libraries(const std::string& directory)
     {
         for (const auto& [name, soname] : libraries())
-            tree_.remember(soname, fmt::format("{}/{}", directory, soname));
+            tree_.remember(soname, base::format("{}/{}", directory, soname));
     }
 
     /// A 32-bit libcuda with its line of the loader cache.
@@ -79,15 +79,15 @@ protected:
         const std::string tree = "/usr/lib/gpuctr/lib64/";
         std::vector<std::string> expected;
         for (const auto& [name, soname] : libraries())
-            expected.push_back(fmt::format("{}{}.so.{} from ROOT{}/{}.so.{}", tree, name, version,
-                                           directory, name, version));
+            expected.push_back(base::format("{}{}.so.{} from ROOT{}/{}.so.{}", tree, name, version,
+                                            directory, name, version));
         if (!tool.empty())
             expected.push_back("/usr/lib/gpuctr/bin/nvidia-smi from ROOT" + tool);
         EXPECT_EQ(driver.version, version);
         EXPECT_EQ(items(driver, plan::ItemKind::bind), expected);
         EXPECT_THAT(
             items(driver, plan::ItemKind::symlink),
-            ::testing::Contains(fmt::format("{}libcuda.so.1 from libcuda.so.{}", tree, version)));
+            ::testing::Contains(base::format("{}libcuda.so.1 from libcuda.so.{}", tree, version)));
     }
 
     /// "SOURCE: REASON" of what was left out under this name.
@@ -131,7 +131,7 @@ private:
         if (plan)
             for (const plan::Item& item : plan->items)
                 if (item.kind == kind)
-                    all.push_back(fmt::format("{} from {}", item.target, with_root(item.source)));
+                    all.push_back(base::format("{} from {}", item.target, with_root(item.source)));
         return all;
     }
 };

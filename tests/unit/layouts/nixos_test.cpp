@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "unit/layouts/layout_fixture.hpp"
 
 #include <filesystem>
@@ -22,12 +23,12 @@ protected:
         const std::string links = "nix/store/cccc-graphics-drivers/lib/";
         for (const auto& entry : std::filesystem::directory_iterator(tree_.at(libraries))) {
             const std::string name = entry.path().filename();
-            tree_.link(links + name, fmt::format("/{}/{}", libraries, name));
+            tree_.link(links + name, base::format("/{}/{}", libraries, name));
         }
         tree_.link("run/opengl-driver", "/nix/store/cccc-graphics-drivers");
         tree_.link("run/current-system", "/nix/store/dddd-nixos-system");
         tree_.link("nix/store/dddd-nixos-system/sw/bin/nvidia-smi",
-                   fmt::format("/{}/nvidia-smi", tools));
+                   base::format("/{}/nvidia-smi", tools));
     }
 };
 
@@ -35,7 +36,8 @@ TEST_F(NixosTest, HasItsDriverBelowRun)
 {
     tree_.tool(std::string(tools) + "/nvidia-smi");
 
-    expect_driver(detected(), fmt::format("/{}/lib", store), fmt::format("/{}/nvidia-smi", tools));
+    expect_driver(detected(), base::format("/{}/lib", store),
+                  base::format("/{}/nvidia-smi", tools));
 }
 
 TEST_F(NixosTest, KeepsToolsOutWhoseLoaderNoContainerHas)
@@ -45,7 +47,7 @@ TEST_F(NixosTest, KeepsToolsOutWhoseLoaderNoContainerHas)
 
     const auto driver = detected();
 
-    expect_driver(driver, fmt::format("/{}/lib", store), "");
+    expect_driver(driver, base::format("/{}/lib", store), "");
     EXPECT_THAT(skipped(driver, "nvidia-smi"),
                 ElementsAre("ROOT/nix/store/dddd-nixos-system/sw/bin/nvidia-smi: is started by "
                             "/nix/store/eeee-glibc-2.40/lib/ld-linux.so.2, which containers do "

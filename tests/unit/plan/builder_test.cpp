@@ -10,6 +10,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 using vendor::Capability;
 
 TEST_F(PlanTest, SaysEverythingInTheOrderOfDoingIt)
@@ -94,6 +95,8 @@ TEST_F(PlanTest, HandsOnErrorsOfTheRequest)
 {
     request_.devices = "7";
     EXPECT_EQ(problem(), "2 device 7: no such GPU");
+    request_.devices_name = "--gpus";
+    EXPECT_EQ(problem(), "2 --gpus 7: no such GPU");
     request_ = {};
     request_.capabilities = "magic";
     EXPECT_EQ(problem(), "2 unknown driver capability 'magic'");
@@ -157,8 +160,9 @@ TEST_F(PlanTest, LeavesAForbiddenGpuOutUnlessItWasAskedFor)
 
     EXPECT_THAT(items({ItemKind::device}), Not(Contains(::testing::HasSubstr("/dev/nvidia0"))));
     request_.devices = "all";
-    EXPECT_EQ(problem(), "6 /dev/nvidia0: may not be used: its permissions or the device cgroup "
-                         "forbid it");
+    EXPECT_EQ(problem(),
+              "6 device all: /dev/nvidia0: may not be used: its permissions or the device cgroup "
+              "forbid it");
 }
 
 TEST_F(PlanTest, NeedsTheControlNode)
@@ -198,7 +202,8 @@ TEST_F(PlanTest, RefusesAChosenGpuWhoseNodeIsMissing)
     request_.devices = "0";
     EXPECT_EQ(problem(), "no error");
     request_.devices = "0,1";
-    EXPECT_EQ(problem(), "3 /dev/nvidia1: the device node is missing or another device");
+    EXPECT_EQ(problem(),
+              "3 device 0,1: /dev/nvidia1: the device node is missing or another device");
 }
 
 TEST_F(PlanTest, RefusesToDoWithoutTheControlNode)
@@ -229,8 +234,39 @@ TEST_F(PlanTest, AsksForAMaskWhereItCannotBeMounted)
     EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
     EXPECT_THAT(made().needs,
                 ElementsAre("a mounted /proc",
-                            "another /proc/driver/params or a device cgroup, if root runs in it: "
-                            "the driver makes nodes of other GPUs otherwise"));
+                            "a device cgroup, if root runs in the container: its programs can make "
+                            "the nodes of other GPUs, as nothing covers /proc/driver/params"));
+}
+
+TEST_F(PlanTest, MasksADirectoryThatMakesNodesByAnEmptyOne)
+{
+    driver_.masks = {{"/proc/driver/all", "", "reason", true}};
+    EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
+    EXPECT_THAT(made().needs,
+                ElementsAre("a mounted /proc",
+                            "/proc/driver/all masked, if root runs in the container: its programs "
+                            "can make more of the driver's nodes from it"));
+
+    root_.file("/proc/driver/all");
+    EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
+
+    root_.directory("/proc/driver/all");
+    const Item mask = item(ItemKind::cover);
+    EXPECT_EQ(text(mask), "cover there:  -> /proc/driver/all ro,nosuid,nodev");
+    EXPECT_TRUE(mask.is_directory);
+}
+
+TEST_F(PlanTest, MasksADirectoryWhereNobodyCanMakeNodesIfTheRootIsWritten)
+{
+    driver_.masks = {{"/proc/driver/all", "", "reason", true}};
+    may_make_nodes_ = false;
+    EXPECT_THAT(made().needs, ElementsAre("a mounted /proc"));
+
+    root_.directory("/proc/driver/all");
+    EXPECT_THAT(items({ItemKind::cover}), SizeIs(1));
+
+    request_.write = Write::never;
+    EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
 }
 
 TEST_F(PlanTest, TranslatesTheSchedulersVariable)

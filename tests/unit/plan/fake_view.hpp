@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <map>
+#include <set>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -107,6 +108,12 @@ public:
                && (next == entries_.end() || !next->first.starts_with(path + "/"));
     }
 
+    bool is_for_names(const std::string& path) const override
+    {
+        return !not_for_names_.contains(path);
+    }
+    void keep_names_out_of(const std::string& path) { not_for_names_.insert(path); }
+
 private:
     void put(const std::string& path, rootfs::EntryType type)
     {
@@ -124,6 +131,7 @@ private:
     std::map<std::string, rootfs::Entry> entries_;
     std::map<std::string, std::string> targets_;
     std::map<std::string, std::string> contents_;
+    std::set<std::string> not_for_names_;
     std::uint64_t last_inode_ = 0;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "unit/plan/plan_fixture.hpp"
 
 #include "elf/ld_cache.hpp"
@@ -156,7 +157,7 @@ TEST_F(PlanTest, RefusesPathsThatCanBeNoTree)
              {"/proc", "below /proc"},
              {"/sys/gpu", "below /sys"}}) {
         request_.tree_path = path;
-        EXPECT_EQ(problem(), fmt::format("2 tree path {}: {}", path, why));
+        EXPECT_EQ(problem(), base::format("2 tree path {}: {}", path, why));
     }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "unit/plan/plan_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -102,7 +103,7 @@ TEST_F(OverlayPlanTest, LendsItsDirectoriesTheModeOfTheImages)
     std::vector<std::string> modes;
     for (const Item& item : made().items)
         if (item.kind == ItemKind::directory || item.source == "overlay")
-            modes.push_back(fmt::format("{} {:o}", item.target, item.mode));
+            modes.push_back(base::format("{} {:o}", item.target, item.mode));
     EXPECT_THAT(modes, ElementsAre("/dev 755", "/etc 755", "/usr/bin 755", "/usr/lib 711",
                                    "/usr/local 755", "/usr/lib/gpuctr 755", libraries_ + " 700"));
 }
@@ -130,6 +131,31 @@ TEST_F(OverlayPlanTest, CreatesNodesInADevThatIsATmpfs)
     EXPECT_THAT(overlays(), Not(Contains("/dev")));
     EXPECT_THAT(created(),
                 ElementsAre("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidia1"));
+}
+
+TEST_F(OverlayPlanTest, LeavesATmpfsThatIsNotForNames)
+{
+    root_.at("/dev").own_tmpfs = true;
+    root_.keep_names_out_of("/dev");
+
+    EXPECT_THAT(overlays(), Contains("/dev"));
+    EXPECT_THAT(created(), IsEmpty());
+}
+
+TEST_F(OverlayPlanTest, LiesOverThoseDirectoriesAloneThatAreNotForNames)
+{
+    request_.write = Write::automatic;
+    EXPECT_THAT(overlays(), IsEmpty());
+    for (const char* path : {"/usr/lib", "/usr/bin"})
+        root_.keep_names_out_of(path);
+
+    EXPECT_THAT(overlays(), ElementsAre("/usr/bin", "/usr/lib"));
+    EXPECT_THAT(created(), Contains("/etc/ld.so.cache"));
+    EXPECT_THAT(created(), Not(Contains("/usr/bin/nvidia-smi")));
+    EXPECT_TRUE(made().writes_root);
+
+    request_.write = Write::always;
+    EXPECT_THAT(overlays(), IsEmpty());
 }
 
 TEST_F(OverlayPlanTest, TakesTheNearestDirectoryWhereOneIsMissing)

@@ -92,24 +92,6 @@ TEST_F(OpenClTest, GoesWithoutWhereSomethingElseIsInItsPlace)
     EXPECT_THAT(skipped("acme.icd").size(), 1U);
 }
 
-TEST_F(OpenClTest, GoesWithoutWhereNoOverlayCanBeLaid)
-{
-    request_.write = Write::never;
-    may_make_nodes_ = false;
-    root_.file("/etc/ld.so.cache");
-    root_.file("/etc/hosts");
-    EXPECT_EQ(about_opencl().size(), 3U);
-
-    root_.at("/etc/hosts").mount = 7;
-    EXPECT_THAT(about_opencl(), IsEmpty());
-    EXPECT_THAT(skipped("acme.icd"),
-                ElementsAre("/etc/OpenCL/vendors/acme.icd: nothing can be laid over /etc: the host "
-                            "mounted something in it"));
-
-    root_.directory("/etc/OpenCL/vendors");
-    EXPECT_EQ(about_opencl().size(), 2U);
-}
-
 TEST_F(OpenClTest, IsAnotherPlanWithAnotherLibrary)
 {
     const std::string identity = made().identity;

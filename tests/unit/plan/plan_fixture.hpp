@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/format.hpp"
 #include "plan/builder.hpp"
 #include "unit/plan/driver_stack.hpp"
 #include "unit/plan/fake_view.hpp"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,8 +34,8 @@ inline std::string_view name(Place place)
 
 inline std::string text(const Item& item)
 {
-    return fmt::format("{} {}: {} -> {}{}{}", plan::name(item.kind), name(item.place), item.source,
-                       item.target, item.options.empty() ? "" : " ", item.options);
+    return base::format("{} {}: {} -> {}{}{}", plan::name(item.kind), name(item.place), item.source,
+                        item.target, item.options.empty() ? "" : " ", item.options);
 }
 
 inline std::vector<std::string> texts(const std::vector<Variable>& variables)
@@ -43,7 +43,7 @@ inline std::vector<std::string> texts(const std::vector<Variable>& variables)
     std::vector<std::string> all;
     all.reserve(variables.size());
     for (const Variable& variable : variables)
-        all.push_back(fmt::format("{} {}={}", variable.action, variable.name, variable.value));
+        all.push_back(base::format("{} {}={}", variable.action, variable.name, variable.value));
     return all;
 }
 
@@ -103,8 +103,8 @@ protected:
     {
         const auto plan = make();
         return plan ? "no error"
-                    : fmt::format("{} {}", static_cast<int>(plan.error().code()),
-                                  plan.error().message());
+                    : base::format("{} {}", static_cast<int>(plan.error().code()),
+                                   plan.error().message());
     }
 
     /// What a plan leaves behind when it writes its names.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "plan/policy.hpp"
 
 #include "unit/plan/plan_fixture.hpp"
@@ -38,7 +39,9 @@ TEST_F(PolicyTest, RefusesWhatWasNamed)
     request_.allowed_devices = "0000:af:00.0";
     for (const char* devices : {"0", "0,1", "all"}) {
         request_.devices = devices;
-        EXPECT_EQ(problem(), "6 GPU 0 is none of the allowed devices: 0000:af:00.0") << devices;
+        EXPECT_EQ(problem(), base::format("6 device {}: GPU 0 is none of the allowed devices: "
+                                          "0000:af:00.0",
+                                          devices));
     }
     request_.devices = "1";
     EXPECT_THAT(gpus(), ElementsAre(1));
@@ -54,7 +57,24 @@ TEST_F(PolicyTest, KeepsToTheSchedulersOrder)
                 ElementsAre("set CUDA_VISIBLE_DEVICES=" + driver_.gpus[0].uuid));
 
     request_.environment["CUDA_VISIBLE_DEVICES"] = "1";
-    EXPECT_EQ(problem(), "6 no GPU is left of the allowed devices: 0");
+    EXPECT_EQ(problem(), "6 CUDA_VISIBLE_DEVICES=1 leaves none of the allowed devices: 0");
+
+    request_.environment["SLURM_STEP_GPUS"] = "1";
+    EXPECT_EQ(problem(), "6 SLURM_STEP_GPUS=1 and CUDA_VISIBLE_DEVICES=1 leave none of the allowed "
+                         "devices: 0");
+}
+
+TEST_F(PolicyTest, SaysWhatChoseOthers)
+{
+    request_.allowed_devices = "0";
+    request_.devices = "1";
+    request_.devices_name = "--device";
+    EXPECT_EQ(problem(), "6 --device 1: GPU 1 is none of the allowed devices: 0");
+
+    request_.devices = "auto";
+    for (vendor::DeviceNode& node : driver_.nodes)
+        node.accessible = node.gpu != 0;
+    EXPECT_EQ(problem(), "6 none of the allowed devices may be used: 0");
 }
 
 TEST_F(PolicyTest, HasToNameGpusOfThisHost)

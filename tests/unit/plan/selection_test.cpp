@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "plan/selection.hpp"
 
 #include "unit/plan/driver_stack.hpp"
@@ -44,9 +45,9 @@ protected:
     {
         const auto selection = select(list, scheduler);
         if (!selection)
-            return fmt::format("{} {}", static_cast<int>(selection.error().code()),
-                               selection.error().message());
-        return fmt::format("{}", fmt::join(selection->gpus, ","));
+            return base::format("{} {}", static_cast<int>(selection.error().code()),
+                                selection.error().message());
+        return base::format("{}", fmt::join(selection->gpus, ","));
     }
 
     /// What the scheduler's variable becomes; "unset" when it does not stay.
@@ -94,10 +95,40 @@ TEST_F(SelectionTest, TakesUnambiguousPrefixesOfEightCharacters)
 
     EXPECT_EQ(gpus("bbbbbbbb"), "1");
     EXPECT_EQ(gpus("GPU-BBBBBBBB"), "1");
-    EXPECT_EQ(gpus("bbbbbbb"), "2 device bbbbbbb: no such GPU");
-    EXPECT_EQ(gpus("GPU-bbbb"), "2 device GPU-bbbb: no such GPU");
     EXPECT_EQ(gpus("bbbbbbbb-5555-6666-7777-8888888888889"),
               "2 device bbbbbbbb-5555-6666-7777-8888888888889: no such GPU");
+}
+
+TEST_F(SelectionTest, SaysWhichUuidsBeginWithAWordThatIsTooShort)
+{
+    const std::string short_of_one = driver_.gpus[0].uuid.substr(0, 8);
+    driver_.gpus[1].uuid = "GPU-bbbbbbbb-5555-6666-7777-888888888888";
+
+    const auto selection = select("GPU-bbbb");
+
+    ASSERT_FALSE(selection);
+    EXPECT_EQ(selection.error().message(),
+              "device GPU-bbbb: too short: a UUID needs at least 8 characters");
+    EXPECT_EQ(selection.error().hint(), "so begins GPU-bbbbbbbb-5555-6666-7777-888888888888");
+    EXPECT_EQ(gpus("BBBBBBB"), "2 device BBBBBBB: too short: a UUID needs at least 8 characters");
+    EXPECT_EQ(
+        gpus(short_of_one),
+        base::format("2 device {}: too short: a UUID needs at least 8 characters", short_of_one));
+    EXPECT_EQ(gpus("GPU-"), "2 device GPU-: too short: a UUID needs at least 8 characters");
+    for (const char* word : {"GPU-cccc", "cccc"})
+        EXPECT_EQ(gpus(word), base::format("2 device {}: no such GPU", word));
+}
+
+TEST_F(SelectionTest, NamesBothUuidsThatBeginWithAWordThatIsTooShort)
+{
+    driver_.gpus[0].uuid = "GPU-bbbbbbbb-1111-2222-3333-444444444444";
+    driver_.gpus[1].uuid = "GPU-bbbbbbbb-5555-6666-7777-888888888888";
+
+    const auto selection = select("GPU-b");
+
+    ASSERT_FALSE(selection);
+    EXPECT_EQ(selection.error().hint(), "so begins GPU-bbbbbbbb-1111-2222-3333-444444444444, "
+                                        "GPU-bbbbbbbb-5555-6666-7777-888888888888");
 }
 
 TEST_F(SelectionTest, TakesAPrefixOfDigitsForAUuid)
@@ -126,7 +157,7 @@ TEST_F(SelectionTest, TakesPciAddressesInAllForms)
         EXPECT_EQ(gpus(address), "1") << address;
     for (const char* address : {"0001:af:00.0", "0000:af:01.0", "0000:af:00.1", "af",
                                 "af:", ":af:00.0", "0000:af:00.", "x:af:00.0", "0:0:af:00.0"})
-        EXPECT_EQ(gpus(address), fmt::format("2 device {}: no such GPU", address));
+        EXPECT_EQ(gpus(address), base::format("2 device {}: no such GPU", address));
 }
 
 TEST_F(SelectionTest, RefusesAnUnknownDeviceAndNamesWhatExists)
@@ -153,8 +184,25 @@ TEST_F(SelectionTest, NamesTheOnlyGpuWhole)
 TEST_F(SelectionTest, RefusesNumbersThatAreNoIndexes)
 {
     for (const char* word :
-         {"-1", "2", "99999", "4294967296", "18446744073709551616", "0x0", "1.0", "GPU-", "cuda:0"})
-        EXPECT_EQ(gpus(word), fmt::format("2 device {}: no such GPU", word));
+         {"-1", "2", "99999", "4294967296", "18446744073709551616", "0x0", "1.0", "cuda:0"})
+        EXPECT_EQ(gpus(word), base::format("2 device {}: no such GPU", word));
+}
+
+TEST_F(SelectionTest, SaysWhatIsWrongWithARange)
+{
+    EXPECT_EQ(gpus("1-0"), "2 device 1-0: the range ends before it begins");
+    EXPECT_EQ(gpus("0-"), "2 device 0-: a range without an end");
+    for (const char* range : {"0-2", "0-99", "5-9", "0-9999"})
+        EXPECT_EQ(gpus(range), base::format("2 device {}: the last GPU is 1", range));
+    for (const char* range : {"0-10000", "0-99999999999999999999"})
+        EXPECT_EQ(gpus(range), base::format("2 device {}: no host has that many GPUs", range));
+    for (const char* word : {"2-2", "-", "0-x", "0--1", "0-1-2", "0- 1", "x-1", "12345-"})
+        EXPECT_EQ(gpus(word), base::format("2 device {}: no such GPU", word));
+    EXPECT_EQ(gpus("nvidia.com/gpu=1-0"),
+              "2 device nvidia.com/gpu=1-0: the range ends before it begins");
+
+    driver_.gpus.clear();
+    EXPECT_EQ(gpus("0-1"), "2 device 0-1: no such GPU");
 }
 
 TEST_F(SelectionTest, RefusesEmptyNames)
@@ -256,7 +304,7 @@ TEST_F(SchedulerTest, CountsAmongTheGpusThatMayBeUsed)
 
     EXPECT_EQ(gpus("auto", "0"), "1");
     EXPECT_EQ(visible("0"), second_);
-    EXPECT_EQ(gpus("auto", "1"), "3 CUDA_VISIBLE_DEVICES=1 grants no GPU of this host");
+    EXPECT_EQ(gpus("auto", "1"), "3 CUDA_VISIBLE_DEVICES=1 grants no GPU that may be used");
 }
 
 TEST_F(SchedulerTest, EndsAtTheFirstWordItDoesNotKnow)
@@ -266,8 +314,9 @@ TEST_F(SchedulerTest, EndsAtTheFirstWordItDoesNotKnow)
     EXPECT_EQ(gpus("auto", "1,x,0"), "1");
     EXPECT_EQ(visible("1,x,0"), second_);
     forbid(0);
-    EXPECT_EQ(gpus("auto", first_ + "," + second_),
-              "3 CUDA_VISIBLE_DEVICES=" + first_ + "," + second_ + " grants no GPU of this host");
+    EXPECT_EQ(gpus("auto", first_ + "," + second_), "3 CUDA_VISIBLE_DEVICES=" + first_ + ","
+                                                        + second_
+                                                        + " grants no GPU that may be used");
 }
 
 TEST_F(SchedulerTest, MayGrantNothing)
@@ -277,7 +326,7 @@ TEST_F(SchedulerTest, MayGrantNothing)
         ASSERT_FALSE(selection) << value;
         EXPECT_EQ(selection.error().code(), Errc::no_device);
         EXPECT_EQ(selection.error().message(),
-                  fmt::format("CUDA_VISIBLE_DEVICES={} grants no GPU of this host", value));
+                  base::format("CUDA_VISIBLE_DEVICES={} grants no GPU that may be used", value));
         EXPECT_EQ(selection.error().hint(), "name GPUs with --device to decide otherwise");
     }
 }
@@ -314,8 +363,19 @@ TEST(Capabilities, AreRefusedWhenUnknown)
         ASSERT_FALSE(parsed) << word;
         EXPECT_EQ(parsed.error().code(), Errc::usage);
         EXPECT_EQ(parsed.error().object(), word);
-        EXPECT_EQ(parsed.error().message(), fmt::format("unknown driver capability '{}'", word));
+        EXPECT_EQ(parsed.error().message(), base::format("unknown driver capability '{}'", word));
         EXPECT_EQ(parsed.error().hint(), "known are compute, utility, video and all");
+    }
+}
+
+TEST(Capabilities, AreRefusedWhoseFilesStayOnTheHost)
+{
+    for (const char* word : {"graphics", "display", "ngx"}) {
+        const auto parsed = parse_capabilities(word);
+        ASSERT_FALSE(parsed) << word;
+        EXPECT_EQ(parsed.error().code(), Errc::usage);
+        EXPECT_EQ(parsed.error().message(),
+                  base::format("driver capability {} cannot be given to a container", word));
     }
 }
 

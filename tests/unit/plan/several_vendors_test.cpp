@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "plan/builder.hpp"
 #include "plan/policy.hpp"
 #include "plan/selection.hpp"
@@ -33,9 +34,9 @@ protected:
             {"SECOND_DEVICES", Visible::Reader::library, Visible::Inside::position}};
         for (unsigned i = 0; i < 4; ++i) {
             vendor::Gpu gpu = test::make_gpu(i, "GPU-00112233445566ff", "0000:c1:00.0");
-            gpu.names = {fmt::format("0/{}", i)};
+            gpu.names = {base::format("0/{}", i)};
             other.gpus.push_back(gpu);
-            other.nodes.push_back(test::make_node(fmt::format("/dev/dri/renderD{}", 128 + i), 226,
+            other.nodes.push_back(test::make_node(base::format("/dev/dri/renderD{}", 128 + i), 226,
                                                   128 + i, static_cast<int>(i)));
         }
         drivers_.push_back(std::move(other));
@@ -53,9 +54,9 @@ protected:
     {
         std::vector<std::string> all;
         for (const Selection& selection : selections)
-            all.push_back(selection.wanted ? fmt::format("{}", fmt::join(selection.gpus, ","))
+            all.push_back(selection.wanted ? base::format("{}", fmt::join(selection.gpus, ","))
                                            : "-");
-        return fmt::format("{}", fmt::join(all, " | "));
+        return base::format("{}", fmt::join(all, " | "));
     }
 
     std::vector<std::string> inside()
@@ -65,7 +66,7 @@ protected:
         std::vector<std::string> all;
         for (const Variable& variable :
              visible_inside(drivers_[1], environment_, (*found)[1].layers, (*found)[1].gpus))
-            all.push_back(fmt::format("{} {}={}", variable.action, variable.name, variable.value));
+            all.push_back(base::format("{} {}={}", variable.action, variable.name, variable.value));
         return all;
     }
 
@@ -93,7 +94,7 @@ TEST_F(SeveralVendorsTest, AreToldApartByTheirCdiKind)
     EXPECT_EQ(choose("nvidia.com/gpu=0-1"), "0,1 | -");
     EXPECT_EQ(choose("nvidia.com/gpu=all,nvidia.com/gpu=none"), "0,1 | -");
     EXPECT_EQ(choose("other.com/gpu=1"), "device other.com/gpu=1: no such GPU");
-    EXPECT_EQ(choose("nvidia.com/gpu=7"), "device 7: no such GPU");
+    EXPECT_EQ(choose("nvidia.com/gpu=7"), "device nvidia.com/gpu=7: no such GPU");
 }
 
 TEST_F(SeveralVendorsTest, ShareNoIndexes)
@@ -108,6 +109,21 @@ TEST_F(SeveralVendorsTest, AreToldApartByWhatNamesOneAlone)
     EXPECT_EQ(choose("0/2"), "- | 2");
     EXPECT_EQ(choose("0000:3b:00.0,0/3,0/1"), "0 | 1,3");
     EXPECT_EQ(choose("0000:3c:00.0"), "device 0000:3c:00.0: no such GPU");
+}
+
+TEST_F(SeveralVendorsTest, AreNotNamedByABeginningThatIsTooShort)
+{
+    EXPECT_EQ(choose("GPU-00112"),
+              "device GPU-00112: too short: a UUID needs at least 8 characters");
+    EXPECT_EQ(choose("GPU-ffff"), "device GPU-ffff: no such GPU");
+    EXPECT_EQ(choose("GPU-"), "device GPU-: too short: a UUID needs at least 8 characters");
+}
+
+TEST_F(SeveralVendorsTest, AreNotNamedByARangeThatIsNone)
+{
+    EXPECT_EQ(choose("1-0"), "device 1-0: the range ends before it begins");
+    EXPECT_EQ(choose("0-"), "device 0-: a range without an end");
+    EXPECT_EQ(choose("amd.com/gpu=0-9"), "device amd.com/gpu=0-9: the last GPU is 3");
 }
 
 TEST_F(SeveralVendorsTest, GiveAllPartitionsOfAGpuByItsName)
@@ -162,7 +178,7 @@ TEST_F(SeveralVendorsTest, KeepToWhatIsAllowedOfEach)
     EXPECT_EQ(text(*restrict_to("nvidia.com/gpu=1,absent.com/gpu=3,c1:00.0", drivers_, *all)),
               "1 | 0,1,2,3");
     EXPECT_EQ(restrict_to("nvidia.com/gpu=1", drivers_, *named).error().message(),
-              "GPU 2 is none of the allowed devices: nvidia.com/gpu=1");
+              "device: GPU 2 is none of the allowed devices: nvidia.com/gpu=1");
 }
 
 TEST_F(SeveralVendorsTest, NarrowByVariablesInTurnAndCountAnewInside)
@@ -197,7 +213,20 @@ TEST_F(SeveralVendorsTest, ObeyAContainerRuntimesVariable)
     environment_ = {{"RUNTIME_DEVICES", "none"}};
     EXPECT_EQ(choose("auto"), "0,1 | -");
     ASSERT_FALSE(left_out_.empty());
-    EXPECT_EQ(left_out_.back().reason, "RUNTIME_DEVICES=none grants no GPU of this host");
+    EXPECT_EQ(left_out_.back().reason, "RUNTIME_DEVICES=none grants no GPU that may be used");
+}
+
+TEST_F(SeveralVendorsTest, MayBeTheFilesOfOneThatHasNoGpus)
+{
+    drivers_[0].gpus.clear();
+    drivers_[0].nodes.clear();
+    environment_ = {{"CUDA_VISIBLE_DEVICES", "1"}};
+
+    EXPECT_EQ(choose("auto", {"nvidia"}), " | 0,1,2,3");
+    EXPECT_EQ(choose("0/1"), "- | 1");
+    EXPECT_EQ(choose("nvidia.com/gpu=0"), "device nvidia.com/gpu=0: no such GPU");
+    const auto all = select_devices(drivers_, {"auto", environment_, {}}, left_out_);
+    EXPECT_EQ(text(*restrict_to("nvidia.com/gpu=0,amd.com/gpu=2", drivers_, *all)), " | 2");
 }
 
 TEST_F(SeveralVendorsTest, AreInOnePlan)

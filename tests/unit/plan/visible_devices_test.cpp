@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "plan/selection.hpp"
 #include "plan/visible_devices.hpp"
 
@@ -30,7 +31,7 @@ protected:
         driver_.gpus.push_back(test::make_gpu(index, "", std::move(address)));
         driver_.gpus.back().parts = parts;
         driver_.gpus.back().names = std::move(names);
-        driver_.nodes.push_back(test::make_node(fmt::format("/dev/node{}", index), 226, index,
+        driver_.nodes.push_back(test::make_node(base::format("/dev/node{}", index), 226, index,
                                                 static_cast<int>(index)));
     }
 
@@ -41,7 +42,7 @@ protected:
         if (!found)
             return found.error().message();
         selection_ = found->front();
-        return fmt::format("{}", fmt::join(selection_.gpus, ","));
+        return base::format("{}", fmt::join(selection_.gpus, ","));
     }
 
     std::vector<std::string> inside(std::string_view list = "auto")
@@ -50,7 +51,7 @@ protected:
         std::vector<std::string> all;
         for (const Variable& variable :
              visible_inside(driver_, environment_, selection_.layers, selection_.gpus))
-            all.push_back(fmt::format("{} {}={}", variable.action, variable.name, variable.value));
+            all.push_back(base::format("{} {}={}", variable.action, variable.name, variable.value));
         return all;
     }
 
@@ -117,7 +118,7 @@ TEST_F(MaskTest, PassesOverWordsThatNameNothing)
     EXPECT_THAT(inside(), ElementsAre("set MASK=0"));
 
     environment_ = {{"HIERARCHY", "COMPOSITE"}, {"MASK", "0.2,2.1,1.x,1."}};
-    EXPECT_EQ(choose(), "MASK=0.2,2.1,1.x,1. grants no GPU of this host");
+    EXPECT_EQ(choose(), "MASK=0.2,2.1,1.x,1. grants no GPU that may be used");
 }
 
 TEST_F(MaskTest, KeepsTheOrderOfTheGpus)
@@ -171,8 +172,8 @@ protected:
                                    {"SLOTS", runtime, name, "slot-", true},
                                    {"OWN_SLOT", Visible::Reader::process, name, "slot-", true}};
         for (unsigned i = 0; i < 12; ++i)
-            add_gpu(fmt::format("0000:{:02x}:00.0", 0x10 + i), 1,
-                    {fmt::format("node{}", i + 1), fmt::format("slot-{}", 11 - i)});
+            add_gpu(base::format("0000:{:02x}:00.0", 0x10 + i), 1,
+                    {base::format("node{}", i + 1), base::format("slot-{}", 11 - i)});
     }
 };
 
@@ -190,7 +191,7 @@ TEST_F(SlotTest, KnowsAllAndNone)
     EXPECT_EQ(choose(), "0,1,2,3,4,5,6,7,8,9,10,11");
     for (const char* none : {"", "none", "void", "0", "99"}) {
         environment_ = {{"NODES", none}};
-        EXPECT_EQ(choose(), fmt::format("NODES={} grants no GPU of this host", none));
+        EXPECT_EQ(choose(), base::format("NODES={} grants no GPU that may be used", none));
     }
 }
 
@@ -258,7 +259,7 @@ protected:
         std::vector<std::string> all;
         for (const Variable& variable :
              visible_inside(driver_, environment_, selection_.layers, selection_.gpus, others))
-            all.push_back(fmt::format("{} {}={}", variable.action, variable.name, variable.value));
+            all.push_back(base::format("{} {}={}", variable.action, variable.name, variable.value));
         return all;
     }
 };
@@ -314,7 +315,7 @@ TEST_F(OwnOrderTest, TakesEmptyForUnsetWhereTheProgramsDo)
     EXPECT_EQ(choose(), "0,1,2,3");
     EXPECT_THAT(inside(), ElementsAre("unset LAST="));
     environment_ = {{"FIRST", ""}};
-    EXPECT_EQ(choose(), "FIRST= grants no GPU of this host");
+    EXPECT_EQ(choose(), "FIRST= grants no GPU that may be used");
 }
 
 TEST_F(OwnOrderTest, LeavesAnotherVendorsVariableToThat)

@@ -257,6 +257,32 @@ TEST_F(RootTest, TellsAnotherTmpfsFromItsOwnFiles)
     EXPECT_FALSE(Root::open(on_tmpfs.get())->resolve("/").own_tmpfs);
 }
 
+TEST_F(RootTest, TellsDirectoriesThatAreForNames)
+{
+    const base::UniqueFd host(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    tree_.directory("usr");
+    const auto root = this->root();
+
+    EXPECT_TRUE(root.is_for_names("/usr"));
+    EXPECT_FALSE(root.is_for_names("/missing"));
+    EXPECT_EQ(Root::open(host.get())->is_for_names("/dev/shm"), ::access("/dev/shm", W_OK) == 0);
+}
+
+TEST_F(RootTest, AsksForWhoMakesTheNames)
+{
+    if (::geteuid() != 0)
+        GTEST_SKIP() << "only root can ask for others";
+    tree_.directory("usr");
+    const base::UniqueFd fd = tree_.open();
+
+    const auto root = Root::open(fd.get(), privilege::Owner{65534, 65534});
+
+    ASSERT_TRUE(root) << root.error().message();
+    EXPECT_FALSE(root->facts().own);
+    EXPECT_FALSE(root->facts().writable);
+    EXPECT_FALSE(root->is_for_names("/usr"));
+}
+
 TEST_F(RootTest, MustBeAnOpenDirectory)
 {
     tree_.file("file");

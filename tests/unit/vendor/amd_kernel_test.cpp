@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/amd/kernel.hpp"
 
 #include "support/temp_root.hpp"
@@ -54,15 +55,15 @@ protected:
     void gpu(unsigned number, const Properties& has)
     {
         node(number,
-             fmt::format("cpu_cores_count 0\nsimd_count 1216\nvendor_id 4098\n"
-                         "location_id {}\n{}drm_render_minor {}\n{}"
-                         "gfx_target_version {}\n",
-                         has.location, has.domain, has.render_minor, has.unique_id, has.target));
+             base::format("cpu_cores_count 0\nsimd_count 1216\nvendor_id 4098\n"
+                          "location_id {}\n{}drm_render_minor {}\n{}"
+                          "gfx_target_version {}\n",
+                          has.location, has.domain, has.render_minor, has.unique_id, has.target));
     }
 
     void node(unsigned number, const std::string& properties)
     {
-        system_.file(fmt::format("sys/class/kfd/kfd/topology/nodes/{}/properties", number),
+        system_.file(base::format("sys/class/kfd/kfd/topology/nodes/{}/properties", number),
                      properties);
     }
 
@@ -78,8 +79,8 @@ protected:
     void nodes_of(unsigned card, unsigned render, const std::string& parent)
     {
         const std::string driver = parent.find(':') != std::string::npos ? "amdgpu" : "";
-        part(fmt::format("card{}", card), card, parent, driver);
-        part(fmt::format("renderD{}", render), render, parent, driver);
+        part(base::format("card{}", card), card, parent, driver);
+        part(base::format("renderD{}", render), render, parent, driver);
     }
 
     Gpus driven()
@@ -93,9 +94,9 @@ protected:
     {
         std::vector<std::string> all;
         for (const Gpu& gpu : gpus)
-            all.push_back(fmt::format("{} {} {} {} renderD{} {}", gpu.index, gpu.pci_address,
-                                      gpu.uuid.empty() ? "-" : gpu.uuid, gpu.architecture,
-                                      gpu.minor, fmt::join(gpu.names, " ")));
+            all.push_back(base::format("{} {} {} {} renderD{} {}", gpu.index, gpu.pci_address,
+                                       gpu.uuid.empty() ? "-" : gpu.uuid, gpu.architecture,
+                                       gpu.minor, fmt::join(gpu.names, " ")));
         return all;
     }
 
@@ -103,8 +104,8 @@ protected:
     {
         std::vector<std::string> all;
         for (const WantedNode& node : nodes)
-            all.push_back(fmt::format("{} {}:{} for {}{}", node.path, node.major.value_or(0),
-                                      node.minor, node.gpu, node.required ? "" : ", optional"));
+            all.push_back(base::format("{} {}:{} for {}{}", node.path, node.major.value_or(0),
+                                       node.minor, node.gpu, node.required ? "" : ", optional"));
         return all;
     }
 
@@ -208,8 +209,8 @@ TEST_F(AmdKernelTest, LeavesRenderNodesOutThatNoPartitionUses)
     nodes_of(1, 128, "0000:05:00.0");
     nodes_of(9, 136, "0000:26:00.0");
     for (unsigned i = 1; i < 8; ++i) {
-        nodes_of(1 + i, 128 + i, fmt::format("amdgpu_xcp_{}", i - 1));
-        nodes_of(9 + i, 136 + i, fmt::format("amdgpu_xcp_{}", 6 + i));
+        nodes_of(1 + i, 128 + i, base::format("amdgpu_xcp_{}", i - 1));
+        nodes_of(9 + i, 136 + i, base::format("amdgpu_xcp_{}", 6 + i));
     }
 
     const Gpus found = driven();
@@ -314,8 +315,8 @@ TEST_F(AmdKernelTest, TakesRenderNodesThatLieApart)
     nodes_of(0, 128, "0000:05:00.0");
     nodes_of(8, 136, "0000:26:00.0");
     for (unsigned i = 1; i < 8; ++i) {
-        nodes_of(i, 128 + i, fmt::format("amdgpu_xcp_{}", i));
-        nodes_of(8 + i, 136 + i, fmt::format("amdgpu_xcp_{}", 8 + i));
+        nodes_of(i, 128 + i, base::format("amdgpu_xcp_{}", i));
+        nodes_of(8 + i, 136 + i, base::format("amdgpu_xcp_{}", 8 + i));
     }
 
     const Gpus found = driven();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/amd/amd.hpp"
 
 #include "unit/vendor/driver_tree.hpp"
 #include "unit/vendor/fake_enumerator.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ protected:
         std::vector<std::string> all;
         for (const DriverFile& file : detected().files) {
             const std::string path = file.path.substr(tree_.prefix().size());
-            all.push_back(file.neutral ? fmt::format("[{}]", path) : path);
+            all.push_back(file.neutral ? base::format("[{}]", path) : path);
         }
         return all;
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/catalogue.hpp"
 
 #include "base/file.hpp"
@@ -8,8 +9,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <fmt/format.h>
 
 #include <array>
 #include <string>
@@ -33,17 +32,17 @@ std::string text_of(const std::string& path)
 
 std::string describe(const CatalogueRule& rule)
 {
-    return fmt::format("{} {} {} {} {} {} {} {} {} {}", name(rule.kind), rule.name,
-                       name(rule.capability), name(rule.also), rule.entry, rule.unversioned,
-                       rule.reason, rule.icd, rule.module, rule.own);
+    return base::format("{} {} {} {} {} {} {} {} {} {}", name(rule.kind), rule.name,
+                        name(rule.capability), name(rule.also), rule.entry, rule.unversioned,
+                        rule.reason, rule.icd, rule.module, rule.own);
 }
 
 std::string describe(const config::FileRule& rule)
 {
-    return fmt::format("{} {} {} {} {} {} {} {} {} {}",
-                       rule.kind == config::FileRule::Kind::tool ? "tool" : "library", rule.name,
-                       rule.capability, rule.also, rule.entry, rule.unversioned, rule.reason,
-                       rule.icd, rule.module, rule.own);
+    return base::format("{} {} {} {} {} {} {} {} {} {}",
+                        rule.kind == config::FileRule::Kind::tool ? "tool" : "library", rule.name,
+                        rule.capability, rule.also, rule.entry, rule.unversioned, rule.reason,
+                        rule.icd, rule.module, rule.own);
 }
 
 struct RecordedFile {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/closed_set.hpp"
 
 #include "unit/vendor/driver_tree.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ protected:
         stub.needed = std::move(needed);
         stub.runpath = runpath;
         stub.rpath = rpath;
-        tree_.elf(fmt::format("{}/{}", directory, soname), stub);
+        tree_.elf(base::format("{}/{}", directory, soname), stub);
     }
 
     ClosedSet find(const std::vector<CatalogueRule>& rules)
@@ -56,7 +56,7 @@ protected:
         std::vector<std::string> all;
         for (const DriverFile& file : find(rules).files) {
             const std::string path = file.path.substr(tree_.prefix().size());
-            all.push_back(file.neutral ? fmt::format("[{}]", path) : path);
+            all.push_back(file.neutral ? base::format("[{}]", path) : path);
         }
         return all;
     }
@@ -65,7 +65,7 @@ protected:
     {
         std::vector<std::string> all;
         for (const Skipped& one : find(rules).skipped) {
-            std::string text = fmt::format("{}: {}", one.name, one.reason);
+            std::string text = base::format("{}: {}", one.name, one.reason);
             for (std::size_t at = 0; (at = text.find(tree_.prefix())) != std::string::npos;)
                 text.erase(at, tree_.prefix().size());
             all.push_back(std::move(text));

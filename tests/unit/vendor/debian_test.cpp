@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "unit/vendor/user_space_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +19,7 @@ protected:
         for (const char* soname : {"libcuda.so.1", "libnvidia-ml.so.1", "libnvcuvid.so.1"}) {
             install(current, soname);
             alternative("/" + std::string(multiarch) + "/" + soname,
-                        fmt::format("nvidia--{}-x86_64-linux-gnu", soname),
+                        base::format("nvidia--{}-x86_64-linux-gnu", soname),
                         "/" + std::string(current) + "/" + soname);
         }
         tree_.link(current + std::string("/libcuda.so"), "libcuda.so.1");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/format.hpp"
 #include "vendor/driver.hpp"
 #include "vendor/nodes.hpp"
 
@@ -15,8 +16,8 @@ inline std::vector<std::string> lines(const std::vector<vendor::Gpu>& gpus)
 {
     std::vector<std::string> all;
     for (const vendor::Gpu& gpu : gpus)
-        all.push_back(fmt::format("{} {} {}: {}", gpu.index, gpu.pci_address, gpu.model,
-                                  fmt::join(gpu.names, " ")));
+        all.push_back(base::format("{} {} {}: {}", gpu.index, gpu.pci_address, gpu.model,
+                                   fmt::join(gpu.names, " ")));
     return all;
 }
 
@@ -24,8 +25,8 @@ inline std::vector<std::string> lines(const std::vector<vendor::WantedNode>& nod
 {
     std::vector<std::string> all;
     for (const vendor::WantedNode& node : nodes)
-        all.push_back(fmt::format("{} {}:{} for {}{}", node.path, node.major.value_or(0),
-                                  node.minor, node.gpu, node.required ? "" : ", optional"));
+        all.push_back(base::format("{} {}:{} for {}{}", node.path, node.major.value_or(0),
+                                   node.minor, node.gpu, node.required ? "" : ", optional"));
     return all;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/habana/habana.hpp"
 
 #include "support/temp_root.hpp"
@@ -7,7 +8,6 @@
 #include "unit/vendor/fake_enumerator.hpp"
 #include "vendor/habana/kernel.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ protected:
 
     std::string root() const { return system_.at("sys").parent_path().string(); }
 
-    static std::string address(unsigned bus) { return fmt::format("0000:{:02x}:00.0", bus); }
+    static std::string address(unsigned bus) { return base::format("0000:{:02x}:00.0", bus); }
 
     void accel(const std::string& name, unsigned minor, const std::string& address,
                const std::string& driver)
@@ -45,11 +45,11 @@ protected:
     void gaudi(unsigned number, unsigned bus, const std::string& module,
                const std::string& device = "0x1020")
     {
-        accel(fmt::format("accel{}", number), number, address(bus), "habanalabs");
-        control("accel", fmt::format("accel_controlD{}", number), number);
-        system_.file(fmt::format("sys/bus/pci/devices/{}/device", address(bus)), device + "\n");
+        accel(base::format("accel{}", number), number, address(bus), "habanalabs");
+        control("accel", base::format("accel_controlD{}", number), number);
+        system_.file(base::format("sys/bus/pci/devices/{}/device", address(bus)), device + "\n");
         if (!module.empty())
-            system_.file(fmt::format("sys/class/accel/accel{}/device/module_id", number),
+            system_.file(base::format("sys/class/accel/accel{}/device/module_id", number),
                          module + "\n");
     }
 
@@ -61,7 +61,7 @@ protected:
 
     void verbs(unsigned minor, const std::string& address)
     {
-        const std::string name = fmt::format("uverbs{}", minor);
+        const std::string name = base::format("uverbs{}", minor);
         devices_.parts["infiniband_verbs"].push_back(
             {name, "/dev/infiniband/" + name, 231, 192 + minor, "of some kind", "", address});
     }
@@ -138,16 +138,16 @@ TEST_F(HabanaTest, IsNotThereBesideAnotherAccelerator)
 TEST_F(HabanaTest, HasTheNamesOfOlderKernelDrivers)
 {
     for (unsigned n = 0; n < 11; ++n) {
-        const std::string name = fmt::format("hl{}", n);
+        const std::string name = base::format("hl{}", n);
         devices_.parts["habanalabs"].push_back({name, "/dev/" + name, 240, 2 * n, "", "", ""});
-        devices_.parts["habanalabs"].push_back({fmt::format("hl_controlD{}", n),
-                                                fmt::format("/dev/hl_controlD{}", n), 240,
+        devices_.parts["habanalabs"].push_back({base::format("hl_controlD{}", n),
+                                                base::format("/dev/hl_controlD{}", n), 240,
                                                 2 * n + 1, "", "", ""});
-        system_.file(fmt::format("sys/class/habanalabs/{}/pci_addr", name),
+        system_.file(base::format("sys/class/habanalabs/{}/pci_addr", name),
                      address(0x10 + n) + "\n");
-        system_.file(fmt::format("sys/class/habanalabs/{}/module_id", name),
+        system_.file(base::format("sys/class/habanalabs/{}/module_id", name),
                      std::to_string(n) + "\n");
-        system_.file(fmt::format("sys/bus/pci/devices/{}/device", address(0x10 + n)), "0x1000\n");
+        system_.file(base::format("sys/bus/pci/devices/{}/device", address(0x10 + n)), "0x1000\n");
     }
 
     const Accelerators all = found();

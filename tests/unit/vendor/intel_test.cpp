@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/intel/intel.hpp"
 
 #include "support/temp_root.hpp"
@@ -7,7 +8,6 @@
 #include "unit/vendor/fake_enumerator.hpp"
 #include "vendor/intel/kernel.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,8 +43,8 @@ protected:
     void gpu(const std::string& address, unsigned number, const std::string& driver,
              const std::string& device = "0x56a0\n")
     {
-        part(fmt::format("card{}", number), number, address, driver);
-        part(fmt::format("renderD{}", 128 + number), 128 + number, address, driver);
+        part(base::format("card{}", number), number, address, driver);
+        part(base::format("renderD{}", 128 + number), 128 + number, address, driver);
         system_.file(pci(address) + "device", device);
         function(address, driver);
     }
@@ -57,7 +57,7 @@ protected:
 
     static std::string pci(const std::string& address)
     {
-        return fmt::format("sys/bus/pci/devices/{}/", address);
+        return base::format("sys/bus/pci/devices/{}/", address);
     }
 
     Gpus found()

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/habana/habana.hpp"
 #include "vendor/intel/intel.hpp"
 
 #include "unit/vendor/driver_tree.hpp"
 #include "unit/vendor/fake_enumerator.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ protected:
     IntelUserSpaceTest()
     {
         for (const char* module : {"i915", "habanalabs"})
-            system_.directory(fmt::format("sys/module/{}", module));
+            system_.directory(base::format("sys/module/{}", module));
         system_.file("proc/sys/kernel/osrelease", "6.8.0\n");
         devices_.parts["drm"] = {{"renderD128", "/dev/dri/renderD128", 226, 128, "0000:03:00.0",
                                   "i915", "0000:03:00.0"}};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/nvidia/kernel.hpp"
 
 #include "support/temp_root.hpp"
 #include "unit/vendor/fake_enumerator.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,9 +36,9 @@ protected:
     void gpu(const std::string& address, const std::string& minor, const std::string& more = "")
     {
         system_.file("proc/driver/nvidia/gpus/" + address + "/information",
-                     fmt::format("Model: \t\t NVIDIA H200\nIRQ:   \t\t 41\nGPU UUID: \t "
-                                 "GPU-{0}\nBus Location: \t {0}\nDevice Minor: \t {1}\n{2}",
-                                 address, minor, more));
+                     base::format("Model: \t\t NVIDIA H200\nIRQ:   \t\t 41\nGPU UUID: \t "
+                                  "GPU-{0}\nBus Location: \t {0}\nDevice Minor: \t {1}\n{2}",
+                                  address, minor, more));
     }
 
     Gpus driven()
@@ -52,8 +52,9 @@ protected:
     {
         std::vector<std::string> all;
         for (const Gpu& gpu : gpus)
-            all.push_back(fmt::format("{} {} {} minor {} node {}", gpu.index, gpu.pci_address,
-                                      gpu.uuid.empty() ? "-" : gpu.uuid, gpu.minor, gpu.numa_node));
+            all.push_back(base::format("{} {} {} minor {} node {}", gpu.index, gpu.pci_address,
+                                       gpu.uuid.empty() ? "-" : gpu.uuid, gpu.minor,
+                                       gpu.numa_node));
         return all;
     }
 
@@ -258,6 +259,20 @@ TEST_F(KernelTest, MasksTheParameterThatMakesNodes)
               "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 0\nDeviceFileMode: 438\n");
 }
 
+TEST_F(KernelTest, MasksCapabilitiesWhateverTheParametersSay)
+{
+    system_.file("proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
+    system_.file("proc/driver/nvidia/capabilities/mig/config", "DeviceFileMinor: 1\n");
+
+    const auto found = masks(root());
+
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->size(), 1U);
+    EXPECT_EQ(found->front().path, "/proc/driver/nvidia/capabilities");
+    EXPECT_EQ(found->front().content, "");
+    EXPECT_TRUE(found->front().directory);
+}
+
 TEST_F(KernelTest, MasksNothingWhereTheDriverMakesNoNodes)
 {
     EXPECT_TRUE(masks(root())->empty());
@@ -291,8 +306,8 @@ protected:
         const auto found = device_nodes(root(), "", gpus, skipped_);
         EXPECT_TRUE(found);
         for (const DeviceNode& node : found ? found->nodes : std::vector<DeviceNode>())
-            all.push_back(fmt::format("{} {}:{} {:o} for {} {}", node.path, node.major, node.minor,
-                                      node.mode, node.gpu, name(node.capability)));
+            all.push_back(base::format("{} {}:{} {:o} for {} {}", node.path, node.major, node.minor,
+                                       node.mode, node.gpu, name(node.capability)));
         return all;
     }
 

@@ -70,8 +70,9 @@ TEST_F(NvidiaTest, HasTheVersionOfTheModule)
     EXPECT_EQ(driver.version, "535.54.03");
     EXPECT_EQ(driver.version_source, VersionSource::module);
     EXPECT_EQ(driver.root, tree_.prefix());
-    ASSERT_EQ(driver.visible_devices.size(), 1U);
-    EXPECT_EQ(driver.visible_devices[0].name, "CUDA_VISIBLE_DEVICES");
+    ASSERT_EQ(driver.visible_devices.size(), 2U);
+    EXPECT_EQ(driver.visible_devices[0].name, "NVIDIA_VISIBLE_DEVICES");
+    EXPECT_EQ(driver.visible_devices[1].name, "CUDA_VISIBLE_DEVICES");
     EXPECT_THAT(driver.gpus, SizeIs(1));
     EXPECT_THAT(driver.files, SizeIs(1));
     EXPECT_EQ(pci_.scans, 0) << "looked at every PCI function";
@@ -166,6 +167,51 @@ TEST_F(NvidiaTest, MissesNoNodesWithoutAModule)
 
     ASSERT_TRUE(found) << found.error().message();
     EXPECT_THAT((*found)->missing_nodes, ::testing::IsEmpty());
+}
+
+TEST_F(NvidiaTest, IsItsFilesAloneWithoutAGpu)
+{
+    install("535.54.03");
+    const auto root = tree_.open_driver();
+
+    const auto alone = files_alone({pci_, root, system_.at("proc").parent_path().string(), ""});
+
+    ASSERT_TRUE(alone) << alone.error().message();
+    EXPECT_EQ(alone->version, "535.54.03");
+    EXPECT_EQ(alone->version_source, VersionSource::files);
+    EXPECT_THAT(alone->files, SizeIs(1));
+    EXPECT_THAT(alone->gpus, SizeIs(0));
+    EXPECT_THAT(alone->nodes, SizeIs(0));
+    EXPECT_THAT(alone->missing_nodes, SizeIs(0));
+}
+
+TEST_F(NvidiaTest, HasItsFilesVersionHoweverThatIsChosen)
+{
+    install("535.54.03");
+    const auto root = tree_.open_driver();
+    const auto of = [&](const char* version) {
+        return files_alone({pci_, root, system_.at("proc").parent_path().string(), version});
+    };
+
+    ASSERT_TRUE(of("535.54.03"));
+    EXPECT_EQ(of("535.54.03")->version_source, VersionSource::files) << "no plan is carried out";
+    ASSERT_FALSE(of("580.159.04"));
+    EXPECT_EQ(of("580.159.04").error().code(), Errc::driver);
+}
+
+TEST_F(NvidiaTest, IsNotHereWithoutAFileWhateverVersionIsAskedFor)
+{
+    const auto root = tree_.open_driver();
+    for (const char* version : {"", "580.159.04"}) {
+        const auto alone =
+            files_alone({pci_, root, system_.at("proc").parent_path().string(), version});
+
+        ASSERT_FALSE(alone);
+        EXPECT_EQ(alone.error().code(), Errc::no_device);
+    }
+    load_module("580.159.04");
+    add_driven_gpu();
+    EXPECT_EQ(find().error().code(), Errc::driver) << "with a GPU its files are what is missing";
 }
 
 } // namespace

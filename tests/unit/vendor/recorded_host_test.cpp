@@ -52,7 +52,7 @@ protected:
     {
         auto root = host::DriverRoot::open(tree_.at("usr").parent_path().string());
         EXPECT_TRUE(root) << root.error().message();
-        auto space = find_user_space(*root, nvidia_catalogue(), version);
+        auto space = find_user_space(*root, nvidia_catalogue(), version, VersionSource::module);
         EXPECT_TRUE(space) << space.error().message();
         return space ? *std::move(space) : UserSpace();
     }
@@ -133,7 +133,8 @@ TEST_F(RecordedUserSpaceTest, HasNoCompatCopyAlthoughItsVersionIsAskedFor)
     auto root = host::DriverRoot::open(tree_.at("usr").parent_path().string());
     ASSERT_TRUE(root);
 
-    const auto space = find_user_space(*root, nvidia_catalogue(), "580.95.05");
+    const auto space =
+        find_user_space(*root, nvidia_catalogue(), "580.95.05", VersionSource::module);
 
     ASSERT_FALSE(space);
     EXPECT_EQ(space.error().code(), Errc::driver);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/site_catalogue.hpp"
 
 #include "support/temp_root.hpp"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,8 +24,8 @@ constexpr auto built_in = std::to_array<CatalogueRule>({
 /// One catalogue of one library.
 std::string rule(const std::string& library, const std::string& more)
 {
-    return fmt::format("vendor: nvidia\nfiles:\n  - library: {}\n    reason: the site's\n    {}\n",
-                       library, more);
+    return base::format("vendor: nvidia\nfiles:\n  - library: {}\n    reason: the site's\n    {}\n",
+                        library, more);
 }
 
 class SiteCatalogueTest : public ::testing::Test {
@@ -43,9 +43,9 @@ protected:
     {
         std::vector<std::string> all;
         for (const CatalogueRule& rule : rules)
-            all.push_back(fmt::format("{} {}{}{}: {}", rule.name, name(rule.capability),
-                                      rule.entry ? " entry" : "",
-                                      rule.unversioned ? " unversioned" : "", rule.reason));
+            all.push_back(base::format("{} {}{}{}: {}", rule.name, name(rule.capability),
+                                       rule.entry ? " entry" : "",
+                                       rule.unversioned ? " unversioned" : "", rule.reason));
         return all;
     }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/site_files.hpp"
 
 #include "unit/vendor/driver_tree.hpp"
@@ -42,9 +43,9 @@ protected:
     /// A library under its full name, and a link of its soname to it.
     void install(const std::string& name, const std::string& soname)
     {
-        tree_.library(fmt::format("{}/{}", libraries, name), soname);
+        tree_.library(base::format("{}/{}", libraries, name), soname);
         if (name != soname)
-            tree_.link(fmt::format("{}/{}", libraries, soname), name);
+            tree_.link(base::format("{}/{}", libraries, soname), name);
     }
 
     void search(const std::vector<CatalogueRule>& rules)
@@ -60,9 +61,9 @@ protected:
         std::vector<std::string> all;
         for (const DriverFile& file : driver_.files)
             if (file.soname != "libcuda.so.1")
-                all.push_back(fmt::format("{} {} {}: {} {}", file.name, fmt::join(file.links, ","),
-                                          fmt::join(file.entry_names, ","), name(file.capability),
-                                          file.path.substr(tree_.prefix().size())));
+                all.push_back(base::format("{} {} {}: {} {}", file.name, fmt::join(file.links, ","),
+                                           fmt::join(file.entry_names, ","), name(file.capability),
+                                           file.path.substr(tree_.prefix().size())));
         return all;
     }
 
@@ -70,7 +71,7 @@ protected:
     {
         std::vector<std::string> all;
         for (const Skipped& one : driver_.skipped)
-            all.push_back(fmt::format("{}: {}", one.name, one.reason));
+            all.push_back(base::format("{}: {}", one.name, one.reason));
         return all;
     }
 
@@ -109,7 +110,7 @@ TEST_F(SiteFilesTest, HaveAnyVersionWhenTheNameHasNone)
     install("libx.so.1.0", "libx.so.1");
     install("libx.so.2.0", "libx.so.2");
     install("libxy.so.1", "libxy.so.1");
-    tree_.link(fmt::format("{}/libx.so", libraries), "libx.so.2.0");
+    tree_.link(base::format("{}/libx.so", libraries), "libx.so.2.0");
 
     search({library("libx.so")});
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/nvidia/tegra_csv.hpp"
 
 #include <climits>
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::vector<std::string> complaints(std::string_view text)
     EXPECT_THAT(found.rows, IsEmpty());
     std::vector<std::string> all;
     for (const TegraComplaint& complaint : found.complaints)
-        all.push_back(fmt::format("{}: {}", complaint.line, complaint.reason));
+        all.push_back(base::format("{}: {}", complaint.line, complaint.reason));
     return all;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/format.hpp"
 #include "support/temp_root.hpp"
 #include "unit/vendor/described.hpp"
 #include "unit/vendor/driver_tree.hpp"
@@ -10,7 +11,6 @@
 #include "vendor/nvidia/tegra_files.hpp"
 
 #include <filesystem>
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -36,9 +36,9 @@ protected:
     void node(const std::string& name, unsigned minor, const std::string& kernels_name = "")
     {
         ASSERT_TRUE(make_node(name, gpu_major, minor));
-        system_.file(fmt::format("sys/dev/char/{}:{}/uevent", gpu_major, minor),
-                     fmt::format("MAJOR={}\nMINOR={}\nDEVNAME={}\n", gpu_major, minor,
-                                 kernels_name.empty() ? name : kernels_name));
+        system_.file(base::format("sys/dev/char/{}:{}/uevent", gpu_major, minor),
+                     base::format("MAJOR={}\nMINOR={}\nDEVNAME={}\n", gpu_major, minor,
+                                  kernels_name.empty() ? name : kernels_name));
     }
 
     bool make_node(const std::string& name, unsigned major, unsigned minor)
@@ -63,12 +63,12 @@ protected:
         stub.kind = simhost::StubKind::library;
         stub.soname = soname;
         stub.needed = std::move(needed);
-        tree_.elf(fmt::format("{}/{}", libraries, name), std::move(stub));
+        tree_.elf(base::format("{}/{}", libraries, name), std::move(stub));
     }
 
     void list(const std::string& name, const std::string& text)
     {
-        tree_.file(fmt::format("{}/{}", tegra_lists + 1, name), text);
+        tree_.file(base::format("{}/{}", tegra_lists + 1, name), text);
     }
 
     std::string root() const { return system_.at("proc").parent_path().string(); }
@@ -106,8 +106,8 @@ protected:
     {
         std::vector<std::string> all;
         for (const DriverFile& file : files)
-            all.push_back(fmt::format("{} {}", name(file.kind),
-                                      file.soname.empty() ? file.name : file.soname));
+            all.push_back(base::format("{} {}", name(file.kind),
+                                       file.soname.empty() ? file.name : file.soname));
         return all;
     }
 
@@ -115,7 +115,7 @@ protected:
     {
         std::vector<std::string> all;
         for (const DeviceNode& node : nodes)
-            all.push_back(fmt::format("{} {}", node.path, node.gpu));
+            all.push_back(base::format("{} {}", node.path, node.gpu));
         return all;
     }
 

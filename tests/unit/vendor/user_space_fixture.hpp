@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/format.hpp"
 #include "unit/vendor/driver_tree.hpp"
 #include "vendor/nvidia/catalogue_nvidia.hpp"
 #include "vendor/nvidia/user_space.hpp"
@@ -30,10 +31,11 @@ protected:
         tree_.link(directory + "/" + soname, name);
     }
 
-    Result<UserSpace> find(const std::optional<std::string>& wanted = version)
+    Result<UserSpace> find(const std::optional<std::string>& wanted = version,
+                           VersionSource source = VersionSource::module)
     {
         const auto root = tree_.open_driver();
-        return find_user_space(root, nvidia_catalogue(), wanted);
+        return find_user_space(root, nvidia_catalogue(), wanted, source);
     }
 
     UserSpace found(const std::optional<std::string>& wanted = version)
@@ -62,7 +64,7 @@ protected:
     {
         std::vector<std::string> all;
         for (const DriverFile& file : space.files)
-            all.push_back(fmt::format("{} {}", file.name, fmt::join(file.links, " ")));
+            all.push_back(base::format("{} {}", file.name, fmt::join(file.links, " ")));
         return all;
     }
 

@@ -109,12 +109,32 @@ TEST_F(UserSpaceTest, NamesBothVersionsWhenTheyDiffer)
               "after a driver update");
 }
 
+TEST_F(UserSpaceTest, NamesTheVersionsThatAreThereInsteadOfAnAskedOne)
+{
+    install("usr/lib64", "libcuda.so.1", "525.60.13");
+    install("opt/driver", "libcuda.so.1", "550.54.14");
+    tree_.remember("libcuda.so.1", "/opt/driver/libcuda.so.1");
+
+    for (const auto source : {VersionSource::option, VersionSource::files}) {
+        const auto result = find(version, source);
+
+        ASSERT_FALSE(result);
+        EXPECT_EQ(result.error().code(), Errc::driver);
+        EXPECT_EQ(with_root(result.error().message()),
+                  "no libcuda.so.1 of version 535.183.01 in ROOT: ROOT/opt/driver/libcuda.so.1 is "
+                  "of version 550.54.14, not 535.183.01; ROOT/usr/lib64/libcuda.so.1 is of version "
+                  "525.60.13, not 535.183.01");
+        EXPECT_EQ(result.error().hint(),
+                  "name a version that is there, or the place of another one with a driver root");
+    }
+}
+
 TEST_F(UserSpaceTest, SaysThatNothingIsInstalled)
 {
     const auto result = find();
 
     ASSERT_FALSE(result);
-    EXPECT_EQ(result.error().code(), Errc::driver);
+    EXPECT_EQ(result.error().code(), Errc::no_device);
     EXPECT_EQ(with_root(result.error().message()), "no libcuda.so.1 of version 535.183.01 in ROOT");
     EXPECT_EQ(result.error().hint(),
               "install the driver's user space, or name its place with a driver root");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "vendor/wsl.hpp"
 
 #include "elf/symbols.hpp"
@@ -41,7 +42,7 @@ protected:
 
     static std::string path(const std::string& directory, const std::string& name)
     {
-        return fmt::format("{}/{}", directory, name);
+        return base::format("{}/{}", directory, name);
     }
 
     void nvidia_package() { tree_.library(path(package, "libcuda.so.1.1"), "libcuda.so.1"); }

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "apply/device_access.hpp"
+#include "base/format.hpp"
+#include "base/try.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace gpucontainer::apply {
+namespace {
+
+cgroup::Access access_in(const std::vector<DeviceRule>& rules, const cgroup::DeviceNumber& device)
+{
+    cgroup::Access access = 0;
+    for (const DeviceRule& rule : rules)
+        if (rule.device == device)
+            access |= rule.access;
+    return access;
+}
+
+void merge(const DeviceRule& rule, std::vector<DeviceRule>& rules)
+{
+    const auto found = std::ranges::find(rules, rule.device, &DeviceRule::device);
+    if (found != rules.end())
+        found->access |= rule.access;
+    else if (rule.access != 0)
+        rules.push_back(rule);
+}
+
+/// The rules of the other set-ups for the same group.
+Result<std::vector<DeviceRule>> rules_of_others(const SetUpKey& key, const cgroup::GroupId& group,
+                                                const RootJournals& journals)
+{
+    GPUCTR_TRY(const auto others, journals.others(key));
+    std::vector<DeviceRule> rules;
+    for (const Journal& other : others)
+        if (other.key.from.boot_id == key.from.boot_id && other.grant.id == group)
+            for (const DeviceRule& rule : other.grant.rules)
+                merge(rule, rules);
+    return rules;
+}
+
+/// Each is seen in the list afterwards: what another rule there keeps from having effect
+/// would be a GPU that is there and cannot be used.
+Result<void> add_rule(const cgroup::Group& group, const DeviceRule& rule)
+{
+    GPUCTR_CHECK(group.allow(rule.device, rule.access));
+    GPUCTR_TRY(const auto list, group.device_list());
+    if (!cgroup::is_allowed(list, rule.device))
+        return Error(Errc::apply, "the rule has no effect");
+    return {};
+}
+
+/// What a set-up has to do with a list.
+struct Rules {
+    std::vector<DeviceRule> missing; ///< For each node; without access where it is allowed.
+    std::vector<DeviceRule> shared;  ///< There by other set-ups.
+};
+
+Rules rules_for(const DeviceAccess& access, const cgroup::DeviceList& list,
+                const std::vector<DeviceRule>& others)
+{
+    Rules rules;
+    for (const ListedNode& node : access.listed) {
+        const cgroup::Access missing = cgroup::missing_access(list, node.device);
+        rules.missing.push_back({node.device, is_allowed(list, node.device) ? 0 : missing});
+        merge({node.device, access_in(others, node.device) & ~missing}, rules.shared);
+    }
+    return rules;
+}
+
+Result<void> add_missing(const DeviceAccess& access, std::span<const DeviceRule> missing,
+                         std::vector<std::string>* warnings)
+{
+    for (std::size_t i = 0; i < missing.size(); ++i) {
+        if (missing[i].access == 0)
+            continue;
+        auto added = add_rule(*access.groups->listed(), missing[i]);
+        if (added)
+            continue;
+        Error error = std::move(added).error().context(
+            base::format("allow {} in the container's device cgroup", access.listed[i].path));
+        if (access.listed[i].required)
+            return std::move(error).with_hint(access.hint);
+        if (warnings != nullptr)
+            warnings->push_back(error.message() + ": what needs it will not work");
+    }
+    return {};
+}
+
+Result<void> deny(const cgroup::Group& group, std::span<const DeviceRule> rules,
+                  const std::vector<DeviceRule>& kept)
+{
+    for (const DeviceRule& rule : rules)
+        if (const auto access = rule.access & ~access_in(kept, rule.device); access != 0)
+            GPUCTR_CHECK(group.deny(rule.device, access));
+    return {};
+}
+
+/// None where all devices are allowed by default: taking a rule back would make an exception.
+Result<std::optional<cgroup::DeviceList>> list_of(const cgroup::Group& group)
+{
+    GPUCTR_TRY(auto list, group.device_list());
+    return list.all_by_default ? std::nullopt : std::optional(std::move(list));
+}
+
+/// A journal has rules of one group at most.
+bool may_have_rules(const Journal& journal, const cgroup::GroupId& group)
+{
+    return journal.grant.rules.empty() || journal.grant.id == group;
+}
+
+} // namespace
+
+bool has_other_rules(const Journal& journal, const DeviceAccess& access)
+{
+    return !access.listed.empty()
+           && !std::ranges::all_of(journal.grant.rules, [&](const DeviceRule& rule) {
+                  return std::ranges::find(access.listed, rule.device, &ListedNode::device)
+                         != access.listed.end();
+              });
+}
+
+Result<void> add_rules(const DeviceAccess& access, Journal& journal, const Program& program,
+                       RootJournals& journals, std::vector<std::string>* warnings)
+{
+    if (access.listed.empty())
+        return {};
+    const cgroup::Group& group = *access.groups->listed();
+    // Nobody undoes between the look at the others and the word in this journal.
+    GPUCTR_TRY(const auto lock, journals.lock_store());
+    GPUCTR_TRY(const auto list, list_of(group));
+    if (!list)
+        return {};
+    GPUCTR_TRY(const auto id, group.id());
+    GPUCTR_TRY(const auto others, rules_of_others(journal.key, id, journals));
+    const Rules rules = rules_for(access, *list, others);
+    const Grant before = journal.grant;
+    journal.grant.group = group.path();
+    journal.grant.id = id;
+    for (const auto* part : {&rules.missing, &rules.shared})
+        for (const DeviceRule& rule : *part)
+            merge(rule, journal.grant.rules);
+    if (journal.grant.rules != before.rules)
+        GPUCTR_CHECK(journals.write(journal, program));
+    auto added = add_missing(access, rules.missing, warnings);
+    if (added || !deny(group, rules.missing, {}))
+        return added;
+    journal.grant = before;
+    (void)journals.write(journal, program);
+    return added;
+}
+
+Result<void> secure_rules(const DeviceAccess& access, std::span<Journal> older,
+                          const Viewpoint& here, RootJournals& journals)
+{
+    if (!access.lacks_rules)
+        return {};
+    GPUCTR_TRY(const auto group, access.groups->listed()->id());
+    const Journal* other = nullptr;
+    for (Journal& journal : older) {
+        if (journal.key.from.boot_id != here.boot_id)
+            continue;
+        if (may_have_rules(journal, group))
+            return add_rules(access, journal, Program(journal.program.get()), journals, nullptr);
+        other = &journal;
+    }
+    if (other == nullptr)
+        return {};
+    return Error(Errc::apply,
+                 base::format("the older set-up has rules in another device cgroup, {}",
+                              other->grant.group))
+        .with_hint("`gpuctr-setup undo` first: before that is done it cannot be told whether this "
+                   "device cgroup may allow the GPUs");
+}
+
+Result<void> take_back_rules(Journal& journal, const Program& program, RootJournals& journals)
+{
+    if (journal.grant.rules.empty())
+        return {};
+    GPUCTR_TRY(const auto lock, journals.lock_store());
+    GPUCTR_TRY(const auto group, cgroup::Group::find(cgroup::Version::devices, journal.grant.group,
+                                                     journal.grant.id));
+    if (group) {
+        GPUCTR_TRY(const auto others, rules_of_others(journal.key, journal.grant.id, journals));
+        GPUCTR_TRY(const auto list, list_of(*group));
+        if (list)
+            GPUCTR_CHECK(deny(*group, journal.grant.rules, others));
+    }
+    // As long as this journal has them, another set-up leaves them to it. Not being able to
+    // write, as on a full disk, must not stand in the way of undo.
+    journal.grant = {};
+    (void)journals.write(journal, program);
+    return {};
+}
+
+} // namespace gpucontainer::apply

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "apply/in_use.hpp"
+
+#include "apply/journal_store.hpp"
+#include "apply/seen_root.hpp"
+#include "base/format.hpp"
+#include "base/in_root.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "base/unique_fd.hpp"
+#include "mount/calls.hpp"
+#include "mount/table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <utility>
+#include <vector>
+
+namespace gpucontainer::apply {
+namespace {
+
+/// In the largest unit that it has one of: "5 minutes".
+std::string duration(std::int64_t seconds)
+{
+    constexpr std::array<std::pair<std::int64_t, std::string_view>, 4> units = {
+        {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}}};
+    const auto* const unit = std::find_if(units.begin(), units.end() - 1,
+                                          [&](const auto& u) { return seconds >= u.first; });
+    const std::int64_t count = seconds / unit->first;
+    return base::format("{} {}{}", count, unit->second, count == 1 ? "" : "s");
+}
+
+std::string gpus_of(const plan::UsedDriver& driver)
+{
+    std::vector<std::string> gpus;
+    for (const vendor::Gpu& gpu : driver.gpus) {
+        const std::string& id = gpu.uuid.empty() ? gpu.pci_address : gpu.uuid;
+        gpus.push_back(id.empty() ? std::to_string(gpu.index)
+                                  : base::format("{} ({})", gpu.index, id));
+    }
+    return base::format("{} GPU{} {}", driver.vendor, gpus.size() == 1 ? "" : "s",
+                        fmt::join(gpus, ", "));
+}
+
+std::string gpus_of(const Journal& journal)
+{
+    std::vector<std::string> drivers;
+    for (const plan::UsedDriver& driver : journal.drivers)
+        if (!driver.gpus.empty())
+            drivers.push_back(gpus_of(driver));
+    return drivers.empty() ? "no GPU" : base::format("{}", fmt::join(drivers, ", "));
+}
+
+} // namespace
+
+Result<bool> may_be_in_use(const Journal& journal, Origin origin, int rootfs_fd)
+{
+    // Nobody was told of one that was cut off, and mounts end with their namespace.
+    if (journal.progress != Progress::complete || origin != Origin::here)
+        return false;
+    return is_seen_on(rootfs_fd, journal.key.mount_id);
+}
+
+Error not_to_be_replaced(const Journal& journal, const std::string& path, std::string_view why)
+{
+    const std::int64_t age = std::max<std::int64_t>(std::time(nullptr) - journal.since, 0);
+    return Error(Errc::exists, base::format("another set-up is there, made {} ago with {}{}",
+                                            duration(age), gpus_of(journal), why))
+        .context(path.empty() ? "the root of the process" : path)
+        .with_object(path)
+        .with_hint("once nobody uses it any more, `gpuctr-setup undo` takes it away");
+}
+
+namespace {
+
+constexpr const char* why_not_replaced = ": without a journal nothing is replaced";
+
+/// One that was cut off, or of which parts are missing, is there too.
+Result<bool> is_there(const SetUpKey& key, const Viewpoint& here, int rootfs_fd)
+{
+    if (key.from.boot_id != here.boot_id || key.from.mount_namespace != here.mount_namespace)
+        return false;
+    return is_seen_on(rootfs_fd, key.mount_id);
+}
+
+/// How long others may be at work on the root: to a runtime a hook that waits has failed.
+constexpr std::chrono::seconds patience(2);
+
+/// Where the journals cannot be used, for whatever reason, none are of this caller's set-ups.
+Result<std::optional<RootJournals>> journals_of(const Target& target, const RootId& root)
+{
+    const auto store = JournalStore::open(target.state_directory, target.rootfs_fd);
+    if (!store || !*store)
+        return std::optional<RootJournals>();
+    auto journals =
+        (*store)->open_root({root.device, root.inode}, JournalStore::Lock::shared, patience);
+    if (!journals && !JournalStore::is_locked_out(journals.error()))
+        return std::optional<RootJournals>();
+    return journals;
+}
+
+Result<void> refuse_journalled(const Target& target)
+{
+    GPUCTR_TRY(SeenRoot root, SeenRoot::of(target));
+    GPUCTR_TRY(auto journals, journals_of(target, root.id()));
+    if (!journals)
+        return {};
+    root.look(); // as it is since the lock was had
+    GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
+    GPUCTR_TRY(const auto keys, journals->keys());
+    for (const SetUpKey& key : keys) {
+        GPUCTR_TRY(const bool there, is_there(key, here, root.fd()));
+        if (!there)
+            continue;
+        GPUCTR_TRY(const Journal journal, journals->read(key));
+        return not_to_be_replaced(journal, root.path(), why_not_replaced);
+    }
+    return {};
+}
+
+Error not_known(const std::string& path)
+{
+    return Error(Errc::exists,
+                 base::format("{}: another set-up is there, of which no journal is found here{}",
+                              path, why_not_replaced))
+        .with_object(path)
+        .with_hint("it goes with its mount namespace; one that has a journal is taken away by "
+                   "`gpuctr-setup undo` in the namespace and with the --state-dir that it was "
+                   "made with");
+}
+
+/// What the host prepared is there too where a bind of the host's directory shows it.
+bool is_staged_tree(const plan::Plan& plan, const std::string& path)
+{
+    return !plan.staged_tree.empty() && path.ends_with(plan.staged_tree) && path != plan.tree_path;
+}
+
+/// Any file system of ours in the root, by the name that it has in the mount table.
+Result<void> refuse_mounted(const plan::Plan& plan, int rootfs_fd)
+{
+    const auto root = base::path_of(rootfs_fd);
+    if (!root) // without /proc nothing is mounted either
+        return {};
+    std::vector<std::string> ours;
+    if (!mount::list_ours_below(rootfs_fd, ours))
+        return Error::from_errno(errno, "read the mount table", Errc::apply);
+    for (const std::string& path : ours) {
+        if (!base::is_below(path, *root))
+            continue;
+        const std::string inside = path.substr(*root == "/" ? 0 : root->size());
+        if (!is_staged_tree(plan, inside))
+            return not_known(inside.empty() ? "/" : inside);
+    }
+    return {};
+}
+
+/// A node that was mounted by a set-up has flags that nobody else gives one.
+bool is_mounted_node(const plan::Item& item, int rootfs_fd)
+{
+    constexpr std::uint64_t flags_of_ours = ST_RDONLY | ST_NOSUID | ST_NOEXEC;
+    const base::UniqueFd there(
+        base::open_in_root(rootfs_fd, item.target.c_str(), O_PATH | O_NOFOLLOW));
+    struct stat status = {};
+    std::uint64_t flags = 0;
+    return there && ::fstat(there.get(), &status) == 0 && S_ISCHR(status.st_mode)
+           && status.st_rdev == ::makedev(item.major, item.minor)
+           && mount::is_mount_root(there.get()) && mount::read_flags(there.get(), flags)
+           && (flags & flags_of_ours) == flags_of_ours;
+}
+
+/// All that there is of a set-up of device nodes alone.
+Result<void> refuse_nodes(const plan::Plan& plan, int rootfs_fd)
+{
+    for (const plan::Item& item : plan.items)
+        if (item.kind == plan::ItemKind::device && is_mounted_node(item, rootfs_fd))
+            return not_known(item.target);
+    return {};
+}
+
+} // namespace
+
+Result<void> require_nothing_there(const plan::Plan& plan, const Target& target)
+{
+    GPUCTR_CHECK(refuse_journalled(target));
+    GPUCTR_CHECK(refuse_mounted(plan, target.rootfs_fd));
+    return refuse_nodes(plan, target.rootfs_fd);
+}
+
+} // namespace gpucontainer::apply

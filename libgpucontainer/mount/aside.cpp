@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "mount/aside.hpp"
+
+#include "mount/calls.hpp"
+#include "mount/child.hpp"
+#include "mount/listing.hpp"
+
+#include <cerrno>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace gpucontainer::mount {
+namespace {
+
+using base::UniqueFd;
+
+UniqueFd open_path(int directory, const char* path) noexcept
+{
+    return UniqueFd(::openat(directory, path, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+bool is_same(int one, int other) noexcept
+{
+    struct stat first = {};
+    struct stat second = {};
+    return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0
+           && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/// The root of the mount that a directory is on. EXDEV where a chroot() keeps it from being
+/// reached: there, ".." of the root directory is that itself.
+UniqueFd root_of_mount(int directory) noexcept
+{
+    UniqueFd here = open_path(directory, ".");
+    while (here) {
+        const Found found = find_mount_root(here.get());
+        if (found == Found::yes)
+            return here;
+        UniqueFd above = found == Found::no ? open_path(here.get(), "..") : UniqueFd();
+        if (above && is_same(here.get(), above.get())) {
+            errno = EXDEV;
+            return {};
+        }
+        here = std::move(above);
+    }
+    return here;
+}
+
+/// Runs in the child: makes the working directory that one, as a copy of the mount namespace
+/// shows it. All from the root of its mount on can be bound there, and of what is mounted on
+/// that mount nothing shows elsewhere.
+bool enter_copy(const Bench& bench, int directory) noexcept
+{
+    if (::fchdir(directory) != 0 || ::unshare(CLONE_NEWNS) != 0)
+        return false;
+    const UniqueFd root = root_of_mount(AT_FDCWD);
+    // Shared with whom they were; what was unbindable is it no more, and was so with nobody.
+    return root && set_attributes(bench, root.get(), 0, MS_SHARED, true) == 0
+           && set_attributes(bench, root.get(), 0, MS_PRIVATE, false) == 0;
+}
+
+/// A tmpfs with the names, and places for what else a directory has, unless that is -1.
+/// Attached nowhere.
+UniqueFd new_listing(Bench& bench, const NamesOver& names, int covered) noexcept
+{
+    UniqueFd listing(new_tmpfs(bench, names.label));
+    if (listing
+        && (!list_names(listing.get(), names.names_fd, covered)
+            || set_attributes(bench, listing.get(), names.attributes, 0, false) != 0))
+        listing.reset();
+    return listing;
+}
+
+/// Runs in the child.
+int overlay_here(Bench& bench, const NamesOver& names, int here) noexcept
+{
+    // Layers have to be attached.
+    const UniqueFd upper = new_listing(bench, names, -1);
+    if (!upper || attach(bench, upper.get(), here) != 0)
+        return -1;
+    return new_overlay(bench, upper.get(), here, names.attributes, names.label);
+}
+
+/// Same.
+int list_here(Bench& bench, const NamesOver& names, int here) noexcept
+{
+    const UniqueFd listing = new_listing(bench, names, here);
+    if (!listing || attach(bench, listing.get(), here) != 0
+        || !mount_listed(bench, listing.get(), names.names_fd, here))
+        return -1;
+    return clone_tree(bench, listing.get(), "", true);
+}
+
+/// Same. Returns what failed.
+const char* lay(Bench bench, const NamesOver& names, int& overlay, int& listing) noexcept
+{
+    const UniqueFd here =
+        enter_copy(bench, names.covered_fd) ? open_path(AT_FDCWD, ".") : UniqueFd();
+    if (!here)
+        return copy_step;
+    overlay = overlay_here(bench, names, here.get());
+    listing = overlay < 0 ? list_here(bench, names, here.get()) : -1;
+    return overlay < 0 && listing < 0 ? listing_step : nullptr;
+}
+
+} // namespace
+
+Over lay_aside(const Bench& bench, const NamesOver& names) noexcept
+{
+    Child child(2);
+    const auto numbers = child.numbers();
+    const char* const failed =
+        child.run([&] { return lay(bench, names, numbers.front(), numbers.back()); });
+    if (failed != nullptr)
+        return {UniqueFd(), false, failed};
+    const bool lists = numbers.front() < 0;
+    return {UniqueFd(lists ? numbers.back() : numbers.front()), lists, ""};
+}
+
+Over list_on_stage(Bench& bench, const NamesOver& names) noexcept
+{
+    Over over = {new_listing(bench, names, names.covered_fd), true, listing_step};
+    if (over && !mount_listed(bench, over.mount.get(), names.names_fd, names.covered_fd))
+        over.mount.reset();
+    return over;
+}
+
+int clone_private_aside(const Bench& bench, int fd) noexcept
+{
+    Child child(1);
+    const char* const failed = child.run([&] {
+        Bench own = bench;
+        if (enter_copy(own, fd))
+            child.numbers()[0] = clone_tree(own, AT_FDCWD, ".", true);
+        return child.numbers()[0] < 0 ? copy_step : nullptr;
+    });
+    if (failed != nullptr)
+        return -1;
+    UniqueFd clone(child.numbers()[0]);
+    return set_attributes(bench, clone.get(), 0, MS_PRIVATE, true) == 0 ? clone.release() : -1;
+}
+
+} // namespace gpucontainer::mount

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <new>
+#include <sched.h>
+#include <span>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace gpucontainer::mount {
+
+/// A process for what would change this one, such as joining or making namespaces. It
+/// shares the descriptors of its parent, and memory but for some numbers as it was: in it
+/// only system calls may be made. Nothing is allocated on the heap and no lock is taken. It
+/// ends with its parent, whose locks it would keep.
+class Child {
+public:
+    /// With that many numbers that it hands back, -1 at first.
+    explicit Child(std::size_t numbers) noexcept
+        : size_(sizeof(Report) + numbers * sizeof(int)),
+          memory_(::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+    {
+        if (memory_ == MAP_FAILED)
+            return;
+        new (memory_) Report{"use another process, which ended early", EIO};
+        auto* const first =
+            reinterpret_cast<int*>(static_cast<std::byte*>(memory_) + sizeof(Report));
+        numbers_ = {first, numbers};
+        for (int& number : numbers_)
+            number = -1;
+    }
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+    ~Child()
+    {
+        if (memory_ != MAP_FAILED)
+            (void)::munmap(memory_, size_);
+    }
+
+    std::span<int> numbers() const noexcept { return numbers_; }
+
+    /// Has it do `work`, which returns null, or what failed with errno, and waits for its
+    /// end. Returns the same; it raises no SIGCHLD.
+    template <typename Work>
+    const char* run(Work work) noexcept
+    {
+        if (memory_ == MAP_FAILED)
+            return "get memory to share with another process";
+        // Without a signal to the parent, and without the handlers that fork() runs.
+        const pid_t parent = ::getpid();
+        const long child = ::syscall(SYS_clone, CLONE_FILES, nullptr, nullptr, nullptr, nullptr);
+        if (child < 0)
+            return "start another process";
+        auto* const report = static_cast<Report*>(memory_);
+        if (child == 0) {
+            if (!ends_with(parent))
+                ::_exit(0);
+            const char* const step = work();
+            report->os_error = errno;
+            report->step = step;
+            ::_exit(0);
+        }
+        while (::waitpid(static_cast<pid_t>(child), nullptr, __WALL) < 0 && errno == EINTR)
+            continue;
+        errno = report->os_error;
+        return report->step;
+    }
+
+private:
+    /// Runs in the child. The parent may have ended before the kernel is told; one of another pid
+    /// namespace has no number here.
+    static bool ends_with(pid_t parent) noexcept
+    {
+        const bool told = ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
+        const pid_t now = ::getppid();
+        return told && (now == parent || now == 0);
+    }
+
+    struct Report {
+        const char* step; ///< What failed; null when nothing did.
+        int os_error;
+    };
+
+    std::size_t size_;
+    void* memory_;
+    std::span<int> numbers_;
+};
+
+} // namespace gpucontainer::mount

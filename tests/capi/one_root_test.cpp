@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "container_root.hpp"
+
+#include <gpucontainer/gpucontainer.h>
+
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <memory>
+#include <string>
+#include <sys/mount.h>
+
+namespace gpucontainer {
+namespace {
+
+/// A program that opens a root directory once, which a set-up then binds on itself.
+class OneRootTest : public testing::Test {
+protected:
+    void SetUp() override
+    {
+        if (!test::may_mount())
+            GTEST_SKIP() << "mounting is for root";
+        std::filesystem::create_directory(state_);
+        root_ = std::make_unique<test::ContainerRoot>("/tmp/gpuctr-one-root");
+        // What is mounted on a shared mount shows elsewhere: it is bound on itself.
+        ASSERT_EQ(::mount(nullptr, root_->path().c_str(), nullptr, MS_SHARED, nullptr), 0);
+        ASSERT_EQ(gpuctr_host_open(nullptr, &host_, nullptr), GPUCTR_OK);
+        options_.state_dir = state_.c_str();
+    }
+
+    void TearDown() override
+    {
+        gpuctr_host_free(host_);
+        std::filesystem::remove_all(state_);
+    }
+
+    std::uint32_t apply(const char* devices) const
+    {
+        std::uint32_t outcome = ~std::uint32_t{0};
+        EXPECT_EQ(apply(devices, options_.flags, &outcome), GPUCTR_OK);
+        return outcome;
+    }
+
+    gpuctr_status apply(const char* devices, std::uint32_t flags, std::uint32_t* outcome) const
+    {
+        gpuctr_request request = GPUCTR_REQUEST_INIT;
+        request.devices = devices;
+        if ((flags & GPUCTR_APPLY_WITHOUT_JOURNAL) != 0)
+            request.write = GPUCTR_WRITE_NEVER;
+        gpuctr_plan* plan = nullptr;
+        EXPECT_EQ(gpuctr_plan_create(host_, &request, root_->fd(), &plan, nullptr), GPUCTR_OK);
+        gpuctr_apply_options options = options_;
+        options.flags = flags;
+        const auto status = gpuctr_plan_apply(plan, root_->fd(), &options, outcome, nullptr);
+        gpuctr_plan_free(plan);
+        return status;
+    }
+
+    std::string origin() const
+    {
+        gpuctr_state* state = nullptr;
+        EXPECT_EQ(gpuctr_state_open(root_->fd(), &options_, &state, nullptr), GPUCTR_OK);
+        std::string found;
+        for (std::size_t i = 0; i < gpuctr_state_count(state); ++i) {
+            const gpuctr_applied* const applied = gpuctr_state_at(state, i);
+            found += gpuctr_applied_origin(applied);
+            EXPECT_EQ(gpuctr_applied_problem_count(applied), 0U);
+        }
+        gpuctr_state_free(state);
+        return found;
+    }
+
+    int undo() const
+    {
+        int found = -1;
+        EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options_, &found, nullptr), GPUCTR_OK);
+        return found;
+    }
+
+    const std::string state_ = "/tmp/gpuctr-one-root-state";
+    std::unique_ptr<test::ContainerRoot> root_;
+    gpuctr_host* host_ = nullptr;
+    gpuctr_apply_options options_ = GPUCTR_APPLY_OPTIONS_INIT;
+};
+
+TEST_F(OneRootTest, IsWhatItsDescriptorNamesBeforeAndAfter)
+{
+    const auto before = root_->listing();
+
+    EXPECT_EQ(apply("0"), GPUCTR_APPLIED);
+    EXPECT_EQ(origin(), "here");
+    EXPECT_EQ(apply("0"), GPUCTR_UNCHANGED);
+    EXPECT_EQ(apply("1"), GPUCTR_REPLACED);
+    EXPECT_EQ(origin(), "here");
+    EXPECT_EQ(undo(), 1);
+
+    EXPECT_EQ(root_->listing(), before);
+    EXPECT_EQ(origin(), "");
+    EXPECT_EQ(undo(), 0);
+}
+
+/// The descriptor lies below the bind of the set-up, where the plan finds nothing.
+TEST_F(OneRootTest, IsNotSetUpASecondTimeWithoutAJournal)
+{
+    const auto before = root_->listing();
+    EXPECT_EQ(apply("0"), GPUCTR_APPLIED);
+
+    for (const std::uint32_t flags :
+         {GPUCTR_APPLY_WITHOUT_JOURNAL, GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_NO_REPLACE})
+        for (const char* devices : {"0", "1"})
+            EXPECT_EQ(apply(devices, flags, nullptr), GPUCTR_E_EXISTS);
+
+    EXPECT_EQ(origin(), "here");
+    EXPECT_EQ(undo(), 1);
+    EXPECT_EQ(root_->listing(), before);
+}
+
+} // namespace
+} // namespace gpucontainer
