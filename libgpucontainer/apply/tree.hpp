@@ -22,9 +22,9 @@ enum class Staged : std::uint8_t { made, unchanged, replaced };
 /// Mounts the plan's tree at a directory of the host, in the caller's mount
 /// namespace, for make_tree() to clone. One that is there already is replaced
 /// unless it holds just the same; who cloned it keeps his own. The directory is
-/// made where it is missing; its path is absolute and has names alone. Errors: permission without CAP_SYS_ADMIN, driver
-/// when a source is no longer the file that was planned, requirement with the legacy
-/// backend.
+/// made where it is missing; its path is absolute and has names alone. Errors: permission without
+/// CAP_SYS_ADMIN, driver when a source is no longer the file that was planned, requirement with the
+/// legacy backend.
 Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory);
 
 /// Unmounts what stage_tree() mounted there, and removes the directories that it made, as far

@@ -65,7 +65,7 @@ std::vector<std::string> values_of(const std::vector<Setting>& settings, std::st
 {
     std::vector<std::string> values;
     for (const Setting& setting : settings)
-        if (setting.key == key)
+        if (setting.key == key && !is_mistake(setting))
             values.push_back(setting.value);
     return values;
 }
