@@ -60,10 +60,25 @@ struct Site {
     int mounts_below = 0; ///< How many that bind brought along.
     bool shared = false;  ///< Another namespace that lives has a set-up there.
     DeviceAccess devices;
+    std::vector<Journal> inherited; ///< Of older set-ups: rules of theirs that may be needed.
 
-    void unbind()
+    /// False where some cannot be: their journals stay, for the next undo.
+    bool take_back_inherited()
     {
-        if (bound && apply::unbind(target.rootfs_fd, mounts_below))
+        bool complete = true;
+        for (Journal& older : inherited) {
+            const bool is_of_bind = bound && file_name(*bound) == file_name(older.key);
+            complete = take_back_rules(older, Program(older.program.get()), journals)
+                       && (is_of_bind || journals.remove(older.key)) && complete;
+        }
+        inherited.clear();
+        return complete;
+    }
+
+    /// What older set-ups left for the new one, when there is none.
+    void leave()
+    {
+        if (take_back_inherited() && bound && apply::unbind(target.rootfs_fd, mounts_below))
             (void)journals.remove(*bound);
     }
 };
@@ -108,6 +123,20 @@ Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place
     return journal;
 }
 
+/// The journal takes the place of an older one with its name, and what that had added with it.
+Result<void> write_first(Journal& journal, const Program& program, Site& site)
+{
+    const auto older =
+        std::ranges::find(site.inherited, file_name(journal.key),
+                          [](const Journal& inherited) { return file_name(inherited.key); });
+    if (older != site.inherited.end())
+        GPUCTR_CHECK(inherit_rules(site.devices, *older, journal, site.journals));
+    GPUCTR_CHECK(site.journals.write_before_changes(journal, program));
+    if (older != site.inherited.end())
+        site.inherited.erase(older);
+    return {};
+}
+
 /// What the journal says of a tree until it is seen how many are there.
 void expect_mounts_below(const Program& program, const plan::Plan& plan)
 {
@@ -140,7 +169,7 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
         return to_error(failure);
     note_mounts(program);
     expect_mounts_below(program, plan);
-    GPUCTR_CHECK(site.journals.write_before_changes(journal, program));
+    GPUCTR_CHECK(write_first(journal, program, site));
 
     if (auto entered = place.enter(); !entered)
         return roll_back(std::move(entered).error(), journal, place, site, program);
@@ -153,6 +182,10 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
     if (!in_name_of(site.owner, failure, attach_all))
         return roll_back(to_error(failure), journal, place, site, program);
     note_mounts_below(program, place.fd(), table);
+    if (auto taken = take_back_other_rules(site.devices, journal, site.journals);
+        !taken && site.target.warnings != nullptr)
+        site.target.warnings->push_back(
+            std::move(taken).error().context("take back what the older set-up needed").message());
     journal.progress = Progress::complete;
     if (auto written = site.journals.write(journal, program); !written) {
         const auto take_back = [&] { return apply::undo(program, place.fd(), failure, table); };
@@ -190,9 +223,10 @@ bool is_current(const Journal& journal, const plan::Plan& plan, const Site& site
 Result<void> clear(Journal& journal, Site& site, const mount::Bench& bench, int table)
 {
     const int root = site.target.rootfs_fd;
-    GPUCTR_CHECK(undo_journal(journal, root, site.journals, Bind::keep,
-                              {site.owner, table, site.target.warnings}),
-                 "undo the older set-up");
+    const Keep keep = may_be_inherited(journal, site.devices) ? Keep::bind_and_rules : Keep::bind;
+    GPUCTR_CHECK(
+        undo_journal(journal, root, site.journals, keep, {site.owner, table, site.target.warnings}),
+        "undo the older set-up");
     GPUCTR_TRY(const bool bound, is_bound_by(journal, root), "undo the older set-up");
     if (!bound)
         return {};
@@ -251,8 +285,10 @@ Result<void> make_room(std::vector<Journal>& outdated, Site& site, const mount::
     for (Journal& journal : outdated) {
         auto cleared = clear(journal, site, bench, visit.table());
         if (!cleared)
-            site.unbind();
+            site.leave();
         GPUCTR_CHECK(std::move(cleared));
+        if (!journal.grant.rules.empty())
+            site.inherited.push_back(std::move(journal));
     }
     return visit.leave();
 }
@@ -261,13 +297,15 @@ Result<void> commit_anew(const Replan& replan, Site& site)
 {
     const auto commit = [&]() -> Result<void> {
         GPUCTR_TRY(const auto plan, replan(site.target.rootfs_fd, site.shared, site.owner));
-        // What an older set-up had allowed is taken back by now.
+        // What an older set-up had allowed may be taken back by now.
         GPUCTR_TRY(site.devices, ask_for_devices(plan, site.target.pidfd, nullptr));
         return prepare_and_commit(plan, site);
     };
     auto done = commit();
-    if (!done)
-        site.unbind();
+    if (done)
+        (void)site.take_back_inherited();
+    else
+        site.leave();
     return done;
 }
 

@@ -52,6 +52,20 @@ Result<void> take_back_rules(Journal& journal, const Program& program, RootJourn
 /// Whether a journal has rules for other devices, as a replacement leaves them that was cut off.
 bool has_other_rules(const Journal& journal, const DeviceAccess& access);
 
+/// Whether rules of an older set-up are in the group that one which takes its place needs. They
+/// stay meanwhile: the kernel takes a rule from the groups below too, where nobody adds it again.
+bool may_be_inherited(const Journal& older, const DeviceAccess& access);
+
+/// Before a journal takes the place of an older one: has it say what that one has added, or takes
+/// that back where it is of no use to it.
+Result<void> inherit_rules(const DeviceAccess& access, Journal& older, Journal& journal,
+                           RootJournals& journals);
+
+/// Takes back what a journal has inherited and its plan has no node for, but for what another
+/// set-up's has too. The journal is still to be written.
+Result<void> take_back_other_rules(const DeviceAccess& access, Journal& journal,
+                                   const RootJournals& journals);
+
 /// Before older set-ups of the same root go: adds what the list lacks, and has the journal of one
 /// of them say so. So it is known beforehand whether that can be had. Errors: those of
 /// add_rules(); apply, where they have rules in another group.

@@ -106,6 +106,12 @@ Result<std::optional<cgroup::DeviceList>> list_of(const cgroup::Group& group)
     return list.all_by_default ? std::nullopt : std::optional(std::move(list));
 }
 
+bool is_listed(const DeviceAccess& access, const DeviceRule& rule)
+{
+    return std::ranges::find(access.listed, rule.device, &ListedNode::device)
+           != access.listed.end();
+}
+
 /// A journal has rules of one group at most.
 bool may_have_rules(const Journal& journal, const cgroup::GroupId& group)
 {
@@ -117,10 +123,41 @@ bool may_have_rules(const Journal& journal, const cgroup::GroupId& group)
 bool has_other_rules(const Journal& journal, const DeviceAccess& access)
 {
     return !access.listed.empty()
-           && !std::ranges::all_of(journal.grant.rules, [&](const DeviceRule& rule) {
-                  return std::ranges::find(access.listed, rule.device, &ListedNode::device)
-                         != access.listed.end();
-              });
+           && !std::ranges::all_of(journal.grant.rules,
+                                   [&](const DeviceRule& rule) { return is_listed(access, rule); });
+}
+
+bool may_be_inherited(const Journal& older, const DeviceAccess& access)
+{
+    if (older.grant.rules.empty() || access.listed.empty())
+        return false;
+    const auto group = access.groups->listed()->id();
+    return group && *group == older.grant.id;
+}
+
+Result<void> inherit_rules(const DeviceAccess& access, Journal& older, Journal& journal,
+                           RootJournals& journals)
+{
+    if (!may_be_inherited(older, access))
+        return take_back_rules(older, Program(older.program.get()), journals);
+    journal.grant = older.grant;
+    return {};
+}
+
+Result<void> take_back_other_rules(const DeviceAccess& access, Journal& journal,
+                                   const RootJournals& journals)
+{
+    if (!has_other_rules(journal, access))
+        return {};
+    std::vector<DeviceRule> own = journal.grant.rules;
+    const auto rest = std::ranges::stable_partition(
+        own, [&](const DeviceRule& rule) { return is_listed(access, rule); });
+    GPUCTR_TRY(const auto lock, journals.lock_store());
+    GPUCTR_TRY(const auto others, rules_of_others(journal.key, journal.grant.id, journals));
+    GPUCTR_CHECK(deny(*access.groups->listed(), rest, others));
+    own.erase(rest.begin(), rest.end());
+    journal.grant.rules = std::move(own);
+    return {};
 }
 
 Result<void> add_rules(const DeviceAccess& access, Journal& journal, const Program& program,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/ground.hpp"
 
+#include "apply/file_system_id.hpp"
 #include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
@@ -15,9 +16,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 namespace gpucontainer::apply {
 namespace {
@@ -26,25 +25,6 @@ using base::UniqueFd;
 using State = Whereabouts::State;
 
 constexpr int as_place = O_PATH | O_DIRECTORY | O_CLOEXEC;
-
-/// Of one file system, whatever device it is on and whenever it is mounted. Some, as XFS, are
-/// called by the number of their device.
-std::uint64_t file_system_of(int fd, const RootId& id)
-{
-    struct statfs status = {};
-    std::array<std::uint32_t, 2> words = {};
-    static_assert(sizeof words == sizeof status.f_fsid);
-    if (::fstatfs(fd, &status) != 0)
-        return 0;
-    std::memcpy(words.data(), &status.f_fsid, sizeof words);
-    constexpr unsigned word = 32;
-    // btrfs mixes the subvolume in.
-    if (status.f_type == BTRFS_SUPER_MAGIC) {
-        words[0] ^= static_cast<std::uint32_t>(id.subvolume >> word);
-        words[1] ^= static_cast<std::uint32_t>(id.subvolume);
-    }
-    return (static_cast<std::uint64_t>(words[0]) << word) | words[1];
-}
 
 struct Handle {
     unsigned size = MAX_HANDLE_SZ;
@@ -82,7 +62,7 @@ Ground ground_at(int fd, const RootId& id, std::uint64_t device)
     Ground ground;
     ground.id = id;
     ground.is_lasting = !mount::is_tmpfs(fd);
-    ground.file_system = file_system_of(fd, id);
+    ground.file_system = file_system_id(fd, id.subvolume);
     ground.device = device;
     ground.handle = handle_of(fd);
     return ground;
@@ -102,7 +82,7 @@ bool is_ground(int fd, const Ground& ground)
     if (!found)
         return false;
     RootId there = ground.id;
-    if (ground.file_system != 0 && file_system_of(fd, *found) == ground.file_system)
+    if (ground.file_system != 0 && file_system_id(fd, found->subvolume) == ground.file_system)
         there.device = found->device;
     return found->may_be(there);
 }
@@ -194,7 +174,8 @@ bool is_on_file_system_of(int fd, const Ground& ground)
 {
     const auto id = RootId::of(fd);
     const bool same_device = id && (is_anonymous(id->device) || id->device == ground.id.device);
-    return same_device && ground.file_system != 0 && file_system_of(fd, *id) == ground.file_system;
+    return same_device && ground.file_system != 0
+           && file_system_id(fd, id->subvolume) == ground.file_system;
 }
 
 /// Looks for a directory on each mount of its file system.
@@ -282,7 +263,7 @@ std::optional<std::vector<mount::MountPoint>> mounts_that_may_show(const Ground&
     auto mounts = mount::mounts_of(ground.device);
     if (!mounts || !ground.is_lasting || !is_anonymous(ground.device) || ground.file_system == 0)
         return mounts;
-    const auto others = mount::anonymous_mounts();
+    const auto others = mount::local_anonymous_mounts();
     if (!others)
         return std::nullopt;
     for (const mount::MountPoint& mount : *others) {

@@ -141,6 +141,12 @@ bool was_removed(int file)
 
 } // namespace
 
+StoreLock::~StoreLock()
+{
+    if (file_)
+        (void)::unlinkat(store_, lock_name, 0);
+}
+
 RootJournals::~RootJournals()
 {
     if (!directory_ || !may_be_empty_ || !holds_nothing_else(directory_.get(), lock_name))
@@ -247,12 +253,18 @@ Result<void> RootJournals::remove(const SetUpKey& key)
     return {};
 }
 
-Result<UniqueFd> RootJournals::lock_store() const
+Result<StoreLock> RootJournals::lock_store() const
 {
-    UniqueFd store(::openat(store_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (store && take_lock(store.get(), JournalStore::Lock::exclusive, JournalStore::patience))
-        return store;
-    return Error::from_errno(errno, "lock the journal directory", Errc::apply);
+    // A file that nobody else can open: others may be allowed to look into the directory, and
+    // would have everybody wait by locking that.
+    while (true) {
+        UniqueFd file(::openat(store_.get(), lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
+                               private_file));
+        if (!file || !take_lock(file.get(), JournalStore::Lock::exclusive, JournalStore::patience))
+            return Error::from_errno(errno, "lock the journal directory", Errc::apply);
+        if (!was_removed(file.get()))
+            return StoreLock(store_.get(), std::move(file));
+    }
 }
 
 Result<std::vector<Journal>> RootJournals::others(const SetUpKey& key) const

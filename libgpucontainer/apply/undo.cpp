@@ -84,9 +84,9 @@ private:
 /// Each step in the root as whom its names belong to, the journal in between as the caller.
 class Undoing {
 public:
-    Undoing(Journal& journal, int rootfs_fd, RootJournals& journals, const Actor& actor)
+    Undoing(Journal& journal, int rootfs_fd, RootJournals& journals, Keep keep, const Actor& actor)
         : journal_(journal), program_(journal.program.get()), rootfs_fd_(rootfs_fd),
-          journals_(journals), actor_(actor), table_(actor.table)
+          journals_(journals), keep_(keep), actor_(actor), table_(actor.table)
     {
     }
 
@@ -110,11 +110,20 @@ public:
         settle(progress);
         step([&](Failure& failure) { return undo_names(program_, rootfs_fd_, failure, table_); });
         journal_.progress = progress;
-        first_.note(undo_rules(first_.slot()));
-        if (first_.is_complete())
+        const bool rules_stay = keeps_rules();
+        if (!rules_stay)
+            first_.note(undo_rules(first_.slot()));
+        if (first_.is_complete() && !rules_stay)
             return {};
         GPUCTR_CHECK(journals_.write(journal_, program_));
+        if (first_.is_complete())
+            return {};
         return to_error(first_.failure());
+    }
+
+    bool keeps_rules() const
+    {
+        return keep_ == Keep::bind_and_rules && !journal_.grant.rules.empty();
     }
 
     bool restore_times() const
@@ -187,12 +196,13 @@ private:
     Program program_;
     int rootfs_fd_;
     RootJournals& journals_;
+    Keep keep_;
     const Actor& actor_;
     int table_;
     First first_;
 };
 
-Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind,
+Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Keep keep,
                           const Actor& actor)
 {
     const Program program(journal.program.get());
@@ -202,7 +212,7 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
     }
     const bool cut_off = journal.progress != Progress::complete;
     const std::int64_t since = beginning_of(journal);
-    Undoing undoing(journal, rootfs_fd, journals, actor);
+    Undoing undoing(journal, rootfs_fd, journals, keep, actor);
     GPUCTR_CHECK(undoing.take_back());
     if (actor.warnings != nullptr)
         undoing.tell_left_nodes(since);
@@ -215,13 +225,14 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
     if (journal.persistent)
         undoing.synchronize();
     GPUCTR_TRY(const bool bound, is_bound_by(journal, rootfs_fd));
-    if (bound && bind == Bind::keep)
+    if (bound && keep != Keep::nothing)
         return {};
     if (bound && !unbind(rootfs_fd, journal.mounts_below))
         return Error::from_errno(errno, "unmount the root file system's bind", Errc::apply);
-    GPUCTR_CHECK(journals.remove(journal.key));
+    if (!undoing.keeps_rules())
+        GPUCTR_CHECK(journals.remove(journal.key));
     // Another set-up takes its place: it writes the loader cache anew.
-    return bind == Bind::keep ? Result<void>() : std::move(cleaned);
+    return keep != Keep::nothing ? Result<void>() : std::move(cleaned);
 }
 
 } // namespace gpucontainer::apply

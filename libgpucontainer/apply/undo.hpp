@@ -14,8 +14,9 @@
 
 namespace gpucontainer::apply {
 
-/// What becomes of a root's bind on itself; with one that is kept, its journal is.
-enum class Bind : std::uint8_t { undo, keep };
+/// What is left for a set-up that takes the place of the one that is undone, and the journal
+/// with it, where there is any: the root's bind on itself, the rules of a device cgroup.
+enum class Keep : std::uint8_t { nothing, bind, bind_and_rules };
 
 /// Leaves of a journal of another boot or namespace what lasts: its mounts are gone,
 /// and their identities may be those of others by now.
@@ -30,7 +31,7 @@ struct Actor {
 
 /// Takes back what a journal says, and removes it; keeps in it what could not be
 /// taken back, for the next attempt.
-Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Bind bind,
+Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Keep keep,
                           const Actor& actor = {});
 
 /// Whether the mount that the root is seen on is the journal's bind of it.

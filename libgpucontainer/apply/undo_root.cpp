@@ -116,7 +116,8 @@ public:
             }
             GPUCTR_TRY(Journal journal, read_for(root_.id(), root_.fd(), here_, key, journals));
             forget_lost_mounts(journal, origin);
-            GPUCTR_CHECK(undo_journal(journal, root_.fd(), journals, Bind::undo, actor_), "undo");
+            GPUCTR_CHECK(undo_journal(journal, root_.fd(), journals, Keep::nothing, actor_),
+                         "undo");
             found_ = true;
         }
         return {};
@@ -300,7 +301,7 @@ Result<Undone> undo_set_up(RootName root, const SetUpKey& key, const Target& whe
         GPUCTR_TRY(journal, read_for(reached.root, reached.fd.get(), here, key, *journals));
         forget_lost_mounts(journal, origin);
         const Actor caller = {.warnings = where.warnings};
-        GPUCTR_CHECK(undo_journal(journal, reached.fd.get(), *journals, Bind::undo, caller),
+        GPUCTR_CHECK(undo_journal(journal, reached.fd.get(), *journals, Keep::nothing, caller),
                      "undo {}", path);
         return Undone::undone;
     }

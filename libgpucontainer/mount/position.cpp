@@ -9,7 +9,9 @@
 #include "base/unique_fd.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fcntl.h>
+#include <string_view>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -190,11 +192,11 @@ std::optional<std::vector<MountPoint>> mounts_of(std::uint64_t device)
     return mounts_if([&](const Line& line) { return to_device(line.device) == device; });
 }
 
-std::optional<std::vector<MountPoint>> anonymous_mounts()
+std::optional<std::vector<MountPoint>> local_anonymous_mounts()
 {
-    return mounts_if([](const Line& line) {
-        return line.device.starts_with("0:") && line.type != "autofs"
-               && !line.type.starts_with("nfs") && !line.type.starts_with("fuse");
+    constexpr std::array<std::string_view, 4> local = {"bcachefs", "btrfs", "tmpfs", "zfs"};
+    return mounts_if([&](const Line& line) {
+        return line.device.starts_with("0:") && std::ranges::find(local, line.type) != local.end();
     });
 }
 

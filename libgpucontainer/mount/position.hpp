@@ -48,9 +48,9 @@ struct MountPoint {
 /// All of one file system; none where that is not to be told.
 std::optional<std::vector<MountPoint>> mounts_of(std::uint64_t device);
 
-/// Same of every device that the kernel gave out for the time of a mount; without those that
-/// tell no identity of their file system and may not answer (NFS, FUSE), or mount something
-/// when they are looked at.
-std::optional<std::vector<MountPoint>> anonymous_mounts();
+/// Same of every device that the kernel gave out for the time of a mount, of file systems on this
+/// machine alone: those of a network (NFS, CIFS, Ceph) and of FUSE may not answer, and others
+/// mount something when they are looked at.
+std::optional<std::vector<MountPoint>> local_anonymous_mounts();
 
 } // namespace gpucontainer::mount

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
+import disks
 import harness
 import mount_table
 import snapshot
@@ -325,6 +326,45 @@ class OnDisk(Directory):
         self.addCleanup(setattr, self, "root", in_memory)
         harness.must("cp", "-a", in_memory, self.root)
         self.before = self.files()
+
+
+@unittest.skipUnless(disks.ENABLED, "makes a file system")
+class OnXfs(Directory):
+    """To statfs() it is its device's number, which another one may have later."""
+
+    anew = {}
+
+    def setUp(self):
+        super().setUp()
+        self.images = [disks.make(self, name, "320M", "mkfs.xfs", "-q")
+                       for name in ("disk", "another")]
+        self.disk = harness.DIRECTORY / "shown-disk"
+        self.disk.mkdir()
+        self.addCleanup(self.disk.rmdir)
+        disks.mount(self.images[0], self.disk)
+        self.addCleanup(self.unmount)
+        in_memory = self.root
+        self.root = self.disk / "root"
+        self.addCleanup(setattr, self, "root", in_memory)
+        harness.must("cp", "-a", in_memory, self.root)
+        self.before = self.files()
+
+    def unmount(self):
+        harness.must("umount", self.disk)
+
+    def test_one_whose_disk_has_another_number_is_left(self):
+        self.run_and_end()
+        device = os.stat(self.disk).st_dev
+        self.unmount()
+        disks.mount(self.images[1], self.disk)
+        self.assertEqual(os.stat(self.disk).st_dev, device)
+
+        self.undo_all_of_no_path("left, not to be reached from here")
+
+        self.unmount()
+        disks.mount(self.images[0], self.disk)
+        self.undo_all("undone")
+        self.assert_clean()
 
 
 class Layers(Container):

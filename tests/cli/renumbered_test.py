@@ -5,10 +5,10 @@ overlays have, and btrfs, FUSE and NFS."""
 import json
 import os
 import pathlib
-import stat
 import unittest
 
 import cgroups
+import disks
 import harness
 import mount_table
 import snapshot
@@ -265,33 +265,17 @@ class OfAnotherOnLayers(Layers, OfAnother, Case):
     pass
 
 
-LONG = os.environ.get("GPUCTR_TEST_LONG") == "1"
-
-
-def make_loop_devices():
-    """Which the simulated host has none of."""
-    nodes = [("loop-control", stat.S_IFCHR, os.makedev(10, 237))]
-    nodes += [(f"loop{number}", stat.S_IFBLK, os.makedev(7, number)) for number in range(64)]
-    for name, kind, device in nodes:
-        if not os.path.exists(f"/dev/{name}"):
-            os.mknod(f"/dev/{name}", kind | 0o600, device)
-
-
-@unittest.skipUnless(LONG, "makes a file system")
+@unittest.skipUnless(disks.ENABLED, "makes a file system")
 class Subvolumes(Found, Case):
     """Of btrfs: all have the same inode number."""
 
     def prepare(self):
-        make_loop_devices()
-        self.image = harness.DIRECTORY / "image"
-        harness.must("truncate", "--size", "128M", self.image)
-        self.addCleanup(self.image.unlink)
-        harness.must("mkfs.btrfs", "--quiet", self.image)
+        self.image = disks.make(self, "image", "128M", "mkfs.btrfs", "--quiet")
         self.top = harness.DIRECTORY / "top"
         self.top.mkdir()
         self.addCleanup(self.top.rmdir)
         self.addCleanup(self.unmount, self.top)
-        self.mount_all()
+        disks.mount(self.image, self.top)
         template = harness.new_root()
         harness.must("btrfs", "subvolume", "create", self.top / "image")
         harness.must("cp", "-a", f"{template}/.", self.top / "image")
@@ -299,16 +283,8 @@ class Subvolumes(Found, Case):
 
     def mount(self, directory):
         if not mount_table.below(self.top):
-            self.mount_all()
+            disks.mount(self.image, self.top)
         harness.must("mount", "--bind", self.top / "image", directory)
-
-    def mount_all(self):
-        """On a loop device that ends with the mount."""
-        device = harness.must("losetup", "--find", "--show", self.image).strip()
-        try:
-            harness.must("mount", device, self.top)
-        finally:
-            harness.must("losetup", "--detach", device)
 
     def remount(self):
         self.unmount(self.root)
