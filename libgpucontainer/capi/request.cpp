@@ -78,7 +78,12 @@ Result<std::string> read_staged_tree(const std::string& given)
     for (const std::string_view name : names)
         if (!name.empty() && name != ".")
             path += base::format("/{}", name);
-    return path.empty() ? "/" : path;
+    if (path.empty())
+        return Error(Errc::usage,
+                     base::format("staged tree '{}': the tree would cover the whole host", given))
+            .with_object(given)
+            .with_hint("name a directory of its own, such as /run/gpucontainer/tree");
+    return path;
 }
 
 } // namespace gpucontainer::capi

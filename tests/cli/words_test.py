@@ -166,6 +166,7 @@ class Commands(Words):
     def test_behind_options(self):
         for words in (("--nv", "apply", "--rootfs", "/srv/my image"), ("-v", "--all", "undo"),
                       ("--rootfs", "/srv", "undo", "-q"), ("--pid", "7", "status", "--all"),
+                      ("--nv", "--device", "0", "undo"),
                       ("--nv", "--format", "json", "plan"), ("--nv", "--driver-root", "undo", "list")):
             command = next(word for word in words[::-1] if word in
                            ("apply", "undo", "status", "plan", "list"))
