@@ -182,12 +182,9 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
     if (!in_name_of(site.owner, failure, attach_all))
         return roll_back(to_error(failure), journal, place, site, program);
     note_mounts_below(program, place.fd(), table);
-    if (auto taken = take_back_other_rules(site.devices, journal, site.journals);
-        !taken && site.target.warnings != nullptr)
-        site.target.warnings->push_back(
-            std::move(taken).error().context("take back what the older set-up needed").message());
     journal.progress = Progress::complete;
-    if (auto written = site.journals.write(journal, program); !written) {
+    if (auto written = write_with_own_rules(site.devices, journal, program, site.journals);
+        !written) {
         const auto take_back = [&] { return apply::undo(program, place.fd(), failure, table); };
         (void)in_name_of(site.owner, failure, take_back);
         return roll_back(std::move(written).error(), journal, place, site, program);

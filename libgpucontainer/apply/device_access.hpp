@@ -61,10 +61,10 @@ bool may_be_inherited(const Journal& older, const DeviceAccess& access);
 Result<void> inherit_rules(const DeviceAccess& access, Journal& older, Journal& journal,
                            RootJournals& journals);
 
-/// Takes back what a journal has inherited and its plan has no node for, but for what another
-/// set-up's has too. The journal is still to be written.
-Result<void> take_back_other_rules(const DeviceAccess& access, Journal& journal,
-                                   const RootJournals& journals);
+/// Writes a journal, after taking back what it has inherited and its plan has no node for, but
+/// for what another set-up's has too.
+Result<void> write_with_own_rules(const DeviceAccess& access, Journal& journal,
+                                  const Program& program, RootJournals& journals);
 
 /// Before older set-ups of the same root go: adds what the list lacks, and has the journal of one
 /// of them say so. So it is known beforehand whether that can be had. Errors: those of

@@ -144,20 +144,26 @@ Result<void> inherit_rules(const DeviceAccess& access, Journal& older, Journal& 
     return {};
 }
 
-Result<void> take_back_other_rules(const DeviceAccess& access, Journal& journal,
-                                   const RootJournals& journals)
+Result<void> write_with_own_rules(const DeviceAccess& access, Journal& journal,
+                                  const Program& program, RootJournals& journals)
 {
     if (!has_other_rules(journal, access))
-        return {};
+        return journals.write(journal, program);
+    // Nobody undoes between the look at the others and the word in this one.
+    GPUCTR_TRY(const auto lock, journals.lock_store());
+    GPUCTR_TRY(const auto list, list_of(*access.groups->listed()));
+    GPUCTR_TRY(const auto others, rules_of_others(journal.key, journal.grant.id, journals));
     std::vector<DeviceRule> own = journal.grant.rules;
     const auto rest = std::ranges::stable_partition(
         own, [&](const DeviceRule& rule) { return is_listed(access, rule); });
-    GPUCTR_TRY(const auto lock, journals.lock_store());
-    GPUCTR_TRY(const auto others, rules_of_others(journal.key, journal.grant.id, journals));
-    GPUCTR_CHECK(deny(*access.groups->listed(), rest, others));
+    if (list)
+        GPUCTR_CHECK(deny(*access.groups->listed(), rest, others));
     own.erase(rest.begin(), rest.end());
-    journal.grant.rules = std::move(own);
-    return {};
+    std::swap(journal.grant.rules, own);
+    auto written = journals.write(journal, program);
+    if (!written)
+        std::swap(journal.grant.rules, own);
+    return written;
 }
 
 Result<void> add_rules(const DeviceAccess& access, Journal& journal, const Program& program,

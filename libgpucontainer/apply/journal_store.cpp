@@ -132,6 +132,16 @@ bool holds_nothing_else(int directory, std::string_view name) noexcept
     return got == 0;
 }
 
+/// Whether a directory still has this lock: whoever had it before may have removed it.
+bool has_name(int directory, int lock)
+{
+    struct stat named = {};
+    struct stat status = {};
+    return ::fstatat(directory, lock_name, &named, AT_SYMLINK_NOFOLLOW) == 0
+           && ::fstat(lock, &status) == 0 && named.st_dev == status.st_dev
+           && named.st_ino == status.st_ino;
+}
+
 /// Whoever had the lock before may have removed the file along with its directory.
 bool was_removed(int file)
 {
@@ -141,18 +151,24 @@ bool was_removed(int file)
 
 } // namespace
 
-StoreLock::~StoreLock()
-{
-    if (file_)
-        (void)::unlinkat(store_, lock_name, 0);
-}
-
 RootJournals::~RootJournals()
 {
     if (!directory_ || !may_be_empty_ || !holds_nothing_else(directory_.get(), lock_name))
         return;
     (void)::unlinkat(directory_.get(), lock_name, 0);
-    (void)::unlinkat(store_.get(), name_.c_str(), AT_REMOVEDIR);
+    if (::unlinkat(store_.get(), name_.c_str(), AT_REMOVEDIR) == 0)
+        remove_store_lock();
+}
+
+/// It stays as long as there is a set-up, so that undo needs no room for it.
+void RootJournals::remove_store_lock() const
+{
+    const UniqueFd file(::openat(store_.get(), lock_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    const UniqueFd store(file ? ::openat(store_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+                              : -1);
+    if (store && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && has_name(store.get(), file.get())
+        && holds_nothing_else(store.get(), lock_name))
+        (void)::unlinkat(store.get(), lock_name, 0);
 }
 
 Result<std::vector<SetUpKey>> RootJournals::keys()
@@ -253,7 +269,7 @@ Result<void> RootJournals::remove(const SetUpKey& key)
     return {};
 }
 
-Result<StoreLock> RootJournals::lock_store() const
+Result<UniqueFd> RootJournals::lock_store() const
 {
     // A file that nobody else can open: others may be allowed to look into the directory, and
     // would have everybody wait by locking that.
@@ -262,8 +278,8 @@ Result<StoreLock> RootJournals::lock_store() const
                                private_file));
         if (!file || !take_lock(file.get(), JournalStore::Lock::exclusive, JournalStore::patience))
             return Error::from_errno(errno, "lock the journal directory", Errc::apply);
-        if (!was_removed(file.get()))
-            return StoreLock(store_.get(), std::move(file));
+        if (has_name(store_.get(), file.get()))
+            return file;
     }
 }
 

@@ -17,21 +17,6 @@ namespace gpucontainer::apply {
 /// Device and inode: what a root's directory in the store is named after.
 using RootName = std::pair<std::uint64_t, std::uint64_t>;
 
-/// The lock of all roots, for as long as this lives.
-class StoreLock {
-public:
-    StoreLock(StoreLock&&) noexcept = default;
-    StoreLock& operator=(StoreLock&&) = delete;
-    ~StoreLock();
-
-private:
-    friend class RootJournals;
-    StoreLock(int store, base::UniqueFd file) : store_(store), file_(std::move(file)) {}
-
-    int store_;
-    base::UniqueFd file_;
-};
-
 /// The journals of one root directory, locked for as long as this lives: of two
 /// operations on one root at once, one waits, though not for ever.
 class RootJournals {
@@ -59,9 +44,9 @@ public:
     Result<void> write_before_changes(Journal& journal, const Program& program);
     Result<void> remove(const SetUpKey& key);
 
-    /// Has all others wait who change what set-ups of several roots share. The last lock that
-    /// anybody takes: who has it waits for no other one. Not to outlive this.
-    Result<StoreLock> lock_store() const;
+    /// Has all others wait who change what set-ups of several roots share, for as long as it is
+    /// open. The last lock that anybody takes: who has it waits for no other one.
+    Result<base::UniqueFd> lock_store() const;
     /// Those of all roots but for that of `key` in this one. What cannot be read, because it is
     /// damaged or gone by now, counts for nothing.
     Result<std::vector<Journal>> others(const SetUpKey& key) const;
@@ -70,6 +55,7 @@ private:
     friend class JournalStore;
     RootJournals() = default;
 
+    void remove_store_lock() const;
     Error discard(const std::string& temporary) const;
     /// Of another root, or but for one of this one.
     Result<void> read_all_but(const std::string& own, const std::string& root,

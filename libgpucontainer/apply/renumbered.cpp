@@ -227,6 +227,8 @@ Result<void> take_in(const JournalStore& store, const std::vector<Stray>& strays
         if (!has(keys, key))
             continue; // somebody else has moved it
         GPUCTR_TRY(const auto own, journals.keys());
+        // Who looks for rules of others would find it in neither place.
+        GPUCTR_TRY(const auto lock, journals.lock_store());
         if (!has(own, key))
             GPUCTR_CHECK(journals.write(stray.journal, Program(stray.journal.program.get())));
         GPUCTR_CHECK(there->remove(key));

@@ -14,7 +14,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <vector>
 
 namespace gpucontainer::cgroup {
 namespace {
@@ -125,31 +124,6 @@ bool ends_in(std::chrono::milliseconds patience, int pidfd) noexcept
     return ended > 0;
 }
 
-/// All that the two need, in ascending order.
-std::vector<int> descriptors_for(const Errand& errand)
-{
-    std::vector<int> descriptors(errand.nodes.begin(), errand.nodes.end());
-    for (const int fd : {errand.unified, errand.moves_to})
-        if (fd >= 0)
-            descriptors.push_back(fd);
-    std::ranges::sort(descriptors);
-    return descriptors;
-}
-
-/// An envoy may stay for long, and what it had open of its sender's would: a pipe that somebody
-/// waits for the end of, a mount. Older kernels than Linux 5.9 have no such call.
-void close_others(std::span<const int> kept) noexcept
-{
-    unsigned next = 0;
-    for (const int fd : kept) {
-        const auto number = static_cast<unsigned>(fd);
-        if (number > next)
-            (void)::syscall(SYS_close_range, next, number - 1, 0);
-        next = std::max(next, number + 1);
-    }
-    (void)::syscall(SYS_close_range, next, ~0U, 0);
-}
-
 /// Runs in the envoy's parent, which is another process than its sender: the kernel may not let
 /// an envoy end that was told to, and nobody but a parent can see to it that no zombie stays. It
 /// is in its sender's groups, and ends in any case; whom it leaves behind has init for a parent.
@@ -183,15 +157,15 @@ Result<Replies> send_envoy(const Errand& errand)
     const Shared shared(2 * count);
     if (!shared)
         return Error::from_errno(errno, "memory for a process in its cgroup", Errc::requirement);
-    const std::vector<int> descriptors = descriptors_for(errand);
     long child = -1;
     int os_error = 0;
     {
         const BlockedSignals blocked;
-        // Without a signal to the parent, and without the handlers that fork() runs.
-        child = ::syscall(SYS_clone, 0, nullptr, nullptr, nullptr, nullptr);
+        // Without a signal to the parent, and without the handlers that fork() runs. The
+        // descriptors are shared: those of a copy would be flushed as it ends, which takes its
+        // time on NFS, and may never end on FUSE.
+        child = ::syscall(SYS_clone, CLONE_FILES, nullptr, nullptr, nullptr, nullptr);
         if (child == 0) {
-            close_others(descriptors);
             send_and_wait(errand, shared.report(), shared.replies());
             ::_exit(0);
         }

@@ -39,6 +39,16 @@ class ListCase(cgroup_test.Case):
         return above
 
 
+    def check_all_is_allowed(self):
+        """The list does not show exceptions."""
+        self.assertEqual(self.open_in_group("null"), "")
+        harness.must("mknod", self.root / "tmp/node", "c", cgroup_test.GPU, 3)
+        self.assertEqual(self.group.rules(), ["a *:* rwm"])
+        done = harness.call("sh", "-c", f"echo $$ >{self.group.directory}/cgroup.procs; "
+                                        f"exec 3<>{self.root}/tmp/node")
+        self.assertIn("No such device or address", done.stderr)
+
+
 class List(ListCase):
     """Version 1, where a list decides."""
 
@@ -123,12 +133,7 @@ class List(ListCase):
         self.set_up()
         self.group.write("devices.allow", "a")
         self.on_process("undo")
-        self.assertEqual(self.open_in_group("null"), "")
-        harness.must("mknod", self.root / "tmp/node", "c", cgroup_test.GPU, 3)
-        self.assertEqual(self.group.rules(), ["a *:* rwm"])
-        done = harness.call("sh", "-c", f"echo $$ >{self.group.directory}/cgroup.procs; "
-                                        f"exec 3<>{self.root}/tmp/node")
-        self.assertIn("No such device or address", done.stderr)
+        self.check_all_is_allowed()
 
     def test_a_group_with_its_number_after_a_reboot_is_another(self):
         self.set_up()
@@ -297,6 +302,26 @@ class Together(ListCase):
         self.assertEqual(self.group.rules(), PLAIN)
         self.go_on_with(0)
 
+    def test_the_undo_of_another_one_waits_for_the_journal(self):
+        """In which a replacement says that it does not need a rule any more."""
+        self.set_up()
+        self.another()
+        self.set_up()
+        words = ("--nv", "--device", "4", "--pid", self.pid)
+        report = harness.DIRECTORY / "report"
+        self.assertEqual(faults.inject("-o", report, harness.SETUP, "-q", *words).returncode, 0)
+        last = [point for point in faults.read_points(report) if point.name == "renameat"][-1]
+        self.set_up("-q")
+        undo = f"{harness.SETUP} undo --pid {self.containers[0][1]} & sleep 0.5"
+        done = faults.inject(*last.options, "-x", undo, harness.SETUP, "-q", *words)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        with subprocess.Popen([harness.SETUP, "undo", "--pid", str(self.containers[0][1]), "-q"]):
+            pass
+        self.assertNotIn("c 195:3 rw", self.group.rules())
+        self.on_process("undo")
+        self.assertEqual((self.group.rules(), harness.journals()), (PLAIN, []))
+        self.go_on_with(0)
+
     @staticmethod
     def in_background(*words):
         return subprocess.Popen([harness.SETUP, "-q", *map(str, words)], stderr=subprocess.PIPE)
@@ -313,6 +338,13 @@ class Replaced(ListCase):
                                                           if ":3 " not in rule)]))
         self.on_process("undo")
         self.assertEqual((self.group.rules(), below.rules()), (PLAIN, PLAIN))
+
+    def test_a_list_that_allows_all_by_now_gets_no_exception(self):
+        self.set_up()
+        self.group.write("devices.allow", "a")
+        self.on_process("--nv", "--device", "4", stderr=None)
+        self.check_all_is_allowed()
+        self.on_process("undo")
 
     def test_what_a_replacement_left_that_was_killed_goes_with_the_next(self):
         self.set_up()

@@ -8,30 +8,36 @@
 
 namespace gpucontainer::fuzz {
 
+/// What a text begins with, as it is written in double quotes, and how long it is.
+struct Quoted {
+    std::string text;
+    std::size_t length;
+};
+
+inline Quoted first_quoted(std::string_view text)
+{
+    constexpr unsigned char last_control = 0x1f;
+    const std::string_view two = text.substr(0, 2);
+    if (two >= "\u0080" && two <= "\u009f")
+        return {fmt::format("\\x{:02x}", static_cast<unsigned char>(two[1])), two.size()};
+    for (const std::string_view separator : {"\u2028", "\u2029"})
+        if (text.starts_with(separator))
+            return {separator == "\u2028" ? "\\u2028" : "\\u2029", separator.size()};
+    const char c = text.front();
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= last_control || c == '\x7f')
+        return {fmt::format("\\x{:02x}", byte), 1};
+    return {c == '"' || c == '\\' ? std::string{'\\', c} : std::string(1, c), 1};
+}
+
 /// A YAML scalar in double quotes, without any control character as it is.
 inline std::string quoted(std::string_view text)
 {
-    constexpr unsigned char last_control = 0x1f;
     std::string out = "\"";
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const std::string_view rest = text.substr(i);
-        if (rest.substr(0, 2) >= "\u0080" && rest.substr(0, 2) <= "\u009f") {
-            out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[++i]));
-            continue;
-        }
-        if (rest.starts_with("\u2028") || rest.starts_with("\u2029")) {
-            out += rest.starts_with("\u2028") ? "\\u2028" : "\\u2029";
-            i += 2;
-            continue;
-        }
-        const char c = text[i];
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\')
-            out += '\\';
-        if (byte <= last_control || c == '\x7f')
-            out += fmt::format("\\x{:02x}", byte);
-        else
-            out += c;
+    while (!text.empty()) {
+        const Quoted first = first_quoted(text);
+        out += first.text;
+        text.remove_prefix(first.length);
     }
     return out + '"';
 }

@@ -185,17 +185,9 @@ TEST_F(EnvoyTest, IsLeftToInitWhereItDoesNotEnd)
     if (!held.works())
         GTEST_SKIP() << "this process cannot be traced";
     const auto begin = steady_clock::now();
-    std::array<int, 2> ends = {};
-    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
-    const UniqueFd reader(ends[0]);
-    UniqueFd writer(ends[1]);
 
     (void)send(milliseconds(100));
 
-    writer.reset();
-    char byte = 0;
-    EXPECT_EQ(::fcntl(reader.get(), F_SETFL, O_NONBLOCK), 0);
-    EXPECT_EQ(::read(reader.get(), &byte, 1), 0) << "the pipe has another writer";
     EXPECT_GT(steady_clock::now() - begin, milliseconds(200));
     EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(30));
     EXPECT_THAT(group_->read("cgroup.procs"), ::testing::Not(IsEmpty()));
