@@ -154,11 +154,11 @@ Result<void> write_with_own_rules(const DeviceAccess& access, Journal& journal,
     GPUCTR_TRY(const auto list, list_of(*access.groups->listed()));
     GPUCTR_TRY(const auto others, rules_of_others(journal.key, journal.grant.id, journals));
     std::vector<DeviceRule> own = journal.grant.rules;
-    const auto rest = std::ranges::stable_partition(
-        own, [&](const DeviceRule& rule) { return is_listed(access, rule); });
+    const auto rest = std::stable_partition(
+        own.begin(), own.end(), [&](const DeviceRule& rule) { return is_listed(access, rule); });
     if (list)
-        GPUCTR_CHECK(deny(*access.groups->listed(), rest, others));
-    own.erase(rest.begin(), rest.end());
+        GPUCTR_CHECK(deny(*access.groups->listed(), {rest, own.end()}, others));
+    own.erase(rest, own.end());
     std::swap(journal.grant.rules, own);
     auto written = journals.write(journal, program);
     if (!written)
