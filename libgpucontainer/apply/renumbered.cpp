@@ -146,6 +146,14 @@ Result<std::optional<RootJournals>> open_without_waiting(const JournalStore& sto
     return journals ? std::move(journals) : store.open_root(name, Lock::none);
 }
 
+void renumber_devices(Operation& operation, std::uint64_t old, std::uint64_t device)
+{
+    for (std::uint64_t* const number :
+         {&operation.made.device, &operation.expected.device, &operation.parent_device})
+        if (*number == old)
+            *number = device;
+}
+
 } // namespace
 
 bool is_of(const Journal& journal, const RootId& root, int rootfs_fd, const Viewpoint& here)
@@ -182,11 +190,7 @@ void renumber(Journal& journal, const RootId& root, int rootfs_fd, const Viewpoi
     for (Operation& operation : program.operations()) {
         if (is_mount(operation))
             continue;
-        for (FileMark* const mark : {&operation.made, &operation.expected})
-            if (mark->device == old)
-                mark->device = root.device;
-        if (operation.parent_device == old)
-            operation.parent_device = root.device;
+        renumber_devices(operation, old, root.device);
         if (const Parent parent = Parent::at_path(program, operation, rootfs_fd))
             renumber_parent(operation, parent, root.device, of_overlay);
         renumber_name(program, operation, rootfs_fd, of_overlay);
