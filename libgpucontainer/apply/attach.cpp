@@ -313,18 +313,27 @@ bool is_intact(const Program& program, int rootfs_fd) noexcept
 
 namespace {
 
-std::string hint_for(const Failure& failure)
+/// Of mounts of all that is in a directory, where no overlay can lie over it.
+std::string hint_for_listing(int os_error)
 {
-    const std::string_view step = failure.step;
-    if (step == mount::listing_step && failure.os_error == ENOSPC)
+    if (os_error == ENOSPC)
         return "no overlay can lie over it, and mounts of all that is in it are more than the "
                "sysctl fs.mount-max allows; let the root file system be written with --write "
                "always";
-    if (step == mount::listing_step && failure.os_error == E2BIG)
+    if (os_error == E2BIG)
         return "no overlay can lie over it, and mounts of all that is in it are too many; let the "
                "root file system be written with --write always";
-    if (step == mount::listing_step && failure.os_error == EINVAL)
+    if (os_error == EINVAL)
         return "a mount there is unbindable; make it private: mount --make-private DIR";
+    return "";
+}
+
+std::string hint_for(const Failure& failure)
+{
+    const std::string_view step = failure.step;
+    if (step == mount::listing_step)
+        if (std::string hint = hint_for_listing(failure.os_error); !hint.empty())
+            return hint;
     if (step == mount::copy_step && failure.os_error == EXDEV)
         return mount::why_out_of_reach;
     if (step == shared_step)
