@@ -2,7 +2,7 @@
 #include "base/format.hpp"
 #include "config/yaml_document.hpp"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 namespace gpucontainer::config {
 namespace {
@@ -51,7 +51,9 @@ TEST(YamlDocument, SaysWhereTheSyntaxIsWrong)
 TEST(YamlDocument, RefusesWhatNoFileOfOursNeeds)
 {
     EXPECT_EQ(problem_with("a: &x 1\n"), "line 1: anchors are not allowed");
-    EXPECT_EQ(problem_with("a: 1\nb: *x\n"), "line 2: the referenced anchor is not defined");
+    // Later versions of yaml-cpp name it.
+    EXPECT_THAT(problem_with("a: 1\nb: *x\n"),
+                ::testing::StartsWith("line 2: the referenced anchor is not defined"));
     EXPECT_EQ(problem_with("a: 1\nb: !!int 2\n"), "line 2: tags are not allowed");
     EXPECT_EQ(problem_with("a: !mine [1]\n"), "line 1: tags are not allowed");
     EXPECT_EQ(problem_with("a: 1\n---\nb: 2\n"),
