@@ -7,8 +7,8 @@
 #include "table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
-#include <fmt/chrono.h>
 #include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
 #include <memory>
@@ -71,8 +71,11 @@ std::string time_of(const Applied& applied)
 {
     const std::time_t since = applied.since();
     std::tm parts = {};
-    return ::gmtime_r(&since, &parts) != nullptr ? formatted("{:%Y-%m-%d %H:%M:%S} UTC", parts)
-                                                 : "unknown";
+    std::array<char, 64> text = {};
+    const bool is_known =
+        ::gmtime_r(&since, &parts) != nullptr
+        && std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts) > 0;
+    return is_known ? text.data() : "unknown";
 }
 
 void print_applied(const Applied& applied, const std::string& root, const std::string& here,
