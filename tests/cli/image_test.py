@@ -325,10 +325,11 @@ class Programs(Images):
         times = output.parent.stat()
 
         def look():
-            done = self.inside("/usr/bin/ld", "-shared", "-t", "-o", "/tmp/linked", *directories,
-                               "-lcuda")
-            self.assertTrue(done.strip().endswith(library), done)
-            output.unlink()
+            # What stands for the driver has no sections: later linkers find it, and refuse it.
+            done = self.inside("sh", "-c", '/usr/bin/ld "$@" 2>&1 || true', "ld", "-shared", "-t",
+                               "-o", "/tmp/linked", *directories, "-lcuda")
+            self.assertTrue(done.splitlines()[0].endswith(library), done)
+            output.unlink(missing_ok=True)
             os.utime(output.parent, ns=(times.st_atime_ns, times.st_mtime_ns))
 
         self.each_way(look)
