@@ -4,6 +4,7 @@
 #include "base/unique_fd.hpp"
 
 #include <array>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -22,14 +23,15 @@ std::uint64_t join(const std::array<std::uint32_t, 2>& words)
     return (static_cast<std::uint64_t>(words[0]) << word) | words[1];
 }
 
-/// struct xfs_fsop_geom_v1 of the kernel's fs/xfs/libxfs/xfs_fs.h.
+/// struct xfs_fsop_geom_v1 of the kernel's fs/xfs/libxfs/xfs_fs.h, whose size is part of the
+/// call's number.
 struct XfsGeometry {
     std::array<std::uint32_t, 8> sizes;
     std::array<std::uint64_t, 4> counts;
     std::array<std::uint64_t, 2> uuid;
     std::array<std::uint32_t, 7> more;
 };
-static_assert(sizeof(XfsGeometry) == 112);
+static_assert(offsetof(XfsGeometry, uuid) == 64);
 
 /// XFS, whose statfs() has the number of the device, says its UUID to who may open a directory.
 std::uint64_t uuid_of_xfs(int fd)

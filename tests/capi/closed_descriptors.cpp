@@ -154,8 +154,9 @@ int main(int argc, char** argv)
     // All that this program itself opens is out of the way.
     const int report = move_away(::dup(STDERR_FILENO));
     try {
-        (void)::mkdir(directory, S_IRWXU);
-        if (::mount("test", directory, "tmpfs", 0, "mode=0700") != 0 || ::unshare(CLONE_FS) != 0)
+        // Nothing of it is left on the machine: this mount namespace is the test's own.
+        if (::mount("test", "/tmp", "tmpfs", 0, "mode=1777") != 0 || ::unshare(CLONE_FS) != 0
+            || ::mkdir(directory, S_IRWXU) != 0)
             throw std::runtime_error("mounting is for root");
         std::ofstream(configuration) << "layout: tree\n";
         const test::ContainerRoot root(std::string(directory) + "/root");

@@ -132,6 +132,7 @@ TEST_F(AttachTest, LeavesMountsThatTheContainerMayBindElsewhere)
     ASSERT_TRUE(attach_one(block));
 
     EXPECT_TRUE(UniqueFd(mount::clone_tree(bench_, open("root/target").get(), "", false)));
+    EXPECT_TRUE(undo(Program(block.get()), open("root").get(), failure_));
 }
 
 } // namespace
