@@ -2,14 +2,14 @@
 // The parts of gpuctr_host_open(), which its callers cannot tell apart.
 #include "single_calls.hpp"
 
+#include "detect/fingerprint.hpp"
+#include "drivers/nvidia/catalogue_nvidia.hpp"
+#include "drivers/nvidia/kernel.hpp"
+#include "drivers/nvidia/nvidia.hpp"
+#include "drivers/nvidia/user_space.hpp"
+#include "drivers/vendor.hpp"
 #include "host/driver_root.hpp"
 #include "host/enumerator.hpp"
-#include "vendor/fingerprint.hpp"
-#include "vendor/nvidia/catalogue_nvidia.hpp"
-#include "vendor/nvidia/kernel.hpp"
-#include "vendor/nvidia/nvidia.hpp"
-#include "vendor/nvidia/user_space.hpp"
-#include "vendor/vendor.hpp"
 
 #include <benchmark/benchmark.h>
 

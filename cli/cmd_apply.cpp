@@ -127,7 +127,7 @@ void check_command_line(const Options& options, bool with_command)
 
 void check_complete(const Options& options)
 {
-    if (options.request.host.vendors == 0)
+    if (options.request.host.vendors.empty())
         throw usage("name a vendor, such as --nv, or --gpu for all");
     if (!options.root.is_given())
         throw usage("--rootfs is required");

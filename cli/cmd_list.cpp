@@ -65,7 +65,7 @@ const char* remark_on(const Driver& driver)
 
 void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
 {
-    print(out, "{} driver{}{}{}\n\n", driver.vendor(), driver.version().empty() ? "" : " ",
+    print(out, "{} driver{}{}{}\n\n", driver.vendor_name(), driver.version().empty() ? "" : " ",
           driver.version(), remark_on(driver));
     print_gpus(driver, out);
     print_nodes(driver, out);
@@ -86,7 +86,7 @@ void warn_of_files_alone(const gpucontainer::Host& host, const Messages& message
 void say_that_nothing_is_here(const HostOptions& options, std::FILE* err)
 {
     say(err, "gpuctr-setup: no GPU on this host\n");
-    if (options.vendors == 0 && options.record.empty())
+    if (options.vendors.empty() && options.record.empty())
         say(err, "hint: with the option of a vendor, such as --nv, `list` shows its driver's "
                  "files\n");
 }
@@ -100,7 +100,7 @@ gpucontainer::Host open(HostOptions options)
         if (!options.if_present || error.status() != GPUCTR_E_NO_DEVICE)
             throw;
     }
-    options.vendors = 0;
+    options.vendors.clear();
     return options.open(true);
 }
 

@@ -32,7 +32,7 @@ void stage(const Options& options, const Messages& messages)
 
 int prepare(const Options& options, Verbosity verbosity, const Streams& streams)
 {
-    if (options.request.host.vendors == 0)
+    if (options.request.host.vendors.empty())
         throw usage_error_of("prepare", "name a vendor, such as --nv, or --gpu for all");
     const Messages messages = {streams.err, verbosity};
     with_gpu(options.request.host.if_present, messages, [&] { stage(options, messages); });

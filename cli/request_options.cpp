@@ -54,14 +54,14 @@ const Numbers& vendor_libs_names()
 
 struct VendorOption {
     const char* name;
-    std::uint32_t bit;
+    const char* vendor; ///< Its name for the library.
     const char* help;
 };
 constexpr std::array vendor_options = {
-    VendorOption{"--nv", GPUCTR_VENDOR_NVIDIA, "NVIDIA GPUs"},
-    VendorOption{"--rocm", GPUCTR_VENDOR_AMD, "AMD GPUs"},
-    VendorOption{"--intel", GPUCTR_VENDOR_INTEL, "Intel GPUs"},
-    VendorOption{"--hpu", GPUCTR_VENDOR_HABANA, "Intel Gaudi accelerators"},
+    VendorOption{"--nv", "nvidia", "NVIDIA GPUs"},
+    VendorOption{"--rocm", "amd", "AMD GPUs"},
+    VendorOption{"--intel", "intel", "Intel GPUs"},
+    VendorOption{"--hpu", "habana", "Intel Gaudi accelerators"},
     VendorOption{"--gpu", GPUCTR_VENDOR_ANY, "GPUs of every vendor that has some here"},
 };
 
@@ -98,7 +98,8 @@ void HostOptions::add_to(CLI::App& command)
 {
     for (const VendorOption& option : vendor_options)
         command.add_flag_callback(
-            option.name, [this, bit = option.bit] { vendors |= bit; }, option.help);
+            option.name, [this, vendor = option.vendor] { vendors.emplace_back(vendor); },
+            option.help);
     command.add_flag("--if-present", if_present, "having no GPU is a warning");
     command.add_option("--driver-root", driver_root, "where the driver's files are")
         ->type_name("DIR");

@@ -12,8 +12,8 @@ namespace gpuctr_setup {
 
 /// Where the driver comes from: shared by all commands that look at the host.
 struct HostOptions {
-    std::uint32_t vendors = 0; ///< GPUCTR_VENDOR_*
-    bool if_present = false;   ///< Having no GPU is no error.
+    std::vector<std::string> vendors; ///< As in gpucontainer::HostOptions.
+    bool if_present = false;          ///< Having no GPU is no error.
     std::string driver_root = "/";
     std::string driver_version;
     std::string dev_root = "/";

@@ -246,12 +246,8 @@ GPUCTR_API const char* gpuctr_setting_mistake(const gpuctr_setting* setting);
 
 /* -- Host ---------------------------------------------------------------- */
 
-#define GPUCTR_VENDOR_NVIDIA (UINT32_C(1) << 0)
-#define GPUCTR_VENDOR_AMD (UINT32_C(1) << 1)
-#define GPUCTR_VENDOR_INTEL (UINT32_C(1) << 2)
-#define GPUCTR_VENDOR_HABANA (UINT32_C(1) << 3) /**< Intel Gaudi. */
-/** Besides those that have to be there, any other that is. @since 0.1 */
-#define GPUCTR_VENDOR_ANY (UINT32_C(1) << 31)
+/** In a list of vendors: besides those that have to be there, any other that is. @since 0.1 */
+#define GPUCTR_VENDOR_ANY "any"
 
 /**
  * A vendor asked for that has no GPU here is no error if its driver's files are there: the
@@ -270,9 +266,15 @@ GPUCTR_API const char* gpuctr_setting_mistake(const gpuctr_setting* setting);
  */
 typedef struct gpuctr_host_options {
     size_t struct_size;         /**< sizeof(gpuctr_host_options) in the caller. */
-    uint32_t vendors;           /**< GPUCTR_VENDOR_* that must be there; 0: as
-                                     GPUCTR_VENDOR_ANY. */
     uint32_t flags;             /**< GPUCTR_HOST_* @since 0.1 */
+    uint32_t reserved;          /**< Zero. */
+    /**
+     * NULL-terminated list of the vendors that must be there, each by its name: "nvidia",
+     * "amd", "intel", "habana" (Intel Gaudi), or one that a catalogue file describes. With
+     * GPUCTR_VENDOR_ANY in it the others are looked for as well. NULL or empty: GPUCTR_VENDOR_ANY
+     * alone. GPUCTR_E_USAGE for a name that nobody has. @since 0.1
+     */
+    const char* const* vendors;
     const char* driver_root;    /**< Where the driver's files are; NULL: "/". The root of a
                                      driver container, or an unpacked driver. Links in it
                                      never lead out of it. */
@@ -297,7 +299,7 @@ typedef struct gpuctr_host_options {
 } gpuctr_host_options;
 
 /* clang-format off */
-#define GPUCTR_HOST_OPTIONS_INIT { sizeof(gpuctr_host_options), 0, 0, NULL, NULL, NULL, NULL, NULL }
+#define GPUCTR_HOST_OPTIONS_INIT { sizeof(gpuctr_host_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /**
@@ -386,9 +388,9 @@ GPUCTR_API size_t gpuctr_host_skipped_count(const gpuctr_host* host);
 /** Belongs to the host. @since 0.1 */
 GPUCTR_API const gpuctr_skipped* gpuctr_host_skipped_at(const gpuctr_host* host, size_t index);
 
-/** One GPUCTR_VENDOR_* bit. @since 0.1 */
-GPUCTR_API uint32_t gpuctr_driver_vendor(const gpuctr_driver* driver);
-/** "nvidia". @since 0.1 */
+/** "nvidia": the name that gpuctr_host_options.vendors takes. @since 0.1 */
+GPUCTR_API const char* gpuctr_driver_vendor(const gpuctr_driver* driver);
+/** "NVIDIA": the same for people. @since 0.1 */
 GPUCTR_API const char* gpuctr_driver_vendor_name(const gpuctr_driver* driver);
 /**
  * Version that the files have, such as "580.159.04"; "" of files alone that are of no
@@ -912,7 +914,7 @@ GPUCTR_API size_t gpuctr_applied_driver_count(const gpuctr_applied* applied);
 GPUCTR_API const gpuctr_used_driver* gpuctr_applied_driver_at(const gpuctr_applied* applied,
                                                               size_t index);
 /** "nvidia". @since 0.1 */
-GPUCTR_API const char* gpuctr_used_driver_vendor_name(const gpuctr_used_driver* driver);
+GPUCTR_API const char* gpuctr_used_driver_vendor(const gpuctr_used_driver* driver);
 /** Version of the driver then. @since 0.1 */
 GPUCTR_API const char* gpuctr_used_driver_version(const gpuctr_used_driver* driver);
 /** GPUs of it that the set-up was given, as they were then. @since 0.1 */

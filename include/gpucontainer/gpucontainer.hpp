@@ -108,7 +108,9 @@ private:
 class Driver {
 public:
     explicit Driver(const gpuctr_driver* driver) noexcept : driver_(driver) {}
-    std::string_view vendor() const noexcept { return gpuctr_driver_vendor_name(driver_); }
+    std::string_view vendor() const noexcept { return gpuctr_driver_vendor(driver_); }
+    /// "NVIDIA", for people.
+    std::string_view vendor_name() const noexcept { return gpuctr_driver_vendor_name(driver_); }
     std::string_view version() const noexcept { return gpuctr_driver_version(driver_); }
     /// "module", "option" or "files".
     std::string_view version_source() const noexcept
@@ -149,7 +151,8 @@ private:
 
 /// What to look for on a host.
 struct HostOptions {
-    std::uint32_t vendors = 0;     ///< GPUCTR_VENDOR_* that must be there.
+    /// Those that must be there, by name; with GPUCTR_VENDOR_ANY, or without any, all others too.
+    std::vector<std::string> vendors = {};
     std::string driver_root = "/"; ///< Where the driver's files are.
     std::string driver_version;    ///< Empty: ask the kernel.
     /// Files with further rules for which files belong to a driver.
@@ -220,7 +223,10 @@ private:
     struct NativeOptions {
         explicit NativeOptions(const HostOptions& from)
         {
-            options.vendors = from.vendors;
+            for (const std::string& vendor : from.vendors)
+                vendors.push_back(vendor.c_str());
+            vendors.push_back(nullptr);
+            options.vendors = vendors.data();
             if (from.files_alone)
                 options.flags |= GPUCTR_HOST_FILES_ALONE;
             options.driver_root = from.driver_root.c_str();
@@ -236,6 +242,7 @@ private:
         }
 
         gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
+        std::vector<const char*> vendors;
         std::vector<const char*> catalogues;
     };
 
@@ -562,7 +569,7 @@ enum class Undone : std::uint32_t {
 class UsedDriver {
 public:
     explicit UsedDriver(const gpuctr_used_driver* driver) noexcept : driver_(driver) {}
-    std::string_view vendor() const noexcept { return gpuctr_used_driver_vendor_name(driver_); }
+    std::string_view vendor() const noexcept { return gpuctr_used_driver_vendor(driver_); }
     std::string_view version() const noexcept { return gpuctr_used_driver_version(driver_); }
     auto gpus() const noexcept
     {

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "apply/apply.hpp"
 
-#include "apply/attach.hpp"
 #include "apply/device_access.hpp"
-#include "apply/directory_times.hpp"
+#include "apply/device_rules.hpp"
+#include "apply/failure.hpp"
 #include "apply/in_name_of.hpp"
 #include "apply/in_use.hpp"
 #include "apply/place.hpp"
 #include "apply/prepare.hpp"
-#include "apply/renumbered.hpp"
-#include "apply/seen_root.hpp"
+#include "apply/set_ups.hpp"
 #include "apply/sources.hpp"
-#include "apply/undo.hpp"
+#include "apply/undo_journal.hpp"
 #include "base/in_root.hpp"
 #include "base/try.hpp"
+#include "journal/renumbered.hpp"
+#include "journal/seen_root.hpp"
 #include "mount/calls.hpp"
 #include "mount/namespace.hpp"
 #include "plan/builder.hpp"
 #include "privilege/capabilities.hpp"
+#include "program/directory_times.hpp"
+#include "program/executor.hpp"
 #include "rootfs/root.hpp"
 
 #include <algorithm>
@@ -28,20 +31,26 @@
 #include <sys/mount.h>
 
 namespace gpucontainer::apply {
+
+using journal::Journal;
+using journal::JournalStore;
+using journal::Progress;
+using journal::RootId;
+using program::Program;
 namespace {
 
 /// Owns a prepared program and its descriptors.
 class Prepared {
 public:
-    explicit Prepared(Block block) : block_(std::move(block)) {}
+    explicit Prepared(program::Block block) : block_(std::move(block)) {}
     Prepared(const Prepared&) = delete;
     Prepared& operator=(const Prepared&) = delete;
-    ~Prepared() { release(block_.release()); }
+    ~Prepared() { program::release(block_.release()); }
 
     Program program() const { return Program(block_.get()); }
 
 private:
-    Block block_;
+    program::Block block_;
 };
 
 /// A root file system as it is seen from where the set-up is to be, and what is
@@ -50,13 +59,13 @@ struct Site {
     const Target& target;
     std::optional<privilege::Owner> owner; ///< Whose the names are; none: the caller's.
     RootId root;
-    Viewpoint here;
+    journal::Viewpoint here;
     std::string path; ///< Of the root; "" when it has none on this host.
-    RootJournals journals;
-    std::optional<Ground> ground; ///< Once it is known that names are to be made.
+    journal::RootJournals journals;
+    std::optional<journal::Ground> ground; ///< Once it is known that names are to be made.
     /// Bound on itself already, by an older set-up of this journal: it stays until
     /// there is another, so that the bind is known after a crash.
-    std::optional<SetUpKey> bound;
+    std::optional<journal::SetUpKey> bound;
     int mounts_below = 0; ///< How many that bind brought along.
     bool shared = false;  ///< Another namespace that lives has a set-up there.
     DeviceAccess devices;
@@ -91,7 +100,7 @@ Error roll_back(Error error, Journal& journal, const Place& place, Site& site,
     const bool complete =
         take_back_rules(journal, program, site.journals).has_value()
         && std::all_of(operations.begin(), operations.end(),
-                       [](const Operation& operation) { return operation.done == 0; });
+                       [](const program::Operation& operation) { return operation.done == 0; });
     // The journal of a bind that stays has the same name.
     const bool kept = site.bound && site.bound->mount_id == journal.key.mount_id;
     if (complete && place.leave() && (kept || site.journals.remove(journal.key)))
@@ -143,8 +152,9 @@ void expect_mounts_below(const Program& program, const plan::Plan& plan)
     const auto binds = std::count_if(plan.items.begin(), plan.items.end(), [](const auto& item) {
         return item.place == plan::Place::tree && item.kind == plan::ItemKind::bind;
     });
-    for (Operation& operation : program.operations())
-        if (operation.step == Step::mount && (operation.flags & holds_mounts) != 0)
+    for (program::Operation& operation : program.operations())
+        if (operation.step == program::Step::mount
+            && (operation.flags & program::holds_mounts) != 0)
             operation.mounts_below = static_cast<std::uint32_t>(binds);
 }
 
@@ -158,7 +168,7 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
     Journal journal = new_journal(plan, site, place);
     if (journal.key.mount_id == 0)
         return Error::from_errno(errno, "tell the mount of the root file system", Errc::rootfs);
-    Failure failure;
+    program::Failure failure;
     const auto note = [&] {
         if (note_directories(program, place.fd()))
             return true;
@@ -185,7 +195,7 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
     journal.progress = Progress::complete;
     if (auto written = write_with_own_rules(site.devices, journal, program, site.journals);
         !written) {
-        const auto take_back = [&] { return apply::undo(program, place.fd(), failure, table); };
+        const auto take_back = [&] { return program::undo(program, place.fd(), failure, table); };
         (void)in_name_of(site.owner, failure, take_back);
         return roll_back(std::move(written).error(), journal, place, site, program);
     }
@@ -200,7 +210,8 @@ Result<void> prepare_and_commit(const plan::Plan& plan, Site& site)
     GPUCTR_TRY(auto block, prepare(plan, bench));
     const Prepared prepared(std::move(block));
     if (plan.writes_root) {
-        GPUCTR_TRY(site.ground, find_ground(site.target, site.path));
+        GPUCTR_TRY(site.ground,
+                   journal::find_ground(site.target.rootfs_fd, site.target.pidfd, site.path));
     }
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
     GPUCTR_CHECK(commit(plan, prepared.program(), bench, site, visit.table()));
@@ -247,21 +258,19 @@ Result<Older> look_for_older(const plan::Plan& plan, const JournalStore& store, 
 {
     Older older;
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(site.target.pidfd));
-    GPUCTR_TRY(site.here, Viewpoint::current());
+    GPUCTR_TRY(site.here, journal::Viewpoint::current());
     const int rootfs_fd = site.target.rootfs_fd;
     GPUCTR_TRY(const auto strays,
                find_strays(store, site.root, rootfs_fd, site.here, visit.table()));
     GPUCTR_CHECK(take_in(store, strays, site.journals));
-    GPUCTR_TRY(const auto keys, keys_of(site.root, rootfs_fd, site.here, site.journals));
-    mount::LivingNamespaces living;
-    for (const SetUpKey& key : keys) {
-        GPUCTR_TRY(const Origin origin,
-                   origin_of(key, site.here, living, rootfs_fd, visit.table()));
+    const SeenFrom seen = {site.root, rootfs_fd, site.here, visit.table()};
+    GPUCTR_TRY(const auto set_ups, find_set_ups(seen, site.journals));
+    for (const auto& [key, origin] : set_ups) {
         if (!is_ours(origin)) {
             site.shared = true;
             continue;
         }
-        GPUCTR_TRY(Journal journal, read_for(site.root, rootfs_fd, site.here, key, site.journals));
+        GPUCTR_TRY(Journal journal, read_for(seen, key, site.journals));
         if (is_current(journal, plan, site)) {
             older.current = true;
             continue;
@@ -290,10 +299,11 @@ Result<void> make_room(std::vector<Journal>& outdated, Site& site, const mount::
     return visit.leave();
 }
 
-Result<void> commit_anew(const Replan& replan, Site& site)
+Result<void> commit_anew(const plan::Planned& planned, Site& site)
 {
     const auto commit = [&]() -> Result<void> {
-        GPUCTR_TRY(const auto plan, replan(site.target.rootfs_fd, site.shared, site.owner));
+        GPUCTR_TRY(const auto plan,
+                   plan::plan_anew(planned, site.target.rootfs_fd, site.shared, site.owner));
         // What an older set-up had allowed may be taken back by now.
         GPUCTR_TRY(site.devices, ask_for_devices(plan, site.target.pidfd, nullptr));
         return prepare_and_commit(plan, site);
@@ -307,9 +317,9 @@ Result<void> commit_anew(const Replan& replan, Site& site)
 }
 
 /// The older set-up goes only when there is all that the new one needs.
-Result<void> replace(const plan::Plan& plan, const Replan& replan, std::vector<Journal>& outdated,
-                     Site& site)
+Result<void> replace(const plan::Planned& planned, std::vector<Journal>& outdated, Site& site)
 {
+    const plan::Plan& plan = planned.plan;
     {
         GPUCTR_TRY(const mount::Stage stage, site.journals.stage(plan.backend));
         mount::Bench bench = stage.bench();
@@ -318,7 +328,7 @@ Result<void> replace(const plan::Plan& plan, const Replan& replan, std::vector<J
     }
     GPUCTR_CHECK(secure_rules(site.devices, outdated, site.here, site.journals));
     GPUCTR_CHECK(make_room(outdated, site, {plan.backend}));
-    GPUCTR_CHECK(commit_anew(replan, site), "after the older set-up was undone");
+    GPUCTR_CHECK(commit_anew(planned, site), "after the older set-up was undone");
     return {};
 }
 
@@ -345,8 +355,10 @@ Result<bool> lacks_names(const plan::Plan& plan, int rootfs_fd)
 
 } // namespace
 
-Result<void> apply_without_journal(const plan::Plan& plan, const Target& target)
+Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target& target)
 {
+    GPUCTR_CHECK(plan::prove(planned));
+    const plan::Plan& plan = planned.plan;
     const int rootfs_fd = target.rootfs_fd;
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_TRY(const RootId root, RootId::of(rootfs_fd));
@@ -361,20 +373,22 @@ Result<void> apply_without_journal(const plan::Plan& plan, const Target& target)
     mount::Bench bench = stage.bench();
     GPUCTR_TRY(auto block, prepare(plan, bench));
     const Prepared prepared(std::move(block));
-    Failure failure;
+    program::Failure failure;
     if (!attach(prepared.program(), rootfs_fd, failure))
         return to_error(failure);
     // What would stay lies over the caller's root directory.
     if (stage.leave())
-        return {};
+        return Outcome::applied;
     Error error =
         Error::from_errno(errno, "take away the place that mounts were made at", Errc::apply);
-    (void)apply::undo(prepared.program(), rootfs_fd, failure);
+    (void)program::undo(prepared.program(), rootfs_fd, failure);
     return error;
 }
 
-Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target& caller)
+Result<Outcome> apply(const plan::Planned& planned, const Target& caller)
 {
+    GPUCTR_CHECK(plan::prove(planned));
+    const plan::Plan& plan = planned.plan;
     Target target = caller;
     GPUCTR_CHECK(privilege::require_mounting());
     // Nothing gets from one mount namespace to another but a detached mount.
@@ -382,7 +396,7 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
         GPUCTR_CHECK(require_detached(plan));
     GPUCTR_TRY(const auto owner, owner_in(target));
     GPUCTR_TRY(auto devices, ask_for_devices(plan, target.pidfd, target.warnings));
-    GPUCTR_TRY(SeenRoot root, SeenRoot::of(target));
+    GPUCTR_TRY(journal::SeenRoot root, journal::SeenRoot::of(target.rootfs_fd, target.pidfd >= 0));
     if (root.path().empty() && !root.is_of_process()) // undo --all goes by it
         GPUCTR_CHECK(base::path_of(target.rootfs_fd));
     GPUCTR_CHECK(check_root(plan, target, root.id()));
@@ -406,7 +420,7 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     if (older.kept)
         return *std::move(older.kept);
     if (!older.outdated.empty()) {
-        GPUCTR_CHECK(replace(plan, replan, older.outdated, site));
+        GPUCTR_CHECK(replace(planned, older.outdated, site));
         return Outcome::replaced;
     }
     // With another set-up alive in the same directory, names must not be
@@ -415,7 +429,7 @@ Result<Outcome> apply(const plan::Plan& plan, const Replan& replan, const Target
     // which another than the caller makes them.
     GPUCTR_TRY(const bool lacks, lacks_names(plan, target.rootfs_fd));
     if (site.owner || (plan.writes_root && site.shared) || root.is_elsewhere() || lacks)
-        GPUCTR_CHECK(commit_anew(replan, site));
+        GPUCTR_CHECK(commit_anew(planned, site));
     else
         GPUCTR_CHECK(prepare_and_commit(plan, site));
     return Outcome::applied;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/cache_cleaning.hpp"
 
-#include "apply/name_steps.hpp"
-#include "apply/parent.hpp"
+#include "apply/failure.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/kernel_file_system.hpp"
@@ -10,6 +9,9 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/ld_cache_writer.hpp"
+#include "program/builder.hpp"
+#include "program/name_steps.hpp"
+#include "program/parent.hpp"
 #include "rootfs/root.hpp"
 
 #include <algorithm>
@@ -18,6 +20,10 @@
 #include <sys/stat.h>
 
 namespace gpucontainer::apply {
+
+using program::Operation;
+using program::Program;
+using program::Step;
 namespace {
 
 using privilege::Owner;
@@ -26,7 +32,7 @@ using privilege::Owner;
 struct Found {
     base::UniqueFd file; ///< By O_PATH; none where there is nothing to clean.
     Owner owner;
-    FileMark mark = {};
+    program::FileMark mark = {};
 };
 
 const Operation* replacement(const Program& program)
@@ -39,7 +45,7 @@ const Operation* replacement(const Program& program)
 Found find_cache(const Program& program, const Operation& replaced, int rootfs_fd, int table)
 {
     Found found;
-    const Parent parent = Parent::known(program, replaced, rootfs_fd, table);
+    const program::Parent parent = program::Parent::known(program, replaced, rootfs_fd, table);
     base::UniqueFd file(
         parent ? ::openat(parent.fd(), parent.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1);
     struct stat status = {};
@@ -87,10 +93,10 @@ Result<std::string> cleaned(const elf::LdCache& cache, const Program& program,
 }
 
 /// A program of one step, in the directory that the set-up's own step was in.
-Block replacing_by(const std::string& content, const Program& program, const Operation& replaced,
-                   const Found& found)
+program::Block replacing_by(const std::string& content, const Program& program,
+                            const Operation& replaced, const Found& found)
 {
-    ProgramBuilder builder;
+    program::ProgramBuilder builder;
     Operation& operation = builder.add(Step::replace_file, program.text(replaced.path), content);
     operation.parent_device = replaced.parent_device;
     operation.parent_inode = replaced.parent_inode;
@@ -113,7 +119,7 @@ Error left_behind(const std::string& path, Error cause)
 OurPaths::OurPaths(const Program& program, const std::string& tree_path) : tree_path_(tree_path)
 {
     for (const Operation& operation : program.operations())
-        if (operation.step == Step::mount && (operation.flags & follow_target) == 0)
+        if (operation.step == Step::mount && (operation.flags & program::follow_target) == 0)
             mounted_.emplace(program.text(operation.path));
 }
 
@@ -161,10 +167,10 @@ Result<void> clean_loader_cache(const Program& program, int rootfs_fd, const std
     if (!as_owner)
         return left_behind(
             path, Error::from_errno(errno, base::format("work as user {}", found.owner.uid)));
-    const Block block = replacing_by(content, program, *replaced, found);
+    const program::Block block = replacing_by(content, program, *replaced, found);
     const Program replacing(block.get());
     Operation& operation = replacing.operations().front();
-    Failure failure;
+    program::Failure failure;
     if (!make_name(replacing, operation, rootfs_fd, failure))
         return left_behind(path, to_error(failure));
     (void)forget_replaced(replacing, operation, rootfs_fd);

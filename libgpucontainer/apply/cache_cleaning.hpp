@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "apply/program.hpp"
 #include "base/result.hpp"
 #include "elf/ld_cache.hpp"
 #include "mount/table.hpp"
 #include "privilege/file_owner.hpp"
+#include "program/program.hpp"
 
 #include <optional>
 #include <set>
@@ -18,7 +18,7 @@ namespace gpucontainer::apply {
 /// Which paths in a loader cache are those of a set-up.
 class OurPaths {
 public:
-    OurPaths(const Program& program, const std::string& tree_path);
+    OurPaths(const program::Program& program, const std::string& tree_path);
 
     bool contain(std::string_view path) const;
     bool are_in(const elf::LdCache& cache) const;
@@ -32,7 +32,8 @@ private:
 /// tree, and what our links led to it. Done as whom the file belongs to, with a new file of
 /// our mode; `owner` is whose the names of the set-up are. Errors: apply, when entries
 /// of ours are left in a file that may not be replaced so.
-Result<void> clean_loader_cache(const Program& program, int rootfs_fd, const std::string& tree_path,
+Result<void> clean_loader_cache(const program::Program& program, int rootfs_fd,
+                                const std::string& tree_path,
                                 const std::optional<privilege::Owner>& owner,
                                 int table = mount::own_table);
 

@@ -149,14 +149,14 @@ Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, int pidfd,
     return access;
 }
 
-NodesInUse ask_about_nodes(const Program& program, int rootfs_fd, int pidfd)
+NodesInUse ask_about_nodes(const program::Program& program, int rootfs_fd, int pidfd)
 {
     std::vector<std::string> paths;
     std::vector<UniqueFd> fds;
     std::vector<cgroup::Node> nodes;
-    for (const Operation& operation : program.operations()) {
+    for (const program::Operation& operation : program.operations()) {
         const char* const path = program.text(operation.path);
-        UniqueFd fd(operation.step == Step::mount
+        UniqueFd fd(operation.step == program::Step::mount
                         ? base::open_in_root(rootfs_fd, path, O_PATH | O_NOFOLLOW)
                         : -1);
         const auto number = fd ? number_of(fd.get()) : std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "apply/device_access.hpp"
+#include "apply/device_rules.hpp"
+
 #include "base/format.hpp"
 #include "base/try.hpp"
 
@@ -9,6 +10,11 @@
 #include <utility>
 
 namespace gpucontainer::apply {
+
+using journal::DeviceRule;
+using journal::Journal;
+using journal::RootJournals;
+using program::Program;
 namespace {
 
 cgroup::Access access_in(const std::vector<DeviceRule>& rules, const cgroup::DeviceNumber& device)
@@ -30,7 +36,8 @@ void merge(const DeviceRule& rule, std::vector<DeviceRule>& rules)
 }
 
 /// The rules of the other set-ups for the same group.
-Result<std::vector<DeviceRule>> rules_of_others(const SetUpKey& key, const cgroup::GroupId& group,
+Result<std::vector<DeviceRule>> rules_of_others(const journal::SetUpKey& key,
+                                                const cgroup::GroupId& group,
                                                 const RootJournals& journals)
 {
     GPUCTR_TRY(const auto others, journals.others(key));
@@ -180,7 +187,7 @@ Result<void> add_rules(const DeviceAccess& access, Journal& journal, const Progr
     GPUCTR_TRY(const auto id, group.id());
     GPUCTR_TRY(const auto others, rules_of_others(journal.key, id, journals));
     const Rules rules = rules_for(access, *list, others);
-    const Grant before = journal.grant;
+    const journal::Grant before = journal.grant;
     journal.grant.group = group.path();
     journal.grant.id = id;
     for (const auto* part : {&rules.missing, &rules.shared})
@@ -197,7 +204,7 @@ Result<void> add_rules(const DeviceAccess& access, Journal& journal, const Progr
 }
 
 Result<void> secure_rules(const DeviceAccess& access, std::span<Journal> older,
-                          const Viewpoint& here, RootJournals& journals)
+                          const journal::Viewpoint& here, RootJournals& journals)
 {
     if (!access.lacks_rules)
         return {};

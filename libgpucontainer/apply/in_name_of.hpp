@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "apply/apply.hpp"
-#include "apply/attach.hpp"
+#include "apply/target.hpp"
 #include "base/try.hpp"
 #include "privilege/container_root.hpp"
 #include "privilege/file_owner.hpp"
+#include "program/failure.hpp"
 
 #include <cerrno>
 #include <optional>
@@ -24,12 +24,12 @@ inline Result<std::optional<privilege::Owner>> owner_in(const Target& target)
 
 /// Does one step of the executor as that owner; false, with errno and the failure, where the
 /// thread cannot become him, and nothing is done.
-template <typename Step>
-bool in_name_of(const std::optional<privilege::Owner>& owner, Failure& failure, Step step)
+template <typename Work>
+bool in_name_of(const std::optional<privilege::Owner>& owner, program::Failure& failure, Work work)
 {
     const privilege::FileOwner as_owner(owner);
     if (as_owner)
-        return step();
+        return work();
     failure = {Errc::permission, errno, "work as root of the container", ""};
     return false;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "apply/in_use.hpp"
 
-#include "apply/journal_store.hpp"
-#include "apply/seen_root.hpp"
 #include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "base/unique_fd.hpp"
+#include "journal/seen_root.hpp"
+#include "journal/store.hpp"
 #include "mount/calls.hpp"
 #include "mount/table.hpp"
 
@@ -30,6 +30,11 @@
 #include <vector>
 
 namespace gpucontainer::apply {
+
+using journal::Journal;
+using journal::JournalStore;
+using journal::RootJournals;
+using journal::Viewpoint;
 namespace {
 
 /// In the largest unit that it has one of: "5 minutes".
@@ -46,7 +51,7 @@ std::string duration(std::int64_t seconds)
 std::string gpus_of(const plan::UsedDriver& driver)
 {
     std::vector<std::string> gpus;
-    for (const vendor::Gpu& gpu : driver.gpus) {
+    for (const model::Gpu& gpu : driver.gpus) {
         const std::string& id = gpu.uuid.empty() ? gpu.pci_address : gpu.uuid;
         gpus.push_back(id.empty() ? std::to_string(gpu.index)
                                   : base::format("{} ({})", gpu.index, id));
@@ -66,12 +71,12 @@ std::string gpus_of(const Journal& journal)
 
 } // namespace
 
-Result<bool> may_be_in_use(const Journal& journal, Origin origin, int rootfs_fd)
+Result<bool> may_be_in_use(const Journal& journal, journal::Origin origin, int rootfs_fd)
 {
     // Nobody was told of one that was cut off, and mounts end with their namespace.
-    if (journal.progress != Progress::complete || origin != Origin::here)
+    if (journal.progress != journal::Progress::complete || origin != journal::Origin::here)
         return false;
-    return is_seen_on(rootfs_fd, journal.key.mount_id);
+    return journal::is_seen_on(rootfs_fd, journal.key.mount_id);
 }
 
 Error not_to_be_replaced(const Journal& journal, const std::string& path, std::string_view why)
@@ -89,18 +94,18 @@ namespace {
 constexpr const char* why_not_replaced = ": without a journal nothing is replaced";
 
 /// One that was cut off, or of which parts are missing, is there too.
-Result<bool> is_there(const SetUpKey& key, const Viewpoint& here, int rootfs_fd)
+Result<bool> is_there(const journal::SetUpKey& key, const Viewpoint& here, int rootfs_fd)
 {
     if (key.from.boot_id != here.boot_id || key.from.mount_namespace != here.mount_namespace)
         return false;
-    return is_seen_on(rootfs_fd, key.mount_id);
+    return journal::is_seen_on(rootfs_fd, key.mount_id);
 }
 
 /// How long others may be at work on the root: to a runtime a hook that waits has failed.
 constexpr std::chrono::seconds patience(2);
 
 /// Where the journals cannot be used, for whatever reason, none are of this caller's set-ups.
-Result<std::optional<RootJournals>> journals_of(const Target& target, const RootId& root)
+Result<std::optional<RootJournals>> journals_of(const Target& target, const journal::RootId& root)
 {
     const auto store = JournalStore::open(target.state_directory, target.rootfs_fd);
     if (!store || !*store)
@@ -114,14 +119,14 @@ Result<std::optional<RootJournals>> journals_of(const Target& target, const Root
 
 Result<void> refuse_journalled(const Target& target)
 {
-    GPUCTR_TRY(SeenRoot root, SeenRoot::of(target));
+    GPUCTR_TRY(journal::SeenRoot root, journal::SeenRoot::of(target.rootfs_fd, target.pidfd >= 0));
     GPUCTR_TRY(auto journals, journals_of(target, root.id()));
     if (!journals)
         return {};
     root.look(); // as it is since the lock was had
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
     GPUCTR_TRY(const auto keys, journals->keys());
-    for (const SetUpKey& key : keys) {
+    for (const journal::SetUpKey& key : keys) {
         GPUCTR_TRY(const bool there, is_there(key, here, root.fd()));
         if (!there)
             continue;

@@ -36,7 +36,7 @@ Result<Layer> Layer::create(mount::Bench& bench, const std::string& label)
 
 Result<void> Layer::directory(const std::string& path, std::uint32_t mode)
 {
-    const mode_t allowed = mode & directory_mode;
+    const mode_t allowed = mode & program::directory_mode;
     // The mode at creation is subject to the caller's umask.
     if (::mkdirat(fd_.get(), path.c_str(), allowed) != 0
         || ::fchmodat(fd_.get(), path.c_str(), allowed, 0) != 0)
@@ -46,7 +46,7 @@ Result<void> Layer::directory(const std::string& path, std::uint32_t mode)
 
 Result<void> Layer::file(const std::string& path, std::string_view content)
 {
-    const mode_t mode = mode_of_file(content.size());
+    const mode_t mode = program::mode_of_file(content.size());
     const base::UniqueFd file(
         ::openat(fd_.get(), path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
     if (!file || ::fchmod(file.get(), mode) != 0 || !base::write_all(file.get(), content))
@@ -56,7 +56,7 @@ Result<void> Layer::file(const std::string& path, std::string_view content)
 
 Result<void> Layer::placeholder(const std::string& path)
 {
-    constexpr mode_t mode = S_IFREG | placeholder_mode;
+    constexpr mode_t mode = S_IFREG | program::placeholder_mode;
     if (::mknodat(fd_.get(), path.c_str(), mode, 0) != 0)
         return failed(path);
     return {};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "apply/program.hpp"
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/bench.hpp"
+#include "program/program.hpp"
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ public:
 
     /// `mode` is that of the image's directory which it lies over, if it does: it gets what
     /// that allows, but nothing that a directory of ours does not have.
-    Result<void> directory(const std::string& path, std::uint32_t mode = directory_mode);
+    Result<void> directory(const std::string& path, std::uint32_t mode = program::directory_mode);
     Result<void> file(const std::string& path, std::string_view content);
     /// An empty file to mount over.
     Result<void> placeholder(const std::string& path);

@@ -6,8 +6,8 @@
 #include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
-#include "vendor/nodes.hpp"
-#include "vendor/vendor.hpp"
+#include "drivers/registry.hpp"
+#include "search/nodes.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -50,22 +50,23 @@ void add_nodes_in(const std::string& directory, int rootfs_fd, const std::vector
 
 } // namespace
 
-std::int64_t beginning_of(const Journal& journal)
+std::int64_t beginning_of(const journal::Journal& journal)
 {
-    return journal.progress == Progress::complete && journal.changing_since != 0
+    return journal.progress == journal::Progress::complete && journal.changing_since != 0
                ? journal.changing_since
                : base::to_nanoseconds(journal.since, 0);
 }
 
-std::vector<std::string> tell_left_nodes(const Journal& journal, std::int64_t since, int rootfs_fd)
+std::vector<std::string> tell_left_nodes(const journal::Journal& journal, std::int64_t since,
+                                         int rootfs_fd)
 {
     std::vector<std::string> found;
     for (const plan::UsedDriver& driver : journal.drivers) {
-        const vendor::Vendor* const vendor = vendor::find_vendor(driver.vendor);
+        const drivers::Vendor* const vendor = drivers::find_vendor(driver.vendor);
         if (vendor == nullptr || vendor->node_directories.empty())
             continue;
         const auto devices = base::read_file("/proc/devices");
-        const auto majors = vendor::character_majors(devices ? *devices : "", vendor->node_drivers);
+        const auto majors = search::character_majors(devices ? *devices : "", vendor->node_drivers);
         for (const std::string_view directory : vendor->node_directories)
             add_nodes_in(std::string(directory), rootfs_fd, majors, since, found);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "apply/journal.hpp"
+#include "journal/journal.hpp"
 
 #include <cstdint>
 #include <string>
@@ -10,11 +10,12 @@
 namespace gpucontainer::apply {
 
 /// When a set-up began to change its root, by the clock of files, in ns.
-std::int64_t beginning_of(const Journal& journal);
+std::int64_t beginning_of(const journal::Journal& journal);
 
 /// Device nodes of a set-up's drivers that came to be in the root since that moment, where
 /// the drivers' own programs make them: a line for each, for a person. They are the
 /// container's own. A place that cannot be looked at has none.
-std::vector<std::string> tell_left_nodes(const Journal& journal, std::int64_t since, int rootfs_fd);
+std::vector<std::string> tell_left_nodes(const journal::Journal& journal, std::int64_t since,
+                                         int rootfs_fd);
 
 } // namespace gpucontainer::apply

@@ -2,7 +2,6 @@
 #include "apply/prepare.hpp"
 
 #include "apply/layer.hpp"
-#include "apply/program.hpp"
 #include "apply/sources.hpp"
 #include "apply/tree.hpp"
 #include "base/own_proc.hpp"
@@ -13,12 +12,17 @@
 #include "mount/staging.hpp"
 #include "privilege/capabilities.hpp"
 #include "privilege/label.hpp"
+#include "program/builder.hpp"
 
 #include <cerrno>
 #include <optional>
 #include <sys/stat.h>
 
 namespace gpucontainer::apply {
+
+using program::Block;
+using program::Operation;
+using program::Step;
 namespace {
 
 using base::UniqueFd;
@@ -33,7 +37,7 @@ Error changed_meanwhile()
         .with_hint("try again");
 }
 
-FileMark root_mark(int fd)
+program::FileMark root_mark(int fd)
 {
     struct stat status = {};
     if (::fstat(fd, &status) != 0)
@@ -119,7 +123,7 @@ private:
     {
         switch (item.kind) {
         case ItemKind::mount:
-            return mount(item, std::move(tree_), file_attributes, holds_mounts);
+            return mount(item, std::move(tree_), file_attributes, program::holds_mounts);
         case ItemKind::cover:
         case ItemKind::ldcache: {
             if (item.place != Place::there)
@@ -127,12 +131,12 @@ private:
             if (is_generated_cover(item))
                 return add_generated_cover(item);
             GPUCTR_TRY(UniqueFd file, clone_file(bench_, item));
-            return mount(item, std::move(file), file_attributes, follow_target);
+            return mount(item, std::move(file), file_attributes, program::follow_target);
         }
         case ItemKind::bind: {
             GPUCTR_TRY(UniqueFd file, clone_file(bench_, item));
             return mount(item, std::move(file), file_attributes,
-                         item.is_directory ? holds_mounts : 0);
+                         item.is_directory ? program::holds_mounts : 0);
         }
         case ItemKind::device: {
             GPUCTR_TRY(UniqueFd device, clone_device(bench_, item));
@@ -147,7 +151,7 @@ private:
                        std::uint32_t flags = 0)
     {
         GPUCTR_CHECK(guard(bench_, mount, attributes));
-        const FileMark mark = root_mark(mount.get());
+        const program::FileMark mark = root_mark(mount.get());
         const std::int32_t fd = builder_.keep(std::move(mount));
         Operation& operation = builder_.add(Step::mount, item.target);
         operation.fd = fd;
@@ -166,8 +170,8 @@ private:
         Operation& operation =
             builder_.add(step, item.target, overlay ? plan_.mount_label : std::string());
         operation.fd = fd;
-        operation.flags =
-            follow_target | (overlay ? holds_mounts : 0) | (overlay && plan_.lock ? lock_flags : 0);
+        operation.flags = program::follow_target | (overlay ? program::holds_mounts : 0)
+                          | (overlay && plan_.lock ? program::lock_flags : 0);
         operation.attributes = attributes;
         parts_.push_back({std::move(name), builder_.operation_count() - 1, attributes});
     }
@@ -274,7 +278,7 @@ private:
 
     const plan::Plan& plan_;
     mount::Bench& bench_;
-    ProgramBuilder builder_;
+    program::ProgramBuilder builder_;
     UniqueFd tree_;
     std::optional<Layer> layer_; ///< Files and names of our own, outside the tree.
     std::vector<Part> parts_;

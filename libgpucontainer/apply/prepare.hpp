@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "apply/program.hpp"
 #include "base/result.hpp"
 #include "plan/plan.hpp"
+#include "program/builder.hpp"
 
 namespace gpucontainer::apply {
 
@@ -12,6 +12,6 @@ namespace gpucontainer::apply {
 /// until they are attached.
 /// Errors: permission without CAP_SYS_ADMIN, driver when a source is no longer
 /// the file that was planned, no_device when no kernel module is loaded.
-Result<Block> prepare(const plan::Plan& plan, mount::Bench& bench);
+Result<program::Block> prepare(const plan::Plan& plan, mount::Bench& bench);
 
 } // namespace gpucontainer::apply

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "apply/recovery.hpp"
 
-#include "apply/attach.hpp"
 #include "apply/cache_cleaning.hpp"
-#include "apply/directory_times.hpp"
-#include "apply/parent.hpp"
 #include "base/file.hpp"
 #include "base/file_time.hpp"
 #include "base/in_root.hpp"
 #include "mount/calls.hpp"
 #include "mount/statmount.hpp"
+#include "program/directory_times.hpp"
+#include "program/executor.hpp"
+#include "program/parent.hpp"
 #include "rootfs/root.hpp"
 
 #include <algorithm>
@@ -19,6 +19,14 @@
 #include <unistd.h>
 
 namespace gpucontainer::apply {
+
+using journal::Journal;
+using program::Failure;
+using program::FileMark;
+using program::Operation;
+using program::Parent;
+using program::Program;
+using program::Step;
 namespace {
 
 using mount::Found;
@@ -42,13 +50,14 @@ bool look_at_time(const Parent& parent, const char* name, std::int64_t since,
                                          - static_cast<std::uint64_t>(begin));
     };
     const bool is_ours_alone = S_ISDIR(status.stx_mode) || status.stx_nlink == 1;
-    const unsigned allowed = S_ISDIR(status.stx_mode) ? directory_mode | S_ISGID : file_mode;
+    const unsigned allowed =
+        S_ISDIR(status.stx_mode) ? program::directory_mode | S_ISGID : program::file_mode;
     const bool has_our_mode =
         S_ISLNK(status.stx_mode) || (status.stx_mode & 07777U & ~allowed) == 0;
     // Nobody can set the one back. The other one says when it was last changed, by whomever.
     const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
     const std::int64_t passed = age(has_birth ? status.stx_btime : status.stx_ctime);
-    constexpr std::int64_t most = longest_change + 2 * base::nanoseconds_per_second;
+    constexpr std::int64_t most = program::longest_change + 2 * base::nanoseconds_per_second;
     const bool in_time = passed >= 0 && (!has_birth || passed <= most);
     made_then = is_ours_alone && has_our_mode && in_time;
     return true;
@@ -66,7 +75,8 @@ public:
     bool adopt_mount(Operation& operation) const
     {
         const char* const path = program_.text(operation.path);
-        const std::uint64_t follow = (operation.flags & follow_target) != 0 ? 0 : O_NOFOLLOW;
+        const std::uint64_t follow =
+            (operation.flags & program::follow_target) != 0 ? 0 : O_NOFOLLOW;
         while (true) {
             const base::UniqueFd target(base::open_in_root(root_.fd(), path, O_PATH | follow));
             if (!target)
@@ -227,7 +237,7 @@ private:
 
     bool adopt_replaced(Operation& operation, const Parent& parent) const
     {
-        const KeptName kept(parent.name());
+        const program::KeptName kept(parent.name());
         FileMark now = {};
         FileMark beside = {};
         bool now_ours = false;

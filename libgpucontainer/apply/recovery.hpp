@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "apply/attach.hpp"
-#include "apply/journal.hpp"
+#include "journal/journal.hpp"
+#include "program/executor.hpp"
 
 namespace gpucontainer::apply {
 
@@ -11,9 +11,9 @@ namespace gpucontainer::apply {
 /// them back: what was made at that time, with our mode, in the directory that the journal
 /// names. Names are looked for once the mounts that hide them are gone. False when
 /// it could not be told of one whether it is there: `failure` says of which first.
-bool adopt_mounts(const Journal& journal, int rootfs_fd, Failure& failure,
+bool adopt_mounts(const journal::Journal& journal, int rootfs_fd, program::Failure& failure,
                   int table = mount::own_table);
-bool adopt_names(const Journal& journal, int rootfs_fd, Failure& failure,
+bool adopt_names(const journal::Journal& journal, int rootfs_fd, program::Failure& failure,
                  int table = mount::own_table);
 
 } // namespace gpucontainer::apply

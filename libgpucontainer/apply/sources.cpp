@@ -40,7 +40,7 @@ Result<UniqueFd> clone_file(mount::Bench& bench, const plan::Item& item)
     struct stat status = {};
     GPUCTR_TRY(UniqueFd clone, clone_source(bench, item.source, status));
     const bool is_kind = item.is_directory ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode);
-    if (!is_kind || vendor::FileId::of(status) != item.id)
+    if (!is_kind || model::FileId::of(status) != item.id)
         return changed(item.source);
     return clone;
 }
@@ -63,7 +63,7 @@ Result<void> require_driver(const plan::Plan& plan)
                                       driver.vendor))
                 .with_object(driver.vendor)
                 .with_hint("such a plan only shows");
-        if (driver.version_source == vendor::VersionSource::files)
+        if (driver.version_source == model::VersionSource::files)
             return Error(Errc::no_device,
                          base::format("the {} kernel module is not loaded", driver.vendor))
                 .with_object(driver.vendor)

@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: MIT
 #include "apply/status.hpp"
 
-#include "apply/attach.hpp"
 #include "apply/device_access.hpp"
-#include "apply/renumbered.hpp"
-#include "apply/seen_root.hpp"
-#include "apply/undo.hpp"
+#include "apply/reach.hpp"
 #include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/try.hpp"
+#include "drivers/registry.hpp"
+#include "journal/renumbered.hpp"
+#include "journal/seen_root.hpp"
 #include "mount/namespace.hpp"
-#include "vendor/vendor.hpp"
+#include "program/executor.hpp"
 
 #include <algorithm>
 
 namespace gpucontainer::apply {
+
+using journal::Journal;
+using journal::JournalStore;
+using journal::Origin;
+using journal::Progress;
+using journal::RootName;
+using journal::SeenRoot;
+using journal::SetUpKey;
+using journal::Viewpoint;
 namespace {
 
 /// Version of the kernel module that serves a vendor's GPUs at the moment; none
 /// when it is not loaded.
 std::optional<std::string> loaded_version(const std::string& vendor_name)
 {
-    for (const vendor::Vendor& vendor : vendor::vendors())
+    for (const drivers::Vendor& vendor : drivers::vendors())
         if (vendor.name == vendor_name)
             if (auto version = vendor.loaded_version(""))
                 return *std::move(version);
@@ -43,7 +52,7 @@ public:
     }
 
     /// All set-ups of a root.
-    Result<void> look_at(RootName name, RootJournals& journals)
+    Result<void> look_at(RootName name, journal::RootJournals& journals)
     {
         GPUCTR_TRY(const auto keys, journals.keys());
         for (const SetUpKey& key : keys) {
@@ -63,16 +72,17 @@ public:
     }
 
     /// Set-ups of a root that are kept under another number than it has.
-    void look_at_strays(std::vector<Stray> strays)
+    void look_at_strays(std::vector<journal::Stray> strays)
     {
-        for (Stray& stray : strays) {
+        for (journal::Stray& stray : strays) {
             const SetUpKey key = stray.journal.key;
             found_.push_back(look(stray.name, key, std::move(stray.journal)));
         }
     }
 
     /// What can be said of a root that somebody else does not let go of.
-    Result<void> name_locked(RootName name, RootJournals& journals, const std::string& reason)
+    Result<void> name_locked(RootName name, journal::RootJournals& journals,
+                             const std::string& reason)
     {
         GPUCTR_TRY(const auto keys, journals.keys());
         if (keys.empty())
@@ -101,7 +111,7 @@ private:
     {
         if (journal)
             return is_of(*journal, root.id(), root.fd(), here_);
-        RootId there = root.id();
+        journal::RootId there = root.id();
         there.birth_ns = key.root_birth_ns;
         return root.id().may_be(there);
     }
@@ -187,7 +197,7 @@ private:
         if (origin != Origin::another_mount)
             return std::nullopt;
         if (given_ == nullptr)
-            return HiddenSetUps::path_of(journal, here_);
+            return journal::HiddenSetUps::path_of(journal, here_);
         return hidden_->contain(journal.key) ? std::optional(given_->path()) : std::nullopt;
     }
 
@@ -238,9 +248,9 @@ private:
 
     static void check_parts(const Journal& journal, int root, SetUp& set_up)
     {
-        const Program program(journal.program.get());
+        const program::Program program(journal.program.get());
         std::string last; // what is made and what is mounted there are one part
-        for (const Operation& operation : program.operations()) {
+        for (const program::Operation& operation : program.operations()) {
             const std::string path = program.text(operation.path);
             if (path == last || is_intact(program, operation, root))
                 continue;
@@ -255,7 +265,8 @@ private:
     {
         if (pidfd_ < 0)
             return;
-        const NodesInUse found = ask_about_nodes(Program(journal.program.get()), root, pidfd_);
+        const NodesInUse found =
+            ask_about_nodes(program::Program(journal.program.get()), root, pidfd_);
         for (const DeniedNode& node : found.denied)
             add(set_up, ProblemKind::device_denied, node.path,
                 base::format("{} is forbidden by the container's device cgroup {}: apply it again, "
@@ -268,7 +279,7 @@ private:
     const JournalStore& store_;
     const Viewpoint& here_;
     const SeenRoot* given_ = nullptr;
-    std::optional<HiddenSetUps> hidden_; ///< Of that.
+    std::optional<journal::HiddenSetUps> hidden_; ///< Of that.
     int table_ = mount::own_table;
     int pidfd_ = -1;
     mount::LivingNamespaces living_;
@@ -346,7 +357,7 @@ std::string_view name(Origin origin)
 Result<std::vector<SetUp>> look_at_root(const Target& target)
 {
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(target.pidfd));
-    GPUCTR_TRY(SeenRoot root, SeenRoot::of(target));
+    GPUCTR_TRY(SeenRoot root, SeenRoot::of(target.rootfs_fd, target.pidfd >= 0));
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
     GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory, target.rootfs_fd));
     if (!store)

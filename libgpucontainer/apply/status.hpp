@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "apply/apply.hpp"
-#include "apply/journal_store.hpp"
+#include "apply/target.hpp"
 #include "base/result.hpp"
+#include "journal/store.hpp"
 #include "plan/plan.hpp"
 
 #include <chrono>
@@ -39,13 +39,13 @@ struct Problem {
     std::string text;   ///< One line.
 };
 
-std::string_view name(Origin origin);
+std::string_view name(journal::Origin origin);
 
 /// One set-up as its journal knows it, compared with what there is.
 struct SetUp {
-    RootName root;
-    SetUpKey key;
-    Origin origin = Origin::here;
+    journal::RootName root;
+    journal::SetUpKey key;
+    journal::Origin origin = journal::Origin::here;
     int process = 0;       ///< In its mount namespace, where that is another one; 0: not known.
     std::string root_path; ///< "" when it is not known.
     std::vector<plan::UsedDriver> drivers;
@@ -61,7 +61,8 @@ Result<std::vector<SetUp>> look_at_root(const Target& target);
 
 /// All of a state directory. A root that another process is at work on for longer than
 /// `limit` keeps none of the others.
-Result<std::vector<SetUp>> look_at_all(const std::string& state_directory,
-                                       std::chrono::milliseconds limit = JournalStore::patience);
+Result<std::vector<SetUp>>
+look_at_all(const std::string& state_directory,
+            std::chrono::milliseconds limit = journal::JournalStore::patience);
 
 } // namespace gpucontainer::apply

@@ -48,7 +48,7 @@ std::string inventory(const plan::Plan& plan)
     for (const Item& item : plan.items) {
         if (item.place != Place::tree)
             continue;
-        const vendor::FileId& id = item.id;
+        const model::FileId& id = item.id;
         fmt::format_to(std::back_inserter(text), "{} {} {} {}:{}:{}:{}\n", plan::name(item.kind),
                        in_tree(plan, item), item.source, id.device, id.inode, id.size, id.mtime_ns);
     }
@@ -163,7 +163,7 @@ public:
     {
         for (auto end = path_.find('/', 1);; end = path_.find('/', end + 1)) {
             const std::string part = path_.substr(0, end);
-            const bool made = ::mkdir(part.c_str(), directory_mode) == 0;
+            const bool made = ::mkdir(part.c_str(), program::directory_mode) == 0;
             if (!made && errno != EEXIST)
                 return Error::from_errno(errno, "create " + part).with_object(part);
             made_ += made ? 1 : 0;

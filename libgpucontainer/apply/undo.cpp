@@ -1,238 +1,200 @@
 // SPDX-License-Identifier: MIT
 #include "apply/undo.hpp"
 
-#include "apply/attach.hpp"
-#include "apply/cache_cleaning.hpp"
-#include "apply/device_access.hpp"
-#include "apply/directory_times.hpp"
+#include "apply/device_rules.hpp"
 #include "apply/in_name_of.hpp"
-#include "apply/left_nodes.hpp"
-#include "apply/recovery.hpp"
-#include "base/own_proc.hpp"
+#include "apply/reach.hpp"
+#include "apply/set_ups.hpp"
+#include "apply/undo_journal.hpp"
 #include "base/try.hpp"
-#include "mount/calls.hpp"
-#include "privilege/capabilities.hpp"
+#include "journal/renumbered.hpp"
+#include "journal/seen_root.hpp"
+#include "mount/namespace.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <iterator>
+#include <utility>
 
 namespace gpucontainer::apply {
+
+using journal::HiddenSetUps;
+using journal::JournalStore;
+using journal::Origin;
+using journal::RootJournals;
+using journal::SeenRoot;
+using journal::SetUpKey;
+using journal::Viewpoint;
 namespace {
 
-/// What is left of a namespace that ended are names, which their owner may remove.
-bool has_mounts(const Journal& journal, const Program& program)
+/// None where there is no journal of the root, and none is to be.
+Result<std::optional<RootJournals>> open_own(const JournalStore& store, const journal::RootId& root,
+                                             bool create)
 {
-    return journal.bound_on_itself || journal.progress == Progress::begun
-           || std::ranges::any_of(program.operations(), [](const Operation& operation) {
-                  return is_mount(operation) && operation.done != 0;
-              });
+    const journal::RootName name(root.device, root.inode);
+    if (!create)
+        return store.open_root(name, JournalStore::Lock::exclusive);
+    GPUCTR_TRY(auto journals, store.create_root(name));
+    return std::optional(std::move(journals));
+}
+
+/// The undo of all that is set up in one root.
+class UndoOfRoot {
+public:
+    UndoOfRoot(const SeenRoot& root, const Viewpoint& here, const Actor& actor)
+        : root_(root), here_(here), actor_(actor), hidden_(root, here)
+    {
+    }
+
+    Result<void> take_back(RootJournals& journals)
+    {
+        const SeenFrom seen = {root_.id(), root_.fd(), here_, actor_.table};
+        GPUCTR_TRY(const auto set_ups, find_set_ups(seen, journals));
+        for (const auto& [key, origin] : set_ups) {
+            if (!is_ours(origin)) {
+                pass_over(key, origin, journals);
+                continue;
+            }
+            GPUCTR_TRY(journal::Journal journal, read_for(seen, key, journals));
+            forget_lost_mounts(journal, origin);
+            GPUCTR_CHECK(undo_journal(journal, root_.fd(), journals, Keep::nothing, actor_),
+                         "undo");
+            found_ = true;
+        }
+        return {};
+    }
+
+    /// That nothing is left which the caller may mean.
+    Result<void> check_rest(const JournalStore& store)
+    {
+        if (is_hidden_)
+            return HiddenSetUps::error(root_.path());
+        if (found_)
+            return {};
+        if (!elsewhere_.empty())
+            return Error(Errc::apply, "the mount that the descriptor is on is gone, and the "
+                                      "directory is set up at "
+                                          + elsewhere_)
+                .with_object(elsewhere_)
+                .with_hint("open it there");
+        GPUCTR_TRY(const bool hidden, hidden_.are_in(store));
+        return hidden ? HiddenSetUps::error(root_.path()) : Result<void>();
+    }
+
+    bool has_found() const noexcept { return found_; }
+
+private:
+    void pass_over(const SetUpKey& key, Origin origin, const RootJournals& journals)
+    {
+        is_hidden_ = is_hidden_ || hidden_.contain(key);
+        if (origin != Origin::another_mount || root_.is_mounted() || root_.is_of_process())
+            return;
+        if (const auto journal = journals.read(key))
+            elsewhere_ = HiddenSetUps::path_of(*journal, here_).value_or("");
+    }
+
+    const SeenRoot& root_;
+    const Viewpoint& here_;
+    const Actor& actor_;
+    HiddenSetUps hidden_;
+    bool found_ = false;
+    bool is_hidden_ = false;
+    std::string elsewhere_; ///< Where such a set-up is, on another mount.
+};
+
+} // namespace
+
+Result<bool> undo(const Target& target)
+{
+    GPUCTR_TRY(const auto owner, owner_in(target));
+    GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(target.pidfd));
+    const Actor actor = {owner, visit.table(), target.warnings};
+    GPUCTR_TRY(SeenRoot root, SeenRoot::of(target.rootfs_fd, target.pidfd >= 0));
+    root.look();
+    GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
+    GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory, target.rootfs_fd));
+    if (!store)
+        return false;
+    GPUCTR_TRY(const auto strays, find_strays(*store, root.id(), root.fd(), here, visit.table()));
+    GPUCTR_TRY(auto journals, open_own(*store, root.id(), !strays.empty()));
+    UndoOfRoot undoing(root, here, actor);
+    if (journals) {
+        root.look(); // as it is since the lock was had
+        GPUCTR_CHECK(take_in(*store, strays, *journals));
+        GPUCTR_CHECK(undoing.take_back(*journals));
+    }
+    GPUCTR_CHECK(visit.leave());
+    GPUCTR_CHECK(undoing.check_rest(*store), "undo");
+    return undoing.has_found();
+}
+
+namespace {
+
+bool has(const std::vector<SetUpKey>& keys, const SetUpKey& key)
+{
+    return std::any_of(keys.begin(), keys.end(),
+                       [&](const SetUpKey& found) { return file_name(found) == file_name(key); });
+}
+
+/// Has the journals be those of the number that the root has now.
+Result<RootJournals> follow(const JournalStore& store, journal::Stray stray, const Reached& reached,
+                            const Viewpoint& here)
+{
+    GPUCTR_TRY(auto journals, store.create_root({reached.root.device, reached.root.inode}));
+    renumber(stray.journal, reached.root, reached.fd.get(), here);
+    std::vector<journal::Stray> strays;
+    strays.push_back(std::move(stray));
+    GPUCTR_CHECK(take_in(store, strays, journals));
+    return journals;
 }
 
 } // namespace
 
-Result<bool> is_bound_by(const Journal& journal, int rootfs_fd)
+Result<Undone> undo_set_up(journal::RootName root, const SetUpKey& key, const Target& where)
 {
-    if (!journal.bound_on_itself)
-        return false;
-    return is_seen_on(rootfs_fd, journal.key.mount_id);
-}
-
-bool unbind(int rootfs_fd, int mounts_below)
-{
-    const int count = mount::count_below(rootfs_fd);
-    if (count < 0)
-        return errno == EXDEV; // it stays
-    return count > mounts_below || mount::detach_uncovered(rootfs_fd) == 0;
-}
-
-void forget_lost_mounts(Journal& journal, Origin origin)
-{
-    if (origin == Origin::here)
-        return;
-    journal.bound_on_itself = false;
-    if (origin == Origin::earlier_boot)
-        journal.grant = {}; // another cgroup may have its number by now
-    for (Operation& operation : Program(journal.program.get()).operations()) {
-        operation.parent_mount = 0;
-        if (is_mount(operation))
-            operation.done = 0;
+    GPUCTR_TRY(const auto store, JournalStore::open(where.state_directory, -1));
+    if (!store)
+        return Undone::undone;
+    GPUCTR_TRY(auto journals, store->open_root(root, JournalStore::Lock::exclusive));
+    if (!journals)
+        return Undone::undone;
+    // What a set-up left that was cut off before it had a journal goes as well.
+    GPUCTR_TRY(const auto keys, journals->keys());
+    if (!has(keys, key))
+        return Undone::undone;
+    GPUCTR_TRY(journal::Journal journal, journals->read(key));
+    GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
+    GPUCTR_TRY(const Reached reached, reach(journal, here));
+    GPUCTR_CHECK(store->check_outside(reached.fd.get()));
+    mount::LivingNamespaces living;
+    GPUCTR_TRY(const Origin origin, origin_of(key, here, living, reached.fd.get()));
+    if (origin == Origin::another_mount)
+        if (const auto path = HiddenSetUps::path_of(journal, here))
+            return HiddenSetUps::error(*path).context("undo");
+    if (!is_ours(origin))
+        return Undone::left;
+    if (reached.fd) {
+        const std::string path = path_of(journal, reached);
+        if (reached.root.device != root.first) {
+            journals.reset(); // never wait for one lock with another in hand
+            GPUCTR_TRY(auto own, follow(*store, {root, std::move(journal)}, reached, here));
+            journals.emplace(std::move(own));
+            GPUCTR_TRY(const auto moved, journals->keys());
+            if (!has(moved, key))
+                return Undone::undone;
+        }
+        GPUCTR_TRY(journal, read_for({reached.root, reached.fd.get(), here}, key, *journals));
+        forget_lost_mounts(journal, origin);
+        const Actor caller = {.warnings = where.warnings};
+        GPUCTR_CHECK(undo_journal(journal, reached.fd.get(), *journals, Keep::nothing, caller),
+                     "undo {}", path);
+        return Undone::undone;
     }
-}
-
-/// What apply() or undo_journal() was at when it was cut off, as far as it is known.
-std::int64_t cut_off_since(const Journal& journal)
-{
-    return journal.progress == Progress::complete ? 0 : journal.changing_since;
-}
-
-/// The failure that is to be told of several: the first.
-class First {
-public:
-    /// Where the next step may write its own.
-    Failure& slot() noexcept { return complete_ ? first_ : later_; }
-    void note(bool succeeded) noexcept { complete_ = complete_ && succeeded; }
-    bool is_complete() const noexcept { return complete_; }
-    const Failure& failure() const noexcept { return first_; }
-
-private:
-    bool complete_ = true;
-    Failure first_;
-    Failure later_;
-};
-
-/// Each step in the root as whom its names belong to, the journal in between as the caller.
-class Undoing {
-public:
-    Undoing(Journal& journal, int rootfs_fd, RootJournals& journals, Keep keep, const Actor& actor)
-        : journal_(journal), program_(journal.program.get()), rootfs_fd_(rootfs_fd),
-          journals_(journals), keep_(keep), actor_(actor), table_(actor.table)
-    {
-    }
-
-    /// What could not be taken back is kept in the journal.
-    Result<void> take_back()
-    {
-        const bool begun = journal_.progress == Progress::begun;
-        if (begun)
-            step([&](Failure& failure) {
-                return adopt_mounts(journal_, rootfs_fd_, failure, table_);
-            });
-        step([&](Failure& failure) { return undo_mounts(program_, rootfs_fd_, failure, table_); });
-        if (begun)
-            step([&](Failure& failure) {
-                return adopt_names(journal_, rootfs_fd_, failure, table_);
-            });
-        // As long as it is not known what there is of it, also because mounts of ours hide
-        // it, it has to be looked for.
-        const Progress progress =
-            begun && !first_.is_complete() ? Progress::begun : Progress::partly_undone;
-        settle(progress);
-        step([&](Failure& failure) { return undo_names(program_, rootfs_fd_, failure, table_); });
-        journal_.progress = progress;
-        const bool rules_stay = keeps_rules();
-        if (!rules_stay)
-            first_.note(undo_rules(first_.slot()));
-        if (first_.is_complete() && !rules_stay)
-            return {};
-        GPUCTR_CHECK(journals_.write(journal_, program_));
-        if (first_.is_complete())
-            return {};
-        return to_error(first_.failure());
-    }
-
-    bool keeps_rules() const
-    {
-        return keep_ == Keep::bind_and_rules && !journal_.grant.rules.empty();
-    }
-
-    bool restore_times() const
-    {
-        Failure failure;
-        return in_name_of(actor_.owner, failure,
-                          [&] { return apply::restore_times(program_, rootfs_fd_, table_); });
-    }
-
-    void tell_left_nodes(std::int64_t since) const
-    {
-        Failure failure;
-        (void)in_name_of(actor_.owner, failure, [&] {
-            std::ranges::move(apply::tell_left_nodes(journal_, since, rootfs_fd_),
-                              std::back_inserter(*actor_.warnings));
-            return true;
-        });
-    }
-
-    /// The names have to be gone for good before their journal is.
-    void synchronize() const
-    {
-        Failure failure;
-        (void)in_name_of(actor_.owner, failure, [&] {
-            synchronize_directories(program_, rootfs_fd_, table_);
-            return true;
-        });
-    }
-
-private:
-    template <typename Step>
-    bool step(Step step)
-    {
-        Failure& failure = first_.slot();
-        const bool done = in_name_of(actor_.owner, failure, [&] { return step(failure); });
-        first_.note(done);
-        return done;
-    }
-
-    /// As the caller: nothing of it is the container's.
-    bool undo_rules(Failure& failure)
-    {
-        const auto done = take_back_rules(journal_, program_, journals_);
-        if (!done)
-            failure = {done.error().code(), done.error().os_error(),
-                       "take back what was allowed in the device cgroup",
-                       journal_.grant.group.c_str()};
-        return done.has_value();
-    }
-
-    /// Has the journal say which times directories are to have, before names are taken
-    /// away: in between only that tells whose change it was.
-    void settle(Progress progress)
-    {
-        const bool settled = step([&](Failure& failure) {
-            return settle_times(program_, rootfs_fd_, cut_off_since(journal_), failure, table_);
-        });
-        if (std::ranges::all_of(program_.operations(), is_mount))
-            return;
-        journal_.progress = progress;
-        // Not being able to write must not stand in the way of undo. A directory that is
-        // still to be settled was changed since the moment that the journal says.
-        if (settled)
-            (void)journals_.write_before_changes(journal_, program_);
-        else
-            (void)journals_.write(journal_, program_);
-    }
-
-    Journal& journal_;
-    Program program_;
-    int rootfs_fd_;
-    RootJournals& journals_;
-    Keep keep_;
-    const Actor& actor_;
-    int table_;
-    First first_;
-};
-
-Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Keep keep,
-                          const Actor& actor)
-{
-    const Program program(journal.program.get());
-    if (has_mounts(journal, program)) {
-        GPUCTR_CHECK(privilege::require_mounting());
-        GPUCTR_CHECK(base::open_own_descriptors());
-    }
-    const bool cut_off = journal.progress != Progress::complete;
-    const std::int64_t since = beginning_of(journal);
-    Undoing undoing(journal, rootfs_fd, journals, keep, actor);
-    GPUCTR_CHECK(undoing.take_back());
-    if (actor.warnings != nullptr)
-        undoing.tell_left_nodes(since);
-    if (cut_off && !undoing.restore_times())
-        return Error::from_errno(errno, "give directories their times back", Errc::apply);
-    Result<void> cleaned;
-    if (journal.writes_root)
-        cleaned =
-            clean_loader_cache(program, rootfs_fd, journal.tree_path, actor.owner, actor.table);
-    if (journal.persistent)
-        undoing.synchronize();
-    GPUCTR_TRY(const bool bound, is_bound_by(journal, rootfs_fd));
-    if (bound && keep != Keep::nothing)
-        return {};
-    if (bound && !unbind(rootfs_fd, journal.mounts_below))
-        return Error::from_errno(errno, "unmount the root file system's bind", Errc::apply);
-    if (!undoing.keeps_rules())
-        GPUCTR_CHECK(journals.remove(journal.key));
-    // Another set-up takes its place: it writes the loader cache anew.
-    return keep != Keep::nothing ? Result<void>() : std::move(cleaned);
+    if (!may_be_forgotten(journal, here))
+        return Undone::left;
+    forget_lost_mounts(journal, origin);
+    GPUCTR_CHECK(take_back_rules(journal, program::Program(journal.program.get()), *journals),
+                 "undo");
+    GPUCTR_CHECK(journals->remove(key));
+    return Undone::forgotten;
 }
 
 } // namespace gpucontainer::apply

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/try.hpp"
-#include "base/unique_fd.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
-#include "vendor/fingerprint.hpp"
-#include "vendor/site_catalogue.hpp"
+#include "capi/request.hpp"
 
 using namespace gpucontainer;
 
@@ -15,39 +13,27 @@ gpuctr_status gpuctr_host_open(const gpuctr_host_options* options, gpuctr_host**
         if (ret_host == nullptr)
             return Error(Errc::usage, "gpuctr_host_open: ret_host is missing");
         GPUCTR_TRY(const auto detection, capi::read_detection(options));
-        auto beginning = vendor::begin_fingerprint("");
-        GPUCTR_TRY(auto found, capi::detect(detection));
-        const auto site = vendor::site_places(detection.catalogue_directory, detection.catalogues);
-        auto fingerprint = vendor::fingerprint("", found.drivers, site, std::move(beginning));
-        *ret_host = new gpuctr_host{
-            std::make_shared<const std::vector<vendor::DriverStack>>(std::move(found.drivers)),
-            std::move(found.skipped),
-            found.failure,
-            detection.vendors,
-            std::move(fingerprint),
-            std::nullopt};
+        GPUCTR_TRY(auto host, detect::open_host(detection));
+        *ret_host = new gpuctr_host{std::move(host)};
         return {};
     });
 }
 
 void gpuctr_host_free(gpuctr_host* host) { delete host; }
 
-size_t gpuctr_host_driver_count(const gpuctr_host* host) { return host->drivers->size(); }
+size_t gpuctr_host_driver_count(const gpuctr_host* host) { return host->host.drivers->size(); }
 const gpuctr_driver* gpuctr_host_driver_at(const gpuctr_host* host, size_t index)
 {
-    return capi::element_at<gpuctr_driver>(*host->drivers, index);
+    return capi::element_at<gpuctr_driver>(*host->host.drivers, index);
 }
 
-size_t gpuctr_host_skipped_count(const gpuctr_host* host) { return host->skipped.size(); }
+size_t gpuctr_host_skipped_count(const gpuctr_host* host) { return host->host.skipped.size(); }
 const gpuctr_skipped* gpuctr_host_skipped_at(const gpuctr_host* host, size_t index)
 {
-    return capi::element_at<gpuctr_skipped>(host->skipped, index);
+    return capi::element_at<gpuctr_skipped>(host->host.skipped, index);
 }
 
-uint32_t gpuctr_driver_vendor(const gpuctr_driver* driver)
-{
-    return capi::vendor_bit(driver->vendor);
-}
+const char* gpuctr_driver_vendor(const gpuctr_driver* driver) { return driver->vendor.c_str(); }
 const char* gpuctr_driver_vendor_name(const gpuctr_driver* driver)
 {
     return driver->vendor.c_str();
@@ -55,7 +41,7 @@ const char* gpuctr_driver_vendor_name(const gpuctr_driver* driver)
 const char* gpuctr_driver_version(const gpuctr_driver* driver) { return driver->version.c_str(); }
 const char* gpuctr_driver_version_source(const gpuctr_driver* driver)
 {
-    return vendor::name(driver->version_source).data();
+    return model::name(driver->version_source).data();
 }
 const char* gpuctr_driver_root(const gpuctr_driver* driver) { return driver->root.c_str(); }
 
@@ -94,13 +80,13 @@ const char* gpuctr_gpu_architecture(const gpuctr_gpu* gpu) { return gpu->archite
 int32_t gpuctr_gpu_minor(const gpuctr_gpu* gpu) { return gpu->minor; }
 int32_t gpuctr_gpu_numa_node(const gpuctr_gpu* gpu) { return gpu->numa_node; }
 
-const char* gpuctr_file_kind(const gpuctr_file* file) { return vendor::name(file->kind).data(); }
+const char* gpuctr_file_kind(const gpuctr_file* file) { return model::name(file->kind).data(); }
 const char* gpuctr_file_name(const gpuctr_file* file) { return file->name.c_str(); }
 const char* gpuctr_file_soname(const gpuctr_file* file) { return file->soname.c_str(); }
 const char* gpuctr_file_path(const gpuctr_file* file) { return file->path.c_str(); }
 const char* gpuctr_file_capability(const gpuctr_file* file)
 {
-    return vendor::name(file->capability).data();
+    return model::name(file->capability).data();
 }
 
 const char* gpuctr_node_path(const gpuctr_node* node) { return node->host_path.c_str(); }

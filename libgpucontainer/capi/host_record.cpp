@@ -2,6 +2,7 @@
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "capi/request.hpp"
 #include "export/json.hpp"
 #include "export/read_host.hpp"
 
@@ -14,7 +15,7 @@ gpuctr_status gpuctr_host_to_json(const gpuctr_host* host, char** ret_json,
         if (host == nullptr || ret_json == nullptr)
             return Error(Errc::usage, "gpuctr_host_to_json: host or ret_json is missing");
         *ret_json = capi::to_c_string(
-            exports::host_to_json(*host->drivers, host->skipped, host->fingerprint));
+            exports::host_to_json(*host->host.drivers, host->host.skipped, host->host.fingerprint));
         return {};
     });
 }
@@ -28,14 +29,12 @@ gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
             return Error(Errc::usage, "gpuctr_host_from_json: json or ret_host is missing");
         GPUCTR_TRY(auto detection, capi::read_detection(options));
         GPUCTR_TRY(auto record, exports::host_from_json({json, size}));
-        GPUCTR_CHECK(capi::require_vendors(detection, record.drivers), "host record");
+        GPUCTR_CHECK(detect::require_vendors(detection, record.drivers), "host record");
+        auto required = detection.vendors;
         *ret_host = new gpuctr_host{
-            std::make_shared<const std::vector<vendor::DriverStack>>(std::move(record.drivers)),
-            std::move(record.skipped),
-            Errc::driver,
-            detection.vendors,
-            std::move(record.fingerprint),
-            std::move(detection)};
+            {std::make_shared<const std::vector<model::DriverStack>>(std::move(record.drivers)),
+             std::move(record.skipped), Errc::driver, std::move(required),
+             std::move(record.fingerprint), std::move(detection)}};
         return {};
     });
 }
@@ -44,7 +43,7 @@ int gpuctr_host_is_current(const gpuctr_host* host)
 {
     int current = 0;
     (void)capi::boundary(nullptr, [&]() -> Result<void> {
-        if (vendor::is_current("", *host->drivers, host->fingerprint))
+        if (detect::is_current("", *host->host.drivers, host->host.fingerprint))
             current = 1;
         return {};
     });

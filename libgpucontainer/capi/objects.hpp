@@ -4,14 +4,11 @@
 #include <gpucontainer/gpucontainer.h>
 
 #include "apply/status.hpp"
-#include "capi/detection.hpp"
 #include "config/settings.hpp"
-#include "plan/builder.hpp"
-#include "vendor/driver.hpp"
-#include "vendor/fingerprint.hpp"
+#include "detect/host.hpp"
+#include "model/driver.hpp"
+#include "plan/planned.hpp"
 
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,22 +19,11 @@ struct gpuctr_error {
     std::string message; // keeps the const char* given to the caller alive
 };
 struct gpuctr_host {
-    std::shared_ptr<const std::vector<gpucontainer::vendor::DriverStack>> drivers;
-    /// Vendors that nobody asked for and that failed; the class of the first one.
-    std::vector<gpucontainer::vendor::Skipped> skipped;
-    gpucontainer::Errc failure = gpucontainer::Errc::no_device;
-    std::uint32_t vendors = 0; ///< GPUCTR_VENDOR_* that were asked for by name.
-    std::vector<gpucontainer::vendor::Mark> fingerprint;
-    /// For a record from elsewhere: how to detect what it is compared with before
-    /// a plan of it is carried out.
-    std::optional<gpucontainer::capi::Detection> unproven;
+    gpucontainer::detect::Host host;
 };
 struct gpuctr_plan {
-    gpucontainer::plan::Plan plan;
-    gpucontainer::plan::Request request;
-    std::shared_ptr<const std::vector<gpucontainer::vendor::DriverStack>> drivers;
+    gpucontainer::plan::Planned planned;
     std::vector<gpuctr_device_rule> device_rules;
-    std::optional<gpucontainer::capi::Detection> unproven; ///< Of its host.
 };
 struct gpuctr_config {
     std::vector<gpucontainer::config::Setting> settings;
@@ -49,11 +35,11 @@ struct gpuctr_state {
 struct gpuctr_applied : gpucontainer::apply::SetUp {};
 struct gpuctr_problem : gpucontainer::apply::Problem {};
 struct gpuctr_used_driver : gpucontainer::plan::UsedDriver {};
-struct gpuctr_driver : gpucontainer::vendor::DriverStack {};
-struct gpuctr_gpu : gpucontainer::vendor::Gpu {};
-struct gpuctr_file : gpucontainer::vendor::DriverFile {};
-struct gpuctr_node : gpucontainer::vendor::DeviceNode {};
-struct gpuctr_skipped : gpucontainer::vendor::Skipped {};
+struct gpuctr_driver : gpucontainer::model::DriverStack {};
+struct gpuctr_gpu : gpucontainer::model::Gpu {};
+struct gpuctr_file : gpucontainer::model::DriverFile {};
+struct gpuctr_node : gpucontainer::model::DeviceNode {};
+struct gpuctr_skipped : gpucontainer::model::Skipped {};
 struct gpuctr_item : gpucontainer::plan::Item {};
 struct gpuctr_variable : gpucontainer::plan::Variable {};
 

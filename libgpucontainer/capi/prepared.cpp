@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "apply/attach.hpp"
 #include "apply/prepare.hpp"
-#include "apply/program.hpp"
 #include "apply/sources.hpp"
 #include "apply/tree.hpp"
 #include "base/try.hpp"
@@ -9,6 +7,8 @@
 #include "capi/objects.hpp"
 #include "capi/request.hpp"
 #include "privilege/process.hpp"
+#include "program/builder.hpp"
+#include "program/executor.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -18,10 +18,10 @@ using namespace gpucontainer;
 
 namespace {
 
-apply::Program program_of(const gpuctr_prepared* prepared)
+program::Program program_of(const gpuctr_prepared* prepared)
 {
     // The handle is the block; what attach notes in it is not part of its value.
-    return apply::Program(const_cast<gpuctr_prepared*>(prepared)); // NOLINT
+    return program::Program(const_cast<gpuctr_prepared*>(prepared)); // NOLINT
 }
 
 /// Keeps the end of a text that is too long, which tells more of a path.
@@ -33,7 +33,7 @@ void copy_text(char (&to)[Size], const char* from) noexcept // NOLINT(modernize-
     std::memcpy(to, start, std::strlen(start) + 1);
 }
 
-gpuctr_status report(const apply::Failure& failure, gpuctr_attach_error* ret_error) noexcept
+gpuctr_status report(const program::Failure& failure, gpuctr_attach_error* ret_error) noexcept
 {
     const auto status = -static_cast<gpuctr_status>(failure.code);
     if (ret_error != nullptr) {
@@ -47,13 +47,13 @@ gpuctr_status report(const apply::Failure& failure, gpuctr_attach_error* ret_err
 
 gpuctr_status refused(Errc code, const char* step, gpuctr_attach_error* ret_error) noexcept
 {
-    apply::Failure failure;
+    program::Failure failure;
     failure.code = code;
     failure.step = step;
     return report(failure, ret_error);
 }
 
-bool is_for_another_program(const apply::Program& program) noexcept
+bool is_for_another_program(const program::Program& program) noexcept
 {
     return program.header().for_setuid == 0 && privilege::is_raised();
 }
@@ -78,11 +78,11 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
         if (plan == nullptr || ret_prepared == nullptr)
             return Error(Errc::usage, "gpuctr_plan_prepare: plan or ret_prepared is missing");
         GPUCTR_TRY(const bool for_setuid, read_prepare_options(options));
-        GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
-        GPUCTR_CHECK(apply::require_detached(plan->plan));
-        mount::Bench bench = {plan->plan.backend};
-        GPUCTR_TRY(auto block, apply::prepare(plan->plan, bench));
-        apply::Program(block.get()).header().for_setuid = for_setuid ? 1 : 0;
+        GPUCTR_CHECK(plan::prove(plan->planned));
+        GPUCTR_CHECK(apply::require_detached(plan->planned.plan));
+        mount::Bench bench = {plan->planned.plan.backend};
+        GPUCTR_TRY(auto block, apply::prepare(plan->planned.plan, bench));
+        program::Program(block.get()).header().for_setuid = for_setuid ? 1 : 0;
         *ret_prepared = reinterpret_cast<gpuctr_prepared*>(block.release());
         return {};
     });
@@ -97,8 +97,8 @@ gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
             return Error(Errc::usage, "gpuctr_plan_stage: plan or directory is missing");
         GPUCTR_TRY(const auto path, capi::read_staged_tree(directory));
         GPUCTR_CHECK(read_prepare_options(options));
-        GPUCTR_CHECK(capi::prove(*plan->drivers, plan->unproven));
-        GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->plan, path));
+        GPUCTR_CHECK(plan::prove(plan->planned));
+        GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->planned.plan, path));
         if (ret_outcome != nullptr)
             *ret_outcome = static_cast<std::uint32_t>(outcome);
         return {};
@@ -120,7 +120,7 @@ gpuctr_status gpuctr_unstage(const char* directory, const gpuctr_prepare_options
     });
 }
 
-void gpuctr_prepared_free(gpuctr_prepared* prepared) { apply::release(prepared); }
+void gpuctr_prepared_free(gpuctr_prepared* prepared) { program::release(prepared); }
 
 size_t gpuctr_prepared_fd_count(const gpuctr_prepared* prepared)
 {
@@ -142,9 +142,9 @@ size_t gpuctr_prepared_size(const gpuctr_prepared* prepared)
 
 gpuctr_prepared* gpuctr_prepared_adopt(void* buffer, size_t size, const int* fds, size_t fd_count)
 {
-    if (!apply::Program::is_valid(buffer, size))
+    if (!program::Program::is_valid(buffer, size))
         return nullptr;
-    const apply::Program program(buffer);
+    const program::Program program(buffer);
     if (fd_count != program.fds().size() || (fd_count > 0 && fds == nullptr))
         return nullptr;
     std::copy_n(fds, fd_count, program.fds().begin());
@@ -157,13 +157,13 @@ gpuctr_status gpuctr_prepared_attach(gpuctr_prepared* prepared, int rootfs_fd,
 {
     if (prepared == nullptr || rootfs_fd < 0)
         return refused(Errc::usage, "attach without a prepared plan or a root", ret_error);
-    const apply::Program program(prepared);
+    const program::Program program(prepared);
     if (program.header().attached != 0)
         return refused(Errc::usage, "attach a second time", ret_error);
     if (is_for_another_program(program))
         return refused(Errc::permission, "attach in a program with raised privileges", ret_error);
-    apply::Failure failure;
-    return apply::attach(program, rootfs_fd, failure) ? GPUCTR_OK : report(failure, ret_error);
+    program::Failure failure;
+    return program::attach(program, rootfs_fd, failure) ? GPUCTR_OK : report(failure, ret_error);
 }
 
 gpuctr_status gpuctr_prepared_undo(gpuctr_prepared* prepared, int rootfs_fd,
@@ -171,9 +171,9 @@ gpuctr_status gpuctr_prepared_undo(gpuctr_prepared* prepared, int rootfs_fd,
 {
     if (prepared == nullptr || rootfs_fd < 0)
         return refused(Errc::usage, "undo without a prepared plan or a root", ret_error);
-    const apply::Program program(prepared);
+    const program::Program program(prepared);
     if (is_for_another_program(program))
         return refused(Errc::permission, "undo in a program with raised privileges", ret_error);
-    apply::Failure failure;
-    return apply::undo(program, rootfs_fd, failure) ? GPUCTR_OK : report(failure, ret_error);
+    program::Failure failure;
+    return program::undo(program, rootfs_fd, failure) ? GPUCTR_OK : report(failure, ret_error);
 }

@@ -4,10 +4,12 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "capi/boundary.hpp"
 #include "privilege/label.hpp"
 
 #include <algorithm>
 #include <string_view>
+#include <vector>
 
 namespace gpucontainer::capi {
 namespace {
@@ -28,6 +30,14 @@ void assign(std::string& to, const char* given)
         to = given;
 }
 
+std::vector<std::string> strings(const char* const* list)
+{
+    std::vector<std::string> strings;
+    for (; list != nullptr && *list != nullptr; ++list)
+        strings.emplace_back(*list);
+    return strings;
+}
+
 void read_environment(const char* const* variables, plan::Request& request)
 {
     for (; variables != nullptr && *variables != nullptr; ++variables) {
@@ -39,6 +49,26 @@ void read_environment(const char* const* variables, plan::Request& request)
 }
 
 } // namespace
+
+Result<detect::Detection> read_detection(const gpuctr_host_options* options)
+{
+    GPUCTR_TRY(const auto given, read_options(options));
+    if ((given.flags & ~GPUCTR_HOST_FILES_ALONE) != 0 || given.reserved != 0)
+        return Error(Errc::usage, "options of the host: an unknown flag is set");
+    detect::Detection detection;
+    detection.vendors = strings(given.vendors);
+    detection.all_vendors =
+        std::erase(detection.vendors, GPUCTR_VENDOR_ANY) > 0 || detection.vendors.empty();
+    detection.files_alone = (given.flags & GPUCTR_HOST_FILES_ALONE) != 0;
+    assign(detection.driver_root, given.driver_root);
+    detection.catalogues = strings(given.catalogues);
+    assign(detection.catalogue_directory, given.catalogue_dir);
+    assign(detection.dev_root, given.dev_root);
+    if (given.driver_version != nullptr)
+        detection.driver_version = given.driver_version;
+    GPUCTR_CHECK(detect::check(detection));
+    return detection;
+}
 
 Result<plan::Request> read_request(const gpuctr_request& given)
 {

@@ -4,11 +4,15 @@
 #include <gpucontainer/gpucontainer.h>
 
 #include "base/result.hpp"
-#include "plan/builder.hpp"
+#include "detect/detection.hpp"
+#include "plan/request.hpp"
 
 #include <string>
 
 namespace gpucontainer::capi {
+
+/// How a host is to be looked at. Errors: usage.
+Result<detect::Detection> read_detection(const gpuctr_host_options* options);
 
 /// What a caller asks for a container. Errors: usage.
 Result<plan::Request> read_request(const gpuctr_request& given);

@@ -153,7 +153,7 @@ const gpuctr_used_driver* gpuctr_applied_driver_at(const gpuctr_applied* applied
 {
     return capi::element_at<gpuctr_used_driver>(applied->drivers, index);
 }
-const char* gpuctr_used_driver_vendor_name(const gpuctr_used_driver* driver)
+const char* gpuctr_used_driver_vendor(const gpuctr_used_driver* driver)
 {
     return driver->vendor.c_str();
 }

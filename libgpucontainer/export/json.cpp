@@ -27,7 +27,7 @@ json text_or_null(const std::string& value) { return value.empty() ? json(nullpt
 // The parts of a host are taken apart by position: a field that is added does
 // not compile before it is written here, and so is not lost for read_host.cpp.
 
-json to_json(const vendor::Gpu& gpu)
+json to_json(const model::Gpu& gpu)
 {
     const auto& [index, uuid, pci_address, model, minor, numa_node, architecture, names, parts] =
         gpu;
@@ -43,29 +43,29 @@ json to_json(const vendor::Gpu& gpu)
 }
 
 /// As text: readers that keep numbers as doubles would round it.
-std::string to_text(const vendor::FileId& id)
+std::string to_text(const model::FileId& id)
 {
     return base::format("{}:{}:{}:{}", id.device, id.inode, id.size,
                         static_cast<std::uint64_t>(id.mtime_ns));
 }
 
-json to_json(const vendor::VersionNeed& need)
+json to_json(const model::VersionNeed& need)
 {
     const auto& [library, version] = need;
     return {{"library", library}, {"version", version}};
 }
 
-json to_json(const vendor::DriverFile& file)
+json to_json(const model::DriverFile& file)
 {
     const auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id, icd,
                  module, interpreter, target, directory, needed, versions, neutral, own,
                  beside_own] = file;
-    return {{"kind", vendor::name(kind)},
+    return {{"kind", model::name(kind)},
             {"name", name},
             {"soname", text_or_null(soname)},
             {"path", path},
-            {"capability", vendor::name(capability)},
-            {"also", vendor::name(also)},
+            {"capability", model::name(capability)},
+            {"also", model::name(also)},
             {"links", links},
             {"entry_names", entry_names},
             {"icd", text_or_null(icd)},
@@ -82,7 +82,7 @@ json to_json(const vendor::DriverFile& file)
             {"reason", reason}};
 }
 
-json to_json(const vendor::DeviceNode& node)
+json to_json(const model::DeviceNode& node)
 {
     const auto& [path, host_path, major, minor, mode, gid, gpu, capability, accessible,
                  cgroup_forbids, required, links] = node;
@@ -93,37 +93,37 @@ json to_json(const vendor::DeviceNode& node)
             {"mode", mode},
             {"gid", gid},
             {"gpu", number_or_null(gpu)},
-            {"capability", vendor::name(capability)},
+            {"capability", model::name(capability)},
             {"accessible", accessible},
             {"cgroup_forbids", cgroup_forbids},
             {"required", required},
             {"links", links}};
 }
 
-json to_json(const vendor::Mask& mask)
+json to_json(const model::Mask& mask)
 {
     const auto& [path, content, reason, directory] = mask;
     return {{"path", path}, {"content", content}, {"reason", reason}, {"directory", directory}};
 }
 
-json to_json(const vendor::Skipped& skipped)
+json to_json(const model::Skipped& skipped)
 {
     const auto& [name, source, reason] = skipped;
     return {{"name", name}, {"source", source}, {"reason", reason}};
 }
 
-json to_json(const vendor::Warning& warning)
+json to_json(const model::Warning& warning)
 {
-    return {{"capability", vendor::name(warning.capability)}, {"text", warning.text}};
+    return {{"capability", model::name(warning.capability)}, {"text", warning.text}};
 }
 
-json to_json(const vendor::VisibleDevices& variable)
+json to_json(const model::VisibleDevices& variable)
 {
     const auto& [name, reader, inside, prefix, always, whole_if, pci_order_if, empty_is_unset,
                  decides, preferred] = variable;
     return {{"name", name},
-            {"reader", vendor::name(reader)},
-            {"inside", vendor::name(inside)},
+            {"reader", model::name(reader)},
+            {"inside", model::name(inside)},
             {"prefix", text_or_null(prefix)},
             {"always", always},
             {"whole_if", text_or_null(whole_if)},
@@ -133,7 +133,7 @@ json to_json(const vendor::VisibleDevices& variable)
             {"preferred", text_or_null(preferred)}};
 }
 
-json to_json(const vendor::DriverStack& driver)
+json to_json(const model::DriverStack& driver)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
     const auto& [vendor, vendor_name, version, version_source, root, library_directory,
@@ -142,7 +142,7 @@ json to_json(const vendor::DriverStack& driver)
     return {{"vendor", vendor},
             {"vendor_name", vendor_name},
             {"version", text_or_null(version)},
-            {"version_source", vendor::name(version_source)},
+            {"version_source", model::name(version_source)},
             {"root", root},
             {"library_directory", text_or_null(library_directory)},
             {"optional_files", optional_files},
@@ -160,7 +160,7 @@ json to_json(const vendor::DriverStack& driver)
             {"skipped", array_of(skipped, convert)}};
 }
 
-json to_json(const vendor::Mark& mark) { return {{"path", mark.path}, {"state", mark.state}}; }
+json to_json(const detect::Mark& mark) { return {{"path", mark.path}, {"state", mark.state}}; }
 
 json to_json(const plan::Item& item)
 {
@@ -184,7 +184,7 @@ json to_json(const plan::Variable& variable)
 /// Of a set-up: how its driver's version was known then is not kept.
 json used_to_json(const plan::UsedDriver& driver)
 {
-    const auto convert = [](const vendor::Gpu& gpu) { return to_json(gpu); };
+    const auto convert = [](const model::Gpu& gpu) { return to_json(gpu); };
     return {{"vendor", driver.vendor},
             {"version", text_or_null(driver.version)},
             {"gpus", array_of(driver.gpus, convert)}};
@@ -193,7 +193,7 @@ json used_to_json(const plan::UsedDriver& driver)
 json planned_to_json(const plan::UsedDriver& driver)
 {
     json document = used_to_json(driver);
-    document["version_source"] = vendor::name(driver.version_source);
+    document["version_source"] = model::name(driver.version_source);
     return document;
 }
 
@@ -243,9 +243,9 @@ std::string dump(const json& document)
 
 } // namespace
 
-std::string host_to_json(std::span<const vendor::DriverStack> drivers,
-                         std::span<const vendor::Skipped> skipped,
-                         std::span<const vendor::Mark> fingerprint)
+std::string host_to_json(std::span<const model::DriverStack> drivers,
+                         std::span<const model::Skipped> skipped,
+                         std::span<const detect::Mark> fingerprint)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
     return dump({{"schema", "gpucontainer/list/1"},

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "apply/status.hpp"
+#include "detect/fingerprint.hpp"
+#include "model/driver.hpp"
 #include "plan/plan.hpp"
-#include "vendor/driver.hpp"
-#include "vendor/fingerprint.hpp"
 
 #include <span>
 #include <string>
@@ -13,9 +13,9 @@ namespace gpucontainer::exports {
 
 /// Schema "gpucontainer/list/1": what this host has, whole enough to make plans
 /// from; see read_host.hpp.
-std::string host_to_json(std::span<const vendor::DriverStack> drivers,
-                         std::span<const vendor::Skipped> skipped,
-                         std::span<const vendor::Mark> fingerprint);
+std::string host_to_json(std::span<const model::DriverStack> drivers,
+                         std::span<const model::Skipped> skipped,
+                         std::span<const detect::Mark> fingerprint);
 
 /// Schema "gpucontainer/plan/1": what a container is given, and why.
 std::string plan_to_json(const plan::Plan& plan);

@@ -4,14 +4,18 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "drivers/registry.hpp"
 #include "export/record_fields.hpp"
-#include "vendor/vendor.hpp"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
 namespace gpucontainer::exports {
+
+using model::DeviceNode;
+using model::DriverStack;
+
 namespace {
 
 // Far more than a host has, and little enough to be read in no time.
@@ -34,9 +38,9 @@ constexpr std::uint32_t largest_minor = 0xfffff;
 constexpr std::uint32_t all_permissions = 07777;
 constexpr int most_numa_nodes = 1 << 16;
 
-vendor::Gpu read_gpu(const Fields& fields)
+model::Gpu read_gpu(const Fields& fields)
 {
-    vendor::Gpu gpu;
+    model::Gpu gpu;
     gpu.index = fields.number("index", most_gpus);
     gpu.uuid = fields.text_or_null("uuid", is_word);
     gpu.pci_address = fields.text_or_null("pci_address", is_word);
@@ -49,7 +53,7 @@ vendor::Gpu read_gpu(const Fields& fields)
     return gpu;
 }
 
-vendor::FileId read_id(const Fields& fields)
+model::FileId read_id(const Fields& fields)
 {
     const std::string text = fields.text("id", is_word);
     const auto parts = base::split(text, ':');
@@ -65,28 +69,28 @@ vendor::FileId read_id(const Fields& fields)
     return {numbers[0], numbers[1], numbers[2], static_cast<std::int64_t>(numbers[3])};
 }
 
-vendor::VersionNeed read_version_need(const Fields& fields)
+model::VersionNeed read_version_need(const Fields& fields)
 {
     return {fields.text("library", is_name), fields.text("version", is_name)};
 }
 
-vendor::DriverFile read_file(const Fields& fields)
+model::DriverFile read_file(const Fields& fields)
 {
-    vendor::DriverFile file;
-    file.kind = fields.word("kind", vendor::parse_file_kind);
-    file.capability = fields.word("capability", vendor::parse_capability);
-    file.also = fields.word("also", vendor::parse_capability);
+    model::DriverFile file;
+    file.kind = fields.word("kind", model::parse_file_kind);
+    file.capability = fields.word("capability", model::parse_capability);
+    file.also = fields.word("also", model::parse_capability);
     file.name = fields.text("name", is_name);
-    file.soname = file.kind == vendor::FileKind::library ? fields.text("soname", is_name)
-                                                         : fields.text_or_null("soname", is_name);
+    file.soname = file.kind == model::FileKind::library ? fields.text("soname", is_name)
+                                                        : fields.text_or_null("soname", is_name);
     file.path = fields.text("path", is_path);
     file.links = fields.texts("links", most_names, is_name);
     file.entry_names = fields.texts("entry_names", most_names, is_name);
     file.icd = fields.text_or_null("icd", is_name);
     file.module = fields.text_or_null("module", is_name);
     file.interpreter = fields.text_or_null("interpreter", is_line);
-    file.target = file.kind == vendor::FileKind::data ? fields.text("target", is_path)
-                                                      : fields.text_or_null("target", is_path);
+    file.target = file.kind == model::FileKind::data ? fields.text("target", is_path)
+                                                     : fields.text_or_null("target", is_path);
     file.directory = fields.flag("directory");
     file.needed = fields.texts("needed", most_needed, is_name);
     file.versions = fields.list("versions", most_needed, read_version_need);
@@ -98,9 +102,9 @@ vendor::DriverFile read_file(const Fields& fields)
     return file;
 }
 
-vendor::DeviceNode read_node(const Fields& fields)
+DeviceNode read_node(const Fields& fields)
 {
-    vendor::DeviceNode node;
+    DeviceNode node;
     node.path = fields.text("path", is_path);
     node.host_path = fields.text("host_path", is_path);
     node.major = fields.number("major", largest_major);
@@ -108,7 +112,7 @@ vendor::DeviceNode read_node(const Fields& fields)
     node.mode = fields.number("mode", all_permissions);
     node.gid = fields.number("gid", std::numeric_limits<std::uint32_t>::max());
     node.gpu = fields.number_or_null("gpu", most_gpus);
-    node.capability = fields.word("capability", vendor::parse_capability);
+    node.capability = fields.word("capability", model::parse_capability);
     node.accessible = fields.flag("accessible");
     node.cgroup_forbids = fields.flag("cgroup_forbids");
     node.required = fields.flag("required");
@@ -116,28 +120,28 @@ vendor::DeviceNode read_node(const Fields& fields)
     return node;
 }
 
-vendor::Mask read_mask(const Fields& fields)
+model::Mask read_mask(const Fields& fields)
 {
     return {fields.text("path", is_path), fields.text("content", is_text),
             fields.text("reason", is_line), fields.flag("directory")};
 }
 
-vendor::Skipped read_skipped(const Fields& fields)
+model::Skipped read_skipped(const Fields& fields)
 {
     return {fields.text("name", is_text), fields.text("source", is_text),
             fields.text("reason", is_text)};
 }
 
-vendor::Warning read_warning(const Fields& fields)
+model::Warning read_warning(const Fields& fields)
 {
-    return {fields.word("capability", vendor::parse_capability), fields.text("text", is_line)};
+    return {fields.word("capability", model::parse_capability), fields.text("text", is_line)};
 }
 
-vendor::VisibleDevices read_visible(const Fields& fields)
+model::VisibleDevices read_visible(const Fields& fields)
 {
     return {fields.text("name", is_word),
-            fields.word("reader", vendor::parse_reader),
-            fields.word("inside", vendor::parse_inside),
+            fields.word("reader", model::parse_reader),
+            fields.word("inside", model::parse_inside),
             fields.text_or_null("prefix", is_word),
             fields.flag("always"),
             fields.text_or_null("whole_if", is_line),
@@ -147,15 +151,15 @@ vendor::VisibleDevices read_visible(const Fields& fields)
             fields.text_or_null("preferred", is_word)};
 }
 
-vendor::Mark read_mark(const Fields& fields)
+detect::Mark read_mark(const Fields& fields)
 {
     return {fields.text("path", is_path), fields.text("state", is_text)};
 }
 
 /// Indexes are used as such from here on.
-void check_indexes(const vendor::DriverStack& driver, const Fields& fields)
+void check_indexes(const DriverStack& driver, const Fields& fields)
 {
-    if (driver.gpus.empty() && driver.version_source != vendor::VersionSource::files)
+    if (driver.gpus.empty() && driver.version_source != model::VersionSource::files)
         fields.complain("gpus", "none, and so no driver");
     for (std::size_t i = 0; i < driver.gpus.size(); ++i)
         if (driver.gpus[i].index != i)
@@ -167,7 +171,7 @@ void check_indexes(const vendor::DriverStack& driver, const Fields& fields)
                              });
     if (!order.empty() && !is_order)
         fields.complain("library_order", "not each GPU once");
-    const auto unknown = [&](const vendor::DeviceNode& node) {
+    const auto unknown = [&](const DeviceNode& node) {
         return node.gpu >= static_cast<int>(driver.gpus.size());
     };
     if (std::ranges::any_of(driver.nodes, unknown))
@@ -176,13 +180,13 @@ void check_indexes(const vendor::DriverStack& driver, const Fields& fields)
         fields.complain("missing_nodes", "one is for a GPU that is not there");
 }
 
-vendor::DriverStack read_driver(const Fields& fields)
+DriverStack read_driver(const Fields& fields)
 {
-    vendor::DriverStack driver;
+    DriverStack driver;
     driver.vendor = fields.text("vendor", is_word);
     driver.vendor_name = fields.text("vendor_name", is_line);
     driver.version = fields.text_or_null("version", is_version);
-    driver.version_source = fields.word("version_source", vendor::parse_version_source);
+    driver.version_source = fields.word("version_source", model::parse_version_source);
     driver.root = fields.text("root", is_path);
     driver.library_directory = fields.text_or_null("library_directory", is_path);
     driver.optional_files = fields.flag("optional_files");
@@ -205,12 +209,12 @@ vendor::DriverStack read_driver(const Fields& fields)
 }
 
 /// Each vendor that is known here, once at most.
-void check_vendors(const std::vector<vendor::DriverStack>& drivers, const Fields& fields)
+void check_vendors(const std::vector<DriverStack>& drivers, const Fields& fields)
 {
-    for (const vendor::DriverStack& driver : drivers) {
+    for (const DriverStack& driver : drivers) {
         const auto same = [&](const auto& other) { return other.vendor == driver.vendor; };
         const auto named = [&](const auto& vendor) { return vendor.name == driver.vendor; };
-        if (std::ranges::none_of(vendor::vendors(), named))
+        if (std::ranges::none_of(drivers::vendors(), named))
             fields.complain("drivers", base::format("unknown vendor {}", driver.vendor));
         if (std::ranges::count_if(drivers, same) > 1)
             fields.complain("drivers", base::format("{} more than once", driver.vendor));

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "vendor/driver.hpp"
-#include "vendor/fingerprint.hpp"
+#include "detect/fingerprint.hpp"
+#include "model/driver.hpp"
 
 #include <string_view>
 #include <vector>
@@ -12,9 +12,9 @@ namespace gpucontainer::exports {
 
 /// A host as it was when its record was written.
 struct HostRecord {
-    std::vector<vendor::DriverStack> drivers;
-    std::vector<vendor::Skipped> skipped;
-    std::vector<vendor::Mark> fingerprint;
+    std::vector<model::DriverStack> drivers;
+    std::vector<model::Skipped> skipped;
+    std::vector<detect::Mark> fingerprint;
 };
 
 /// Reads what host_to_json() wrote, trusting nothing: every field has its type

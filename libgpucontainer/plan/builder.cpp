@@ -19,9 +19,12 @@
 #include <optional>
 
 namespace gpucontainer::plan {
+
+using model::DriverStack;
+
 namespace {
 
-void add_share(Draft& draft, const vendor::DriverStack& driver, Selection selection)
+void add_share(Draft& draft, const DriverStack& driver, Selection selection)
 {
     UsedDriver used = {
         driver.vendor, driver.version, driver.version_source, {}, !driver.gpus.empty()};
@@ -38,13 +41,13 @@ void add_share(Draft& draft, const vendor::DriverStack& driver, Selection select
     draft.shares.push_back({driver, std::move(selection)});
 }
 
-Result<void> choose_gpus(Draft& draft, std::span<const vendor::DriverStack> drivers)
+Result<void> choose_gpus(Draft& draft, std::span<const DriverStack> drivers)
 {
     const Request& request = draft.request;
     const DeviceChoice choice = {request.devices, request.environment, request.required,
                                  request.devices_name};
     GPUCTR_TRY(auto selections, select_devices(drivers, choice, draft.plan.skipped));
-    for (const vendor::Skipped& vendor : draft.plan.skipped)
+    for (const model::Skipped& vendor : draft.plan.skipped)
         draft.plan.warnings.push_back(
             base::format("{} are left out: {}", vendor.name, vendor.reason));
     GPUCTR_TRY(selections,
@@ -83,7 +86,7 @@ Result<void> expect_names(Draft& draft)
         add(opencl_paths(draft));
     }
     for (const Share& share : draft.shares)
-        for (const vendor::DeviceNode& node : share.driver.nodes)
+        for (const model::DeviceNode& node : share.driver.nodes)
             if (share.needs(node, draft.capabilities) && node.accessible) {
                 paths.push_back(node.path);
                 paths.insert(paths.end(), node.links.begin(), node.links.end());
@@ -94,13 +97,13 @@ Result<void> expect_names(Draft& draft)
 
 void add_warnings(Draft& draft)
 {
-    const auto concerns = [&](const vendor::Warning& warning, const Share& share) {
+    const auto concerns = [&](const model::Warning& warning, const Share& share) {
         return share.driver.gpus.empty()
                || (draft.capabilities.contains(warning.capability)
                    && !share.selection.gpus.empty());
     };
     for (const Share& share : draft.shares)
-        for (const vendor::Warning& warning : share.driver.warnings)
+        for (const model::Warning& warning : share.driver.warnings)
             if (concerns(warning, share))
                 draft.plan.warnings.push_back(warning.text);
 }
@@ -153,7 +156,7 @@ Error callers_root()
                    "empty");
 }
 
-Result<Plan> create_plan(std::span<const vendor::DriverStack> drivers, const Request& request,
+Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& request,
                          const Target* target, mount::Backend backend)
 {
     GPUCTR_CHECK(require_other_root(request, target));

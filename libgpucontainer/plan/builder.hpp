@@ -3,55 +3,18 @@
 
 #include "base/result.hpp"
 #include "plan/plan.hpp"
-#include "plan/visible_devices.hpp"
-#include "rootfs/root.hpp"
+#include "plan/request.hpp"
 
-#include <cstdint>
-#include <optional>
-#include <set>
 #include <span>
-#include <string>
 
 namespace gpucontainer::plan {
-
-enum class VendorLibs : std::uint8_t {
-    automatic, ///< As the vendor's driver wants it.
-    host,
-    none, ///< Device nodes only.
-};
-
-/// What a caller asks for.
-struct Request {
-    std::string devices = "auto";
-    std::string devices_name = "device"; ///< What messages call them: "--device".
-    std::string capabilities = "compute,utility";
-    std::set<std::string> required; ///< Vendors that were asked for by name.
-    Environment environment;        ///< Scheduler variables.
-    Write write = Write::automatic;
-    std::string staged_tree;     ///< As in Plan.
-    std::string allowed_devices; ///< Policy: those that may be chosen; empty: all.
-    Layout layout = Layout::tree;
-    std::optional<std::string> tree_path; ///< The usual one where it is not given.
-    VendorLibs vendor_libs = VendorLibs::automatic;
-    bool lock = false;       ///< As in Plan.
-    std::string mount_label; ///< As in Plan.
-};
-
-/// The root file system that a plan is for; absent for one that only shows.
-struct Target {
-    const rootfs::View& view;
-    rootfs::RootFacts facts;
-    /// Processes of the container might make device nodes; none can in a user
-    /// namespace.
-    bool may_make_nodes = true;
-};
 
 /// The set-up would be of the host, or of whatever the caller lives in.
 Error callers_root();
 
 /// Decides everything: drivers, request and root file system in, plan out. Reads
 /// the root through its view and nothing else. At least one driver.
-Result<Plan> create_plan(std::span<const vendor::DriverStack> drivers, const Request& request,
+Result<Plan> create_plan(std::span<const model::DriverStack> drivers, const Request& request,
                          const Target* target, mount::Backend backend);
 
 } // namespace gpucontainer::plan

@@ -10,9 +10,9 @@
 namespace gpucontainer::plan {
 namespace {
 
+using model::DriverFile;
+using model::FileKind;
 using rootfs::EntryType;
-using vendor::DriverFile;
-using vendor::FileKind;
 
 /// Puts our files over copies of the image's own that would be found instead.
 class Covers {

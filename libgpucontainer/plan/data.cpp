@@ -3,8 +3,8 @@
 
 namespace gpucontainer::plan {
 
-using vendor::DriverFile;
-using vendor::FileKind;
+using model::DriverFile;
+using model::FileKind;
 
 void add_data_links(Draft& draft)
 {

@@ -13,9 +13,12 @@
 #include <vector>
 
 namespace gpucontainer::plan {
+
+using model::DriverStack;
+
 namespace {
 
-using vendor::Gpu;
+using model::Gpu;
 
 /// Eight digits may begin a UUID, but no host has that many GPUs.
 constexpr std::size_t longest_index = 4;
@@ -104,13 +107,13 @@ std::vector<IndexRange> merged(std::vector<IndexRange> ranges)
     return apart;
 }
 
-Error unknown(const vendor::DriverStack& driver, std::string why)
+Error unknown(const DriverStack& driver, std::string why)
 {
     return Error(Errc::usage, std::move(why)).with_hint(known_gpus(driver));
 }
 
 /// The UUIDs that begin with a word that is too short to name one.
-std::string begun_by(const vendor::DriverStack& driver, std::string_view word)
+std::string begun_by(const DriverStack& driver, std::string_view word)
 {
     const std::string prefix = plain_uuid(word);
     std::string uuids;
@@ -126,7 +129,7 @@ std::string begun_by(const vendor::DriverStack& driver, std::string_view word)
     return uuids;
 }
 
-Error nothing_called(const vendor::DriverStack& driver, std::string_view word)
+Error nothing_called(const DriverStack& driver, std::string_view word)
 {
     std::string uuids = begun_by(driver, word);
     if (!uuids.empty())
@@ -136,7 +139,7 @@ Error nothing_called(const vendor::DriverStack& driver, std::string_view word)
 }
 
 /// Of indexes some of which no GPU has.
-Error out_of_range(const vendor::DriverStack& driver, const IndexRange& range)
+Error out_of_range(const DriverStack& driver, const IndexRange& range)
 {
     if (range.first == range.last || driver.gpus.empty())
         return unknown(driver, "no such GPU");
@@ -161,7 +164,7 @@ NumberList read_numbers(std::string_view list)
     return {merged(std::move(ranges)), std::move(others)};
 }
 
-bool is_too_short(const vendor::DriverStack& driver, std::string_view word)
+bool is_too_short(const DriverStack& driver, std::string_view word)
 {
     return !begun_by(driver, word).empty();
 }
@@ -181,7 +184,7 @@ std::string_view fault_in(std::string_view word)
     return index_in(last) ? "the range ends before it begins" : "no host has that many GPUs";
 }
 
-std::string known_gpus(const vendor::DriverStack& driver)
+std::string known_gpus(const DriverStack& driver)
 {
     if (driver.gpus.empty())
         return "there is none; `auto` and `none` show the driver's files";
@@ -195,7 +198,7 @@ std::string known_gpus(const vendor::DriverStack& driver)
                         driver.gpus.size(), driver.gpus.size() - 1);
 }
 
-Result<std::vector<unsigned>> find_gpus(const vendor::DriverStack& driver, std::string_view word)
+Result<std::vector<unsigned>> find_gpus(const DriverStack& driver, std::string_view word)
 {
     if (const auto range = range_in(word)) {
         if (range->last >= driver.gpus.size())

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "vendor/driver.hpp"
+#include "model/driver.hpp"
 
 #include <set>
 #include <string>
@@ -32,7 +32,7 @@ struct NumberList {
 NumberList read_numbers(std::string_view list);
 
 /// Whether UUIDs begin with the word, which has too few characters to name one.
-bool is_too_short(const vendor::DriverStack& driver, std::string_view word);
+bool is_too_short(const model::DriverStack& driver, std::string_view word);
 
 /// What is wrong with a word that was to be a range of indexes or a UUID, whatever GPUs
 /// there are; "" where that is not clear.
@@ -42,9 +42,9 @@ std::string_view fault_in(std::string_view word);
 /// or an unambiguous prefix of 8 characters, a PCI address in any of its forms, or a
 /// name of the vendor's. What names a GPU names all its partitions. In the driver's
 /// order. Errors: usage, without the word; the hint names what exists.
-Result<std::vector<unsigned>> find_gpus(const vendor::DriverStack& driver, std::string_view word);
+Result<std::vector<unsigned>> find_gpus(const model::DriverStack& driver, std::string_view word);
 
 /// Which GPUs there are, for a hint.
-std::string known_gpus(const vendor::DriverStack& driver);
+std::string known_gpus(const model::DriverStack& driver);
 
 } // namespace gpucontainer::plan

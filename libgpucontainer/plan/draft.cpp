@@ -9,6 +9,10 @@
 #include <algorithm>
 
 namespace gpucontainer::plan {
+
+using model::DriverFile;
+using model::FileKind;
+
 namespace {
 
 using rootfs::EntryType;
@@ -26,10 +30,10 @@ Names::Way choose_way(const Request& request, const Target* target)
 
 } // namespace
 
-bool Share::needs(const vendor::DeviceNode& node,
-                  const std::set<vendor::Capability>& capabilities) const
+bool Share::needs(const model::DeviceNode& node,
+                  const std::set<model::Capability>& capabilities) const
 {
-    if (node.capability != vendor::Capability::none && !capabilities.contains(node.capability))
+    if (node.capability != model::Capability::none && !capabilities.contains(node.capability))
         return false;
     const auto& gpus = selection.gpus;
     return node.gpu < 0
@@ -39,7 +43,7 @@ bool Share::needs(const vendor::DeviceNode& node,
 namespace {
 
 /// Programs look for directories of their installation relative to themselves.
-std::string place_in_tree(const vendor::DriverFile& data)
+std::string place_in_tree(const DriverFile& data)
 {
     const std::string_view path = data.target;
     for (const std::string_view part : {"/libexec/", "/share/"})
@@ -72,7 +76,7 @@ void Draft::identify(std::string_view text)
     plan.identity += '\n';
 }
 
-void Draft::identify(const vendor::FileId& id)
+void Draft::identify(const model::FileId& id)
 {
     identify(base::format("{}:{}:{}:{}", id.device, id.inode, id.size, id.mtime_ns));
 }
@@ -120,8 +124,7 @@ bool Draft::is_in_tree(const std::string& path) const
 
 bool Draft::has_libraries() const
 {
-    return std::ranges::find(files, vendor::FileKind::library, &vendor::DriverFile::kind)
-           != files.end();
+    return std::ranges::find(files, FileKind::library, &DriverFile::kind) != files.end();
 }
 
 bool Draft::leads_into_tree(const std::string& path) const
@@ -160,15 +163,15 @@ std::string Draft::tool_path(const std::string& name) const
     return (plan.layout == Layout::tree ? plan.tree_path + "/bin" : tool_directory) + "/" + name;
 }
 
-std::string Draft::path_of(const vendor::DriverFile& file) const
+std::string Draft::path_of(const DriverFile& file) const
 {
     switch (file.kind) {
-    case vendor::FileKind::library:
+    case FileKind::library:
         return plan.layout == Layout::merged ? usual_directory(file) + "/" + file.name
                                              : library_path(file.name);
-    case vendor::FileKind::tool:
+    case FileKind::tool:
         return tool_path(file.name);
-    case vendor::FileKind::data:
+    case FileKind::data:
         break;
     }
     if (plan.layout == Layout::merged)
@@ -176,18 +179,18 @@ std::string Draft::path_of(const vendor::DriverFile& file) const
     return base::format("{}/{}", plan.tree_path, place_in_tree(file));
 }
 
-const vendor::DriverFile* Draft::data_with(const vendor::DriverFile& script) const
+const DriverFile* Draft::data_with(const DriverFile& script) const
 {
-    const auto found = std::ranges::find_if(files, [&](const vendor::DriverFile* file) {
-        return file->kind == vendor::FileKind::data && file->directory
+    const auto found = std::ranges::find_if(files, [&](const DriverFile* file) {
+        return file->kind == FileKind::data && file->directory
                && base::is_below(script.path, file->path);
     });
     return found == files.end() ? nullptr : *found;
 }
 
-std::string Draft::usual_directory(const vendor::DriverFile& file) const
+std::string Draft::usual_directory(const DriverFile& file) const
 {
-    if (file.kind == vendor::FileKind::tool)
+    if (file.kind == FileKind::tool)
         return tool_directory;
     return file.module.empty() ? image.library_directory
                                : base::format("{}/{}", image.library_directory, file.module);

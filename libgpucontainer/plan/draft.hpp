@@ -2,9 +2,9 @@
 #pragma once
 
 #include "elf/ld_cache.hpp"
-#include "plan/builder.hpp"
 #include "plan/names.hpp"
 #include "plan/plan.hpp"
+#include "plan/request.hpp"
 #include "plan/selection.hpp"
 #include "rootfs/layout.hpp"
 
@@ -23,12 +23,12 @@ inline constexpr const char* loader_cache_path = "/etc/ld.so.cache";
 
 /// One driver's part of a draft.
 struct Share {
-    const vendor::DriverStack& driver;
+    const model::DriverStack& driver;
     Selection selection;
 
     /// The GPUs that were chosen, and these capabilities, need it.
-    bool needs(const vendor::DeviceNode& node,
-               const std::set<vendor::Capability>& capabilities) const;
+    bool needs(const model::DeviceNode& node,
+               const std::set<model::Capability>& capabilities) const;
 };
 
 /// A plan in the making: what it is made from, what was chosen so far, and the
@@ -46,7 +46,7 @@ struct Draft {
 
     /// What two plans have to agree about to be the same.
     void identify(std::string_view text);
-    void identify(const vendor::FileId& id);
+    void identify(const model::FileId& id);
 
     /// Not there, or there as the work of another set-up, which may take it away:
     /// an overlay then has a name of its own. The plan keeps what is there.
@@ -55,11 +55,11 @@ struct Draft {
     /// Where a library, or a tool, of this name is in the container.
     std::string library_path(const std::string& name) const;
     std::string tool_path(const std::string& name) const;
-    std::string path_of(const vendor::DriverFile& file) const;
+    std::string path_of(const model::DriverFile& file) const;
     /// Of a script: the directory with it that was chosen; null where none was.
-    const vendor::DriverFile* data_with(const vendor::DriverFile& script) const;
+    const model::DriverFile* data_with(const model::DriverFile& script) const;
     /// Where the image has libraries or tools like it.
-    std::string usual_directory(const vendor::DriverFile& file) const;
+    std::string usual_directory(const model::DriverFile& file) const;
 
     /// Names can be made above the path, as far as they are not there.
     bool can_have(const std::string& path) const;
@@ -83,8 +83,8 @@ struct Draft {
     Names names;
     Plan plan;
     std::vector<Share> shares; ///< Of the drivers that are wanted.
-    std::set<vendor::Capability> capabilities;
-    std::vector<const vendor::DriverFile*> files; ///< Those chosen; the drivers' own.
+    std::set<model::Capability> capabilities;
+    std::vector<const model::DriverFile*> files; ///< Those chosen; the drivers' own.
     rootfs::Layout image; ///< Where it keeps libraries; nothing without look_at_image().
     std::optional<elf::LdCache> image_cache;
     bool cache_is_ours = false; ///< The loader cache names our files already.

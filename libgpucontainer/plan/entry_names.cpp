@@ -9,8 +9,8 @@
 namespace gpucontainer::plan {
 namespace {
 
-using vendor::DriverFile;
-using vendor::FileKind;
+using model::DriverFile;
+using model::FileKind;
 
 /// Those that programs load by name, and for linking to these libraries the one
 /// that a linker looks for: neither looks beyond the image's own directories.

@@ -4,7 +4,7 @@
 #include "base/format.hpp"
 #include "base/try.hpp"
 #include "plan/image_libraries.hpp"
-#include "vendor/c_library.hpp"
+#include "search/c_library.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,9 +14,9 @@
 namespace gpucontainer::plan {
 namespace {
 
-using vendor::Capability;
-using vendor::DriverFile;
-using vendor::FileKind;
+using model::Capability;
+using model::DriverFile;
+using model::FileKind;
 
 /// What the file is called in messages.
 const std::string& name_of(const DriverFile& file)
@@ -41,7 +41,7 @@ std::string_view objection(std::span<const DriverFile* const> others, const Driv
 /// The choice among one driver's files.
 class Choice {
 public:
-    Choice(Draft& draft, const vendor::DriverStack& driver)
+    Choice(Draft& draft, const model::DriverStack& driver)
         : draft_(draft), driver_(driver), reasons_(driver.files.size())
     {
     }
@@ -93,7 +93,7 @@ private:
         return file.capability == Capability::none
                    ? base::format("of no use in a container: {}", file.reason)
                    : base::format("belongs to {}, which was not asked for",
-                                  vendor::name(file.capability));
+                                  model::name(file.capability));
     }
 
     std::string objection_to_script(const DriverFile& script) const
@@ -189,13 +189,13 @@ private:
     {
         for (std::size_t i = 0; i < reasons_.size(); ++i)
             if (is_chosen(i))
-                for (const vendor::VersionNeed& need : driver_.files[i].versions)
+                for (const model::VersionNeed& need : driver_.files[i].versions)
                     GPUCTR_CHECK(check(image, driver_.files[i], need));
         return {};
     }
 
     Result<void> check(const ImageLibraries& image, const DriverFile& file,
-                       const vendor::VersionNeed& need) const
+                       const model::VersionNeed& need) const
     {
         const std::size_t ours = index_of(need.library);
         if (ours != reasons_.size() && is_chosen(ours))
@@ -206,9 +206,9 @@ private:
         if (path.empty())
             return {}; // whatever its programs load, no one can tell
         GPUCTR_TRY(const auto versions, image.versions_of(path));
-        if (vendor::is_met(need, versions))
+        if (search::is_met(need, versions))
             return {};
-        const std::string newest = vendor::newest_of_kind(need, versions);
+        const std::string newest = search::newest_of_kind(need, versions);
         return Error(Errc::requirement,
                      base::format("{} needs {}, and the image's {} has {}", name_of(file),
                                   need.version, path,
@@ -258,7 +258,7 @@ private:
     }
 
     Draft& draft_;
-    const vendor::DriverStack& driver_;
+    const model::DriverStack& driver_;
     std::vector<std::string> reasons_; ///< Not to take each file.
 };
 

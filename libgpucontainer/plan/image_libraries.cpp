@@ -11,7 +11,7 @@
 
 namespace gpucontainer::plan {
 
-using vendor::DriverFile;
+using model::DriverFile;
 
 bool is_ours(const rootfs::Entry& entry, const DriverFile& file)
 {

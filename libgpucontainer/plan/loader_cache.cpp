@@ -10,9 +10,9 @@
 namespace gpucontainer::plan {
 namespace {
 
+using model::DriverFile;
+using model::FileKind;
 using rootfs::EntryType;
-using vendor::DriverFile;
-using vendor::FileKind;
 
 Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old)
 {

@@ -8,7 +8,7 @@
 namespace gpucontainer::plan {
 namespace {
 
-using vendor::DriverFile;
+using model::DriverFile;
 
 /// Names besides the file's own, all in the directory that it is in.
 std::vector<std::string> further_names(const DriverFile& file)

@@ -4,38 +4,20 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "plan/obstacles.hpp"
 
 #include <algorithm>
 #include <filesystem>
 
 namespace gpucontainer::plan {
+
+using model::Mask;
+
 namespace {
 
+using model::Capability;
+using model::DeviceNode;
 using rootfs::EntryType;
-using vendor::Capability;
-using vendor::DeviceNode;
-
-Error missing(const DeviceNode& node)
-{
-    return Error(Errc::no_device, node.host_path + ": the device node is missing or another device")
-        .with_object(node.host_path)
-        .with_hint("the driver's own tools make it when root runs them on the host; "
-                   "`gpuctr-setup list` shows what is there instead");
-}
-
-Error forbidden(const vendor::DriverStack& driver, const DeviceNode& node)
-{
-    return Error(Errc::permission,
-                 node.host_path + ": may not be used: " + driver.obstacle_to(node))
-        .with_object(node.host_path)
-        .with_hint("an administrator grants it, by its group or the scheduler; "
-                   "`gpuctr-setup list` shows which nodes are usable");
-}
-
-bool is_for_all(const DeviceNode& node)
-{
-    return node.gpu < 0 && node.capability == Capability::none;
-}
 
 void add_group(Draft& draft, const DeviceNode& node)
 {
@@ -97,9 +79,9 @@ std::string choice_of(const Draft& draft)
 Result<void> leave_out(Draft& draft, const Share& share, const DeviceNode& node)
 {
     if (node.required && is_for_all(node))
-        return forbidden(share.driver, node);
+        return forbidden_node(share.driver, node);
     if (node.required && node.gpu >= 0 && share.selection.explicitly)
-        return forbidden(share.driver, node).context(choice_of(draft));
+        return forbidden_node(share.driver, node).context(choice_of(draft));
     draft.skip(std::string(base::name_of(node.path)), node.host_path,
                "may not be used: " + share.driver.obstacle_to(node));
     return {};
@@ -110,8 +92,8 @@ Result<void> require_existing(const Draft& draft, const Share& share)
     for (const DeviceNode& node : share.driver.missing_nodes)
         if (share.needs(node, draft.capabilities) && !share.selection.gpus.empty())
             return node.gpu >= 0 && share.selection.explicitly
-                       ? missing(node).context(choice_of(draft))
-                       : missing(node);
+                       ? missing_node(node).context(choice_of(draft))
+                       : missing_node(node);
     return {};
 }
 
@@ -134,12 +116,12 @@ Result<void> add_nodes(Draft& draft, const Share& share)
 
 /// Whether programs can make what the mask keeps them from making: nodes or, where nobody can
 /// make any, the directory for those of the capabilities, which stays in a root that is written.
-bool has_use(const Draft& draft, const vendor::Mask& mask)
+bool has_use(const Draft& draft, const Mask& mask)
 {
     return draft.target->may_make_nodes || (mask.directory && draft.plan.writes_root);
 }
 
-void add_need(Draft& draft, const vendor::Mask& mask)
+void add_need(Draft& draft, const Mask& mask)
 {
     constexpr std::string_view when = "if root runs in the container: its programs can make";
     draft.plan.needs.push_back(
@@ -149,7 +131,7 @@ void add_need(Draft& draft, const vendor::Mask& mask)
                            when, mask.path));
 }
 
-void add_mask(Draft& draft, const vendor::Mask& mask)
+void add_mask(Draft& draft, const Mask& mask)
 {
     const EntryType wanted = mask.directory ? EntryType::directory : EntryType::regular;
     if (draft.view.resolve(mask.path).type != wanted) {
@@ -169,17 +151,6 @@ void add_mask(Draft& draft, const vendor::Mask& mask)
 
 } // namespace
 
-std::optional<Error> obstacle_to_all(const vendor::DriverStack& driver)
-{
-    for (const DeviceNode& node : driver.missing_nodes)
-        if (node.required && is_for_all(node))
-            return missing(node);
-    for (const DeviceNode& node : driver.nodes)
-        if (node.required && is_for_all(node) && !node.accessible)
-            return forbidden(driver, node);
-    return std::nullopt;
-}
-
 Result<void> add_nodes(Draft& draft)
 {
     for (const Share& share : draft.shares)
@@ -192,7 +163,7 @@ void add_masks(Draft& draft)
     if (draft.target == nullptr)
         return;
     for (const Share& share : draft.shares)
-        for (const vendor::Mask& mask : share.driver.masks)
+        for (const Mask& mask : share.driver.masks)
             add_mask(draft, mask);
 }
 

@@ -3,12 +3,7 @@
 
 #include "plan/draft.hpp"
 
-#include <optional>
-
 namespace gpucontainer::plan {
-
-/// Why no GPU of a driver can be used, where it is a node that all of them need.
-std::optional<Error> obstacle_to_all(const vendor::DriverStack& driver);
 
 /// Adds the device nodes of the chosen GPUs. Errors: no_device for one that is
 /// missing, permission for one that was asked for and may not be used.

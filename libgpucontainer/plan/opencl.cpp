@@ -11,8 +11,8 @@
 namespace gpucontainer::plan {
 namespace {
 
+using model::DriverFile;
 using rootfs::EntryType;
-using vendor::DriverFile;
 
 // Part of the OpenCL ICD loader's interface.
 constexpr const char* icd_directory = "/etc/OpenCL/vendors";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/driver.hpp"
 #include "mount/kernel.hpp"
 #include "rootfs/view.hpp"
-#include "vendor/driver.hpp"
 
 #include <cstdint>
 #include <map>
@@ -47,7 +47,7 @@ struct Item {
     /// Permission bits of the image's directory that one of an overlay lies over.
     std::uint32_t mode = 0755;
     std::string content; ///< Of a generated file.
-    vendor::FileId id;   ///< Of the source, as it was seen.
+    model::FileId id;    ///< Of the source, as it was seen.
     /// The source is one, with all that is in it; without a source, an empty one.
     bool is_directory = false;
     std::uint32_t major = 0;
@@ -79,9 +79,9 @@ std::string_view name(Layout layout);
 struct UsedDriver {
     std::string vendor;
     std::string version;
-    vendor::VersionSource version_source = vendor::VersionSource::module;
-    std::vector<vendor::Gpu> gpus; ///< Those chosen, in the vendor's order.
-    bool has_gpus = true;          ///< On this host: without any, a plan only shows.
+    model::VersionSource version_source = model::VersionSource::module;
+    std::vector<model::Gpu> gpus; ///< Those chosen, in the vendor's order.
+    bool has_gpus = true;         ///< On this host: without any, a plan only shows.
 };
 
 /// Everything that will change in a container root, decided before anything is
@@ -103,7 +103,7 @@ struct Plan {
     std::vector<std::uint32_t> groups;
     std::vector<std::string> needs;
     std::vector<std::string> warnings; ///< What was asked for and will not work.
-    std::vector<vendor::Skipped> skipped;
+    std::vector<model::Skipped> skipped;
 
     rootfs::Entry old_cache; ///< The loader cache that is replaced; maybe none.
     /// Names that were there already, maybe of another set-up.

@@ -10,6 +10,9 @@
 #include <utility>
 
 namespace gpucontainer::plan {
+
+using model::DriverStack;
+
 namespace {
 
 /// The GPUs that may be chosen, and what messages call those that were.
@@ -40,8 +43,8 @@ Error nothing_left(std::string_view allowed, const std::vector<std::string>& var
         .with_hint("the allowed devices are the administrator's choice");
 }
 
-Result<void> restrict_to(const Selection& allowed, const Policy& policy,
-                         const vendor::DriverStack& driver, Selection& selection)
+Result<void> restrict_to(const Selection& allowed, const Policy& policy, const DriverStack& driver,
+                         Selection& selection)
 {
     const auto is_refused = [&](unsigned gpu) {
         return !std::binary_search(allowed.gpus.begin(), allowed.gpus.end(), gpu);
@@ -62,7 +65,7 @@ Result<void> restrict_to(const Selection& allowed, const Policy& policy,
 } // namespace
 
 Result<std::vector<Selection>> restrict_to(std::string_view allowed,
-                                           std::span<const vendor::DriverStack> drivers,
+                                           std::span<const DriverStack> drivers,
                                            std::vector<Selection> selections,
                                            std::string_view choice)
 {
@@ -70,7 +73,7 @@ Result<std::vector<Selection>> restrict_to(std::string_view allowed,
         return selections;
     if (base::to_lower(base::trim(allowed)) == "auto")
         return Error(Errc::usage, "allowed devices: auto does not say which");
-    const auto has_gpus = [](const vendor::DriverStack& driver) { return !driver.gpus.empty(); };
+    const auto has_gpus = [](const DriverStack& driver) { return !driver.gpus.empty(); };
     if (std::ranges::none_of(drivers, has_gpus))
         return selections; // it names those of the machines that have some
     GPUCTR_TRY(const auto policies, parse_devices(drivers, allowed, true), "allowed devices");

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "model/driver.hpp"
 #include "plan/selection.hpp"
-#include "vendor/driver.hpp"
 
 #include <span>
 #include <string_view>
@@ -16,7 +16,7 @@ namespace gpucontainer::plan {
 /// Errors: permission for a GPU that was named and is not allowed, or when nothing is
 /// left, saying by `choice` or by which variables it was chosen; usage for the list.
 Result<std::vector<Selection>> restrict_to(std::string_view allowed,
-                                           std::span<const vendor::DriverStack> drivers,
+                                           std::span<const model::DriverStack> drivers,
                                            std::vector<Selection> selections,
                                            std::string_view choice = "device");
 

@@ -4,10 +4,10 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "drivers/registry.hpp"
 #include "plan/device_words.hpp"
-#include "plan/nodes.hpp"
+#include "plan/obstacles.hpp"
 #include "plan/slurm.hpp"
-#include "vendor/vendor.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,13 +16,13 @@
 namespace gpucontainer::plan {
 namespace {
 
-using vendor::DriverStack;
-using vendor::Gpu;
+using model::DriverStack;
+using model::Gpu;
 using Drivers = std::span<const DriverStack>;
 
 std::string_view kind_of(const DriverStack& driver)
 {
-    const vendor::Vendor* const vendor = vendor::find_vendor(driver.vendor);
+    const drivers::Vendor* const vendor = drivers::find_vendor(driver.vendor);
     return vendor != nullptr ? vendor->cdi_kind : std::string_view();
 }
 
@@ -172,11 +172,11 @@ Error nothing_usable(const DriverStack& driver)
 
 bool is_accessible(const DriverStack& driver, unsigned gpu)
 {
-    const auto is_its = [&](const vendor::DeviceNode& node) {
+    const auto is_its = [&](const model::DeviceNode& node) {
         return node.gpu == static_cast<int>(gpu) && node.required;
     };
     return std::ranges::any_of(driver.nodes, is_its)
-           && std::ranges::all_of(driver.nodes, [&](const vendor::DeviceNode& node) {
+           && std::ranges::all_of(driver.nodes, [&](const model::DeviceNode& node) {
                   return !is_its(node) || node.accessible;
               });
 }
@@ -190,7 +190,7 @@ std::vector<unsigned> usable_gpus(const DriverStack& driver)
             gpus.push_back(gpu.index);
     // Where nothing drives them there are no nodes, and a plan only shows.
     for (const Gpu& gpu : driver.gpus)
-        if (gpu.minor < 0 && driver.version_source != vendor::VersionSource::module)
+        if (gpu.minor < 0 && driver.version_source != model::VersionSource::module)
             gpus.push_back(gpu.index);
     return gpus;
 }
@@ -216,7 +216,7 @@ Result<Selection> select_automatically(const DriverStack& driver, const Environm
 }
 
 Result<std::vector<Selection>> select_all_automatically(Drivers drivers, const DeviceChoice& choice,
-                                                        std::vector<vendor::Skipped>& left_out)
+                                                        std::vector<model::Skipped>& left_out)
 {
     std::vector<Selection> selections;
     std::optional<Error> first;
@@ -261,16 +261,16 @@ Result<std::vector<Selection>> parse_devices(Drivers drivers, std::string_view l
 }
 
 Result<std::vector<Selection>> select_devices(Drivers drivers, const DeviceChoice& choice,
-                                              std::vector<vendor::Skipped>& left_out)
+                                              std::vector<model::Skipped>& left_out)
 {
     if (base::to_lower(base::trim(choice.list)) == "auto")
         return select_all_automatically(drivers, choice, left_out);
     return parse_devices(drivers, choice.list, false, choice.name);
 }
 
-Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list)
+Result<std::set<model::Capability>> parse_capabilities(std::string_view list)
 {
-    using vendor::Capability;
+    using model::Capability;
     constexpr std::array built = {Capability::compute, Capability::utility, Capability::video};
     std::set<Capability> chosen;
     for (std::string_view part : base::split(list, ',')) {
@@ -279,7 +279,7 @@ Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list)
             chosen.insert(built.begin(), built.end());
             continue;
         }
-        const auto capability = vendor::parse_capability(word);
+        const auto capability = model::parse_capability(word);
         if (!capability || *capability == Capability::none)
             return Error(Errc::usage, base::format("unknown driver capability '{}'", word))
                 .with_object(std::string(word))

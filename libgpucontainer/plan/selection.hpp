@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "model/driver.hpp"
 #include "plan/visible_devices.hpp"
-#include "vendor/driver.hpp"
 
 #include <set>
 #include <span>
@@ -15,11 +15,11 @@ namespace gpucontainer::plan {
 
 /// Which GPUs of one driver a container gets.
 struct Selection {
-    std::vector<unsigned> gpus;               ///< Indexes, ascending, each once.
-    bool explicitly = false;                  ///< Named by the caller, not left to "auto".
-    bool wanted = true;                       ///< False: others of several drivers were chosen.
-    std::vector<VisibleLayer> layers;         ///< What variables left; none for GPUs by name.
-    std::vector<vendor::Skipped> passed_over; ///< Variables that do not count, and why.
+    std::vector<unsigned> gpus;              ///< Indexes, ascending, each once.
+    bool explicitly = false;                 ///< Named by the caller, not left to "auto".
+    bool wanted = true;                      ///< False: others of several drivers were chosen.
+    std::vector<VisibleLayer> layers;        ///< What variables left; none for GPUs by name.
+    std::vector<model::Skipped> passed_over; ///< Variables that do not count, and why.
 };
 
 /// Whose GPUs have to be there, and which are to be used.
@@ -37,17 +37,17 @@ struct DeviceChoice {
 /// several drivers, one that has nothing left and was not asked for by name is not
 /// wanted, and `left_out` says why. Errors: usage, naming what exists; for "auto"
 /// no_device or permission.
-Result<std::vector<Selection>> select_devices(std::span<const vendor::DriverStack> drivers,
+Result<std::vector<Selection>> select_devices(std::span<const model::DriverStack> drivers,
                                               const DeviceChoice& choice,
-                                              std::vector<vendor::Skipped>& left_out);
+                                              std::vector<model::Skipped>& left_out);
 
 /// Which GPUs of each driver a list names, without "auto"; `name` is what messages call
 /// it. `ignore_others`: it may speak of vendors that are none of these drivers'.
-Result<std::vector<Selection>> parse_devices(std::span<const vendor::DriverStack> drivers,
+Result<std::vector<Selection>> parse_devices(std::span<const model::DriverStack> drivers,
                                              std::string_view list, bool ignore_others = false,
                                              std::string_view name = "device");
 
 /// "compute,utility" or "all". Errors: usage, naming what exists.
-Result<std::set<vendor::Capability>> parse_capabilities(std::string_view list);
+Result<std::set<model::Capability>> parse_capabilities(std::string_view list);
 
 } // namespace gpucontainer::plan

@@ -15,8 +15,8 @@
 namespace gpucontainer::plan {
 namespace {
 
-using vendor::DeviceNode;
-using vendor::DriverStack;
+using model::DeviceNode;
+using model::DriverStack;
 
 /// The narrower one first: what a step is given is a part of its job's.
 constexpr std::array<const char*, 2> variables = {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"};
@@ -88,8 +88,8 @@ std::vector<unsigned> numbers_of(const NumberList& list)
 
 SlurmGrant pass_over(std::string setting, std::string node, const std::string& why)
 {
-    return {std::nullopt, vendor::Skipped{std::move(setting), std::move(node),
-                                          "the device cgroup decides: " + why}};
+    return {std::nullopt, model::Skipped{std::move(setting), std::move(node),
+                                         "the device cgroup decides: " + why}};
 }
 
 } // namespace
@@ -141,7 +141,7 @@ Result<SlurmGrant> read_slurm(const DriverStack& driver, const Environment& envi
     }
     if (left.empty())
         return refused(Errc::no_device, setting + " grants no GPU that may be used");
-    vendor::VisibleDevices of_slurm;
+    model::VisibleDevices of_slurm;
     of_slurm.name = *variable;
     return SlurmGrant{VisibleLayer{of_slurm, value, std::move(left)}, std::nullopt};
 }

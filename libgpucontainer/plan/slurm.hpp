@@ -2,8 +2,8 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "model/driver.hpp"
 #include "plan/visible_devices.hpp"
-#include "vendor/driver.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -18,12 +18,12 @@ struct SlurmTrust {
     bool cgroup_forbids = false;   ///< The device cgroup keeps some GPU from this process.
     std::size_t usable = 0;        ///< How many GPUs may be used, of all vendors.
 };
-SlurmTrust slurm_trust(std::span<const vendor::DriverStack> drivers, std::size_t usable);
+SlurmTrust slurm_trust(std::span<const model::DriverStack> drivers, std::size_t usable);
 
 /// What Slurm says about the GPUs of one driver.
 struct SlurmGrant {
-    std::optional<VisibleLayer> layer;          ///< None where it says nothing.
-    std::optional<vendor::Skipped> passed_over; ///< What is not as the device cgroup has it.
+    std::optional<VisibleLayer> layer;         ///< None where it says nothing.
+    std::optional<model::Skipped> passed_over; ///< What is not as the device cgroup has it.
 };
 
 /// Which of the `usable` GPUs SLURM_STEP_GPUS grants or, where that is unset or empty,
@@ -33,7 +33,7 @@ struct SlurmGrant {
 /// Slurm's own: it forbids some GPU, and no more may be used than the list has. Otherwise
 /// such a list grants nothing. Errors: usage for a list that cannot be read; no_device for
 /// one that leaves no GPU, that has a number of none, or that the cgroup contradicts.
-Result<SlurmGrant> read_slurm(const vendor::DriverStack& driver, const Environment& environment,
+Result<SlurmGrant> read_slurm(const model::DriverStack& driver, const Environment& environment,
                               const std::vector<unsigned>& usable, const SlurmTrust& trust);
 
 } // namespace gpucontainer::plan

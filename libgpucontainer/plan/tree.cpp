@@ -10,8 +10,8 @@
 namespace gpucontainer::plan {
 namespace {
 
+using model::DriverFile;
 using rootfs::EntryType;
-using vendor::DriverFile;
 
 Error unusable(const std::string& path, const std::string& why)
 {

@@ -3,8 +3,8 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "drivers/registry.hpp"
 #include "plan/device_words.hpp"
-#include "vendor/vendor.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace gpucontainer::plan {
 
-using Reader = vendor::VisibleDevices::Reader;
-using Inside = vendor::VisibleDevices::Inside;
+using Reader = model::VisibleDevices::Reader;
+using Inside = model::VisibleDevices::Inside;
 
 std::vector<Counted> VariableWords::read(std::string_view value, std::string_view scheduler) const
 {
@@ -104,7 +104,7 @@ bool VariableWords::is_known_to_toolkit(std::string_view word) const
 /// "nvidia.com/gpu=0" as "0".
 std::string_view VariableWords::without_kind(std::string_view word) const
 {
-    const vendor::Vendor* const vendor = vendor::find_vendor(driver_.vendor);
+    const drivers::Vendor* const vendor = drivers::find_vendor(driver_.vendor);
     const std::string kind = vendor != nullptr ? base::format("{}=", vendor->cdi_kind) : "";
     if (!kind.empty() && word.starts_with(kind))
         word.remove_prefix(kind.size());

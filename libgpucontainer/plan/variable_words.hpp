@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "vendor/driver.hpp"
+#include "model/driver.hpp"
 
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ struct Counted {
 /// What one variable says to those who read it, and count `seen`. It refers to all three.
 class VariableWords {
 public:
-    VariableWords(const vendor::DriverStack& driver, const vendor::VisibleDevices& variable,
+    VariableWords(const model::DriverStack& driver, const model::VisibleDevices& variable,
                   const std::vector<Counted>& seen)
         : driver_(driver), variable_(variable), seen_(seen)
     {
@@ -54,8 +54,8 @@ private:
     std::string word_for(const Counted& one) const;
     std::string name_of(unsigned gpu) const;
 
-    const vendor::DriverStack& driver_;
-    const vendor::VisibleDevices& variable_;
+    const model::DriverStack& driver_;
+    const model::VisibleDevices& variable_;
     const std::vector<Counted>& seen_;
 };
 

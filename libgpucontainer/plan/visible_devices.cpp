@@ -12,8 +12,8 @@
 namespace gpucontainer::plan {
 namespace {
 
-using vendor::DriverStack;
-using vendor::VisibleDevices;
+using model::DriverStack;
+using model::VisibleDevices;
 using Reader = VisibleDevices::Reader;
 using Inside = VisibleDevices::Inside;
 using All = std::vector<Counted>;

@@ -30,7 +30,8 @@ void use(void)
     gpuctr_request request = GPUCTR_REQUEST_INIT;
     gpuctr_apply_options apply = GPUCTR_APPLY_OPTIONS_INIT;
     gpuctr_prepare_options prepare = GPUCTR_PREPARE_OPTIONS_INIT;
-    host.vendors = GPUCTR_VENDOR_NVIDIA;
+    const char* const vendors[] = {"nvidia", GPUCTR_VENDOR_ANY, NULL};
+    host.vendors = vendors;
     request.write = GPUCTR_WRITE_AUTO | GPUCTR_WRITE_NEVER | GPUCTR_WRITE_ALWAYS;
     request.backend = GPUCTR_BACKEND_AUTO | GPUCTR_BACKEND_DETACHED | GPUCTR_BACKEND_STAGED;
     prepare.flags = GPUCTR_APPLIED | GPUCTR_UNCHANGED | GPUCTR_REPLACED;

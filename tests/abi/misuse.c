@@ -105,6 +105,7 @@ static void wrong_options(int root)
     gpuctr_error* error = NULL;
     gpuctr_host* host = NULL;
     gpuctr_host_options host_options = GPUCTR_HOST_OPTIONS_INIT;
+    const char* const unknown_vendors[] = {"nvidia", "nobody", NULL};
     gpuctr_apply_options apply_options = GPUCTR_APPLY_OPTIONS_INIT;
     gpuctr_harden_options harden_options = GPUCTR_HARDEN_OPTIONS_INIT;
     gpuctr_prepare_options prepare_options = GPUCTR_PREPARE_OPTIONS_INIT;
@@ -113,9 +114,9 @@ static void wrong_options(int root)
     host_options.struct_size = 0;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
     host_options.struct_size = sizeof host_options;
-    host_options.vendors = UINT32_C(1) << 30;
+    host_options.vendors = unknown_vendors;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
-    host_options.vendors = 0;
+    host_options.vendors = NULL;
     host_options.flags = GPUCTR_HOST_FILES_ALONE << 1;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
     host_options.flags = 0;
@@ -203,6 +204,7 @@ static void bytes_of_somebody_else(void)
 static void no_driver(int root)
 {
     gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
+    const char* const nvidia[] = {"nvidia", NULL};
     gpuctr_error* error = NULL;
     gpuctr_host* host = NULL;
     gpuctr_plan* plan = NULL;
@@ -221,7 +223,7 @@ static void no_driver(int root)
         gpuctr_error_free(error);
         error = NULL;
         CHECK(plan == NULL);
-        options.vendors = GPUCTR_VENDOR_NVIDIA;
+        options.vendors = nvidia;
         status = gpuctr_host_open(&options, &host, &error);
         CHECK(status == GPUCTR_E_NO_DEVICE);
         CHECK(gpuctr_error_hint(error)[0] != '\0');

@@ -205,7 +205,8 @@ TEST_P(GuestCallsTest, LookingChangesNothing)
     expect(GPUCTR_OK, "host_open", [&] { return gpuctr_host_open(nullptr, &host, nullptr); });
     EXPECT_EQ(gpuctr_host_is_current(host), gpuctr_host_is_current(host_));
     gpuctr_host_options elsewhere = GPUCTR_HOST_OPTIONS_INIT;
-    elsewhere.vendors = GPUCTR_VENDOR_NVIDIA;
+    const std::array<const char*, 2> nvidia = {"nvidia", nullptr};
+    elsewhere.vendors = nvidia.data();
     elsewhere.driver_root = "/nonexistent";
     expect(GPUCTR_E_DRIVER, "host_open elsewhere", [&] {
         gpuctr_host* none = nullptr;

@@ -190,7 +190,8 @@ TEST_F(HostRecordTest, IsCurrentUntilACatalogueChanges)
 TEST_F(HostRecordTest, MayServeAVendorThatIsAskedFor)
 {
     gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
-    options.vendors = GPUCTR_VENDOR_NVIDIA;
+    const std::array<const char*, 2> nvidia = {"nvidia", nullptr};
+    options.vendors = nvidia.data();
     gpuctr_host* host = nullptr;
     const std::string none =
         R"({"schema": "gpucontainer/list/1", "drivers": [], "skipped": [], "fingerprint": []})";

@@ -3,6 +3,7 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -116,11 +117,13 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     EXPECT_EQ(plan(request), GPUCTR_OK);
 
     gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
-    options.vendors = UINT32_C(1) << 30;
+    const std::array<const char*, 3> unknown = {"nvidia", "nobody", nullptr};
+    options.vendors = unknown.data();
     gpuctr_host* host = nullptr;
     EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
     options = GPUCTR_HOST_OPTIONS_INIT;
-    options.vendors = GPUCTR_VENDOR_INTEL; // its files are of no kernel module's version
+    const std::array<const char*, 2> intel = {"intel", nullptr};
+    options.vendors = intel.data(); // its files are of no kernel module's version
     options.driver_version = "580.159.04";
     EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
     options = GPUCTR_HOST_OPTIONS_INIT;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/catalogue_file.hpp"
-#include "vendor/nvidia/catalogue_nvidia.hpp"
-#include "vendor/site_catalogue.hpp"
+#include "drivers/nvidia/catalogue_nvidia.hpp"
+#include "search/site_catalogue.hpp"
 
 #include "fuzz/fuzz.hpp"
 #include "fuzz/yaml_text.hpp"
@@ -62,25 +62,25 @@ void check_round_trip(const std::vector<FileRule>& rules)
            "and is the same then");
 }
 
-bool is_known(const vendor::MergedCatalogue& catalogue, const FileRule& rule)
+bool is_known(const search::MergedCatalogue& catalogue, const FileRule& rule)
 {
-    const auto kind = *vendor::parse_file_kind(kind_of(rule));
-    return vendor::find_rule(catalogue.of_driver(), kind, rule.name) != nullptr
-           || vendor::find_rule(catalogue.of_site(), kind, rule.name) != nullptr;
+    const auto kind = *model::parse_file_kind(kind_of(rule));
+    return model::find_rule(catalogue.of_driver(), kind, rule.name) != nullptr
+           || model::find_rule(catalogue.of_site(), kind, rule.name) != nullptr;
 }
 
 /// Over the catalogue that is built in; twice, as two files of a directory may
 /// say the same.
 void check_merged(const std::vector<FileRule>& rules)
 {
-    vendor::SiteCatalogue site;
+    search::SiteCatalogue site;
     site.rules = rules;
     site.rules.insert(site.rules.end(), rules.begin(), rules.end());
-    const vendor::MergedCatalogue merged("nvidia", vendor::nvidia_catalogue(), site);
-    demand(merged.of_driver().size() >= vendor::nvidia_catalogue().size(),
+    const search::MergedCatalogue merged("nvidia", drivers::nvidia_catalogue(), site);
+    demand(merged.of_driver().size() >= drivers::nvidia_catalogue().size(),
            "no rule that is built in is lost");
     demand(merged.of_driver().size() + merged.of_site().size()
-               <= vendor::nvidia_catalogue().size() + rules.size(),
+               <= drivers::nvidia_catalogue().size() + rules.size(),
            "a rule counts once");
     for (const FileRule& rule : rules)
         demand(rule.vendor != "nvidia" || is_known(merged, rule), "a rule of the site counts");

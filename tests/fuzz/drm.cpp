@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
+#include "drivers/amd/kernel.hpp"
+#include "drivers/intel/kernel.hpp"
 #include "fuzz/facts.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/tree.hpp"
 #include "host/enumerator.hpp"
-#include "vendor/amd/kernel.hpp"
-#include "vendor/intel/kernel.hpp"
-#include "vendor/nodes.hpp"
+#include "search/nodes.hpp"
 
 #include <algorithm>
 #include <string>
@@ -18,10 +18,10 @@ namespace gpucontainer::fuzz {
 namespace {
 
 /// A node that was found is the character device with that number and nothing else.
-void check_found(const std::string& root, const vendor::Nodes& found,
-                 const std::vector<vendor::Gpu>& gpus)
+void check_found(const std::string& root, const search::Nodes& found,
+                 const std::vector<model::Gpu>& gpus)
 {
-    for (const vendor::DeviceNode& node : found.nodes) {
+    for (const model::DeviceNode& node : found.nodes) {
         struct stat status = {};
         demand(is_node_path(node.path), "a node is below /dev");
         demand(::lstat((root + node.host_path).c_str(), &status) == 0 && S_ISCHR(status.st_mode)
@@ -30,14 +30,14 @@ void check_found(const std::string& root, const vendor::Nodes& found,
         demand(std::ranges::all_of(node.links, is_node_path), "its links are below /dev");
         demand(node.gpu < static_cast<int>(gpus.size()), "it is of a GPU");
     }
-    for (const vendor::DeviceNode& node : found.missing)
+    for (const model::DeviceNode& node : found.missing)
         demand(is_node_path(node.path) && node.required, "a missing node is required");
 }
 
 /// A name that leads to nodes of two GPUs leads to neither.
 void check_links(const std::string& root)
 {
-    const auto links = vendor::links_by_path(root, "/dev-root");
+    const auto links = search::links_by_path(root, "/dev-root");
     if (!links)
         return;
     for (const auto& [node, names] : *links) {
@@ -48,34 +48,34 @@ void check_links(const std::string& root)
 
 void check_amd(const std::string& root, host::Enumerator& devices)
 {
-    auto found = vendor::amd::driven_gpus(root, devices);
+    auto found = drivers::amd::driven_gpus(root, devices);
     if (!found)
         return;
     check_gpus(found->gpus);
     check_wanted(found->nodes, found->gpus);
-    std::vector<vendor::Skipped> skipped;
+    std::vector<model::Skipped> skipped;
     if (const auto nodes =
-            vendor::amd::device_nodes(root, "/dev-root", std::move(found->nodes), skipped))
+            drivers::amd::device_nodes(root, "/dev-root", std::move(found->nodes), skipped))
         check_found(root, *nodes, found->gpus);
 }
 
 void check_intel(const std::string& root, host::Enumerator& devices)
 {
-    const auto found = vendor::intel::find_gpus(root, "/dev-root", devices);
+    const auto found = drivers::intel::find_gpus(root, "/dev-root", devices);
     if (!found)
         return;
     check_gpus(found->gpus);
     check_wanted(found->wanted, found->gpus);
-    vendor::Nodes nodes;
-    std::vector<vendor::Skipped> skipped;
-    for (const vendor::WantedNode& wanted : found->wanted)
-        if (!vendor::add_node(root, "/dev-root", wanted, nodes, skipped))
+    search::Nodes nodes;
+    std::vector<model::Skipped> skipped;
+    for (const search::WantedNode& wanted : found->wanted)
+        if (!search::add_node(root, "/dev-root", wanted, nodes, skipped))
             return;
     check_found(root, nodes, found->gpus);
-    if (const auto others = vendor::intel::undriven(devices, found->gpus))
-        for (const vendor::Skipped& other : *others)
+    if (const auto others = drivers::intel::undriven(devices, found->gpus))
+        for (const model::Skipped& other : *others)
             demand(std::ranges::none_of(found->gpus,
-                                        [&](const vendor::Gpu& gpu) {
+                                        [&](const model::Gpu& gpu) {
                                             return other.name == "GPU " + gpu.pci_address;
                                         }),
                    "a GPU is driven or not");

@@ -3,8 +3,8 @@
 
 #include "base/text.hpp"
 #include "fuzz/fuzz.hpp"
-#include "vendor/driver.hpp"
-#include "vendor/nodes.hpp"
+#include "model/driver.hpp"
+#include "search/nodes.hpp"
 
 #include <algorithm>
 #include <string>
@@ -46,10 +46,10 @@ inline bool is_pci_address(std::string_view text)
            && parts[2][2] == '.' && parts[2][3] >= '0' && parts[2][3] <= '7';
 }
 
-inline void check_gpus(const std::vector<vendor::Gpu>& gpus)
+inline void check_gpus(const std::vector<model::Gpu>& gpus)
 {
     for (std::size_t i = 0; i < gpus.size(); ++i) {
-        const vendor::Gpu& gpu = gpus[i];
+        const model::Gpu& gpu = gpus[i];
         demand(gpu.index == i, "GPUs are numbered");
         demand(gpu.minor >= -1 && gpu.numa_node >= -1, "a number is known or -1");
         demand(gpu.parts >= 1, "a GPU has a part at least");
@@ -60,10 +60,10 @@ inline void check_gpus(const std::vector<vendor::Gpu>& gpus)
     }
 }
 
-inline void check_wanted(const std::vector<vendor::WantedNode>& nodes,
-                         const std::vector<vendor::Gpu>& gpus)
+inline void check_wanted(const std::vector<search::WantedNode>& nodes,
+                         const std::vector<model::Gpu>& gpus)
 {
-    for (const vendor::WantedNode& node : nodes) {
+    for (const search::WantedNode& node : nodes) {
         demand(is_node_path(node.path), "a node is below /dev");
         demand(node.gpu >= -1 && node.gpu < static_cast<int>(gpus.size()),
                "a node is of a GPU that was found");

@@ -11,22 +11,22 @@
 namespace gpucontainer::fuzz {
 namespace {
 
-void check_item(const plan::Item& item, const vendor::DriverStack& driver)
+void check_item(const plan::Item& item, const model::DriverStack& driver)
 {
     if (item.kind == plan::ItemKind::env)
         return;
     demand(exports::is_path(item.target) == nullptr, "a plan's targets are plain paths");
     if (item.kind == plan::ItemKind::bind || item.kind == plan::ItemKind::cover)
-        demand(std::ranges::find(driver.files, item.source, &vendor::DriverFile::path)
+        demand(std::ranges::find(driver.files, item.source, &model::DriverFile::path)
                    != driver.files.end(),
                "a plan's sources are files of the driver");
     if (item.kind == plan::ItemKind::device)
-        demand(std::ranges::find(driver.nodes, item.source, &vendor::DeviceNode::host_path)
+        demand(std::ranges::find(driver.nodes, item.source, &model::DeviceNode::host_path)
                    != driver.nodes.end(),
                "its nodes are nodes of the driver");
 }
 
-void check_plan(const vendor::DriverStack& driver, plan::Layout layout)
+void check_plan(const model::DriverStack& driver, plan::Layout layout)
 {
     plan::Request request;
     request.devices = "all";
@@ -59,7 +59,7 @@ void run(std::string_view input)
     demand(again.has_value(), "what was read can be written");
     demand(to_json(*again) == written, "and is the same then");
     const bool even = input.size() % 2 == 0; // a plan takes longer than all else
-    for (const vendor::DriverStack& driver : record->drivers)
+    for (const model::DriverStack& driver : record->drivers)
         check_plan(driver, even ? plan::Layout::tree : plan::Layout::merged);
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "vendor/nvidia/kernel.hpp"
+#include "drivers/nvidia/kernel.hpp"
 
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/memory_file.hpp"
 #include "fuzz/scratch.hpp"
-#include "unit/vendor/fake_enumerator.hpp"
+#include "unit/drivers/fake_enumerator.hpp"
 
 #include <algorithm>
 #include <array>
@@ -59,11 +59,11 @@ private:
     std::array<base::UniqueFd, names.size()> files_;
 };
 
-void check_gpus(const vendor::nvidia::Gpus& found)
+void check_gpus(const drivers::nvidia::Gpus& found)
 {
     constexpr int control_minor = 255;
     for (std::size_t i = 0; i < found.gpus.size(); ++i) {
-        const vendor::Gpu& gpu = found.gpus[i];
+        const model::Gpu& gpu = found.gpus[i];
         demand(gpu.index == i, "GPUs are numbered");
         demand(gpu.minor >= -1 && gpu.minor < control_minor, "a minor is one of a GPU");
         demand(gpu.uuid.find('?') == std::string::npos, "a UUID is known or not");
@@ -74,9 +74,9 @@ void check_gpus(const vendor::nvidia::Gpus& found)
 void check_masks(const std::string& root)
 {
     const auto parameters = base::read_file(root + "/proc/driver/nvidia/params");
-    const auto masks = vendor::nvidia::masks(root);
+    const auto masks = drivers::nvidia::masks(root);
     demand(masks.has_value() && masks->size() <= 1, "parameters can be read");
-    for (const vendor::Mask& mask : *masks) {
+    for (const model::Mask& mask : *masks) {
         demand(parameters && mask.content.size() == parameters->size(), "a mask hides nothing");
         const auto differing = std::mismatch(mask.content.begin(), mask.content.end(),
                                              parameters->begin(), parameters->end());
@@ -92,18 +92,18 @@ void run(std::string_view input)
     static const Kernel kernel;
     kernel.set(input);
     const std::string root = kernel.root();
-    const auto version = vendor::nvidia::module_version(root);
+    const auto version = drivers::nvidia::module_version(root);
     demand(!version || !*version
                || (*version)->find_first_not_of("0123456789.") == std::string::npos,
            "a version is digits and dots");
     test::FakeEnumerator pci;
-    const auto gpus = vendor::nvidia::driven_gpus(root, pci);
+    const auto gpus = drivers::nvidia::driven_gpus(root, pci);
     demand(gpus.has_value(), "a directory of GPUs can be read");
     check_gpus(*gpus);
-    std::vector<vendor::Skipped> skipped;
-    const auto nodes = vendor::nvidia::device_nodes(root, "", gpus->gpus, skipped);
+    std::vector<model::Skipped> skipped;
+    const auto nodes = drivers::nvidia::device_nodes(root, "", gpus->gpus, skipped);
     demand(nodes.has_value() && nodes->nodes.empty(), "there is no node");
-    (void)vendor::nvidia::warnings(gpus->gpus, nodes->nodes);
+    (void)drivers::nvidia::warnings(gpus->gpus, nodes->nodes);
     check_masks(root);
 }
 

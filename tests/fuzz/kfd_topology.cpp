@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-#include "vendor/amd/topology.hpp"
+#include "drivers/amd/topology.hpp"
 
 #include "base/text.hpp"
+#include "drivers/amd/kernel.hpp"
 #include "fuzz/facts.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/tree.hpp"
-#include "unit/vendor/fake_enumerator.hpp"
-#include "vendor/amd/kernel.hpp"
+#include "unit/drivers/fake_enumerator.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -42,15 +42,15 @@ test::FakeEnumerator devices_of(std::string_view head)
 
 void check_topology(const std::string& root)
 {
-    const auto topology = vendor::amd::read_topology(root);
+    const auto topology = drivers::amd::read_topology(root);
     if (!topology)
         return;
     demand(topology->present || topology->gpus.empty(), "GPUs are those of a driver");
-    demand(std::ranges::is_sorted(topology->gpus, {}, &vendor::amd::TopologyNode::number),
+    demand(std::ranges::is_sorted(topology->gpus, {}, &drivers::amd::TopologyNode::number),
            "nodes are in order");
-    for (const vendor::amd::TopologyNode& node : topology->gpus) {
+    for (const drivers::amd::TopologyNode& node : topology->gpus) {
         demand(node.render_minor != 0, "each has a render node");
-        demand(is_plain(vendor::amd::architecture_of(node.target)), "an architecture is a word");
+        demand(is_plain(drivers::amd::architecture_of(node.target)), "an architecture is a word");
     }
 }
 
@@ -62,11 +62,11 @@ bool are_different(Values values)
 }
 
 /// What a user types means one GPU, and what he gets of it is that GPU's.
-void check_choice(const vendor::amd::Gpus& found)
+void check_choice(const drivers::amd::Gpus& found)
 {
     std::vector<int> minors;
     std::vector<std::string> names;
-    for (const vendor::Gpu& gpu : found.gpus) {
+    for (const model::Gpu& gpu : found.gpus) {
         demand(gpu.minor >= 0, "a GPU has a render node");
         minors.push_back(gpu.minor);
         demand(!gpu.names.empty(), "a GPU has a name");
@@ -77,7 +77,7 @@ void check_choice(const vendor::amd::Gpus& found)
     std::vector<unsigned> all(found.gpus.size());
     std::iota(all.begin(), all.end(), 0U);
     demand(std::ranges::is_permutation(found.library_order, all), "each counts once");
-    for (const vendor::WantedNode& node : found.nodes)
+    for (const search::WantedNode& node : found.nodes)
         demand(!node.required
                    || node.path
                           == fmt::format("/dev/dri/renderD{}",
@@ -94,7 +94,7 @@ void run(std::string_view input)
     static Tree tree;
     auto devices = devices_of(tree.fill(input));
     check_topology(tree.path());
-    const auto found = vendor::amd::driven_gpus(tree.path(), devices);
+    const auto found = drivers::amd::driven_gpus(tree.path(), devices);
     if (!found)
         return;
     check_gpus(found->gpus);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/library_list.hpp"
-#include "vendor/nvidia/catalogue_nvidia.hpp"
-#include "vendor/site_catalogue.hpp"
+#include "drivers/nvidia/catalogue_nvidia.hpp"
+#include "search/site_catalogue.hpp"
 
 #include "fuzz/fuzz.hpp"
 
@@ -41,10 +41,10 @@ void run(std::string_view input)
                && list->paths == again->paths,
            "and is the same then");
 
-    vendor::SiteCatalogue site;
+    search::SiteCatalogue site;
     site.names = list->rules;
-    const vendor::MergedCatalogue merged("nvidia", vendor::nvidia_catalogue(), site);
-    demand(merged.of_driver().size() == vendor::nvidia_catalogue().size(),
+    const search::MergedCatalogue merged("nvidia", drivers::nvidia_catalogue(), site);
+    demand(merged.of_driver().size() == drivers::nvidia_catalogue().size(),
            "a guess changes no rule");
 }
 

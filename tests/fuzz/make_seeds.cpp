@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "apply/journal.hpp"
 #include "elf/ld_cache_writer.hpp"
 #include "export/json.hpp"
+#include "journal/journal.hpp"
 #include "unit/elf/cache_image.hpp"
 #include "unit/elf/elf_image.hpp"
 #include "unit/plan/driver_stack.hpp"
@@ -112,59 +112,59 @@ std::string program_file()
     return bytes;
 }
 
-apply::ProgramBuilder some_program()
+program::ProgramBuilder some_program()
 {
-    apply::ProgramBuilder builder;
-    builder.add(apply::Step::make_directory, "/usr/lib/gpuctr").done = 1;
-    builder.add(apply::Step::make_link, "/usr/lib/libcuda.so.1", "gpuctr/libcuda.so.1").done = 1;
-    builder.add(apply::Step::make_file, "/etc/ld.so.conf.d/gpuctr.conf", "/usr/lib/gpuctr\n");
-    builder.add(apply::Step::replace_file, "/etc/ld.so.cache").expected = {1, 2, 3, 4};
+    program::ProgramBuilder builder;
+    builder.add(program::Step::make_directory, "/usr/lib/gpuctr").done = 1;
+    builder.add(program::Step::make_link, "/usr/lib/libcuda.so.1", "gpuctr/libcuda.so.1").done = 1;
+    builder.add(program::Step::make_file, "/etc/ld.so.conf.d/gpuctr.conf", "/usr/lib/gpuctr\n");
+    builder.add(program::Step::replace_file, "/etc/ld.so.cache").expected = {1, 2, 3, 4};
     return builder;
 }
 
 std::string journal()
 {
-    apply::Journal journal;
+    journal::Journal journal;
     journal.root = {64, 4711, 1'700'000'000'000'000'000};
     journal.key = {{4026531841, "00000000-0000-4000-8000-000000000000"}, 42, journal.root.birth_ns};
     journal.root_path = "/var/lib/image";
     journal.since = 1'700'000'000;
-    journal.progress = apply::Progress::complete;
+    journal.progress = journal::Progress::complete;
     journal.writes_root = true;
     journal.tree_path = "/usr/lib/gpuctr";
-    vendor::Gpu gpu;
+    model::Gpu gpu;
     gpu.uuid = "GPU-0";
     gpu.pci_address = "0000:06:00.0";
     gpu.model = "NVIDIA H200";
     gpu.minor = 0;
-    journal.drivers = {{"nvidia", "580.159.04", vendor::VersionSource::module, {gpu}}};
+    journal.drivers = {{"nvidia", "580.159.04", model::VersionSource::module, {gpu}}};
     auto builder = some_program();
-    builder.add(apply::Step::mount, "/usr/lib/gpuctr").mount_id = 42;
-    builder.add(apply::Step::overlay, "/usr").done = 1;
+    builder.add(program::Step::mount, "/usr/lib/gpuctr").mount_id = 42;
+    builder.add(program::Step::overlay, "/usr").done = 1;
     const auto block = std::move(builder).build();
-    return to_text(journal, apply::Program(block.get()));
+    return to_text(journal, program::Program(block.get()));
 }
 
 std::string program_block()
 {
     auto builder = some_program();
     const auto fd = builder.keep(base::UniqueFd());
-    builder.add(apply::Step::mount, "/usr/lib/gpuctr").fd = fd;
+    builder.add(program::Step::mount, "/usr/lib/gpuctr").fd = fd;
     const auto block = std::move(builder).build();
-    const apply::Program program(block.get());
+    const program::Program program(block.get());
     return {reinterpret_cast<const char*>(block.get()), program.header().size};
 }
 
 std::string host_record()
 {
-    vendor::DriverStack driver = test::make_driver();
+    model::DriverStack driver = test::make_driver();
     driver.library_directory = "/drv/lib";
     driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
-    driver.warnings = {{vendor::Capability::compute, "something does not work"}};
+    driver.warnings = {{model::Capability::compute, "something does not work"}};
     driver.masks = {{"/proc/driver/nvidia/params", "A: 1\n", "a reason"},
                     {"/proc/driver/nvidia/capabilities", "", "another reason", true}};
     driver.skipped = {{"libx.so", "/drv/lib/libx.so", "is for i386"}};
-    const std::vector<vendor::Mark> marks = {{"/etc/ld.so.cache", "missing"}};
+    const std::vector<detect::Mark> marks = {{"/etc/ld.so.cache", "missing"}};
     return exports::host_to_json({&driver, 1}, driver.skipped, marks);
 }
 

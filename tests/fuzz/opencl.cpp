@@ -24,17 +24,17 @@ constexpr std::string_view directory = "/etc/OpenCL/vendors";
 /// What the head asks for, a line each: "library SONAME ICD", "write never", "layout
 /// merged", "rootless".
 struct Wanted {
-    vendor::DriverStack driver;
+    model::DriverStack driver;
     plan::Request request;
     bool rootless = false;
 };
 
-void add_library(vendor::DriverStack& driver, std::string_view soname, std::string_view icd)
+void add_library(model::DriverStack& driver, std::string_view soname, std::string_view icd)
 {
     constexpr std::size_t most = 8;
     if (!is_file_name(soname) || !is_file_name(icd) || driver.files.size() >= most)
         return;
-    driver.files.push_back(test::make_library(std::string(soname), vendor::Capability::compute,
+    driver.files.push_back(test::make_library(std::string(soname), model::Capability::compute,
                                               driver.files.size() + 1));
     driver.files.back().icd = icd;
 }
@@ -69,15 +69,15 @@ std::string usual_image()
                        machine.loader, machine.library_directories.front());
 }
 
-std::string path_of(const vendor::DriverFile& file)
+std::string path_of(const model::DriverFile& file)
 {
     return fmt::format("{}/{}", directory, file.icd);
 }
 
 void check_item(const plan::Item& item, const rootfs::View& image,
-                const std::vector<vendor::DriverFile>& files)
+                const std::vector<model::DriverFile>& files)
 {
-    const bool is_named = std::ranges::any_of(files, [&](const vendor::DriverFile& file) {
+    const bool is_named = std::ranges::any_of(files, [&](const model::DriverFile& file) {
         return item.target == path_of(file) && item.content == file.soname + "\n";
     });
     if (item.kind == plan::ItemKind::cover) {
@@ -94,14 +94,13 @@ void check_item(const plan::Item& item, const rootfs::View& image,
 }
 
 /// Each library is told of once, or it is said why not, or the image tells of it.
-void check_library(const vendor::DriverFile& file, const plan::Plan& plan,
-                   const rootfs::View& image)
+void check_library(const model::DriverFile& file, const plan::Plan& plan, const rootfs::View& image)
 {
     const std::string path = path_of(file);
     const auto told = std::ranges::count_if(plan.items, [&](const plan::Item& item) {
         return item.target == path && item.content == file.soname + "\n";
     });
-    const auto skipped = std::ranges::count_if(plan.skipped, [&](const vendor::Skipped& one) {
+    const auto skipped = std::ranges::count_if(plan.skipped, [&](const model::Skipped& one) {
         return one.name == file.icd && one.source == path;
     });
     constexpr std::size_t longest = 4096;
@@ -136,7 +135,7 @@ void run(std::string_view input)
         }
     std::ranges::sort(targets);
     demand(std::ranges::adjacent_find(targets) == targets.end(), "nothing is made twice");
-    for (const vendor::DriverFile& file : wanted.driver.files)
+    for (const model::DriverFile& file : wanted.driver.files)
         check_library(file, *plan, *image);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "apply/program.hpp"
+#include "program/program.hpp"
 
 #include "fuzz/fuzz.hpp"
 
@@ -20,15 +20,15 @@ void run(std::string_view input)
     });
     if (!input.empty())
         std::memcpy(memory, input.data(), input.size());
-    if (!apply::Program::is_valid(memory, input.size()))
+    if (!program::Program::is_valid(memory, input.size()))
         return;
 
-    const apply::Program program(memory);
+    const program::Program program(memory);
     const auto end = [&](const char* text, std::size_t length) {
         return static_cast<std::size_t>(text - static_cast<const char*>(memory)) + length
                <= input.size();
     };
-    for (const apply::Operation& operation : program.operations()) {
+    for (const program::Operation& operation : program.operations()) {
         const std::string_view path = program.text(operation.path);
         demand(path.starts_with('/') && end(path.data(), path.size() + 1), "a path is absolute");
         demand(end(program.text(operation.data), operation.data_size), "data ends in the block");

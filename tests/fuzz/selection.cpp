@@ -16,22 +16,22 @@
 namespace gpucontainer::fuzz {
 namespace {
 
-using vendor::VisibleDevices;
+using model::VisibleDevices;
 using Reader = VisibleDevices::Reader;
 using Inside = VisibleDevices::Inside;
 
-void add(vendor::DriverStack& driver, const char* uuid, const char* address)
+void add(model::DriverStack& driver, const char* uuid, const char* address)
 {
-    vendor::Gpu gpu;
+    model::Gpu gpu;
     gpu.index = static_cast<unsigned>(driver.gpus.size());
     gpu.uuid = uuid;
     gpu.pci_address = address;
     driver.gpus.push_back(std::move(gpu));
 }
 
-vendor::DriverStack host(VisibleDevices variable)
+model::DriverStack host(VisibleDevices variable)
 {
-    vendor::DriverStack driver;
+    model::DriverStack driver;
     driver.vendor = "nvidia";
     driver.vendor_name = "NVIDIA";
     driver.visible_devices = {std::move(variable)};
@@ -40,8 +40,8 @@ vendor::DriverStack host(VisibleDevices variable)
     add(driver, "", "0001:07:00.1");
     driver.gpus.back().names = {"0/1", "slot-5"};
     driver.gpus.front().parts = 2;
-    for (const vendor::Gpu& gpu : driver.gpus) {
-        vendor::DeviceNode node;
+    for (const model::Gpu& gpu : driver.gpus) {
+        model::DeviceNode node;
         node.gpu = static_cast<int>(gpu.index);
         node.accessible = gpu.index != 1;
         driver.nodes.push_back(node);
@@ -50,26 +50,26 @@ vendor::DriverStack host(VisibleDevices variable)
 }
 
 /// Its files are all that there is of a driver.
-vendor::DriverStack without_gpus()
+model::DriverStack without_gpus()
 {
-    vendor::DriverStack driver = host({"POSITIONS", Reader::library, Inside::uuid});
+    model::DriverStack driver = host({"POSITIONS", Reader::library, Inside::uuid});
     driver.gpus.clear();
     driver.nodes.clear();
     return driver;
 }
 
 /// The same where the device cgroup is what forbids a GPU.
-vendor::DriverStack in_cgroup(vendor::DriverStack driver)
+model::DriverStack in_cgroup(model::DriverStack driver)
 {
-    for (vendor::DeviceNode& node : driver.nodes)
+    for (model::DeviceNode& node : driver.nodes)
         node.cgroup_forbids = !node.accessible;
     return driver;
 }
 
 /// A task's, with one GPU.
-vendor::DriverStack with_the_last_one(vendor::DriverStack driver)
+model::DriverStack with_the_last_one(model::DriverStack driver)
 {
-    for (vendor::DeviceNode& node : driver.nodes)
+    for (model::DeviceNode& node : driver.nodes)
         node.accessible = node.gpu == 2;
     return driver;
 }
@@ -136,7 +136,7 @@ struct Input {
     std::optional<std::string_view> slurm;
 };
 
-plan::Environment environment_of(const vendor::DriverStack& driver, const Input& input)
+plan::Environment environment_of(const model::DriverStack& driver, const Input& input)
 {
     plan::Environment environment;
     if (input.scheduler)
@@ -148,19 +148,19 @@ plan::Environment environment_of(const vendor::DriverStack& driver, const Input&
 
 /// Both variables have one list, with a number that is no position of a GPU that may be
 /// used: the vendor's alone would grant nothing.
-bool repeats_slurm(const vendor::DriverStack& driver, const Input& input)
+bool repeats_slurm(const model::DriverStack& driver, const Input& input)
 {
     if (!input.scheduler || !input.slurm)
         return false;
     std::set<std::string_view> others;
     const auto numbers = read_numbers(*input.scheduler, others);
-    const auto usable = std::ranges::count_if(driver.nodes, &vendor::DeviceNode::accessible);
+    const auto usable = std::ranges::count_if(driver.nodes, &model::DeviceNode::accessible);
     return numbers == read_numbers(*input.slurm, others) && others.empty()
            && std::find(numbers.begin() + usable, numbers.end(), true) != numbers.end();
 }
 
 /// What Slurm's variable takes away, it takes from what is chosen without it.
-void check_slurm(const vendor::DriverStack& driver, const Input& input,
+void check_slurm(const model::DriverStack& driver, const Input& input,
                  const plan::Selection& selection)
 {
     const bool cgroup_decides = driver.nodes.size() > 1 && driver.nodes[1].cgroup_forbids;
@@ -171,7 +171,7 @@ void check_slurm(const vendor::DriverStack& driver, const Input& input,
     for (const unsigned gpu : selection.gpus)
         demand(!selection.passed_over.empty() || is_in_list(environment, gpu),
                "no GPU is chosen that Slurm does not grant");
-    std::vector<vendor::Skipped> left_out;
+    std::vector<model::Skipped> left_out;
     const auto without = environment_of(driver, {input.list, input.scheduler, std::nullopt});
     const auto others = plan::select_devices({&driver, 1}, {input.list, without, {}}, left_out);
     demand(repeats_slurm(driver, input)
@@ -179,12 +179,12 @@ void check_slurm(const vendor::DriverStack& driver, const Input& input,
            "and none that the vendor's variable does not");
 }
 
-void check(const vendor::DriverStack& driver, const Input& input)
+void check(const model::DriverStack& driver, const Input& input)
 {
     const std::string_view list = input.list;
     const std::string& variable = driver.visible_devices.front().name;
     const plan::Environment environment = environment_of(driver, input);
-    std::vector<vendor::Skipped> left_out;
+    std::vector<model::Skipped> left_out;
     const auto selections = plan::select_devices({&driver, 1}, {list, environment, {}}, left_out);
     if (!selections)
         return;
@@ -228,7 +228,7 @@ void run(std::string_view input)
     const auto line = [&](std::size_t number) {
         return number < lines.size() ? std::optional(lines[number]) : std::nullopt;
     };
-    for (const vendor::DriverStack& driver : drivers) {
+    for (const model::DriverStack& driver : drivers) {
         check(driver, {list, line(1), line(2)});
         check(driver, {"auto", list, line(1)});
         check(driver, {"auto", std::nullopt, list});

@@ -90,12 +90,12 @@ void check_lines(std::string_view input, const std::vector<Setting>& settings)
     }
 }
 
-std::array<vendor::DriverStack, 2> machine()
+std::array<model::DriverStack, 2> machine()
 {
     std::array drivers = {test::make_driver(), test::make_driver()};
     drivers[1].vendor = "amd";
     drivers[1].vendor_name = "AMD";
-    for (vendor::Gpu& gpu : drivers[1].gpus) {
+    for (model::Gpu& gpu : drivers[1].gpus) {
         gpu.uuid.replace(gpu.uuid.find("aaaaaaaa"), 8, "bbbbbbbb");
         gpu.pci_address.front() = '1';
     }

@@ -3,11 +3,11 @@
 
 #include "base/file.hpp"
 #include "base/text.hpp"
+#include "drivers/habana/kernel.hpp"
 #include "fuzz/facts.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/tree.hpp"
-#include "vendor/habana/kernel.hpp"
-#include "vendor/kernel_files.hpp"
+#include "host/kernel_files.hpp"
 
 #include <array>
 #include <cstring>
@@ -85,9 +85,9 @@ void check_class(host::Enumerator& devices, const char* name)
 
 void check_accelerators(const std::string& root, host::Enumerator& devices)
 {
-    const auto others = vendor::habana::undriven(devices);
+    const auto others = drivers::habana::undriven(devices);
     demand(!others || is_plain(*others), "what drives a function can be shown");
-    const auto found = vendor::habana::find_accelerators(root, devices);
+    const auto found = drivers::habana::find_accelerators(root, devices);
     if (!found)
         return;
     check_gpus(found->gpus);
@@ -98,7 +98,7 @@ void check_accelerators(const std::string& root, host::Enumerator& devices)
 void check_module(const std::string& root)
 {
     for (const char* const name : {"amdgpu", "habanalabs"})
-        if (const auto version = vendor::loaded_module_version(root, name); version && *version)
+        if (const auto version = host::loaded_module_version(root, name); version && *version)
             demand(is_file_name(**version), "a version is a word");
 }
 

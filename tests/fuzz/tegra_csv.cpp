@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "vendor/nvidia/tegra_csv.hpp"
+#include "drivers/nvidia/tegra_csv.hpp"
 
 #include "base/text.hpp"
 #include "fuzz/fuzz.hpp"
@@ -12,8 +12,8 @@
 namespace gpucontainer::fuzz {
 namespace {
 
-using vendor::nvidia::TegraRow;
-using vendor::nvidia::TegraRows;
+using drivers::nvidia::TegraRow;
+using drivers::nvidia::TegraRows;
 
 void check(const TegraRow& row)
 {
@@ -46,7 +46,7 @@ bool is_same(const TegraRow& left, const TegraRow& right)
 void run(std::string_view input)
 {
     const auto lines = static_cast<std::size_t>(std::ranges::count(input, '\n')) + 1;
-    const TegraRows found = vendor::nvidia::parse_tegra_csv(input);
+    const TegraRows found = drivers::nvidia::parse_tegra_csv(input);
     for (const TegraRow& row : found.rows) {
         check(row);
         demand(row.line >= 1 && row.line <= lines, "a row stands in a line");
@@ -57,7 +57,7 @@ void run(std::string_view input)
                    && std::ranges::none_of(complaint.reason, base::is_control),
                "there is a reason, and it can be shown");
     }
-    const TegraRows again = vendor::nvidia::parse_tegra_csv(to_text(found));
+    const TegraRows again = drivers::nvidia::parse_tegra_csv(to_text(found));
     demand(again.complaints.empty() && std::ranges::equal(found.rows, again.rows, is_same),
            "what was read can be written, and is the same then");
 }

@@ -17,11 +17,15 @@ LAYERS = {
     "base": 0,
     "elf": 1, "config": 1, "privilege": 1,
     "host": 2, "rootfs": 2, "mount": 2, "cgroup": 2,
-    "vendor": 3,
-    "plan": 4,
-    "apply": 5, "check": 5,
-    "export": 6,
-    "capi": 7,
+    "model": 3, "program": 3,
+    "search": 4,
+    "drivers": 5,
+    "detect": 6,
+    "plan": 7,
+    "journal": 8,
+    "apply": 9, "check": 9,
+    "export": 10,
+    "capi": 11,
 }  # fmt: skip
 
 # Where a header of somebody else may be included, below libgpucontainer/.
@@ -29,7 +33,7 @@ CONFINED = [
     (r"libudev\.h", []),
     (r"elf\.h|gelf\.h|link\.h|libelf\.h|elfutils/.*", ["elf/"]),
     (r"yaml-cpp/.*", ["config/"]),
-    (r"nlohmann/.*", ["export/", "apply/journal.cpp"]),
+    (r"nlohmann/.*", ["export/", "journal/journal.cpp"]),
     (r"sys/capability\.h|linux/capability\.h", ["privilege/"]),
     (r"libmount(/.*)?\.h", ["mount/"]),
     (r"CLI/.*", []),
@@ -39,11 +43,11 @@ CONFINED = [
 # What the command may use besides its own files and the system.
 CLI_MAY_INCLUDE = r"gpucontainer/.*|CLI/.*|fmt/.*"
 
-# What the vendors' folders alone may speak of, but in comments. Whose catalogue a file
+# What the makers' folders and their registry alone may speak of, but in comments. Whose catalogue a file
 # is, is a word of the configuration.
 VENDORS = re.compile(r"nvidia|cuda|rocm|radeon|habana|gaudi|\bamd|\bintel", re.IGNORECASE)
 MAY_NAME_VENDORS = {"libgpucontainer/config/catalogue_file.hpp"}
-VENDOR_FOLDER = "libgpucontainer/vendor/"
+VENDOR_FOLDER = "libgpucontainer/drivers/"
 
 INCLUDE = re.compile(r'\s*#\s*include\s*(<([^>]+)>|"([^"]+)")')
 STANDARD = re.compile(r"[a-z_0-9]+|(std[a-z]+|assert|errno|limits)\.h")
@@ -123,14 +127,61 @@ def check_file(root, path):
         return
     if in_module:
         for number in lines_with_vendors(path, lines):
-            yield number, "a vendor is named outside of vendor/"
+            yield number, "a vendor is named outside of drivers/"
     for number, name, system in includes(lines):
         if problem := check_include(path, name, system):
             yield number, problem
 
 
+def component(name):
+    """What a header and its .cpp are together: "apply/undo"."""
+    return name.rsplit(".", 1)[0]
+
+
+def inclusions(root):
+    """Of each component in libgpucontainer/, those of its own module that it includes."""
+    library = root / "libgpucontainer"
+    found = {}
+    for file in sorted(library.rglob("*")):
+        path = file.relative_to(library)
+        if file.suffix not in SOURCES or len(path.parts) < 2:
+            continue
+        own = component(path.as_posix())
+        used = found.setdefault(own, set())
+        for _, name, system in includes(file.read_text(errors="replace").splitlines()):
+            if not system and name.split("/")[0] == path.parts[0] and component(name) != own:
+                used.add(component(name))
+    return found
+
+
+def find_cycle(start, used):
+    """The shortest way by which a component includes itself; empty when there is none."""
+    ways = [[start]]
+    seen = set()
+    for way in ways:
+        for name in sorted(used.get(way[-1], ())):
+            if name == start:
+                return [*way, start]
+            if name not in seen:
+                seen.add(name)
+                ways.append([*way, name])
+    return []
+
+
+def check_cycles(root):
+    """One line for each cycle between the files of a module."""
+    used = inclusions(root)
+    told = set()
+    for start in used:
+        cycle = find_cycle(start, used)
+        if cycle and not told & set(cycle):
+            told |= set(cycle)
+            yield f"libgpucontainer/{start}: includes itself: {' > '.join(cycle)}"
+
+
 def check_tree(root):
     """All violations of a tree, as the lines to print."""
+    yield from check_cycles(root)
     for folder in FOLDERS:
         for file in sorted((root / folder).rglob("*")):
             if file.suffix in SOURCES and file.is_file():

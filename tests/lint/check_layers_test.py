@@ -36,8 +36,8 @@ class CheckLayers(unittest.TestCase):
     def test_finds_a_vendor_outside_of_its_folder(self):
         code = SPDX + '/// Such as "nvidia".\nconst char* path = "/usr/local/CUDA"; // NVIDIA\n'
         self.assertEqual(self.problems("libgpucontainer/plan/a.cpp", code),
-                         ["libgpucontainer/plan/a.cpp:3: a vendor is named outside of vendor/"])
-        self.assertEqual(self.problems("libgpucontainer/vendor/nvidia/a.cpp", code), [])
+                         ["libgpucontainer/plan/a.cpp:3: a vendor is named outside of drivers/"])
+        self.assertEqual(self.problems("libgpucontainer/drivers/nvidia/a.cpp", code), [])
 
     def test_finds_a_neighbour_of_the_same_height(self):
         self.assertEqual(
@@ -47,9 +47,20 @@ class CheckLayers(unittest.TestCase):
 
     def test_finds_an_include_in_a_folder_of_a_module(self):
         self.assertEqual(
-            self.include_problems("libgpucontainer/vendor/nvidia/a.cpp", '"plan/plan.hpp"'),
-            ["libgpucontainer/vendor/nvidia/a.cpp:2: vendor/ may not include plan/"],
+            self.include_problems("libgpucontainer/drivers/nvidia/a.cpp", '"plan/plan.hpp"'),
+            ["libgpucontainer/drivers/nvidia/a.cpp:2: drivers/ may not include plan/"],
         )
+
+    def test_finds_a_cycle_between_files_of_a_module(self):
+        with tempfile.TemporaryDirectory() as directory:
+            module = Path(directory, "libgpucontainer", "plan")
+            module.mkdir(parents=True)
+            for name, included in [("a.hpp", "b"), ("b.cpp", "c"), ("c.hpp", "a"), ("d.cpp", "a")]:
+                module.joinpath(name).write_text(f'{SPDX}#include "plan/{included}.hpp"\n')
+            self.assertEqual(
+                list(check_layers.check_tree(Path(directory))),
+                ["libgpucontainer/plan/a: includes itself: plan/a > plan/b > plan/c > plan/a"],
+            )
 
     def test_finds_an_unknown_module(self):
         self.assertEqual(
@@ -77,12 +88,12 @@ class CheckLayers(unittest.TestCase):
 
     def test_allows_json_in_the_journal_alone(self):
         header = "<nlohmann/json.hpp>"
-        self.assertEqual(self.include_problems("libgpucontainer/apply/journal.cpp", header), [])
+        self.assertEqual(self.include_problems("libgpucontainer/journal/journal.cpp", header), [])
         self.assertEqual(
             self.include_problems("libgpucontainer/apply/apply.cpp", header),
             [
                 "libgpucontainer/apply/apply.cpp:2: <nlohmann/json.hpp> belongs to export/ and "
-                "apply/journal.cpp"
+                "journal/journal.cpp"
             ],
         )
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/recovery.hpp"
 
-#include "apply/directory_times.hpp"
+#include "program/directory_times.hpp"
 #include "support/temp_root.hpp"
 
 #include <gtest/gtest.h>
@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 namespace gpucontainer::apply {
+
+using program::Step;
+
 namespace {
 
 /// A journal of an apply that was cut off, before any of it was done.
@@ -21,18 +24,18 @@ protected:
     RecoveryTest()
     {
         root_.directory("there");
-        ProgramBuilder builder;
+        program::ProgramBuilder builder;
         builder.add(Step::make_directory, "/there/directory");
         builder.add(Step::make_link, "/there/link", "target");
         builder.add(Step::make_file, "/there/file", "content");
         builder.add(Step::make_file, "/there/directory/placeholder");
         journal_.program = std::move(builder).build();
         journal_.since = std::time(nullptr);
-        journal_.progress = Progress::begun;
+        journal_.progress = journal::Progress::begun;
         EXPECT_TRUE(note_directories(program(), fd_.get()));
     }
 
-    Program program() const { return Program(journal_.program.get()); }
+    program::Program program() const { return program::Program(journal_.program.get()); }
 
     void make_names()
     {
@@ -45,17 +48,17 @@ protected:
     /// How many of the names are taken for ours.
     std::size_t adopted()
     {
-        Failure failure;
+        program::Failure failure;
         EXPECT_TRUE(adopt_names(journal_, fd_.get(), failure)) << failure.step;
         std::size_t count = 0;
-        for (Operation& operation : program().operations())
+        for (program::Operation& operation : program().operations())
             count += std::exchange(operation.done, 0);
         return count;
     }
 
     test::TempRoot root_;
     base::UniqueFd fd_ = root_.open();
-    Journal journal_;
+    journal::Journal journal_;
 };
 
 TEST_F(RecoveryTest, TakesForOursWhatWasMadeAtThatTime)

@@ -6,6 +6,10 @@
 #include <sys/stat.h>
 
 namespace gpucontainer::apply {
+
+using model::FileId;
+using model::VersionSource;
+
 namespace {
 
 constexpr const char* changed = ": no longer the file that was planned with";
@@ -18,7 +22,7 @@ protected:
         item.source = root_.at(path);
         struct stat status = {};
         EXPECT_EQ(::stat(item.source.c_str(), &status), 0);
-        item.id = vendor::FileId::of(status);
+        item.id = FileId::of(status);
         return item;
     }
 
@@ -45,8 +49,7 @@ TEST_F(SourcesTest, AreTheFilesThatWerePlannedWith)
     const plan::Item planned = file("library");
     EXPECT_EQ(problem_with_file(planned), "");
 
-    for (std::uint64_t vendor::FileId::*const part :
-         {&vendor::FileId::device, &vendor::FileId::inode, &vendor::FileId::size}) {
+    for (std::uint64_t FileId::*const part : {&FileId::device, &FileId::inode, &FileId::size}) {
         plan::Item other = planned;
         ++(other.id.*part);
         EXPECT_EQ(problem_with_file(other), planned.source + changed);
@@ -83,13 +86,13 @@ TEST_F(SourcesTest, AreTheDevicesThatWerePlannedWith)
 TEST(Driver, HasToDriveGpusHere)
 {
     plan::Plan plan;
-    plan.drivers = {{"nvidia", "580.1", vendor::VersionSource::module, {}}};
+    plan.drivers = {{"nvidia", "580.1", VersionSource::module, {}}};
     EXPECT_TRUE(require_driver(plan));
 
-    plan.drivers[0].version_source = vendor::VersionSource::files;
+    plan.drivers[0].version_source = VersionSource::files;
     EXPECT_EQ(require_driver(plan).error().message(), "the nvidia kernel module is not loaded");
 
-    plan.drivers[0].version_source = vendor::VersionSource::option;
+    plan.drivers[0].version_source = VersionSource::option;
     EXPECT_TRUE(require_driver(plan));
     plan.drivers[0].has_gpus = false;
     EXPECT_EQ(require_driver(plan).error().code(), Errc::no_device);

@@ -17,16 +17,16 @@ using Json = nlohmann::json;
 using testing::HasSubstr;
 
 /// A host with something in each field that a record has.
-std::vector<vendor::DriverStack> make_drivers()
+std::vector<model::DriverStack> make_drivers()
 {
-    vendor::DriverStack driver = test::make_driver();
+    model::DriverStack driver = test::make_driver();
     driver.library_directory = "/drv/lib";
-    driver.version_source = vendor::VersionSource::option;
+    driver.version_source = model::VersionSource::option;
     driver.gpus[1].minor = -1;
     driver.gpus[1].uuid.clear();
     driver.gpus[0].numa_node = 1;
     driver.gpus[0].parts = 2;
-    driver.files[0].also = vendor::Capability::video;
+    driver.files[0].also = model::Capability::video;
     driver.files[0].id = {1, 2, 3, -4};
     driver.files[0].icd = "x.icd";
     driver.files[0].module = "vdpau";
@@ -35,8 +35,8 @@ std::vector<vendor::DriverStack> make_drivers()
     driver.files[0].versions = {{"libc.so.6", "GLIBC_2.34"}};
     driver.files[0].own = true;
     driver.files[1].neutral = true;
-    vendor::DriverFile data;
-    data.kind = vendor::FileKind::data;
+    model::DriverFile data;
+    data.kind = model::FileKind::data;
     data.name = "x.ids";
     data.path = "/drv/share/x.ids";
     data.target = "/usr/share/x/x.ids";
@@ -48,23 +48,23 @@ std::vector<vendor::DriverStack> make_drivers()
     driver.nodes[2].accessible = false;
     driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
     driver.nodes[1].host_path = "/drv/dev/nvidia0";
-    driver.warnings = {{vendor::Capability::compute, "something does not work"}};
+    driver.warnings = {{model::Capability::compute, "something does not work"}};
     driver.masks = {{"/proc/driver/nvidia/params", "A: 1\nB: 0\n", "a reason"},
                     {"/proc/driver/nvidia/capabilities", "", "another reason", true}};
     driver.skipped = {{"libx.so", "/drv/lib/libx.so", "is for i386"}};
     return {std::move(driver)};
 }
 
-const std::vector<vendor::Mark>& marks()
+const std::vector<detect::Mark>& marks()
 {
-    static const std::vector<vendor::Mark> all = {{"/dev/nvidia0", "5:6:7.8 rw"},
+    static const std::vector<detect::Mark> all = {{"/dev/nvidia0", "5:6:7.8 rw"},
                                                   {"/etc/ld.so.cache", "missing"}};
     return all;
 }
 
-const std::vector<vendor::Skipped>& failed_vendors()
+const std::vector<model::Skipped>& failed_vendors()
 {
-    static const std::vector<vendor::Skipped> all = {{"X driver", "/drv", "is broken"}};
+    static const std::vector<model::Skipped> all = {{"X driver", "/drv", "is broken"}};
     return all;
 }
 
@@ -101,7 +101,7 @@ TEST(HostRecord, ComesBackAsItWas)
     ASSERT_TRUE(record) << record.error().message();
     EXPECT_EQ(host_to_json(record->drivers, record->skipped, record->fingerprint), text);
     ASSERT_EQ(record->drivers.size(), 1U);
-    const vendor::DriverStack& driver = record->drivers.front();
+    const model::DriverStack& driver = record->drivers.front();
     EXPECT_EQ(driver.gpus, drivers.front().gpus);
     EXPECT_EQ(driver.files, drivers.front().files);
     EXPECT_EQ(driver.nodes, drivers.front().nodes);
@@ -109,7 +109,7 @@ TEST(HostRecord, ComesBackAsItWas)
     EXPECT_EQ(driver.masks, drivers.front().masks);
     EXPECT_EQ(driver.needs, drivers.front().needs);
     EXPECT_EQ(driver.optional_files, drivers.front().optional_files);
-    EXPECT_EQ(driver.version_source, vendor::VersionSource::option);
+    EXPECT_EQ(driver.version_source, model::VersionSource::option);
     EXPECT_EQ(record->fingerprint, marks());
 }
 

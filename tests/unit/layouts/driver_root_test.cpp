@@ -36,7 +36,7 @@ TEST_F(UnpackedDriverTest, KeepsWhatHasAVersionOfItsOwn)
         return file.soname == "libnvidia-egl-gbm.so.1";
     });
     ASSERT_NE(gbm, driver.files.end());
-    EXPECT_EQ(gbm->capability, vendor::Capability::graphics);
+    EXPECT_EQ(gbm->capability, model::Capability::graphics);
     EXPECT_EQ(gbm->path, tree_.at(directory_ + "/libnvidia-egl-gbm.so.1.1.2").string());
 }
 
@@ -46,7 +46,7 @@ TEST_F(UnpackedDriverTest, SaysItsVersionWhenTheKernelHasNone)
 
     ASSERT_TRUE(found) << found.error().message();
     EXPECT_EQ((*found)->version, version);
-    EXPECT_EQ((*found)->version_source, vendor::VersionSource::files);
+    EXPECT_EQ((*found)->version_source, model::VersionSource::files);
 }
 
 TEST_F(UnpackedDriverTest, IsRefusedWhenAnotherVersionIsAskedFor)

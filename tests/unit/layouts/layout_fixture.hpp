@@ -2,10 +2,10 @@
 #pragma once
 
 #include "base/format.hpp"
+#include "drivers/nvidia/nvidia.hpp"
 #include "plan/builder.hpp"
-#include "unit/vendor/driver_tree.hpp"
-#include "unit/vendor/fake_enumerator.hpp"
-#include "vendor/nvidia/nvidia.hpp"
+#include "unit/drivers/driver_tree.hpp"
+#include "unit/drivers/fake_enumerator.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,23 +57,23 @@ protected:
     }
 
     /// Without a loaded module, so that a plan can do without device nodes.
-    Result<std::optional<vendor::DriverStack>> detect(const std::string& driver_root,
-                                                      const std::string& driver_version)
+    Result<std::optional<model::DriverStack>> detect(const std::string& driver_root,
+                                                     const std::string& driver_version)
     {
         const auto root = tree_.open_driver(driver_root);
-        return vendor::nvidia::detect({pci_, root, tree_.prefix() + "/no-kernel", driver_version});
+        return drivers::nvidia::detect({pci_, root, tree_.prefix() + "/no-kernel", driver_version});
     }
 
-    vendor::DriverStack detected(const std::string& driver_root = "")
+    model::DriverStack detected(const std::string& driver_root = "")
     {
         auto found = detect(driver_root, version);
         EXPECT_TRUE(found) << found.error().message();
-        return found && *found ? **std::move(found) : vendor::DriverStack();
+        return found && *found ? **std::move(found) : model::DriverStack();
     }
 
     /// Checks that this driver and nothing else was found, and is planned from
     /// there under its usual names. An empty `tool` stands for none.
-    void expect_driver(const vendor::DriverStack& driver, const std::string& directory,
+    void expect_driver(const model::DriverStack& driver, const std::string& directory,
                        const std::string& tool = "/usr/bin/nvidia-smi") const
     {
         const std::string tree = "/usr/lib/gpuctr/lib64/";
@@ -91,10 +91,10 @@ protected:
     }
 
     /// "SOURCE: REASON" of what was left out under this name.
-    std::vector<std::string> skipped(const vendor::DriverStack& driver, std::string_view name) const
+    std::vector<std::string> skipped(const model::DriverStack& driver, std::string_view name) const
     {
         std::vector<std::string> all;
-        for (const vendor::Skipped& skipped : driver.skipped)
+        for (const model::Skipped& skipped : driver.skipped)
             if (skipped.name == name)
                 all.push_back(with_root(skipped.source) + ": " + skipped.reason);
         return all;
@@ -123,7 +123,7 @@ private:
                                                 : path;
     }
 
-    std::vector<std::string> items(const vendor::DriverStack& driver, plan::ItemKind kind) const
+    std::vector<std::string> items(const model::DriverStack& driver, plan::ItemKind kind) const
     {
         const auto plan = plan::create_plan({&driver, 1}, {}, nullptr, mount::Backend::detached);
         EXPECT_TRUE(plan) << plan.error().message();

@@ -6,12 +6,12 @@
 namespace gpucontainer::plan {
 namespace {
 
+using model::Capability;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-using vendor::Capability;
 
 TEST_F(PlanTest, SaysEverythingInTheOrderOfDoingIt)
 {
@@ -46,14 +46,14 @@ TEST_F(PlanTest, SaysEverythingInTheOrderOfDoingIt)
 
 TEST_F(PlanTest, CarriesWhatTheDriverIs)
 {
-    driver_.version_source = vendor::VersionSource::option;
+    driver_.version_source = model::VersionSource::option;
 
     const Plan plan = made();
 
     ASSERT_EQ(plan.drivers.size(), 1U);
     EXPECT_EQ(plan.drivers[0].vendor, "nvidia");
     EXPECT_EQ(plan.drivers[0].version, "580.1");
-    EXPECT_EQ(plan.drivers[0].version_source, vendor::VersionSource::option);
+    EXPECT_EQ(plan.drivers[0].version_source, model::VersionSource::option);
     EXPECT_EQ(plan.tree_path, tree);
     EXPECT_TRUE(plan.has_root);
     EXPECT_EQ(plan.drivers[0].gpus.size(), 2U);
@@ -323,7 +323,7 @@ TEST_F(PlanTest, DiffersWithTheFilesAndTheGpus)
 
 TEST_F(PlanTest, WarnsOfWhatWillNotWorkWhereItWasAskedFor)
 {
-    driver_.warnings = {{vendor::Capability::compute, "no CUDA"}};
+    driver_.warnings = {{model::Capability::compute, "no CUDA"}};
     EXPECT_THAT(made().warnings, ElementsAre("no CUDA"));
 
     request_.capabilities = "utility";

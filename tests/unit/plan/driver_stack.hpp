@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "vendor/driver.hpp"
+#include "model/driver.hpp"
 
 #include <string>
 #include <utility>
 
 namespace gpucontainer::test {
 
-inline vendor::Gpu make_gpu(unsigned index, std::string uuid, std::string address)
+inline model::Gpu make_gpu(unsigned index, std::string uuid, std::string address)
 {
-    vendor::Gpu gpu;
+    model::Gpu gpu;
     gpu.index = index;
     gpu.uuid = std::move(uuid);
     gpu.pci_address = std::move(address);
@@ -18,11 +18,11 @@ inline vendor::Gpu make_gpu(unsigned index, std::string uuid, std::string addres
     return gpu;
 }
 
-inline vendor::DeviceNode make_node(std::string path, std::uint32_t major, std::uint32_t minor,
-                                    int gpu = -1,
-                                    vendor::Capability capability = vendor::Capability::none)
+inline model::DeviceNode make_node(std::string path, std::uint32_t major, std::uint32_t minor,
+                                   int gpu = -1,
+                                   model::Capability capability = model::Capability::none)
 {
-    vendor::DeviceNode node;
+    model::DeviceNode node;
     node.host_path = path;
     node.path = std::move(path);
     node.major = major;
@@ -34,10 +34,10 @@ inline vendor::DeviceNode make_node(std::string path, std::uint32_t major, std::
     return node;
 }
 
-inline vendor::DriverFile make_library(const std::string& soname, vendor::Capability capability,
-                                       std::uint64_t inode)
+inline model::DriverFile make_library(const std::string& soname, model::Capability capability,
+                                      std::uint64_t inode)
 {
-    vendor::DriverFile file;
+    model::DriverFile file;
     file.capability = capability;
     file.soname = soname;
     file.name = soname.substr(0, soname.find(".so")) + ".so.580.1";
@@ -49,16 +49,16 @@ inline vendor::DriverFile make_library(const std::string& soname, vendor::Capabi
 }
 
 /// A driver of two GPUs, two libraries, a graphics one and a tool.
-inline vendor::DriverStack make_driver()
+inline model::DriverStack make_driver()
 {
-    using vendor::Capability;
-    vendor::DriverStack driver;
+    using model::Capability;
+    model::DriverStack driver;
     driver.vendor = "nvidia";
     driver.vendor_name = "NVIDIA";
     driver.version = "580.1";
     driver.root = "/";
-    driver.visible_devices = {{"CUDA_VISIBLE_DEVICES", vendor::VisibleDevices::Reader::library,
-                               vendor::VisibleDevices::Inside::uuid}};
+    driver.visible_devices = {{"CUDA_VISIBLE_DEVICES", model::VisibleDevices::Reader::library,
+                               model::VisibleDevices::Inside::uuid}};
     driver.needs = {"a mounted /proc"};
     driver.tree_link = "/usr/local/nvidia";
     driver.image_directories = {"/usr/local/nvidia/lib64", "/usr/local/cuda/compat"};
@@ -70,8 +70,8 @@ inline vendor::DriverStack make_driver()
                     make_library("libGLX_nvidia.so.0", Capability::graphics, 13)};
     driver.files[0].entry_names = {"libcuda.so.1"};
     driver.files[0].links.emplace_back("libcuda.so");
-    vendor::DriverFile tool;
-    tool.kind = vendor::FileKind::tool;
+    model::DriverFile tool;
+    tool.kind = model::FileKind::tool;
     tool.capability = Capability::utility;
     tool.name = "nvidia-smi";
     tool.path = "/drv/bin/nvidia-smi";

@@ -115,7 +115,7 @@ TEST_F(OverlayPlanTest, CoversOnlyTheWayToTheTreeWhereAllOtherNamesAreThere)
     root_.file(libraries_ + "/libcuda.so");
     root_.file("/usr/bin/nvidia-smi");
     root_.directory("/usr/local/nvidia");
-    for (const vendor::DeviceNode& node : driver_.nodes)
+    for (const model::DeviceNode& node : driver_.nodes)
         root_.node(node.path);
 
     EXPECT_THAT(overlays(), ElementsAre("/usr/lib"));

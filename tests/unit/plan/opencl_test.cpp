@@ -16,7 +16,7 @@ protected:
     OpenClTest()
     {
         driver_.files.push_back(
-            test::make_library("libacme-opencl.so.1", vendor::Capability::compute, 20));
+            test::make_library("libacme-opencl.so.1", model::Capability::compute, 20));
         driver_.files.back().icd = "acme.icd";
     }
 

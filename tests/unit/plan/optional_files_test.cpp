@@ -8,15 +8,15 @@
 namespace gpucontainer::plan {
 namespace {
 
+using model::Capability;
+using model::DriverFile;
+using model::FileKind;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using vendor::Capability;
-using vendor::DriverFile;
-using vendor::FileKind;
 
 #if defined(__aarch64__)
 constexpr const char* native_machine = "AArch64";

@@ -93,7 +93,7 @@ protected:
     std::vector<std::string> skipped(std::string_view name) const
     {
         std::vector<std::string> all;
-        for (const vendor::Skipped& one : made().skipped)
+        for (const model::Skipped& one : made().skipped)
             if (one.name == name)
                 all.push_back(one.source + ": " + one.reason);
         return all;
@@ -116,8 +116,8 @@ protected:
         root_.link("/usr/local/nvidia", tree);
         root_.link(std::string(tree) + "/lib", "lib64");
         root_.link("/usr/local/nvidia/lib64", std::string(tree) + "/lib64");
-        for (const vendor::DriverFile& file : driver_.files) {
-            const bool tool = file.kind == vendor::FileKind::tool;
+        for (const model::DriverFile& file : driver_.files) {
+            const bool tool = file.kind == model::FileKind::tool;
             const std::string path = tree + std::string(tool ? "/bin/" : "/lib64/") + file.name;
             root_.file(path);
             root_.at(path).device = file.id.device;
@@ -129,11 +129,11 @@ protected:
         }
         root_.file("/etc/ld.so.cache");
         root_.file("/etc/ld.so.conf.d/00-gpuctr.conf");
-        for (const vendor::DeviceNode& node : driver_.nodes)
+        for (const model::DeviceNode& node : driver_.nodes)
             root_.node(node.path);
     }
 
-    vendor::DriverStack driver_ = test::make_driver();
+    model::DriverStack driver_ = test::make_driver();
     Request request_;
     test::FakeView root_ = test::FakeView::distribution();
     rootfs::RootFacts facts_;

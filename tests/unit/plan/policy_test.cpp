@@ -19,7 +19,7 @@ protected:
     {
         std::vector<unsigned> all;
         for (const UsedDriver& driver : made().drivers)
-            for (const vendor::Gpu& gpu : driver.gpus)
+            for (const model::Gpu& gpu : driver.gpus)
                 all.push_back(gpu.index);
         return all;
     }
@@ -72,7 +72,7 @@ TEST_F(PolicyTest, SaysWhatChoseOthers)
     EXPECT_EQ(problem(), "6 --device 1: GPU 1 is none of the allowed devices: 0");
 
     request_.devices = "auto";
-    for (vendor::DeviceNode& node : driver_.nodes)
+    for (model::DeviceNode& node : driver_.nodes)
         node.accessible = node.gpu != 0;
     EXPECT_EQ(problem(), "6 none of the allowed devices may be used: 0");
 }

@@ -9,10 +9,13 @@
 #include <gtest/gtest.h>
 
 namespace gpucontainer::plan {
+
+using model::VersionSource;
+
 namespace {
 
+using model::Capability;
 using ::testing::ElementsAre;
-using vendor::Capability;
 
 constexpr const char* both = "there are 2 GPUs: 0 to 1; `gpuctr-setup list` shows UUIDs and PCI "
                              "addresses";
@@ -22,7 +25,7 @@ protected:
     Result<Selection> select(std::string_view list,
                              std::optional<std::string_view> scheduler = std::nullopt) const
     {
-        std::vector<vendor::Skipped> left_out;
+        std::vector<model::Skipped> left_out;
         auto selections =
             select_devices({&driver_, 1}, {list, environment(scheduler), {}}, left_out);
         if (!selections)
@@ -64,12 +67,12 @@ protected:
 
     void forbid(int gpu)
     {
-        for (vendor::DeviceNode& node : driver_.nodes)
+        for (model::DeviceNode& node : driver_.nodes)
             if (node.gpu == gpu)
                 node.accessible = false;
     }
 
-    vendor::DriverStack driver_ = test::make_driver();
+    model::DriverStack driver_ = test::make_driver();
     const std::string first_ = driver_.gpus[0].uuid;
     const std::string second_ = driver_.gpus[1].uuid;
 };
@@ -261,19 +264,19 @@ TEST_F(SelectionTest, SaysThatNothingMayBeUsed)
 
 TEST_F(SelectionTest, TakesAllGpusThatNothingDrives)
 {
-    driver_.version_source = vendor::VersionSource::files;
+    driver_.version_source = VersionSource::files;
     driver_.nodes.clear();
-    for (vendor::Gpu& gpu : driver_.gpus)
+    for (model::Gpu& gpu : driver_.gpus)
         gpu.minor = -1;
 
     EXPECT_EQ(gpus("auto"), "0,1");
-    driver_.version_source = vendor::VersionSource::option;
+    driver_.version_source = VersionSource::option;
     EXPECT_EQ(gpus("auto"), "0,1");
 }
 
 TEST_F(SelectionTest, MakesNoForbiddenGpuUsableByAGivenVersion)
 {
-    driver_.version_source = vendor::VersionSource::option;
+    driver_.version_source = VersionSource::option;
     forbid(0);
     forbid(1);
 

@@ -22,18 +22,18 @@ class SeveralVendorsTest : public ::testing::Test {
 protected:
     SeveralVendorsTest()
     {
-        vendor::DriverStack other;
+        model::DriverStack other;
         other.vendor = "amd";
         other.vendor_name = "AMD";
         other.version = "6.12.12";
         other.root = "/";
-        using Visible = vendor::VisibleDevices;
+        using Visible = model::VisibleDevices;
         other.visible_devices = {
             {"RUNTIME_DEVICES", Visible::Reader::runtime, Visible::Inside::nothing},
             {"FIRST_DEVICES", Visible::Reader::library, Visible::Inside::position},
             {"SECOND_DEVICES", Visible::Reader::library, Visible::Inside::position}};
         for (unsigned i = 0; i < 4; ++i) {
-            vendor::Gpu gpu = test::make_gpu(i, "GPU-00112233445566ff", "0000:c1:00.0");
+            model::Gpu gpu = test::make_gpu(i, "GPU-00112233445566ff", "0000:c1:00.0");
             gpu.names = {base::format("0/{}", i)};
             other.gpus.push_back(gpu);
             other.nodes.push_back(test::make_node(base::format("/dev/dri/renderD{}", 128 + i), 226,
@@ -72,13 +72,13 @@ protected:
 
     void forbid_all_of(std::size_t driver)
     {
-        for (vendor::DeviceNode& node : drivers_[driver].nodes)
+        for (model::DeviceNode& node : drivers_[driver].nodes)
             node.accessible = false;
     }
 
-    std::vector<vendor::DriverStack> drivers_ = {test::make_driver()};
+    std::vector<model::DriverStack> drivers_ = {test::make_driver()};
     Environment environment_;
-    std::vector<vendor::Skipped> left_out_;
+    std::vector<model::Skipped> left_out_;
 };
 
 TEST_F(SeveralVendorsTest, AreAllTakenAutomatically)
@@ -266,8 +266,8 @@ TEST_F(SeveralVendorsTest, LeaveOutTheDriverThatNobodyNamed)
 
 TEST_F(SeveralVendorsTest, BringAFileOfOneNameOnce)
 {
-    drivers_[1].files = {test::make_library("libcuda.so.1", vendor::Capability::compute, 21),
-                         test::make_library("libother.so.1", vendor::Capability::compute, 22)};
+    drivers_[1].files = {test::make_library("libcuda.so.1", model::Capability::compute, 21),
+                         test::make_library("libother.so.1", model::Capability::compute, 22)};
     drivers_[1].files[0].path = "/opt/lib/libcuda.so.580.1";
 
     const auto plan = create_plan(drivers_, {}, nullptr, mount::Backend::detached);
@@ -281,7 +281,7 @@ TEST_F(SeveralVendorsTest, BringAFileOfOneNameOnce)
                              "/drv/lib/libcuda.so.580.1", "/drv/lib/libnvidia-ml.so.580.1",
                              "/drv/bin/nvidia-smi", "/drv/lib/libother.so.580.1"));
     const auto skipped =
-        std::ranges::find(plan->skipped, "/opt/lib/libcuda.so.580.1", &vendor::Skipped::source);
+        std::ranges::find(plan->skipped, "/opt/lib/libcuda.so.580.1", &model::Skipped::source);
     ASSERT_NE(skipped, plan->skipped.end());
     EXPECT_EQ(skipped->reason, "another driver brings a file of this name");
 }

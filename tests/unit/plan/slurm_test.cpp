@@ -11,6 +11,10 @@
 #include <gtest/gtest.h>
 
 namespace gpucontainer::plan {
+
+using model::DriverStack;
+using model::Skipped;
+
 namespace {
 
 using ::testing::ElementsAre;
@@ -23,7 +27,7 @@ class SlurmTest : public ::testing::Test {
 protected:
     SlurmTest() : drivers_{test::make_driver()}
     {
-        vendor::DriverStack& driver = drivers_.front();
+        DriverStack& driver = drivers_.front();
         driver.gpus.clear();
         driver.nodes = {test::make_node("/dev/nvidiactl", 195, 255)};
         for (unsigned i = 0; i < 8; ++i) {
@@ -43,7 +47,7 @@ protected:
 
     void add_another_vendor()
     {
-        vendor::DriverStack other = drivers_.front();
+        DriverStack other = drivers_.front();
         other.vendor = "amd";
         other.vendor_name = "AMD";
         other.visible_devices.clear();
@@ -54,7 +58,7 @@ protected:
     std::string gpus(Environment environment)
     {
         environment_ = std::move(environment);
-        std::vector<vendor::Skipped> left_out;
+        std::vector<Skipped> left_out;
         const auto found = select_devices(drivers_, {"auto", environment_, {}}, left_out);
         if (!found)
             return base::format("{} {}", static_cast<int>(found.error().code()),
@@ -66,19 +70,19 @@ protected:
     std::vector<std::string> passed_over() const
     {
         std::vector<std::string> all;
-        for (const vendor::Skipped& variable : selection_.passed_over)
+        for (const Skipped& variable : selection_.passed_over)
             all.push_back(variable.name + ": " + variable.reason);
         return all;
     }
 
-    std::vector<vendor::DriverStack> drivers_;
+    std::vector<DriverStack> drivers_;
     Environment environment_;
     Selection selection_;
 
 private:
     void forbid(const std::vector<int>& others, bool by_cgroup)
     {
-        for (vendor::DeviceNode& node : drivers_.front().nodes) {
+        for (model::DeviceNode& node : drivers_.front().nodes) {
             node.accessible = node.gpu < 0 || std::ranges::find(others, node.gpu) != others.end();
             node.cgroup_forbids = by_cgroup && !node.accessible;
         }
@@ -266,7 +270,7 @@ TEST_F(SlurmTest, DoesNotSayWhoseGpusItCounts)
 
 TEST_F(SlurmTest, IsNotAskedWhereGpusAreNamed)
 {
-    std::vector<vendor::Skipped> left_out;
+    std::vector<Skipped> left_out;
     environment_ = {{"SLURM_STEP_GPUS", "x"}};
     const auto found = select_devices(drivers_, {"6", environment_, {}}, left_out);
 
@@ -282,8 +286,8 @@ protected:
     {
         auto& variables = drivers_.front().visible_devices;
         variables.insert(variables.begin(),
-                         {"NVIDIA_VISIBLE_DEVICES", vendor::VisibleDevices::Reader::toolkit,
-                          vendor::VisibleDevices::Inside::nothing});
+                         {"NVIDIA_VISIBLE_DEVICES", model::VisibleDevices::Reader::toolkit,
+                          model::VisibleDevices::Inside::nothing});
     }
 
     std::string visible(const std::string& value, Environment more = {})

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-using Visible = vendor::VisibleDevices;
+using Visible = model::VisibleDevices;
 
 /// What a driver's variables make of the GPUs, and what becomes of them inside.
 class VisibleDevicesTest : public ::testing::Test {
@@ -37,7 +37,7 @@ protected:
 
     std::string choose(std::string_view list = "auto")
     {
-        std::vector<vendor::Skipped> left_out;
+        std::vector<model::Skipped> left_out;
         const auto found = select_devices({&driver_, 1}, {list, environment_, {}}, left_out);
         if (!found)
             return found.error().message();
@@ -55,7 +55,7 @@ protected:
         return all;
     }
 
-    vendor::DriverStack driver_;
+    model::DriverStack driver_;
     Environment environment_;
     Selection selection_;
 };

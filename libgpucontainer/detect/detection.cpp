@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "detect/detection.hpp"
+
+#include "base/format.hpp"
+#include "base/in_root.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "drivers/registry.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <tuple>
+
+namespace gpucontainer::detect {
+
+using drivers::Sources;
+using drivers::Vendor;
+
+namespace {
+
+using model::DeviceNode;
+using model::DriverStack;
+
+Error unknown_vendor(const std::string& name)
+{
+    std::string known;
+    for (const Vendor& vendor : drivers::vendors())
+        known += base::format("{}{}", known.empty() ? "" : ", ", vendor.name);
+    return Error(Errc::usage, base::format("options of the host: unknown vendor '{}'", name))
+        .with_object(name)
+        .with_hint(base::format("vendors are {}", known));
+}
+
+Error missing(const Vendor& vendor)
+{
+    return Error(Errc::no_device, base::format("no {} GPU on this host", vendor.title))
+        .with_object(std::string(vendor.name))
+        .with_hint("no kernel driver of it is loaded and no such device is on the PCI bus");
+}
+
+bool is_plausible_version(std::string_view text)
+{
+    return text.find_first_not_of("0123456789.") == std::string_view::npos && !text.empty();
+}
+
+/// What stands in front of /dev, without links; "" for the usual one.
+Result<std::string> dev_root_prefix(const std::string& path)
+{
+    if (path.empty())
+        return std::string();
+    const base::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!fd)
+        return Error::from_errno(errno, base::format("device root {}", path), Errc::driver)
+            .with_object(path)
+            .with_hint("name the directory that holds the driver's /dev");
+    GPUCTR_TRY(std::string prefix, base::path_of(fd.get()), "device root {}", path);
+    return prefix == "/" ? std::string() : std::move(prefix);
+}
+
+Result<void> check_version(const Detection& detection)
+{
+    const std::string& version = detection.driver_version;
+    if (!is_plausible_version(version))
+        return Error(Errc::usage, base::format("driver version '{}': not a version", version))
+            .with_object(version)
+            .with_hint("a version looks like 580.159.04");
+    const bool is_of_use = std::ranges::any_of(drivers::vendors(), [&](const auto& vendor) {
+        return vendor.is_versioned && detection.asks_for(vendor.name);
+    });
+    if (is_of_use || detection.all_vendors)
+        return {};
+    return Error(Errc::usage, base::format("driver version {}: no vendor that is asked for has "
+                                           "files of its kernel module's version",
+                                           version))
+        .with_object(version)
+        .with_hint("leave the version out");
+}
+
+/// What stands in for a driver without a GPU; `reason` says why there is none.
+Result<std::optional<DriverStack>> files_alone(const Vendor& vendor, const Sources& sources,
+                                               const Error& reason)
+{
+    auto stack = vendor.files_alone(sources);
+    if (!stack && stack.error().code() != Errc::no_device)
+        return std::move(stack).error();
+    if (!stack)
+        return Error(Errc::no_device,
+                     base::format("{}, and {}", reason.message(), stack.error().message()))
+            .with_object(stack.error().object())
+            .with_hint(stack.error().hint());
+    stack->warnings.push_back(
+        {model::Capability::none,
+         base::format("{}: only the driver's files are shown", reason.message())});
+    return std::optional(*std::move(stack));
+}
+
+Result<std::optional<DriverStack>> detect(const Vendor& vendor, const Sources& sources,
+                                          bool or_files_alone)
+{
+    auto driver = vendor.detect(sources);
+    const bool has_gpus = driver && *driver;
+    if (has_gpus || !or_files_alone || (!driver && driver.error().code() != Errc::no_device))
+        return driver;
+    return files_alone(vendor, sources, driver ? missing(vendor) : std::move(driver).error());
+}
+
+void record_failure(Detected& found, const Vendor& vendor, const Error& error)
+{
+    if (found.skipped.empty())
+        found.failure = error.code();
+    found.skipped.push_back(
+        {base::format("{} driver", vendor.title), error.object(), error.message()});
+}
+
+constexpr const char* stale_record =
+    "the record is of another host, or out of date: make a new one";
+
+Error not_found(const std::string& object)
+{
+    return Error(Errc::driver, object + ": in the host record, but not found on this host")
+        .with_object(object)
+        .with_hint(stale_record);
+}
+
+/// What of a node counts, but for whether it is accessible: that depends on who asks. A
+/// device cgroup that forbids nodes makes Slurm's variables count less.
+auto number_of(const DeviceNode& node)
+{
+    return std::tuple(node.path, node.host_path, node.major, node.minor, node.mode, node.gid,
+                      node.gpu, node.capability, node.required, node.links);
+}
+
+bool is_among(const DeviceNode& recorded, const std::vector<DeviceNode>& found)
+{
+    const auto node = std::ranges::find(found, number_of(recorded), number_of);
+    return node != found.end() && (node->accessible || !recorded.accessible)
+           && (node->cgroup_forbids || !recorded.cgroup_forbids);
+}
+
+/// A record may grant less than the host has, and may not restrict less.
+Result<void> prove(const DriverStack& recorded, const DriverStack& found)
+{
+    if (recorded.vendor_name != found.vendor_name || recorded.version != found.version
+        || recorded.version_source != found.version_source || recorded.root != found.root
+        || recorded.visible_devices != found.visible_devices || recorded.needs != found.needs
+        || recorded.image_directories != found.image_directories
+        || recorded.tree_link != found.tree_link || recorded.optional_files != found.optional_files)
+        return not_found(
+            base::format("{} driver {} in {}", recorded.vendor, recorded.version, recorded.root));
+    if (recorded.gpus != found.gpus || recorded.library_order != found.library_order)
+        return not_found(base::format("{} GPUs", recorded.vendor));
+    for (const model::DriverFile& file : recorded.files)
+        if (std::ranges::find(found.files, file) == found.files.end())
+            return not_found(file.path);
+    for (const DeviceNode& node : recorded.nodes)
+        if (!is_among(node, found.nodes))
+            return not_found(node.path);
+    for (const DeviceNode& node : found.missing_nodes)
+        if (std::ranges::find(recorded.missing_nodes, node) == recorded.missing_nodes.end())
+            return Error(Errc::driver, node.host_path
+                                           + ": missing on this host, which the host record "
+                                             "does not say")
+                .with_object(node.host_path)
+                .with_hint(stale_record);
+    if (recorded.masks != found.masks)
+        return not_found(base::format("{} masks", recorded.vendor));
+    return {};
+}
+
+} // namespace
+
+bool Detection::asks_for(std::string_view vendor) const
+{
+    return std::ranges::find(vendors, vendor) != vendors.end();
+}
+
+Result<void> check(const Detection& detection)
+{
+    for (const std::string& name : detection.vendors)
+        if (drivers::find_vendor(name) == nullptr)
+            return unknown_vendor(name);
+    return detection.driver_version.empty() ? Result<void>() : check_version(detection);
+}
+
+Result<void> require_vendors(const Detection& detection, const std::vector<DriverStack>& drivers)
+{
+    for (const Vendor& vendor : drivers::vendors()) {
+        const bool asked_for = detection.asks_for(vendor.name);
+        const auto is_there = [&](const DriverStack& driver) {
+            return driver.vendor == vendor.name && (!driver.gpus.empty() || detection.files_alone);
+        };
+        if (asked_for && std::ranges::none_of(drivers, is_there))
+            return missing(vendor);
+    }
+    return {};
+}
+
+Result<Detected> detect(const Detection& detection)
+{
+    GPUCTR_CHECK(check(detection));
+    GPUCTR_TRY(const auto root, host::DriverRoot::open(detection.driver_root));
+    GPUCTR_TRY(auto site,
+               search::read_site_catalogue(detection.catalogue_directory, detection.catalogues));
+    GPUCTR_TRY(auto dev_root, dev_root_prefix(detection.dev_root));
+    const auto pci = host::make_enumerator();
+    const Sources sources = {
+        *pci, root, "", detection.driver_version, std::move(site), std::move(dev_root)};
+    Detected found;
+    for (const Vendor& vendor : drivers::vendors()) {
+        const bool asked_for = detection.asks_for(vendor.name);
+        if (!detection.all_vendors && !asked_for)
+            continue;
+        auto driver = detect(vendor, sources, asked_for && detection.files_alone);
+        if (!driver && asked_for)
+            return std::move(driver).error().context(base::format("{} driver", vendor.title));
+        if (!driver)
+            record_failure(found, vendor, driver.error());
+        else if (*driver)
+            found.drivers.push_back(**std::move(driver));
+    }
+    GPUCTR_CHECK(require_vendors(detection, found.drivers));
+    return found;
+}
+
+Result<void> prove(const std::vector<DriverStack>& drivers,
+                   const std::optional<Detection>& unproven)
+{
+    if (!unproven)
+        return {};
+    GPUCTR_TRY(const auto found, detect(*unproven), "look at this host");
+    for (const DriverStack& driver : drivers) {
+        const auto same = std::ranges::find(found.drivers, driver.vendor, &DriverStack::vendor);
+        if (same == found.drivers.end())
+            return not_found(driver.vendor + " driver");
+        GPUCTR_CHECK(prove(driver, *same));
+    }
+    return {};
+}
+
+} // namespace gpucontainer::detect

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "model/driver.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::detect {
+
+/// Which drivers are looked for, and where.
+struct Detection {
+    std::vector<std::string> vendors; ///< By name; each of them must be there.
+    bool all_vendors = true;          ///< The others are looked for as well.
+    std::string driver_root = "/";
+    std::string driver_version; ///< Empty: ask the kernel.
+    std::vector<std::string> catalogues;
+    std::string catalogue_directory; ///< Empty: none.
+    std::string dev_root;            ///< Empty: the usual one.
+    bool files_alone = false;        ///< Of a vendor in `vendors` that has no GPU here.
+
+    bool asks_for(std::string_view vendor) const;
+};
+
+/// What a detection found.
+struct Detected {
+    std::vector<model::DriverStack> drivers;
+    /// Vendors that nobody asked for and that failed; the class of the first one.
+    std::vector<model::Skipped> skipped;
+    Errc failure = Errc::no_device;
+};
+
+/// What can be told to be wrong before anything is looked at. Errors: usage.
+Result<void> check(const Detection& detection);
+
+/// The drivers of this host; an error where a vendor asked for has none.
+Result<Detected> detect(const Detection& detection);
+
+/// No vendor of those asked for is missing, or without GPUs unless that will do.
+Result<void> require_vendors(const Detection& detection,
+                             const std::vector<model::DriverStack>& drivers);
+
+/// Every source and node of recorded drivers is one that this host's own
+/// detection yields as well; asked before anything of them is carried out. None
+/// to do for drivers that were detected. Errors: driver, naming what is not.
+Result<void> prove(const std::vector<model::DriverStack>& drivers,
+                   const std::optional<Detection>& unproven);
+
+} // namespace gpucontainer::detect

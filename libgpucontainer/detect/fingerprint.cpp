@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "detect/fingerprint.hpp"
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "drivers/registry.hpp"
+#include "drivers/wsl.hpp"
+#include "host/node_access.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <optional>
+#include <set>
+#include <unistd.h>
+
+namespace gpucontainer::detect {
+
+using drivers::KernelPlace;
+using drivers::Vendor;
+using model::DeviceNode;
+using model::DriverStack;
+
+namespace {
+
+constexpr std::string_view missing = "missing";
+constexpr std::string_view unsettled = "changed while it was looked at";
+
+struct stat status_of(const std::string& path, int flags = AT_SYMLINK_NOFOLLOW)
+{
+    struct stat status = {};
+    if (::fstatat(AT_FDCWD, path.c_str(), &status, flags) != 0)
+        status = {};
+    return status;
+}
+
+/// When a detection took place.
+struct Period {
+    timespec begin;
+    time_t end;
+
+    static Period since(timespec begin)
+    {
+        timespec now = {};
+        (void)::clock_gettime(CLOCK_REALTIME, &now);
+        return {begin, now.tv_sec + 1}; // for what changes from here on
+    }
+
+    /// A time to come, of a clock that was wrong, says nothing. Some file systems
+    /// count in seconds.
+    bool saw_change(const struct stat& status) const
+    {
+        const timespec& change = status.st_ctim;
+        if (change.tv_sec != begin.tv_sec || change.tv_nsec == 0)
+            return change.tv_sec >= begin.tv_sec && change.tv_sec <= end;
+        return change.tv_nsec >= begin.tv_nsec;
+    }
+};
+
+/// The time of change moves with content, owner and permissions, and nobody can
+/// set it back.
+std::string identity(const struct stat& status)
+{
+    if (status.st_ino == 0)
+        return std::string(missing);
+    return base::format("{}:{} {:o} {}.{:09}", status.st_dev, status.st_ino, status.st_mode,
+                        status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+}
+
+std::string state_of(const KernelPlace& place, const std::string& path)
+{
+    switch (place.how) {
+    case KernelPlace::How::content: {
+        const auto text = base::read_file(path);
+        return text ? std::string(base::trim(*text)) : std::string(missing);
+    }
+    case KernelPlace::How::names: {
+        const auto names = base::list_directory(AT_FDCWD, path);
+        return names ? base::format("{}", fmt::join(*names, " ")) : std::string(missing);
+    }
+    case KernelPlace::How::inode:
+        return std::to_string(status_of(path).st_ino);
+    }
+    return "";
+}
+
+std::vector<Mark> kernel_marks(const std::string& system_root)
+{
+    std::vector<Mark> marks;
+    const auto add = [&](const KernelPlace& place) {
+        const std::string path(place.path);
+        marks.push_back({path, state_of(place, system_root + path)});
+    };
+    add({"/proc/sys/kernel/random/boot_id", KernelPlace::How::content});
+    add(drivers::wsl::kernel_place);
+    for (const Vendor& vendor : drivers::vendors())
+        std::ranges::for_each(vendor.kernel_places, add);
+    return marks;
+}
+
+/// Looks at places as they are; with a period, also whether they are what
+/// detection saw in it.
+class Marks {
+public:
+    Marks(std::string system_root, std::vector<Mark> first, std::optional<Period> period)
+        : system_root_(std::move(system_root)), period_(period), marks_(std::move(first))
+    {
+    }
+
+    void add_drivers(std::span<const DriverStack> drivers)
+    {
+        std::ranges::for_each(drivers, [this](const DriverStack& driver) { add_driver(driver); });
+    }
+
+    /// A place that need not be there.
+    void add_optional(const std::string& path, int flags)
+    {
+        const struct stat status = status_of(path, flags);
+        const bool was_removed =
+            period_ && status.st_ino == 0
+            && period_->saw_change(status_of(std::string(base::directory_of(path)), 0));
+        add(path, was_removed ? std::string(unsettled) : settled_state(status));
+    }
+
+    std::vector<Mark> take() && { return std::move(marks_); }
+
+private:
+    void add_driver(const DriverStack& driver)
+    {
+        std::set<std::string> directories;
+        for (const model::DriverFile& file : driver.files)
+            directories.emplace(base::directory_of(file.path));
+        for (const std::string& directory : directories)
+            add(directory, detected_state(status_of(directory)));
+        // Where what is not installed may come to be.
+        if (driver.optional_files)
+            for (const std::string& directory : driver.image_directories)
+                if (!directories.contains(directory))
+                    add_optional((driver.root == "/" ? "" : driver.root) + directory, 0);
+        if (driver.optional_files)
+            add_root_places(driver);
+        add_optional((driver.root == "/" ? "" : driver.root) + "/etc/ld.so.cache",
+                     AT_SYMLINK_NOFOLLOW);
+        for (const DeviceNode& node : driver.nodes)
+            add_node(node, true);
+        for (const DeviceNode& node : driver.missing_nodes)
+            add_node(node, false);
+    }
+
+    void add_root_places(const DriverStack& driver)
+    {
+        const Vendor* const vendor = drivers::find_vendor(driver.vendor);
+        if (vendor == nullptr)
+            return;
+        for (const std::string_view place : vendor->root_places) {
+            const std::string path =
+                base::format("{}{}", driver.root == "/" ? "" : driver.root, place);
+            add_optional(path, 0);
+            if (const auto names = base::list_directory(AT_FDCWD, path))
+                for (const std::string& name : *names)
+                    add_optional(base::format("{}/{}", path, name), 0);
+        }
+    }
+
+    std::string settled_state(const struct stat& status) const
+    {
+        return std::string(period_ && period_->saw_change(status) ? unsettled : identity(status));
+    }
+
+    /// Of what detection found: it cannot be missing.
+    std::string detected_state(const struct stat& status) const
+    {
+        return period_ && status.st_ino == 0 ? std::string(unsettled) : settled_state(status);
+    }
+
+    void add(const std::string& path, std::string state)
+    {
+        marks_.push_back({path, std::move(state)});
+    }
+
+    /// The device cgroup may change while the node stays as it is: of a node that
+    /// detection found, what it was told counts.
+    void add_node(const DeviceNode& node, bool was_found)
+    {
+        const std::string path = system_root_ + node.host_path;
+        const bool accessible =
+            period_ && was_found ? node.accessible : host::obstacle_to_opening(path).text.empty();
+        const struct stat status = status_of(path);
+        add(node.host_path, (was_found ? detected_state(status) : settled_state(status))
+                                + (accessible ? " rw" : ""));
+    }
+
+    std::string system_root_;
+    std::optional<Period> period_;
+    std::vector<Mark> marks_;
+};
+
+/// One that is on no bus never has any.
+bool learns_uuid(const model::Gpu& gpu) { return gpu.uuid.empty() && !gpu.pci_address.empty(); }
+
+} // namespace
+
+Beginning begin_fingerprint(const std::string& system_root)
+{
+    Beginning beginning = {kernel_marks(system_root), {}};
+    // The clock that file systems use; it must not be ahead of theirs.
+    (void)::clock_gettime(CLOCK_REALTIME_COARSE, &beginning.time);
+    return beginning;
+}
+
+std::vector<Mark> fingerprint(const std::string& system_root, std::span<const DriverStack> drivers,
+                              std::span<const std::string> site_places, Beginning beginning)
+{
+    Marks marks(system_root, std::move(beginning.kernel), Period::since(beginning.time));
+    marks.add_drivers(drivers);
+    for (const std::string& place : site_places)
+        marks.add_optional(place, 0);
+    return std::move(marks).take();
+}
+
+bool is_current(const std::string& system_root, std::span<const DriverStack> drivers,
+                std::span<const Mark> marks)
+{
+    for (const DriverStack& driver : drivers) {
+        const Vendor* const vendor = drivers::find_vendor(driver.vendor);
+        if (driver.version_source == model::VersionSource::module
+            && (vendor == nullptr || vendor->learns_uuids)
+            && std::ranges::any_of(driver.gpus, learns_uuid))
+            return false;
+    }
+    Marks here(system_root, kernel_marks(system_root), std::nullopt);
+    here.add_drivers(drivers);
+    const auto now = std::move(here).take();
+    if (marks.size() < now.size() || !std::ranges::equal(now, marks.first(now.size())))
+        return false;
+    return std::ranges::all_of(marks.subspan(now.size()), [](const Mark& site_place) {
+        return identity(status_of(site_place.path, 0)) == site_place.state;
+    });
+}
+
+} // namespace gpucontainer::detect

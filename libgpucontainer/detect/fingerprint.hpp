@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/driver.hpp"
+
+#include <ctime>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpucontainer::detect {
+
+/// One place that detection read, and a text that is another one after a change.
+struct Mark {
+    std::string path;
+    std::string state;
+
+    bool operator==(const Mark&) const = default;
+};
+
+/// What is noted before detection: afterwards nobody could tell whether it is what
+/// detection read.
+struct Beginning {
+    std::vector<Mark> kernel;
+    timespec time = {};
+};
+Beginning begin_fingerprint(const std::string& system_root);
+
+/// Ties what was detected since `beginning` to the host: the boot, the kernel
+/// modules and their GPUs, the directories with the drivers' files, the loader
+/// cache, each node with what this process may do with it, and `site_places`, the
+/// files and directories with a site's catalogues. A place that changed meanwhile
+/// gets a mark that is never current. Opens no device node.
+std::vector<Mark> fingerprint(const std::string& system_root,
+                              std::span<const model::DriverStack> drivers,
+                              std::span<const std::string> site_places,
+                              Beginning beginning);
+
+/// False also where detection could not know everything yet.
+bool is_current(const std::string& system_root, std::span<const model::DriverStack> drivers,
+                std::span<const Mark> marks);
+
+} // namespace gpucontainer::detect

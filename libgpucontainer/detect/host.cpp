@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#include "detect/host.hpp"
+
+#include "base/try.hpp"
+#include "search/site_catalogue.hpp"
+
+#include <utility>
+
+namespace gpucontainer::detect {
+
+Result<Host> open_host(const Detection& detection)
+{
+    auto beginning = begin_fingerprint("");
+    GPUCTR_TRY(auto found, detect(detection));
+    const auto site = search::site_places(detection.catalogue_directory, detection.catalogues);
+    auto marks = fingerprint("", found.drivers, site, std::move(beginning));
+    return Host{std::make_shared<const std::vector<model::DriverStack>>(std::move(found.drivers)),
+                std::move(found.skipped),
+                found.failure,
+                detection.vendors,
+                std::move(marks),
+                std::nullopt};
+}
+
+} // namespace gpucontainer::detect

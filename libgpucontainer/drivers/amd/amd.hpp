@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "drivers/vendor.hpp"
+
+#include <array>
+
+namespace gpucontainer::drivers::amd {
+
+/// The number of the generation goes up when GPUs come, go or are partitioned anew.
+inline constexpr std::array kernel_places = {
+    KernelPlace{"/sys/module/amdgpu", KernelPlace::How::inode},
+    KernelPlace{"/sys/module/amdgpu/version", KernelPlace::How::content},
+    KernelPlace{"/sys/class/kfd/kfd/topology/generation_id", KernelPlace::How::content},
+};
+
+/// Version of the loaded kernel module; none when it is not loaded.
+Result<std::optional<std::string>> loaded_version(const std::string& system_root);
+
+/// AMD's GPUs from the topology of the kernel's compute driver (KFD), joined with DRM and
+/// PCI, and their nodes.
+Result<std::optional<model::DriverStack>> detect(const Sources& sources);
+
+/// As Vendor::files_alone.
+Result<model::DriverStack> files_alone(const Sources& sources);
+
+} // namespace gpucontainer::drivers::amd

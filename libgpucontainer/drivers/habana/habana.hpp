@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "drivers/vendor.hpp"
+
+#include <array>
+
+namespace gpucontainer::drivers::habana {
+
+inline constexpr std::array kernel_places = {
+    KernelPlace{"/sys/class/accel", KernelPlace::How::names},
+    KernelPlace{"/sys/class/habanalabs", KernelPlace::How::names},
+    KernelPlace{"/sys/class/infiniband_verbs", KernelPlace::How::names},
+    KernelPlace{"/sys/module/habanalabs", KernelPlace::How::inode},
+};
+
+/// Version of the loaded kernel module; none when it is not loaded.
+Result<std::optional<std::string>> loaded_version(const std::string& system_root);
+
+/// Intel's Gaudi accelerators: those of the kernel's accelerators that habanalabs drives,
+/// and their nodes.
+Result<std::optional<model::DriverStack>> detect(const Sources& sources);
+
+/// As Vendor::files_alone.
+Result<model::DriverStack> files_alone(const Sources& sources);
+
+} // namespace gpucontainer::drivers::habana

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "drivers/vendor.hpp"
+
+#include <array>
+
+namespace gpucontainer::drivers::intel {
+
+inline constexpr std::array kernel_places = {
+    KernelPlace{"/sys/class/drm", KernelPlace::How::names},
+    KernelPlace{"/sys/module/i915", KernelPlace::How::inode},
+    KernelPlace{"/sys/module/xe", KernelPlace::How::inode},
+};
+
+/// Version of the loaded kernel module, i915 or xe; none when neither is loaded.
+Result<std::optional<std::string>> loaded_version(const std::string& system_root);
+
+/// Intel's GPUs, integrated and discrete: those that i915 or xe drives, and their nodes.
+Result<std::optional<model::DriverStack>> detect(const Sources& sources);
+
+/// As Vendor::files_alone.
+Result<model::DriverStack> files_alone(const Sources& sources);
+
+} // namespace gpucontainer::drivers::intel

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/intel/kernel.hpp"
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "host/kernel_files.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace gpucontainer::drivers::intel {
+
+using model::Gpu;
+
+namespace {
+
+using host::ClassDevice;
+
+constexpr std::uint16_t pci_vendor = 0x8086;
+
+bool is_kernel_driver(std::string_view name) { return name == "i915" || name == "xe"; }
+
+/// The device that every processor with a GPU in it has; its virtual functions too.
+bool is_integrated(std::string_view address) { return address.starts_with("0000:00:02."); }
+
+bool is_render_node(const ClassDevice& device) { return device.name.starts_with("renderD"); }
+bool is_card(const ClassDevice& device) { return device.name.starts_with("card"); }
+
+/// One PCI function that drives displays or computes; it has one of both at least.
+struct Function {
+    std::string address;
+    std::string driver;
+    std::optional<ClassDevice> render; ///< None without a display engine's peer, or once wedged.
+    std::optional<ClassDevice> card;
+};
+
+/// How many names in a directory are `stem` and a number.
+Result<unsigned> count_numbered(const std::string& directory, std::string_view stem)
+{
+    constexpr std::size_t most_names = 4096;
+    const auto names = base::list_directory(AT_FDCWD, directory, most_names);
+    if (!names && base::leaves_open(names.error().os_error()))
+        return Error::from_errno(names.error().os_error(), directory, Errc::driver)
+            .with_object(directory);
+    if (!names)
+        return 0U;
+    return static_cast<unsigned>(std::ranges::count_if(*names, [&](const std::string& name) {
+        return name.starts_with(stem) && base::to_number(name.substr(stem.size()));
+    }));
+}
+
+class Search {
+public:
+    Search(std::string system_root, std::string dev_root, host::Enumerator& enumerator)
+        : system_root_(std::move(system_root)), dev_root_(std::move(dev_root)),
+          enumerator_(enumerator)
+    {
+    }
+
+    Result<Gpus> run()
+    {
+        GPUCTR_TRY(const auto devices, enumerator_.class_devices("drm"), "find Intel GPUs");
+        for (const ClassDevice& device : devices)
+            if (is_kernel_driver(device.driver) && !device.pci_address.empty()
+                && (is_render_node(device) || is_card(device)))
+                sort_in(device);
+        if (functions_.empty())
+            return std::move(gathered_);
+        GPUCTR_CHECK(hide_physical_functions());
+        GPUCTR_TRY(links_, search::links_by_path(system_root_, dev_root_));
+        for (const Function& function : ordered())
+            GPUCTR_CHECK(add(function));
+        GPUCTR_CHECK(report_firmware_interfaces());
+        return std::move(gathered_);
+    }
+
+private:
+    void sort_in(const ClassDevice& device)
+    {
+        Function& function = functions_[device.pci_address];
+        function.address = device.pci_address;
+        function.driver = device.driver;
+        if (is_render_node(device))
+            function.render = device;
+        else
+            function.card = device;
+    }
+
+    Result<void> hide_physical_functions()
+    {
+        std::set<std::string> physical;
+        for (const auto& [address, function] : functions_) {
+            GPUCTR_TRY(std::string of, host::read_link_name(pci_directory(address) + "/physfn"));
+            physical.insert(std::move(of));
+        }
+        for (const std::string& address : physical)
+            if (functions_.erase(address) != 0)
+                gathered_.skipped.push_back({"GPU " + address, "/sys/bus/pci/devices/" + address,
+                                             "its virtual functions are used in its place"});
+        return {};
+    }
+
+    std::vector<Function> ordered() const
+    {
+        std::vector<Function> all;
+        for (const auto& [address, function] : functions_)
+            all.push_back(function);
+        // A domain of more digits is a higher one.
+        std::ranges::sort(all, {}, [](const Function& function) {
+            return std::tuple(is_integrated(function.address), function.address.size(),
+                              function.address);
+        });
+        return all;
+    }
+
+    Result<void> add(const Function& function)
+    {
+        const std::string directory = pci_directory(function.address);
+        const ClassDevice& main = function.render ? *function.render : *function.card;
+        Gpu gpu;
+        gpu.index = static_cast<unsigned>(gathered_.gpus.size());
+        gpu.pci_address = function.address;
+        gpu.minor = static_cast<int>(main.minor);
+        gpu.numa_node = enumerator_.numa_node(function.address);
+        GPUCTR_TRY(const auto id, host::read_line(directory + "/device"));
+        gpu.model = model_of(id.value_or(""));
+        GPUCTR_TRY(gpu.parts, tiles_of(function));
+        const int index = static_cast<int>(gpu.index);
+        if (function.render) {
+            gpu.names.push_back(function.render->name);
+            want(*function.render, index, true);
+        } else {
+            gathered_.warnings.push_back({model::Capability::compute,
+                                          base::format("GPU {} has no render node: programs that "
+                                                       "compute do not find it",
+                                                       function.address)});
+        }
+        if (function.card) {
+            gpu.names.push_back(function.card->name);
+            want(*function.card, index, !function.render);
+        }
+        gathered_.gpus.push_back(std::move(gpu));
+        return {};
+    }
+
+    /// Where xe has tiles, i915 has one graphics unit for each; integrated GPUs have units
+    /// for other work besides.
+    Result<unsigned> tiles_of(const Function& function) const
+    {
+        const std::string directory = pci_directory(function.address);
+        unsigned tiles = 1;
+        if (function.driver == "xe") {
+            GPUCTR_TRY(tiles, count_numbered(directory, "tile"));
+        } else if (!is_integrated(function.address) && function.card) {
+            GPUCTR_TRY(
+                tiles,
+                count_numbered(base::format("{}/drm/{}/gt", directory, function.card->name), "gt"));
+        }
+        return std::max(tiles, 1U);
+    }
+
+    void want(const ClassDevice& device, int gpu, bool required)
+    {
+        gathered_.wanted.push_back({device.node, device.major, device.minor, gpu,
+                                    model::Capability::none, required,
+                                    std::move(links_[device.name])});
+    }
+
+    /// Through it a GPU's firmware is replaced.
+    Result<void> report_firmware_interfaces()
+    {
+        GPUCTR_TRY(const auto devices, enumerator_.class_devices("mei"), "find Intel GPUs");
+        for (const ClassDevice& device : devices)
+            if (functions_.contains(device.pci_address))
+                gathered_.skipped.push_back(
+                    {device.name, device.node,
+                     "the firmware of GPU " + device.pci_address
+                         + " is managed through it, which is not for containers"});
+        return {};
+    }
+
+    std::string pci_directory(const std::string& address) const
+    {
+        return system_root_ + "/sys/bus/pci/devices/" + address;
+    }
+
+    static std::string model_of(std::string_view id)
+    {
+        return id.starts_with("0x") ? base::format("Intel device {}", id.substr(2)) : "Intel GPU";
+    }
+
+    std::string system_root_;
+    std::string dev_root_;
+    host::Enumerator& enumerator_;
+    std::map<std::string, Function> functions_; ///< By address.
+    search::NodeLinks links_;
+    Gpus gathered_;
+};
+
+} // namespace
+
+Result<Gpus> find_gpus(const std::string& system_root, const std::string& dev_root,
+                       host::Enumerator& enumerator)
+{
+    return Search(system_root, dev_root, enumerator).run();
+}
+
+Result<std::vector<model::Skipped>> undriven(host::Enumerator& enumerator,
+                                             const std::vector<Gpu>& driven)
+{
+    GPUCTR_TRY(const auto functions, enumerator.pci_functions(pci_vendor), "find Intel GPUs");
+    std::vector<model::Skipped> others;
+    for (const host::PciDevice& function : functions) {
+        const bool is_driven =
+            is_kernel_driver(function.driver)
+            || std::ranges::find(driven, function.address, &Gpu::pci_address) != driven.end();
+        if (host::is_display_controller(function) && !is_driven)
+            others.push_back({"GPU " + function.address, "/sys/bus/pci/devices/" + function.address,
+                              function.driver.empty()
+                                  ? "no kernel driver is bound to it"
+                                  : "bound to the kernel driver " + function.driver});
+    }
+    return others;
+}
+
+} // namespace gpucontainer::drivers::intel

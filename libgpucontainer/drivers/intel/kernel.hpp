@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "host/enumerator.hpp"
+#include "model/driver.hpp"
+#include "search/nodes.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpucontainer::drivers::intel {
+
+struct Gpus {
+    /// As Level Zero counts: discrete ones before integrated ones, each by PCI address.
+    std::vector<model::Gpu> gpus;
+    std::vector<search::WantedNode> wanted; ///< Theirs.
+    std::vector<model::Warning> warnings;
+    std::vector<model::Skipped> skipped;
+};
+
+/// The GPUs that i915 or xe drives. A physical function whose virtual functions are
+/// driven here is none: they are used in its place. Links of nodes are those below
+/// `dev_root`.
+Result<Gpus> find_gpus(const std::string& system_root, const std::string& dev_root,
+                       host::Enumerator& enumerator);
+
+/// Those on the bus that have no node.
+Result<std::vector<model::Skipped>> undriven(host::Enumerator& enumerator,
+                                             const std::vector<model::Gpu>& driven);
+
+} // namespace gpucontainer::drivers::intel

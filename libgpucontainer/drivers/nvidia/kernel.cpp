@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/nvidia/kernel.hpp"
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <sys/stat.h>
+
+namespace gpucontainer::drivers::nvidia {
+
+using model::Capability;
+using model::Gpu;
+using model::Mask;
+
+namespace {
+
+constexpr std::uint16_t pci_vendor = 0x10de;
+constexpr unsigned node_major = 195; // registered with the kernel for NVIDIA
+constexpr unsigned control_minor = 255;
+constexpr std::size_t most_gpus = 256;
+constexpr const char* uvm_path = "/dev/nvidia-uvm";
+
+bool is_version(std::string_view text)
+{
+    return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos
+           && text.find('.') != std::string_view::npos;
+}
+
+/// The first word that is a version in "NVRM version: NVIDIA UNIX Open Kernel
+/// Module for x86_64  580.159.04  Release Build".
+std::optional<std::string> version_in(std::string_view text)
+{
+    for (std::string_view word : base::split(text.substr(0, text.find('\n')), ' '))
+        if (is_version(word))
+            return std::string(word);
+    return std::nullopt;
+}
+
+/// "Key: value" lines of an information file, but for values that cannot be shown.
+std::map<std::string, std::string> fields(std::string_view text)
+{
+    std::map<std::string, std::string> found;
+    for (std::string_view line : base::split(text, '\n')) {
+        const auto colon = line.find(':');
+        if (colon == std::string_view::npos)
+            continue;
+        const std::string_view value = base::trim(line.substr(colon + 1));
+        if (std::ranges::none_of(value, base::is_control))
+            found.emplace(base::trim(line.substr(0, colon)), value);
+    }
+    return found;
+}
+
+/// Not read for a reason that leaves open what is there: not as if it were nothing.
+Error unreadable(const Error& error, const std::string& path)
+{
+    return Error::from_errno(error.os_error(), path, Errc::driver).with_object(path);
+}
+
+Result<std::optional<Gpu>> read_information(const std::string& path, const std::string& address,
+                                            std::vector<model::Skipped>& skipped)
+{
+    const std::optional<Gpu> none;
+    const auto text = base::read_file(path);
+    if (!text && base::leaves_open(text.error().os_error()))
+        return unreadable(text.error(), path);
+    if (!text) {
+        skipped.push_back({"GPU " + address, path, text.error().message()});
+        return none;
+    }
+    auto field = fields(*text);
+    Gpu gpu;
+    gpu.pci_address = base::to_lower(address);
+    // The driver writes "GPU-????????-..." for a GPU that nothing has used yet.
+    if (const std::string& uuid = field["GPU UUID"]; uuid.find('?') == std::string::npos)
+        gpu.uuid = uuid;
+    gpu.model = field["Model"];
+    if (const auto minor = base::to_number(field["Device Minor"]); minor && *minor < control_minor)
+        gpu.minor = static_cast<int>(*minor);
+    if (field["GPU Excluded"] == "Yes") {
+        skipped.push_back({"GPU " + address, path, "the driver was told to exclude it"});
+        return none;
+    }
+    return std::optional(std::move(gpu));
+}
+
+void number(std::vector<Gpu>& gpus)
+{
+    std::sort(gpus.begin(), gpus.end(),
+              [](const Gpu& a, const Gpu& b) { return a.pci_address < b.pci_address; });
+    for (unsigned index = 0; index < gpus.size(); ++index)
+        gpus[index].index = index;
+}
+
+bool is_driven(const std::vector<Gpu>& gpus)
+{
+    return std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.minor >= 0; });
+}
+
+} // namespace
+
+Result<std::optional<std::string>> module_version(const std::string& system_root)
+{
+    const auto sysfs = base::read_file(system_root + "/sys/module/nvidia/version");
+    if (sysfs && is_version(base::trim(*sysfs)))
+        return std::optional(std::string(base::trim(*sysfs)));
+
+    const std::string path = system_root + "/proc/driver/nvidia/version";
+    const auto procfs = base::read_file(path);
+    if (!procfs && procfs.error().os_error() == ENOENT)
+        return std::optional<std::string>();
+    if (!procfs)
+        return Error::from_errno(procfs.error().os_error(), path, Errc::driver).with_object(path);
+    auto version = version_in(*procfs);
+    if (!version)
+        return Error(Errc::driver, path + ": no version in it").with_object(path);
+    return version;
+}
+
+Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
+{
+    const std::string directory = system_root + "/proc/driver/nvidia/gpus";
+    auto addresses = base::list_directory(-1, directory, most_gpus);
+    if (!addresses && addresses.error().os_error() != ENOENT)
+        return std::move(addresses).error().context("find NVIDIA GPUs");
+
+    Gpus found;
+    if (addresses)
+        for (const std::string& address : *addresses) {
+            GPUCTR_TRY(auto gpu,
+                       read_information(base::format("{}/{}/information", directory, address),
+                                        address, found.skipped));
+            if (gpu)
+                found.gpus.push_back(*std::move(gpu));
+        }
+
+    for (Gpu& gpu : found.gpus)
+        gpu.numa_node = pci.numa_node(gpu.pci_address);
+    number(found.gpus);
+    return found;
+}
+
+Result<Gpus> undriven_gpus(host::Enumerator& pci)
+{
+    GPUCTR_TRY(const auto devices, pci.pci_functions(pci_vendor), "find NVIDIA GPUs");
+    Gpus found;
+    for (const host::PciDevice& device : devices) {
+        if (!host::is_display_controller(device))
+            continue;
+        Gpu gpu;
+        gpu.pci_address = device.address;
+        gpu.model = base::format("NVIDIA device {:04x}", device.device_id);
+        gpu.numa_node = device.numa_node;
+        found.gpus.push_back(std::move(gpu));
+        if (!device.driver.empty())
+            found.skipped.push_back({"GPU " + device.address, device.address,
+                                     "bound to the kernel driver " + device.driver});
+    }
+    number(found.gpus);
+    return found;
+}
+
+Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
+                                   const std::vector<Gpu>& gpus,
+                                   std::vector<model::Skipped>& skipped)
+{
+    const std::string path = system_root + "/proc/devices";
+    const auto devices = base::read_file(path);
+    if (!devices && base::leaves_open(devices.error().os_error()))
+        return unreadable(devices.error(), path);
+    const auto uvm = devices ? search::character_major(*devices, "nvidia-uvm") : std::nullopt;
+
+    std::vector<search::WantedNode> wanted = {
+        {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none, is_driven(gpus), {}},
+        {uvm_path, uvm, 0, -1, Capability::compute, false, {}},
+        {"/dev/nvidia-uvm-tools", uvm, 1, -1, Capability::compute, false, {}},
+    };
+    for (const Gpu& gpu : gpus)
+        if (gpu.minor >= 0)
+            wanted.push_back({base::format("/dev/nvidia{}", gpu.minor),
+                              node_major,
+                              static_cast<unsigned>(gpu.minor),
+                              static_cast<int>(gpu.index),
+                              Capability::none,
+                              true,
+                              {}});
+
+    search::Nodes found;
+    for (const search::WantedNode& node : wanted)
+        GPUCTR_CHECK(search::add_node(system_root, dev_root, node, found, skipped));
+    return found;
+}
+
+std::vector<model::Warning> warnings(const std::vector<Gpu>& gpus,
+                                     const std::vector<model::DeviceNode>& nodes)
+{
+    const auto uvm = std::find_if(nodes.begin(), nodes.end(), [](const model::DeviceNode& node) {
+        return node.path == uvm_path;
+    });
+    if (!is_driven(gpus) || (uvm != nodes.end() && uvm->accessible))
+        return {};
+    return {{Capability::compute,
+             base::format("{} {}: nvidia-smi works without it, CUDA programs do not{}", uvm_path,
+                          uvm == nodes.end() ? "is missing" : "may not be used",
+                          uvm == nodes.end() ? "; nvidia-modprobe -u -c 0 as root makes it" : "")}};
+}
+
+namespace {
+
+/// The parameters, but that they forbid the driver's libraries to make nodes.
+Result<void> mask_parameters(const std::string& system_root, std::vector<Mask>& masks)
+{
+    const std::string path = "/proc/driver/nvidia/params";
+    constexpr std::string_view on = "ModifyDeviceFiles: 1";
+    constexpr std::string_view off = "ModifyDeviceFiles: 0";
+    auto parameters = base::read_file(system_root + path);
+    if (!parameters && base::leaves_open(parameters.error().os_error()))
+        return unreadable(parameters.error(), path);
+    const auto at = parameters ? parameters->find(on) : std::string::npos;
+    if (at == std::string::npos)
+        return {};
+    parameters->replace(at, on.size(), off);
+    masks.push_back(
+        {path, *std::move(parameters), "keeps the driver from making nodes of other GPUs"});
+    return {};
+}
+
+/// Each file below says which node in /dev/nvidia-caps stands for it, and has the driver's
+/// libraries make it, whatever the parameters say. No container is given any of these nodes.
+Result<void> mask_capabilities(const std::string& system_root, std::vector<Mask>& masks)
+{
+    const std::string path = "/proc/driver/nvidia/capabilities";
+    struct stat status = {};
+    if (::stat((system_root + path).c_str(), &status) == 0) {
+        if (S_ISDIR(status.st_mode))
+            masks.push_back(
+                {path, "", "keeps the driver from making nodes of its capabilities", true});
+    } else if (base::leaves_open(errno)) {
+        return Error::from_errno(errno, path, Errc::driver).with_object(path);
+    }
+    return {};
+}
+
+} // namespace
+
+Result<std::vector<Mask>> masks(const std::string& system_root)
+{
+    std::vector<Mask> masks;
+    GPUCTR_CHECK(mask_parameters(system_root, masks));
+    GPUCTR_CHECK(mask_capabilities(system_root, masks));
+    return masks;
+}
+
+} // namespace gpucontainer::drivers::nvidia

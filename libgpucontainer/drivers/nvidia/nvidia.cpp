@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/nvidia/nvidia.hpp"
+
+#include "base/try.hpp"
+#include "drivers/nvidia/catalogue_nvidia.hpp"
+#include "drivers/nvidia/kernel.hpp"
+#include "drivers/nvidia/stack.hpp"
+#include "drivers/nvidia/tegra.hpp"
+#include "drivers/nvidia/user_space.hpp"
+#include "drivers/nvidia/wsl.hpp"
+#include "drivers/wsl.hpp"
+#include "search/data_file.hpp"
+#include "search/site_files.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <sys/statvfs.h>
+#include <utility>
+
+namespace gpucontainer::drivers::nvidia {
+
+using model::DriverStack;
+using model::VersionSource;
+
+namespace {
+
+void append(std::vector<model::Skipped>& to, std::vector<model::Skipped> from)
+{
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+/// Mounted into a container, a file keeps that flag of the mount it comes from.
+void warn_of_noexec(DriverStack& stack)
+{
+    const auto main = std::ranges::find_if(stack.files, [](const model::DriverFile& file) {
+        return file.name.starts_with("libcuda.so");
+    });
+    struct statvfs status = {};
+    if (main != stack.files.end() && ::statvfs(main->path.c_str(), &status) == 0
+        && (status.f_flag & ST_NOEXEC) != 0)
+        stack.warnings.push_back({model::Capability::compute,
+                                  main->path
+                                      + " is on a mount that allows no programs (noexec): they "
+                                        "cannot load it"});
+}
+
+/// What a container of any GPU on a bus needs.
+void require_proc(DriverStack& stack)
+{
+    stack.needs = {"a mounted /proc: the CUDA driver reads it"};
+}
+
+/// The files of a version, or of the first that is there.
+Result<void> add_files(const Sources& sources, const std::optional<std::string>& version,
+                       DriverStack& stack)
+{
+    const search::MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);
+    auto found =
+        find_user_space(sources.driver_root, catalogue.of_driver(), version, stack.version_source);
+    GPUCTR_CHECK(sources.driver_root.check());
+    if (!found && stack.version_source != VersionSource::files)
+        return std::move(found).error().with_code(Errc::driver);
+    if (!found && !version)
+        return std::move(found).error().with_code(Errc::no_device);
+    GPUCTR_TRY(UserSpace user_space, std::move(found));
+    stack.version = std::move(user_space.version);
+    stack.library_directory = std::move(user_space.library_directory);
+    stack.files = std::move(user_space.files);
+    append(stack.skipped, std::move(user_space.skipped));
+    append(stack.skipped, sources.site.skipped);
+    search::add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
+    search::add_data(sources.driver_root, catalogue.of_driver(), search::Installation(),
+                     stack.files, stack.skipped);
+    return sources.driver_root.check();
+}
+
+/// The driver of GPUs that are on a bus.
+Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std::string>& loaded,
+                                             const Sources& sources)
+{
+    DriverStack stack = new_stack(sources);
+    stack.visible_devices = variables(model::VisibleDevices::Inside::uuid);
+    require_proc(stack);
+    stack.gpus = std::move(gpus.gpus);
+    stack.skipped = std::move(gpus.skipped);
+
+    std::optional<std::string> version = loaded;
+    stack.version_source = loaded ? VersionSource::module : VersionSource::files;
+    if (!sources.driver_version.empty()) {
+        version = sources.driver_version;
+        stack.version_source = VersionSource::option;
+    }
+    if (auto added = add_files(sources, version, stack); !added)
+        return version ? std::move(added).error()
+                       : std::move(added).error().context("the NVIDIA kernel module is not loaded");
+    GPUCTR_TRY(search::Nodes nodes,
+               device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.skipped));
+    stack.nodes = std::move(nodes.nodes);
+    stack.missing_nodes = std::move(nodes.missing);
+    stack.warnings = warnings(stack.gpus, stack.nodes);
+    warn_of_noexec(stack);
+    GPUCTR_TRY(stack.masks, masks(sources.system_root));
+    return std::optional(std::move(stack));
+}
+
+} // namespace
+
+Result<std::optional<std::string>> loaded_version(const std::string& system_root)
+{
+    GPUCTR_TRY(auto version, tegra_version(system_root));
+    if (!version) {
+        GPUCTR_TRY(version, module_version(system_root));
+    }
+    return version ? version : wsl::loaded_version(system_root);
+}
+
+Result<DriverStack> files_alone(const Sources& sources)
+{
+    DriverStack stack = new_stack(sources);
+    stack.version_source = VersionSource::files;
+    require_proc(stack);
+    std::optional<std::string> version;
+    if (!sources.driver_version.empty())
+        version = sources.driver_version;
+    GPUCTR_CHECK(add_files(sources, version, stack));
+    return stack;
+}
+
+Result<std::optional<DriverStack>> detect(const Sources& sources)
+{
+    GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
+    GPUCTR_TRY(Gpus gpus,
+               loaded ? driven_gpus(sources.system_root, sources.pci) : undriven_gpus(sources.pci));
+    // The module may be there for a Tegra's display alone, which it lists nowhere.
+    if (gpus.gpus.empty() || !loaded)
+        if (auto tegra = detect_tegra(sources); !tegra || *tegra)
+            return tegra;
+    if (gpus.gpus.empty() && !loaded)
+        return detect_wsl(sources);
+    if (gpus.gpus.empty())
+        return Error(Errc::no_device, "the NVIDIA kernel module is loaded but drives no GPU")
+            .with_hint("look for NVRM messages in the kernel's log; a GPU bound to vfio-pci or "
+                       "excluded does not count");
+
+    return driver_of(std::move(gpus), loaded, sources);
+}
+
+} // namespace gpucontainer::drivers::nvidia

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "drivers/nvidia/tegra_files.hpp"
+#include "drivers/vendor.hpp"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::drivers::nvidia {
+
+/// The inode of a module's directory in sysfs is that of one loading of it.
+inline constexpr std::array kernel_places = {
+    KernelPlace{"/proc/driver/nvidia/version", KernelPlace::How::content},
+    KernelPlace{"/proc/driver/nvidia/gpus", KernelPlace::How::names},
+    KernelPlace{"/sys/module/nvidia", KernelPlace::How::inode},
+    KernelPlace{"/sys/module/nvidia_uvm", KernelPlace::How::inode},
+    KernelPlace{"/sys/module/nvgpu", KernelPlace::How::inode},
+};
+
+/// Those of a Tegra's user space.
+inline constexpr std::array<std::string_view, 2> root_places = {tegra_lists, tegra_release};
+
+/// Where nvidia-smi and the libraries of CUDA make nodes.
+inline constexpr std::array<std::string_view, 3> node_directories = {
+    "/dev", "/dev/nvidia-caps", "/dev/nvidia-caps-imex-channels"};
+
+/// NVIDIA's GPUs from PCI and /proc/driver/nvidia, the files of their driver
+/// and its nodes; or a Tegra's own GPU, where it is the only one. Nothing of the driver is
+/// loaded or executed.
+Result<std::optional<model::DriverStack>> detect(const Sources& sources);
+
+/// As Vendor::files_alone; not those of a Tegra or of Windows.
+Result<model::DriverStack> files_alone(const Sources& sources);
+
+/// Version of what drives them; none when it is not loaded.
+Result<std::optional<std::string>> loaded_version(const std::string& system_root);
+
+} // namespace gpucontainer::drivers::nvidia

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/nvidia/tegra.hpp"
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "drivers/nvidia/catalogue_nvidia.hpp"
+#include "drivers/nvidia/stack.hpp"
+#include "drivers/nvidia/tegra_files.hpp"
+#include "drivers/nvidia/tegra_nodes.hpp"
+#include "drivers/nvidia/user_space.hpp"
+#include "host/kernel_files.hpp"
+#include "search/site_files.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpucontainer::drivers::nvidia {
+
+using model::DriverStack;
+
+namespace {
+
+constexpr std::string_view main_library = "libcuda.so.1";
+constexpr std::string_view compatible_mark = "nvidia,tegra";
+
+/// Strings of the device tree end in NUL.
+std::string first_string(std::string_view text)
+{
+    constexpr std::size_t longest = 256;
+    std::string first(text.substr(0, std::min(text.find('\0'), longest)));
+    std::erase_if(first, base::is_control);
+    return first;
+}
+
+/// What the device tree calls the machine's processor: "nvidia,tegra234"; "" where it is
+/// no Tegra.
+Result<std::string> compatible(const std::string& system_root)
+{
+    GPUCTR_TRY(const auto text, host::read_value(system_root + "/proc/device-tree/compatible"));
+    std::string found;
+    if (!text)
+        return found;
+    for (const std::string_view word : base::split(*text, '\0'))
+        if (word.starts_with(compatible_mark))
+            found = first_string(word);
+    return found;
+}
+
+Result<bool> is_tegra(const std::string& system_root)
+{
+    GPUCTR_TRY(const auto family, host::read_value(system_root + "/sys/devices/soc0/family"));
+    if (family == "Tegra")
+        return true;
+    GPUCTR_TRY(const std::string processor, compatible(system_root));
+    return !processor.empty();
+}
+
+Result<std::string> model(const std::string& system_root)
+{
+    for (const char* place : {"/proc/device-tree/model", "/sys/devices/soc0/machine"}) {
+        GPUCTR_TRY(const auto text, host::read_value(system_root + place));
+        if (std::string name = first_string(text.value_or("")); !name.empty())
+            return name;
+    }
+    GPUCTR_TRY(std::string processor, compatible(system_root));
+    return processor.empty() ? "NVIDIA Tegra" : std::move(processor);
+}
+
+/// "35.4.1" of "# R35 (release), REVISION: 4.1, GCID: ...".
+std::optional<std::string> release_in(std::string_view text)
+{
+    constexpr std::string_view release = "# R";
+    constexpr std::string_view revision = "REVISION: ";
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const auto at = line.find(revision);
+    if (!line.starts_with(release) || at == std::string_view::npos)
+        return std::nullopt;
+    const std::string_view major = line.substr(release.size());
+    const std::string_view minor = line.substr(at + revision.size());
+    std::string version = base::format("{}.{}", major.substr(0, major.find(' ')),
+                                       base::trim(minor.substr(0, minor.find(','))));
+    constexpr std::size_t longest = 32;
+    const bool is_version = version.size() <= longest && version.front() != '.'
+                            && version.back() != '.'
+                            && version.find_first_not_of("0123456789.") == std::string::npos;
+    return is_version ? std::optional(std::move(version)) : std::nullopt;
+}
+
+Result<std::optional<std::string>> kernel_version(const std::string& system_root)
+{
+    GPUCTR_TRY(auto version, host::loaded_module_version(system_root, "nvgpu"));
+    if (version)
+        return version;
+    // It may be a part of the kernel.
+    return host::read_value(system_root + "/proc/sys/kernel/osrelease");
+}
+
+Result<std::string> version_of(const Sources& sources)
+{
+    constexpr std::size_t largest = 64U << 10U;
+    if (const auto file = sources.driver_root.open_file(tegra_release))
+        if (const auto text =
+                sources.driver_root.noted(base::read_all(file->fd.get(), largest), tegra_release))
+            if (auto release = release_in(*text))
+                return *std::move(release);
+    GPUCTR_TRY(auto version, kernel_version(sources.system_root));
+    return version.value_or("0");
+}
+
+Result<bool> has_listed_gpus(const std::string& system_root)
+{
+    constexpr std::size_t most_gpus = 256;
+    const std::string directory = system_root + "/proc/driver/nvidia/gpus";
+    const auto names = base::list_directory(AT_FDCWD, directory, most_gpus);
+    if (!names && base::leaves_open(names.error().os_error()))
+        return Error::from_errno(names.error().os_error(), directory, Errc::driver)
+            .with_object(directory);
+    return names && !names->empty();
+}
+
+template <typename T>
+void append(std::vector<T>& to, std::vector<T> from)
+{
+    std::ranges::move(from, std::back_inserter(to));
+}
+
+Result<void> add_files(const Sources& sources, std::vector<TegraRow> rows, DriverStack& stack)
+{
+    std::erase_if(rows, [](const TegraRow& row) { return row.kind == TegraRow::Kind::device; });
+    const search::MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);
+    GPUCTR_TRY(search::ClosedSet found,
+               find_tegra_files(sources.driver_root, catalogue.of_driver(), rows));
+    stack.library_directory = std::move(found.library_directory);
+    stack.files = std::move(found.files);
+    append(stack.skipped, std::move(found.skipped));
+    append(stack.skipped, sources.site.skipped);
+    search::add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
+    if (std::ranges::find(stack.files, main_library, &model::DriverFile::soname)
+        == stack.files.end())
+        stack.warnings.push_back({model::Capability::compute,
+                                  base::format("no {} is among the driver's files: CUDA programs "
+                                               "do not find their driver",
+                                               main_library)});
+    return sources.driver_root.check();
+}
+
+Result<void> add_nodes(const Sources& sources, const std::vector<TegraRow>& rows,
+                       DriverStack& stack)
+{
+    std::vector<std::string> paths;
+    for (const TegraRow& row : rows)
+        if (row.kind == TegraRow::Kind::device)
+            paths.push_back(row.path);
+    GPUCTR_TRY(search::Nodes nodes,
+               tegra_nodes(sources.system_root, sources.dev_root, paths, stack.skipped));
+    stack.nodes = std::move(nodes.nodes);
+    stack.missing_nodes = std::move(nodes.missing);
+    return {};
+}
+
+} // namespace
+
+Result<std::optional<std::string>> tegra_version(const std::string& system_root)
+{
+    GPUCTR_TRY(const bool is_one, is_tegra(system_root));
+    if (!is_one)
+        return std::optional<std::string>();
+    GPUCTR_TRY(const bool has_others, has_listed_gpus(system_root));
+    if (has_others)
+        return std::optional<std::string>();
+    GPUCTR_TRY(const auto text, host::read_value(system_root + tegra_release));
+    auto release = release_in(text.value_or(""));
+    return release ? std::move(release) : kernel_version(system_root);
+}
+
+Result<std::optional<DriverStack>> detect_tegra(const Sources& sources)
+{
+    GPUCTR_TRY(const bool is_one, is_tegra(sources.system_root));
+    if (!is_one)
+        return std::optional<DriverStack>();
+
+    DriverStack stack = new_stack(sources);
+    GPUCTR_TRY(stack.version, version_of(sources));
+    if (!sources.driver_version.empty()) {
+        stack.version = sources.driver_version;
+        stack.version_source = model::VersionSource::option;
+    }
+    // What its libraries are linked to is the image's where it has that.
+    stack.optional_files = true;
+    // There is no UUID to put in its place.
+    stack.visible_devices = variables(model::VisibleDevices::Inside::position);
+    for (const char* directory :
+         {"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",
+          "/usr/lib/aarch64-linux-gnu/tegra-egl"})
+        stack.image_directories.emplace_back(directory);
+    stack.needs = {"a mounted /proc and /sys: the driver's libraries read there which Tegra it is"};
+    model::Gpu gpu;
+    GPUCTR_TRY(gpu.model, model(sources.system_root));
+    stack.gpus.push_back(std::move(gpu));
+
+    const auto rows = read_tegra_lists(sources.driver_root, stack.skipped);
+    GPUCTR_CHECK(add_files(sources, rows, stack));
+    GPUCTR_CHECK(add_nodes(sources, rows, stack));
+    return std::optional(std::move(stack));
+}
+
+} // namespace gpucontainer::drivers::nvidia

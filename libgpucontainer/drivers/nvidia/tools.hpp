@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "host/driver_root.hpp"
+#include "model/catalogue.hpp"
+#include "model/driver.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpucontainer::drivers::nvidia {
+
+/// Name, place and identity of a file in the driver root.
+model::DriverFile describe(const host::DriverRoot& root, const host::DriverRoot::File& opened,
+                           model::FileKind kind);
+
+/// What the catalogue says about it.
+void classify(model::DriverFile& file, const model::CatalogueRule& rule);
+
+/// Adds the programs that belong to the driver whose libraries lie in
+/// `library_directory`, a path in the driver root.
+void find_tools(const host::DriverRoot& root, model::Catalogue catalogue,
+                const std::string& library_directory, std::vector<model::DriverFile>& files,
+                std::vector<model::Skipped>& skipped);
+
+} // namespace gpucontainer::drivers::nvidia

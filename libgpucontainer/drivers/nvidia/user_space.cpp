@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/nvidia/user_space.hpp"
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "drivers/nvidia/tools.hpp"
+#include "elf/facts.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <iterator>
+#include <set>
+#include <tuple>
+
+namespace gpucontainer::drivers::nvidia {
+
+using model::Catalogue;
+using model::CatalogueRule;
+using model::DriverFile;
+using model::FileKind;
+using model::VersionSource;
+
+namespace {
+
+constexpr std::string_view main_library = "libcuda.so.1";
+constexpr std::size_t most_directories = 16;
+constexpr std::array odd_places = {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
+                                   "/run/opengl-driver/lib"};
+
+/// What follows ".so." in a library's name; empty when nothing does.
+std::string_view version_suffix(std::string_view file_name)
+{
+    constexpr std::string_view mark = ".so.";
+    const auto at = file_name.find(mark);
+    return at == std::string_view::npos ? std::string_view() : file_name.substr(at + mark.size());
+}
+
+bool has_component(std::string_view path, std::string_view component)
+{
+    const auto parts = base::split(path, '/');
+    return std::find(parts.begin(), parts.end(), component) != parts.end();
+}
+
+std::string join(const std::string& directory, const std::string& name)
+{
+    return directory == "/" ? "/" + name : base::format("{}/{}", directory, name);
+}
+
+class Search {
+public:
+    Search(const host::DriverRoot& root, Catalogue catalogue, std::optional<std::string> version,
+           VersionSource source)
+        : root_(root), catalogue_(catalogue), wanted_version_(std::move(version)),
+          is_of_module_(source == VersionSource::module)
+    {
+        std::copy_if(catalogue.begin(), catalogue.end(), std::back_inserter(unversioned_),
+                     [](const CatalogueRule& rule) { return rule.unversioned; });
+    }
+
+    Result<UserSpace> run()
+    {
+        GPUCTR_CHECK(find_main_library());
+        scan_directories();
+        for (const CatalogueRule& rule : catalogue_)
+            if (rule.kind == FileKind::library)
+                look_up(rule);
+        scan_directories();
+        find_tools(root_, catalogue_, directories_.front(), found_.files, found_.skipped);
+        add_links();
+        report_missing();
+        sort();
+        return std::move(found_);
+    }
+
+private:
+    struct Candidate {
+        std::string path;
+        bool from_cache;
+    };
+
+    std::vector<Candidate> candidates(const std::string& soname) const
+    {
+        std::vector<Candidate> all;
+        if (root_.loader_cache())
+            for (const elf::CacheEntry& entry : root_.loader_cache()->lookup(soname))
+                all.push_back({std::string(entry.value), true});
+        return all;
+    }
+
+    Result<void> find_main_library()
+    {
+        const std::string soname(main_library);
+        for (const Candidate& candidate : candidates(soname))
+            if (take(candidate.path, soname))
+                return use_directory_of_main_library();
+        auto directories = root_.configured_directories();
+        directories.insert(directories.end(), odd_places.begin(), odd_places.end());
+        for (const std::string& directory : directories)
+            if (take(join(directory, soname), soname)) {
+                GPUCTR_CHECK(use_directory_of_main_library());
+                // A link led there, perhaps: other parts lie beside the link, and
+                // no loader cache tells which.
+                add_directory(directory);
+                return {};
+            }
+        if (!root_.prefix().empty())
+            directories.emplace_back("/"); // where an unpacked driver has all its files
+        return find_unlinked_main_library(directories);
+    }
+
+    /// In a driver that nobody ran ldconfig for, as after unpacking it.
+    Result<void> find_unlinked_main_library(const std::vector<std::string>& directories)
+    {
+        constexpr std::string_view stem = "libcuda.so.";
+        for (const std::string& directory : directories)
+            for (const std::string& name : root_.list(directory))
+                if (name.starts_with(stem) && is_driver_version(version_suffix(name))
+                    && take(join(directory, name), std::string(main_library)))
+                    return use_directory_of_main_library();
+        return no_main_library();
+    }
+
+    Result<void> use_directory_of_main_library()
+    {
+        const std::string& path = found_.files.front().path;
+        found_.version = version_suffix(base::name_of(path));
+        found_.library_directory = base::directory_of(path);
+        add_directory(
+            std::string(base::directory_of(std::string_view(path).substr(root_.prefix().size()))));
+        return {};
+    }
+
+    Error no_main_library()
+    {
+        std::string others;
+        for (const model::Skipped& skipped : found_.skipped)
+            if (skipped.name == main_library)
+                others += base::format("{}{} {}", others.empty() ? "" : "; ", skipped.source,
+                                       skipped.reason);
+        const std::string wanted =
+            wanted_version_ ? base::format(" of version {}", *wanted_version_) : "";
+        const std::string where = root_.prefix().empty() ? "on this host" : "in " + root_.prefix();
+        std::string message = base::format("no {}{} {}", main_library, wanted, where);
+        if (!others.empty())
+            message += ": " + others;
+        return Error(others.empty() ? Errc::no_device : Errc::driver, std::move(message))
+            .with_object(std::string(main_library))
+            .with_hint(advice(others.find("is of version") != std::string::npos));
+    }
+
+    const char* advice(bool has_other_version) const
+    {
+        if (!has_other_version)
+            return "install the driver's user space, or name its place with a driver root";
+        if (!is_of_module_)
+            return "name a version that is there, or the place of another one with a driver root";
+        return "user space and kernel module must be of one version: reboot, or reload the "
+               "module, after a driver update";
+    }
+
+    /// In cache order, the loader's own choice; what it finds adds the directory
+    /// that it lies in to those searched for further parts of the driver.
+    void look_up(const CatalogueRule& rule)
+    {
+        const std::string soname = model::soname_of(rule, found_.version);
+        if (has(soname))
+            return;
+        for (const Candidate& candidate : candidates(soname))
+            if (const DriverFile* file = take(candidate.path, soname)) {
+                add_directory(std::string(base::directory_of(
+                    std::string_view(file->path).substr(root_.prefix().size()))));
+                return;
+            }
+    }
+
+    void add_directory(std::string directory)
+    {
+        const auto same = std::find(directories_.begin(), directories_.end(), directory);
+        if (same == directories_.end() && directories_.size() < most_directories)
+            directories_.push_back(std::move(directory));
+    }
+
+    /// Whatever else of this driver lies beside its libraries, known or not: a
+    /// list of names alone lags behind every driver release.
+    void scan_directories()
+    {
+        for (; scanned_ < directories_.size(); ++scanned_)
+            if (const auto directory = root_.open_directory(directories_[scanned_]))
+                scan(*directory);
+    }
+
+    void scan(const host::DriverRoot::Directory& directory)
+    {
+        std::vector<std::string> names;
+        root_.visit(directory, [&](std::string_view name) {
+            if (is_part_of_driver(name))
+                names.emplace_back(name);
+            if (name.ends_with(".so"))
+                development_names_.emplace(name);
+        });
+        std::sort(names.begin(), names.end());
+        for (const std::string& name : names)
+            consider(root_.open_in(directory, name),
+                     base::format("{}/{}", directory.real_path, name), "");
+    }
+
+    bool is_part_of_driver(std::string_view name) const
+    {
+        const std::string_view version = version_suffix(name);
+        if (version.empty() || version == found_.version)
+            return !version.empty();
+        return model::find_rule(unversioned_, FileKind::library, name) != nullptr;
+    }
+
+    const DriverFile* take(const std::string& path, const std::string& soname)
+    {
+        return consider(root_.open_file(path), path, soname);
+    }
+
+    /// The file at `path` as part of the driver, or null and the reason in
+    /// `skipped`. With a soname, only a library of that soname.
+    const DriverFile* consider(const Result<host::DriverRoot::File>& opened,
+                               const std::string& path, const std::string& soname)
+    {
+        const std::string name(soname.empty() ? base::name_of(path) : soname);
+        if (!opened) {
+            if (opened.error().os_error() != ENOENT)
+                skip(name, path, opened.error().cause());
+            return nullptr;
+        }
+        const std::pair file_id(opened->status.st_dev, opened->status.st_ino);
+        if (seen_.contains(file_id))
+            return nullptr;
+        // Such a path says nothing against the same file by another path.
+        if (auto reason = objection(path, opened->real_path); !reason.empty()) {
+            skip(name, path, std::move(reason));
+            return nullptr;
+        }
+        seen_.insert(file_id);
+        if (auto reason = objection(*opened, name); !reason.empty()) {
+            skip(name, path, std::move(reason));
+            return nullptr;
+        }
+        const auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
+        if (auto reason = objection(facts, soname); !reason.empty()) {
+            skip(name, path, std::move(reason));
+            return nullptr;
+        }
+        if (has(facts->soname) || has(std::string(base::name_of(opened->real_path)))) {
+            skip(name, path, "another file of the same name was found first");
+            return nullptr;
+        }
+        add_library(*opened, facts->soname);
+        return &found_.files.back();
+    }
+
+    static std::string objection(const std::string& path, const std::string& real_path)
+    {
+        if (has_component(path, "stubs") || has_component(real_path, "stubs"))
+            return "is a stub to link against, not the driver";
+        if (has_component(path, "compat") || has_component(real_path, "compat"))
+            return "is a forward-compatibility copy of the CUDA toolkit";
+        return "";
+    }
+
+    std::string objection(const host::DriverRoot::File& file, const std::string& name) const
+    {
+        const CatalogueRule* rule = model::find_rule(catalogue_, FileKind::library, name);
+        const std::string_view version = version_suffix(base::name_of(file.real_path));
+        if (!is_driver_version(version))
+            return rule != nullptr && rule->unversioned ? "" : "has no driver version in its name";
+        const auto& wanted = found_.version.empty() ? wanted_version_ : found_.version;
+        if (!wanted || version == *wanted)
+            return "";
+        return base::format("is of version {}, {} {}", version,
+                            is_of_module_ ? "the kernel module of version" : "not", *wanted);
+    }
+
+    static std::string objection(const Result<elf::Facts>& facts, const std::string& soname)
+    {
+        if (!facts)
+            return facts.error().message();
+        if (!elf::is_native(*facts))
+            return base::format("is for {}", elf::machine_name(facts->machine));
+        if (facts->soname.empty())
+            return "has no soname";
+        if (!soname.empty() && facts->soname != soname)
+            return base::format("has the soname {}", facts->soname);
+        return "";
+    }
+
+    void add_library(const host::DriverRoot::File& opened, const std::string& soname)
+    {
+        DriverFile file = describe(root_, opened, FileKind::library);
+        file.soname = soname;
+        file.capability = model::Capability::compute;
+        file.reason = "part of this driver, unknown to the catalogue";
+        if (const CatalogueRule* rule = model::find_rule(catalogue_, FileKind::library, soname)) {
+            classify(file, *rule);
+            if (rule->entry)
+                file.entry_names.push_back(soname);
+        }
+        if (soname != file.name)
+            file.links.push_back(soname);
+        names_.insert({soname, file.name});
+        found_.files.push_back(std::move(file));
+    }
+
+    /// The name that a linker looks for, where the driver has it: some programs
+    /// compile and link at run time.
+    void add_links()
+    {
+        for (DriverFile& file : found_.files) {
+            if (file.kind != FileKind::library)
+                continue;
+            const std::string development = file.soname.substr(0, file.soname.find(".so") + 3);
+            if (has(development) || !development_names_.contains(development))
+                continue;
+            for (const std::string& directory : directories_) {
+                const auto status = root_.look(join(directory, development));
+                if (status && model::FileId::of(*status) == file.id) {
+                    file.links.push_back(development);
+                    names_.insert(development);
+                    break;
+                }
+            }
+        }
+    }
+
+    void report_missing()
+    {
+        for (const CatalogueRule& rule : catalogue_) {
+            if (rule.kind != FileKind::library)
+                continue;
+            const std::string soname = model::soname_of(rule, found_.version);
+            const auto same = [&](const model::Skipped& skipped) { return skipped.name == soname; };
+            if (has(soname) || std::any_of(found_.skipped.begin(), found_.skipped.end(), same)
+                || report_dangling(rule, soname))
+                continue;
+            if (rule.entry)
+                skip(soname, directories_.front(), "not installed");
+        }
+    }
+
+    /// A removed driver may have left its names behind.
+    bool report_dangling(const CatalogueRule& rule, const std::string& soname)
+    {
+        std::vector<Candidate> places = candidates(soname);
+        if (rule.entry)
+            for (const std::string& directory : directories_)
+                places.push_back({join(directory, soname), false});
+        for (const Candidate& place : places)
+            if (auto reason = loss(place); !reason.empty()) {
+                skip(soname, place.path, std::move(reason));
+                return true;
+            }
+        return false;
+    }
+
+    /// In which way a name is without its file; empty when it is not, or when
+    /// there is no such name.
+    std::string loss(const Candidate& place) const
+    {
+        const auto target = root_.link_target(place.path);
+        if (!target && !place.from_cache)
+            return "";
+        const auto status = root_.look(place.path);
+        if (status || status.error().os_error() != ENOENT)
+            return "";
+        return target ? base::format("is a link to {}, which is not there", *target)
+                      : "is in the loader cache, but not there";
+    }
+
+    void sort()
+    {
+        std::sort(found_.files.begin(), found_.files.end(), [](const auto& a, const auto& b) {
+            return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);
+        });
+    }
+
+    bool has(const std::string& name) const { return names_.contains(name); }
+
+    void skip(std::string name, const std::string& source, std::string reason)
+    {
+        found_.skipped.push_back({std::move(name), root_.prefix() + source, std::move(reason)});
+    }
+
+    const host::DriverRoot& root_;
+    Catalogue catalogue_;
+    /// Asked about each name of a directory, most of which are not the driver's.
+    std::vector<CatalogueRule> unversioned_;
+    std::optional<std::string> wanted_version_;
+    bool is_of_module_ = false; ///< The wanted version is the loaded kernel module's.
+    UserSpace found_;
+    std::vector<std::string> directories_; ///< In the driver root; the main library's first.
+    std::size_t scanned_ = 0;              ///< How many of them were looked through.
+    std::set<std::string> development_names_;
+    std::set<std::string> names_; ///< Sonames and names of the files that were taken.
+    std::set<std::pair<dev_t, ino_t>> seen_;
+};
+
+} // namespace
+
+bool is_driver_version(std::string_view text)
+{
+    const auto dot = text.find('.');
+    if (dot == std::string_view::npos
+        || text.find_first_not_of("0123456789.") != std::string_view::npos)
+        return false;
+    constexpr std::uint64_t first_series = 300;
+    return base::to_number(text.substr(0, dot)).value_or(0) >= first_series;
+}
+
+Result<UserSpace> find_user_space(const host::DriverRoot& root, Catalogue catalogue,
+                                  const std::optional<std::string>& version, VersionSource source)
+{
+    return Search(root, catalogue, version, source).run();
+}
+
+} // namespace gpucontainer::drivers::nvidia

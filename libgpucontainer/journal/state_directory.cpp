@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+#include "journal/state_directory.hpp"
+
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "mount/position.hpp"
+#include "rootfs/root.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <utility>
+
+namespace gpucontainer::journal {
+
+Error StateDirectory::unusable() const
+{
+    return Error::from_errno(errno, "journal directory " + path_, Errc::apply)
+        .with_object(path_)
+        .with_hint("name a directory that you may write with --state-dir; a runtime's hook takes "
+                   "--no-journal");
+}
+
+Result<void> StateDirectory::check_outside(int rootfs_fd) const
+{
+    if (rootfs_fd < 0)
+        return {};
+    struct stat root = {};
+    if (::fstat(rootfs_fd, &root) != 0)
+        return Error::from_errno(errno, "root file system", Errc::rootfs);
+    const base::FileId id(root.st_dev, root.st_ino);
+    const bool passed = std::ranges::find(way_.passed, id) != way_.passed.end();
+    if (rootfs::Root::is_callers(root.st_dev, root.st_ino)
+        || (!passed && !mount::lies_within(way_.directory.get(), rootfs_fd)))
+        return {};
+    return Error(Errc::usage, "journal directory " + path_
+                                  + ": inside the root file system, where it is not safe")
+        .with_object(path_);
+}
+
+/// As far as there is something of it.
+Result<StateDirectory> StateDirectory::look(const std::string& path, int rootfs_fd)
+{
+    StateDirectory directory(path);
+    auto way = base::TrustedWay::walk(path, O_RDONLY | O_DIRECTORY);
+    if (!way && way.error().os_error() == 0)
+        return std::move(way).error().context("journal directory");
+    if (!way) {
+        errno = way.error().os_error();
+        return directory.unusable();
+    }
+    directory.way_ = *std::move(way);
+    GPUCTR_CHECK(directory.check_outside(rootfs_fd));
+    return directory;
+}
+
+/// Nothing but what this process makes is gone into.
+Result<void> StateDirectory::make_missing() const
+{
+    constexpr mode_t private_directory = 0700;
+    constexpr int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    base::UniqueFd made;
+    int at = way_.directory.get();
+    for (const std::string_view part : base::split(way_.missing, '/')) {
+        const std::string name(part.empty() ? "." : part);
+        if (::mkdirat(at, name.c_str(), private_directory) != 0 && errno != EEXIST)
+            return unusable();
+        base::UniqueFd next(::openat(at, name.c_str(), flags));
+        if (!next)
+            return unusable();
+        made = std::move(next);
+        at = made.get();
+    }
+    return {};
+}
+
+Result<std::optional<StateDirectory>> StateDirectory::open(const std::string& path, int rootfs_fd)
+{
+    GPUCTR_TRY(auto directory, look(path, rootfs_fd));
+    base::TrustedWay& way = directory.way_;
+    if (!way.fd)
+        return std::optional<StateDirectory>();
+    if (way.distrust)
+        return std::move(*way.distrust).context("journal directory");
+    GPUCTR_CHECK(base::check_trust(way.fd.get(), path), "journal directory");
+    return std::optional(std::move(directory));
+}
+
+Result<StateDirectory> StateDirectory::create(const std::string& path, int rootfs_fd)
+{
+    GPUCTR_TRY(auto directory, look(path, rootfs_fd));
+    base::TrustedWay& way = directory.way_;
+    if (way.distrust)
+        return std::move(*way.distrust).context("journal directory");
+    if (!way.fd)
+        GPUCTR_CHECK(directory.make_missing());
+    GPUCTR_TRY(auto opened, open(path, rootfs_fd));
+    if (opened)
+        return *std::move(opened);
+    errno = ENOENT;
+    return directory.unusable();
+}
+
+} // namespace gpucontainer::journal

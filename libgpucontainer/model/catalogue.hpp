@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gpucontainer::model {
+
+/// What a container can be given a GPU for. `none`: known, and never wanted.
+enum class Capability : std::uint8_t { none, compute, utility, graphics, video, display, ngx };
+
+enum class FileKind : std::uint8_t { library, tool, data };
+
+std::string_view name(Capability capability);
+std::string_view name(FileKind kind);
+std::optional<Capability> parse_capability(std::string_view text);
+std::optional<FileKind> parse_file_kind(std::string_view text);
+
+/// One file of a driver, and what it is needed for.
+struct CatalogueRule {
+    FileKind kind;
+    Capability capability;
+    /// A second capability that does not work without it, else none.
+    Capability also;
+    /// A library's SONAME, with "{version}" for the driver version; a tool's file name;
+    /// the path of data.
+    std::string_view name;
+    /// Programs load it by this name: linked in the image's library directory too.
+    bool entry;
+    /// The real file's name need not end in the driver version.
+    bool unversioned;
+    /// Why it belongs, in one line.
+    std::string_view reason;
+    /// As in DriverFile.
+    std::string_view icd = {};
+    std::string_view module = {};
+    bool own = false;
+};
+
+using Catalogue = std::span<const CatalogueRule>;
+
+/// The rule for a file of any version: what stands before ".so" decides for a
+/// library, so that an unusual suffix does not lose the classification; the
+/// whole name for others. Null when unknown.
+const CatalogueRule* find_rule(Catalogue catalogue, FileKind kind, std::string_view file_name);
+
+bool serves(const CatalogueRule& rule, Capability capability);
+
+/// The rule's name in a driver of this version.
+std::string soname_of(const CatalogueRule& rule, std::string_view driver_version);
+
+} // namespace gpucontainer::model

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+#include "plan/obstacles.hpp"
+
+namespace gpucontainer::plan {
+
+using model::DeviceNode;
+
+Error missing_node(const DeviceNode& node)
+{
+    return Error(Errc::no_device, node.host_path + ": the device node is missing or another device")
+        .with_object(node.host_path)
+        .with_hint("the driver's own tools make it when root runs them on the host; "
+                   "`gpuctr-setup list` shows what is there instead");
+}
+
+Error forbidden_node(const model::DriverStack& driver, const DeviceNode& node)
+{
+    return Error(Errc::permission,
+                 node.host_path + ": may not be used: " + driver.obstacle_to(node))
+        .with_object(node.host_path)
+        .with_hint("an administrator grants it, by its group or the scheduler; "
+                   "`gpuctr-setup list` shows which nodes are usable");
+}
+
+bool is_for_all(const DeviceNode& node)
+{
+    return node.gpu < 0 && node.capability == model::Capability::none;
+}
+
+std::optional<Error> obstacle_to_all(const model::DriverStack& driver)
+{
+    for (const DeviceNode& node : driver.missing_nodes)
+        if (node.required && is_for_all(node))
+            return missing_node(node);
+    for (const DeviceNode& node : driver.nodes)
+        if (node.required && is_for_all(node) && !node.accessible)
+            return forbidden_node(driver, node);
+    return std::nullopt;
+}
+
+} // namespace gpucontainer::plan

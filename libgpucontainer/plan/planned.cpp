@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "plan/planned.hpp"
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "plan/builder.hpp"
+#include "rootfs/remembered_view.hpp"
+#include "rootfs/root.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpucontainer::plan {
+namespace {
+
+/// Only in the initial user namespace can anybody make a device node.
+bool nodes_can_be_made()
+{
+    const auto map = base::read_file("/proc/self/uid_map");
+    if (!map)
+        return true;
+    std::vector<std::string_view> words;
+    for (std::string_view word : base::split(base::trim(*map), ' '))
+        if (!word.empty())
+            words.push_back(word);
+    return words == std::vector<std::string_view>{"0", "0", "4294967295"};
+}
+
+Result<Plan> plan_for(const std::vector<model::DriverStack>& drivers, const Request& request,
+                      mount::Backend backend, int rootfs_fd,
+                      const std::optional<privilege::Owner>& owner = {})
+{
+    if (rootfs_fd < 0)
+        return create_plan(drivers, request, nullptr, backend);
+    GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd, owner));
+    const rootfs::RememberedView view(root);
+    const Target target = {view, root.facts(), nodes_can_be_made()};
+    auto plan = create_plan(drivers, request, &target, backend);
+    GPUCTR_CHECK(root.check());
+    return plan;
+}
+
+Error no_driver(const detect::Host& host)
+{
+    if (host.skipped.empty())
+        return {Errc::no_device, "no GPU on this host"};
+    const model::Skipped& first = host.skipped.front();
+    return {host.failure, base::format("{}: {}", first.name, first.reason)};
+}
+
+} // namespace
+
+Result<Planned> make_plan(const detect::Host& host, Request request, mount::Backend backend,
+                          int rootfs_fd)
+{
+    if (host.drivers->empty())
+        return no_driver(host);
+    for (const model::DriverStack& driver : *host.drivers)
+        if (std::ranges::find(host.required, driver.vendor) != host.required.end())
+            request.required.insert(driver.vendor);
+    GPUCTR_TRY(Plan plan, plan_for(*host.drivers, request, backend, rootfs_fd));
+    return Planned{std::move(plan), std::move(request), host.drivers, host.unproven};
+}
+
+Result<Plan> plan_anew(const Planned& planned, int rootfs_fd, bool shared,
+                       const std::optional<privilege::Owner>& owner)
+{
+    Request request = planned.request;
+    if (shared)
+        request.write = Write::never;
+    return plan_for(*planned.drivers, request, planned.plan.backend, rootfs_fd, owner);
+}
+
+Result<void> prove(const Planned& planned)
+{
+    return detect::prove(*planned.drivers, planned.unproven);
+}
+
+} // namespace gpucontainer::plan

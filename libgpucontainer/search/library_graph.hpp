@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "elf/facts.hpp"
+#include "host/driver_root.hpp"
+#include "model/catalogue.hpp"
+#include "model/driver.hpp"
+#include "search/installation.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gpucontainer::search {
+
+/// User space of no particular kernel module's version, with all that it is linked to.
+struct ClosedSet {
+    std::vector<model::DriverFile> files; ///< Empty where it is not installed; why is in `skipped`.
+    std::vector<model::Skipped> skipped;
+    std::string library_directory; ///< Of the first library's real file; "" without any.
+};
+
+/// Libraries and tools, and what they are linked to, as the loader finds it: one file
+/// for each soname.
+class LibraryGraph {
+public:
+    /// Whether what the catalogue names has to be of the first library's installation.
+    enum class Installations : std::uint8_t { one, any };
+
+    /// `directories` are asked last for what is needed.
+    LibraryGraph(const host::DriverRoot& root, model::Catalogue catalogue,
+                 std::vector<std::string> directories,
+                 Installations installations = Installations::one);
+
+    /// Adds the library at `path`, which is known as `name`, and what it needs. False
+    /// where no such library is there, or one that cannot be taken.
+    bool add_library(const model::CatalogueRule& rule, const std::string& path,
+                     const std::string& name);
+    bool add_tool(const model::CatalogueRule& rule, const std::string& path);
+
+    const Installation& installation() const noexcept { return installation_; }
+
+    /// Where the loader cache has the name, in its order.
+    std::vector<std::string> cached(const std::string& name) const;
+    const std::vector<std::string>& loader_directories();
+
+    /// What was added and lacks nothing, with all that it needs.
+    ClosedSet take();
+
+private:
+    struct Need {
+        std::string name;
+        std::optional<std::size_t> object; ///< None: not there.
+    };
+    struct Object {
+        model::DriverFile file;
+        std::string directory;      ///< It was found in; what $ORIGIN is.
+        std::string real_directory; ///< Of its real file.
+        elf::Facts facts;
+        std::optional<std::size_t> loaded_by;
+        std::vector<Need> needs;
+        bool lacks_something = false;
+        bool wanted = false;
+    };
+    using FileKey = std::pair<dev_t, ino_t>;
+
+    std::optional<std::size_t> load(const std::string& path, const std::string& name,
+                                    std::optional<std::size_t> loaded_by,
+                                    const model::CatalogueRule* rule);
+    std::optional<Object> read_library(const std::string& path,
+                                       const host::DriverRoot::File& opened,
+                                       const std::string& name,
+                                       std::optional<std::size_t> loaded_by,
+                                       const model::CatalogueRule* rule);
+    Object object_at(const std::string& path, const host::DriverRoot::File& opened,
+                     elf::Facts facts) const;
+    bool is_of_installation(const model::CatalogueRule& rule, const std::string& path) const;
+    std::string objection_to(const elf::Facts& facts, const model::CatalogueRule* rule,
+                             const std::string& name) const;
+    std::size_t add(Object object, const model::CatalogueRule* rule, FileKey key);
+    void load_needs(std::size_t first);
+    std::optional<std::size_t> find(const std::string& name, std::size_t by);
+    std::vector<std::string> directories_for(std::size_t by) const;
+    void object(const std::string& name, const std::string& path, std::string reason);
+
+    void find_lacking();
+    void want(std::size_t root);
+    static const std::string& name_of(const Object& object);
+    std::string lack_of(const Object& object) const;
+    void describe(std::size_t index);
+    void add_names(Object& object);
+
+    const host::DriverRoot& root_;
+    model::Catalogue catalogue_;
+    std::vector<std::string> directories_;
+    Installations installations_;
+    std::optional<std::vector<std::string>> loader_directories_;
+    Installation installation_;
+    std::vector<Object> objects_; ///< Each after the one that it was loaded by.
+    std::vector<std::size_t> roots_;
+    std::map<std::string, std::size_t> by_name_; ///< Sonames, and names they were needed by.
+    std::map<FileKey, std::size_t> by_file_;
+    std::map<std::string, model::Skipped> objections_; ///< The first one to each name.
+    std::set<std::string> taken_names_;
+};
+
+} // namespace gpucontainer::search

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "search/site_catalogue.hpp"
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "config/library_list.hpp"
+#include "config/trusted_file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+namespace gpucontainer::search {
+
+using model::CatalogueRule;
+using model::FileKind;
+
+namespace {
+
+constexpr std::string_view list_name = "nvliblist.conf";
+
+template <typename T>
+void append(std::vector<T>& to, std::vector<T> from)
+{
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+bool is_list(const std::string& path) { return base::name_of(path) == list_name; }
+
+Error explained(Error error, const std::string& path)
+{
+    const bool list = is_list(path);
+    return std::move(error).context(path).with_object(path).with_hint(
+        list ? "a list has one name a line: a library (libcuda.so) or a tool"
+             : "a catalogue has the form that docs/configuration.md describes");
+}
+
+Result<void> add_text(SiteCatalogue& site, const std::string& path, std::string_view text)
+{
+    if (!is_list(path)) {
+        auto rules = config::parse_catalogue(text);
+        if (!rules)
+            return explained(std::move(rules).error(), path);
+        append(site.rules, *std::move(rules));
+        return {};
+    }
+    auto list = config::parse_library_list(text, "nvidia");
+    if (!list)
+        return explained(std::move(list).error(), path);
+    append(site.names, std::move(list->rules));
+    for (std::string& entry : list->paths)
+        site.skipped.push_back(
+            {std::string(base::name_of(entry)), entry,
+             base::format("named by its path in {}; only names of libraries and tools count",
+                          path)});
+    return {};
+}
+
+FileKind kind_of(const config::FileRule& rule)
+{
+    switch (rule.kind) {
+    case config::FileRule::Kind::tool:
+        return FileKind::tool;
+    case config::FileRule::Kind::data:
+        return FileKind::data;
+    case config::FileRule::Kind::library:
+        break;
+    }
+    return FileKind::library;
+}
+
+CatalogueRule rule_of(const config::FileRule& rule)
+{
+    return {kind_of(rule),
+            model::parse_capability(rule.capability).value_or(model::Capability::none),
+            model::parse_capability(rule.also).value_or(model::Capability::none),
+            rule.name,
+            rule.entry,
+            rule.unversioned,
+            rule.reason,
+            rule.icd,
+            rule.module,
+            rule.own};
+}
+
+CatalogueRule* find(std::vector<CatalogueRule>& rules, const CatalogueRule& like)
+{
+    const CatalogueRule* found = model::find_rule(rules, like.kind, like.name);
+    return found == nullptr ? nullptr : &rules[static_cast<std::size_t>(found - rules.data())];
+}
+
+/// As it was given, where that is plain: a link in it may be put somewhere else.
+/// Empty for a relative path of nothing.
+std::string absolute(const std::string& path)
+{
+    const auto names = base::split(path, '/');
+    const bool is_plain =
+        path.starts_with('/') && std::all_of(names.begin() + 1, names.end(), [](auto name) {
+            return !name.empty() && name != "." && name != "..";
+        });
+    if (is_plain)
+        return path;
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
+                                                           std::free);
+    return real ? real.get() : "";
+}
+
+} // namespace
+
+Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
+                                          const std::vector<std::string>& files)
+{
+    SiteCatalogue site;
+    if (!directory.empty()) {
+        GPUCTR_TRY(const auto paths, config::list_trusted(directory), "catalogues");
+        for (const std::string& path : paths) {
+            if (!path.ends_with(".yaml") && !is_list(path))
+                continue;
+            GPUCTR_TRY(const auto text, config::read_trusted(path), "catalogue");
+            if (text)
+                GPUCTR_CHECK(add_text(site, path, *text), "catalogue");
+        }
+    }
+    for (const std::string& path : files) {
+        GPUCTR_TRY(const auto text, config::read_trusted(path), "catalogue");
+        if (!text)
+            return Error::from_errno(ENOENT, "catalogue " + path, Errc::usage).with_object(path);
+        GPUCTR_CHECK(add_text(site, path, *text), "catalogue");
+    }
+    return site;
+}
+
+std::vector<std::string> site_places(const std::string& directory,
+                                     const std::vector<std::string>& files)
+{
+    std::vector<std::string> places;
+    const auto add = [&](const std::string& path) {
+        if (std::string place = absolute(path); !place.empty())
+            places.push_back(std::move(place));
+    };
+    if (!directory.empty()) {
+        add(directory);
+        if (const auto names = base::list_directory(AT_FDCWD, directory))
+            for (const std::string& name : *names)
+                add(base::format("{}/{}", directory, name));
+    }
+    std::ranges::for_each(files, add);
+    return places;
+}
+
+MergedCatalogue::MergedCatalogue(std::string_view vendor, model::Catalogue built_in,
+                                 const SiteCatalogue& site)
+    : driver_(built_in.begin(), built_in.end())
+{
+    for (const config::FileRule& rule : site.rules)
+        if (rule.vendor == vendor)
+            add(rule);
+    for (const config::FileRule& rule : site.names)
+        if (rule.vendor == vendor)
+            add_name(rule);
+}
+
+std::vector<CatalogueRule> MergedCatalogue::all() const
+{
+    std::vector<CatalogueRule> rules = driver_;
+    rules.insert(rules.end(), site_.begin(), site_.end());
+    return rules;
+}
+
+void MergedCatalogue::add(const config::FileRule& given)
+{
+    CatalogueRule rule = rule_of(given);
+    CatalogueRule* const known = find(driver_, rule);
+    if (known != nullptr) {
+        // What a file is needed for is the site's to say; what it is called and
+        // how it is found stays true.
+        rule.name = known->name;
+        rule.entry = rule.entry || known->entry;
+        rule.unversioned = rule.unversioned || known->unversioned;
+        rule.own = rule.own || known->own;
+        if (rule.icd.empty())
+            rule.icd = known->icd;
+        if (rule.module.empty())
+            rule.module = known->module;
+        *known = rule;
+    }
+    const bool of_driver = rule.kind == FileKind::tool ? known != nullptr : !rule.unversioned;
+    if (of_driver) {
+        if (known == nullptr)
+            driver_.push_back(rule);
+        return;
+    }
+    if (CatalogueRule* const earlier = find(site_, rule))
+        *earlier = rule;
+    else
+        site_.push_back(rule);
+}
+
+void MergedCatalogue::add_name(const config::FileRule& given)
+{
+    const CatalogueRule rule = rule_of(given);
+    if (find(driver_, rule) == nullptr && find(site_, rule) == nullptr)
+        site_.push_back(rule);
+}
+
+} // namespace gpucontainer::search

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+#include "base/format.hpp"
+#include "unit/drivers/user_space_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gpucontainer::drivers::nvidia {
+namespace {
+
+/// Debian 12: most of the driver lies in nvidia/current and is reached through
+/// /etc/alternatives, the rest lies in the multiarch directory itself.
+class DebianUserSpaceTest : public UserSpaceTest {
+protected:
+    DebianUserSpaceTest()
+    {
+        tree_.link("lib", "usr/lib");
+        tree_.link("bin", "usr/bin");
+        tree_.file("etc/ld.so.conf", "/usr/local/lib\n/lib/x86_64-linux-gnu\n");
+        for (const char* soname : {"libcuda.so.1", "libnvidia-ml.so.1", "libnvcuvid.so.1"}) {
+            install(current, soname);
+            alternative("/" + std::string(multiarch) + "/" + soname,
+                        base::format("nvidia--{}-x86_64-linux-gnu", soname),
+                        "/" + std::string(current) + "/" + soname);
+        }
+        tree_.link(current + std::string("/libcuda.so"), "libcuda.so.1");
+        tree_.library(multiarch + std::string("/libnvidia-glcore.so.535.183.01"),
+                      "libnvidia-glcore.so.535.183.01");
+        install(multiarch, "libnvidia-nvvm.so.4");
+        tree_.tool("usr/lib/nvidia/current/nvidia-smi");
+        alternative("/usr/bin/nvidia-smi", "nvidia--nvidia-smi",
+                    "/usr/lib/nvidia/current/nvidia-smi");
+    }
+
+    void remember_all()
+    {
+        for (const char* soname : {"libcuda.so.1", "libnvidia-ml.so.1", "libnvcuvid.so.1",
+                                   "libnvidia-glcore.so.535.183.01", "libnvidia-nvvm.so.4"})
+            tree_.remember(soname, std::string("/lib/x86_64-linux-gnu/") + soname);
+    }
+
+    static constexpr const char* current = "usr/lib/x86_64-linux-gnu/nvidia/current";
+
+private:
+    void alternative(const std::string& path, const std::string& name, const std::string& target)
+    {
+        tree_.link(path.substr(1), "/etc/alternatives/" + name);
+        tree_.link("etc/alternatives/" + name, target);
+    }
+};
+
+constexpr const char* smi_path = "ROOT/usr/lib/nvidia/current/nvidia-smi";
+
+std::vector<std::string> debian_paths()
+{
+    const std::string current = "ROOT/usr/lib/x86_64-linux-gnu/nvidia/current/";
+    const std::string beside = "ROOT/usr/lib/x86_64-linux-gnu/";
+    return {current + "libcuda.so.535.183.01",         current + "libnvcuvid.so.535.183.01",
+            beside + "libnvidia-glcore.so.535.183.01", current + "libnvidia-ml.so.535.183.01",
+            beside + "libnvidia-nvvm.so.535.183.01",   smi_path};
+}
+
+TEST_F(DebianUserSpaceTest, IsFoundThroughItsAlternatives)
+{
+    remember_all();
+
+    const UserSpace space = found();
+
+    EXPECT_EQ(paths(space), debian_paths());
+    EXPECT_EQ(names(space).front(), "libcuda.so.535.183.01 libcuda.so.1 libcuda.so");
+    EXPECT_EQ(space.files.back().name, "nvidia-smi");
+}
+
+TEST_F(DebianUserSpaceTest, IsFoundWithoutALoaderCache)
+{
+    EXPECT_EQ(paths(found()), debian_paths());
+}
+
+TEST_F(DebianUserSpaceTest, IsFoundBesideADamagedLoaderCache)
+{
+    tree_.file("etc/ld.so.cache", "glibc-ld.so.cache1.1 and then nothing of use");
+
+    EXPECT_EQ(paths(found()), debian_paths());
+}
+
+} // namespace
+} // namespace gpucontainer::drivers::nvidia

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "unit/drivers/user_space_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sys/stat.h>
+
+namespace gpucontainer::drivers::nvidia {
+
+using model::Capability;
+
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_F(UserSpaceTest, TakesWhatTheLoaderCacheNames)
+{
+    install("opt/driver", "libcuda.so.1");
+    install(multiarch, "libnvidia-ml.so.1");
+    tree_.remember("libcuda.so.1", "/opt/driver/libcuda.so.1");
+    tree_.remember("libnvidia-ml.so.1", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1");
+
+    const UserSpace space = found();
+
+    EXPECT_EQ(space.version, version);
+    EXPECT_EQ(with_root(space.library_directory), "ROOT/opt/driver");
+    EXPECT_THAT(paths(space), ElementsAre("ROOT/opt/driver/libcuda.so.535.183.01",
+                                          "ROOT/usr/lib/x86_64-linux-gnu/"
+                                          "libnvidia-ml.so.535.183.01"));
+}
+
+TEST_F(UserSpaceTest, LooksInConfiguredDirectoriesWithoutACache)
+{
+    install("opt/driver", "libcuda.so.1");
+    tree_.file("etc/ld.so.conf", "include /etc/ld.so.conf.d/*.conf\n");
+    tree_.file("etc/ld.so.conf.d/driver.conf", "# of the driver\n/opt/driver # here\n");
+
+    EXPECT_THAT(names(found()), ElementsAre("libcuda.so.535.183.01 libcuda.so.1"));
+}
+
+TEST_F(UserSpaceTest, LooksInOddPlacesLast)
+{
+    install("usr/local/nvidia/lib64", "libcuda.so.1");
+
+    EXPECT_EQ(with_root(found().library_directory), "ROOT/usr/local/nvidia/lib64");
+}
+
+TEST_F(UserSpaceTest, DescribesAFileAsTheCatalogueDoes)
+{
+    install("usr/lib64", "libcuda.so.1");
+    struct stat status = {};
+    ASSERT_EQ(::stat(tree_.at("usr/lib64/libcuda.so.1").c_str(), &status), 0);
+
+    const UserSpace space = found();
+
+    ASSERT_THAT(space.files, ::testing::SizeIs(1));
+    const model::DriverFile& file = space.files.front();
+    EXPECT_EQ(file.kind, model::FileKind::library);
+    EXPECT_EQ(file.capability, Capability::compute);
+    EXPECT_EQ(file.soname, "libcuda.so.1");
+    EXPECT_THAT(file.entry_names, ElementsAre("libcuda.so.1"));
+    EXPECT_EQ(file.reason, "CUDA driver API, loaded by every CUDA program");
+    EXPECT_EQ(file.id, model::FileId::of(status));
+}
+
+TEST_F(UserSpaceTest, PrefersTheRightVersionToTheFirstOne)
+{
+    install("opt/old", "libcuda.so.1", "525.60.13");
+    install("opt/new", "libcuda.so.1");
+    install("opt/old", "libnvidia-ml.so.1", "525.60.13");
+    install("opt/new", "libnvidia-ml.so.1");
+    for (const char* soname : {"libcuda.so.1", "libnvidia-ml.so.1"})
+        for (const char* directory : {"/opt/old/", "/opt/new/"})
+            tree_.remember(soname, directory + std::string(soname));
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(paths(space), ElementsAre("ROOT/opt/new/libcuda.so.535.183.01",
+                                          "ROOT/opt/new/libnvidia-ml.so.535.183.01"));
+    EXPECT_THAT(skipped(space, "libcuda.so.1"),
+                ElementsAre("ROOT/opt/old/libcuda.so.1: is of version 525.60.13, the kernel module "
+                            "of version 535.183.01"));
+}
+
+TEST_F(UserSpaceTest, LeavesAnOlderVersionInTheSameDirectory)
+{
+    install("usr/lib64", "libcuda.so.1");
+    install("usr/lib64", "libnvidia-ml.so.1");
+    tree_.library("usr/lib64/libcuda.so.525.60.13", "libcuda.so.1");
+    tree_.library("usr/lib64/libnvidia-ptxjitcompiler.so.525.60.13",
+                  "libnvidia-ptxjitcompiler.so.1");
+
+    EXPECT_THAT(names(found()), ElementsAre("libcuda.so.535.183.01 libcuda.so.1",
+                                            "libnvidia-ml.so.535.183.01 libnvidia-ml.so.1"));
+}
+
+TEST_F(UserSpaceTest, NamesBothVersionsWhenTheyDiffer)
+{
+    install("usr/lib64", "libcuda.so.1", "525.60.13");
+
+    const auto result = find();
+
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code(), Errc::driver);
+    EXPECT_EQ(result.error().object(), "libcuda.so.1");
+    EXPECT_EQ(with_root(result.error().message()),
+              "no libcuda.so.1 of version 535.183.01 in ROOT: ROOT/usr/lib64/libcuda.so.1 is of "
+              "version 525.60.13, the kernel module of version 535.183.01");
+    EXPECT_EQ(result.error().hint(),
+              "user space and kernel module must be of one version: reboot, or reload the module, "
+              "after a driver update");
+}
+
+TEST_F(UserSpaceTest, NamesTheVersionsThatAreThereInsteadOfAnAskedOne)
+{
+    install("usr/lib64", "libcuda.so.1", "525.60.13");
+    install("opt/driver", "libcuda.so.1", "550.54.14");
+    tree_.remember("libcuda.so.1", "/opt/driver/libcuda.so.1");
+
+    for (const auto source : {model::VersionSource::option, model::VersionSource::files}) {
+        const auto result = find(version, source);
+
+        ASSERT_FALSE(result);
+        EXPECT_EQ(result.error().code(), Errc::driver);
+        EXPECT_EQ(with_root(result.error().message()),
+                  "no libcuda.so.1 of version 535.183.01 in ROOT: ROOT/opt/driver/libcuda.so.1 is "
+                  "of version 550.54.14, not 535.183.01; ROOT/usr/lib64/libcuda.so.1 is of version "
+                  "525.60.13, not 535.183.01");
+        EXPECT_EQ(result.error().hint(),
+                  "name a version that is there, or the place of another one with a driver root");
+    }
+}
+
+TEST_F(UserSpaceTest, SaysThatNothingIsInstalled)
+{
+    const auto result = find();
+
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code(), Errc::no_device);
+    EXPECT_EQ(with_root(result.error().message()), "no libcuda.so.1 of version 535.183.01 in ROOT");
+    EXPECT_EQ(result.error().hint(),
+              "install the driver's user space, or name its place with a driver root");
+}
+
+TEST_F(UserSpaceTest, InfersTheVersionFromTheFiles)
+{
+    install("usr/lib64", "libcuda.so.1", "550.54.14");
+    install("usr/lib64", "libnvidia-ml.so.1", "550.54.14");
+    install("usr/lib64", "libnvcuvid.so.1", "535.183.01");
+
+    const UserSpace space = found(std::nullopt);
+
+    EXPECT_EQ(space.version, "550.54.14");
+    EXPECT_THAT(names(space), ElementsAre("libcuda.so.550.54.14 libcuda.so.1",
+                                          "libnvidia-ml.so.550.54.14 libnvidia-ml.so.1"));
+}
+
+TEST_F(UserSpaceTest, TakesLibrariesOfTheSameVersionThatNobodyKnows)
+{
+    install("usr/lib64", "libcuda.so.1");
+    install("usr/lib64", "libnvidia-novelty.so.3");
+    tree_.library("usr/lib64/libnvidia-other.so.525.60.13", "libnvidia-other.so.1");
+    tree_.library("usr/lib64/libfoo.so.1", "libfoo.so.1");
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(names(space),
+                ElementsAre("libcuda.so.535.183.01 libcuda.so.1",
+                            "libnvidia-novelty.so.535.183.01 libnvidia-novelty.so.3"));
+    EXPECT_EQ(space.files.back().capability, Capability::compute);
+    EXPECT_EQ(space.files.back().reason, "part of this driver, unknown to the catalogue");
+    EXPECT_THAT(space.files.back().entry_names, IsEmpty());
+}
+
+TEST_F(UserSpaceTest, TakesLibrariesWithAVersionOfTheirOwn)
+{
+    install("usr/lib64", "libcuda.so.1");
+    tree_.library("usr/lib64/libnvidia-nvvm70.so.4", "libnvidia-nvvm70.so.4");
+    tree_.library("usr/lib64/libnvidia-egl-wayland.so.1.1.13", "libnvidia-egl-wayland.so.1");
+    tree_.link("usr/lib64/libnvidia-egl-wayland.so.1", "libnvidia-egl-wayland.so.1.1.13");
+
+    EXPECT_THAT(names(found()),
+                ElementsAre("libcuda.so.535.183.01 libcuda.so.1",
+                            "libnvidia-egl-wayland.so.1.1.13 libnvidia-egl-wayland.so.1",
+                            "libnvidia-nvvm70.so.4 "));
+}
+
+TEST_F(UserSpaceTest, TellsAFileThatHasTheNameOfAnothersSoname)
+{
+    install("usr/lib64", "libcuda.so.1");
+    tree_.library("usr/lib64/libnvidia-a.so.535.183.01", "libnvidia-b.so.535.183.01");
+    tree_.library("usr/lib64/libnvidia-b.so.535.183.01", "libnvidia-b.so.1");
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(names(space), ElementsAre("libcuda.so.535.183.01 libcuda.so.1",
+                                          "libnvidia-a.so.535.183.01 libnvidia-b.so.535.183.01"));
+    EXPECT_THAT(
+        skipped(space, "libnvidia-b.so.535.183.01"),
+        ElementsAre("ROOT/usr/lib64/libnvidia-b.so.535.183.01: another file of the same name "
+                    "was found first"));
+}
+
+TEST_F(UserSpaceTest, GivesDevelopmentNamesOnlyToTheirOwnFile)
+{
+    install("usr/lib64", "libcuda.so.1");
+    install("usr/lib64", "libnvidia-ml.so.1");
+    tree_.link("usr/lib64/libcuda.so", "libcuda.so.1");
+    tree_.library("usr/lib64/libnvidia-ml.so", "libnvidia-ml.so.1");
+
+    EXPECT_THAT(names(found()), ElementsAre("libcuda.so.535.183.01 libcuda.so.1 libcuda.so",
+                                            "libnvidia-ml.so.535.183.01 libnvidia-ml.so.1"));
+}
+
+TEST_F(UserSpaceTest, TakesToolsBesideTheLibraries)
+{
+    install("opt/driver/lib64", "libcuda.so.1");
+    tree_.tool("opt/driver/bin/nvidia-smi");
+    tree_.tool("usr/bin/nvidia-debugdump");
+    tree_.remember("libcuda.so.1", "/opt/driver/lib64/libcuda.so.1");
+
+    const UserSpace space = found();
+
+    ASSERT_THAT(space.files, ::testing::SizeIs(2));
+    EXPECT_EQ(with_root(space.files.back().path), "ROOT/opt/driver/bin/nvidia-smi");
+    EXPECT_EQ(space.files.back().kind, model::FileKind::tool);
+    EXPECT_EQ(space.files.back().capability, Capability::utility);
+    EXPECT_THAT(space.files.back().entry_names, ElementsAre("nvidia-smi"));
+}
+
+TEST_F(UserSpaceTest, LeavesShellWrappersAndForeignTools)
+{
+    install("usr/lib64", "libcuda.so.1");
+    tree_.file("usr/bin/nvidia-smi", "#!/bin/sh\nexec /opt/nvidia-smi\n");
+    tree_.tool("usr/bin/nvidia-debugdump", test::foreign_machine);
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(names(space), ElementsAre("libcuda.so.535.183.01 libcuda.so.1"));
+    EXPECT_THAT(skipped(space, "nvidia-smi"),
+                ElementsAre("ROOT/usr/bin/nvidia-smi: is no ELF program"));
+    EXPECT_THAT(skipped(space, "nvidia-debugdump"),
+                ElementsAre("ROOT/usr/bin/nvidia-debugdump: is for another machine"));
+}
+
+TEST_F(UserSpaceTest, SaysWhichEntryLibrariesAreMissing)
+{
+    install("usr/lib64", "libcuda.so.1");
+
+    EXPECT_THAT(skipped(found(), "libnvidia-ml.so.1"),
+                ElementsAre("ROOT/usr/lib64: not installed"));
+}
+
+TEST_F(UserSpaceTest, SaysWhichLinksAndCacheEntriesLeadNowhere)
+{
+    install("usr/lib64", "libcuda.so.1");
+    tree_.link("usr/lib64/libnvidia-cfg.so.1", "libnvidia-cfg.so.470.1");
+    tree_.link("usr/lib64/libnvcuvid.so.1", "libnvcuvid.so.470.1");
+    for (const char* soname : {"libcuda.so.1", "libnvidia-cfg.so.1", "libnvidia-ml.so.1"})
+        tree_.remember(soname, std::string("/usr/lib64/") + soname);
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(skipped(space, "libnvidia-cfg.so.1"),
+                ElementsAre("ROOT/usr/lib64/libnvidia-cfg.so.1: is a link to "
+                            "libnvidia-cfg.so.470.1, which is not there"));
+    EXPECT_THAT(skipped(space, "libnvcuvid.so.1"),
+                ElementsAre("ROOT/usr/lib64/libnvcuvid.so.1: is a link to "
+                            "libnvcuvid.so.470.1, which is not there"));
+    EXPECT_THAT(skipped(space, "libnvidia-ml.so.1"),
+                ElementsAre("ROOT/usr/lib64/libnvidia-ml.so.1: is in the loader cache, but not "
+                            "there"));
+}
+
+TEST_F(UserSpaceTest, DoesNotMindADanglingLinkWhoseLibraryIsFoundElsewhere)
+{
+    install("usr/lib64", "libcuda.so.1");
+    tree_.library("usr/lib64/libnvidia-cfg.so.535.183.01", "libnvidia-cfg.so.1");
+    tree_.link("usr/lib64/libnvidia-cfg.so.1", "libnvidia-cfg.so.470.1");
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(names(space), testing::Contains("libnvidia-cfg.so.535.183.01 libnvidia-cfg.so.1"));
+    EXPECT_THAT(skipped(space, "libnvidia-cfg.so.1"), testing::IsEmpty());
+}
+
+} // namespace
+} // namespace gpucontainer::drivers::nvidia
