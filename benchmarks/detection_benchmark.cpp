@@ -13,19 +13,20 @@
 
 #include <benchmark/benchmark.h>
 
-namespace gpucontainer::vendor {
+namespace gpucontainer {
 namespace {
 
 /// The GPUs that the kernel module drives, and their nodes.
 void gpus(benchmark::State& state)
 {
     while (state.KeepRunning()) {
-        const auto version = nvidia::module_version("");
+        const auto version = drivers::nvidia::module_version("");
         const auto pci = host::make_enumerator();
-        auto found = nvidia::driven_gpus("", *pci);
+        auto found = drivers::nvidia::driven_gpus("", *pci);
         if (!version || !found || found->gpus.empty())
             return state.SkipWithError("no GPU");
-        benchmark::DoNotOptimize(nvidia::device_nodes("", "", found->gpus, found->skipped));
+        benchmark::DoNotOptimize(
+            drivers::nvidia::device_nodes("", "", found->gpus, found->skipped));
     }
 }
 
@@ -34,7 +35,7 @@ void gpus_without_driver(benchmark::State& state)
 {
     while (state.KeepRunning()) {
         const auto pci = host::make_enumerator();
-        auto found = nvidia::undriven_gpus(*pci);
+        auto found = drivers::nvidia::undriven_gpus(*pci);
         if (!found || found->gpus.empty())
             return state.SkipWithError("no GPU");
     }
@@ -43,14 +44,14 @@ void gpus_without_driver(benchmark::State& state)
 /// The files of the driver.
 void resolution(benchmark::State& state)
 {
-    const auto version = nvidia::module_version("");
-    const SiteCatalogue none;
+    const auto version = drivers::nvidia::module_version("");
+    const search::SiteCatalogue none;
     while (state.KeepRunning()) {
         const auto root = host::DriverRoot::open("/");
-        const MergedCatalogue catalogue("nvidia", nvidia_catalogue(), none);
+        const search::MergedCatalogue catalogue("nvidia", drivers::nvidia_catalogue(), none);
         if (!version || !root
-            || !nvidia::find_user_space(*root, catalogue.of_driver(), *version,
-                                        VersionSource::module))
+            || !drivers::nvidia::find_user_space(*root, catalogue.of_driver(), *version,
+                                                 model::VersionSource::module))
             return state.SkipWithError("no driver");
     }
 }
@@ -60,14 +61,14 @@ void fingerprints(benchmark::State& state)
 {
     const auto root = host::DriverRoot::open("/");
     const auto pci = host::make_enumerator();
-    std::vector<DriverStack> drivers;
+    std::vector<model::DriverStack> found;
     if (root)
-        if (auto driver = nvidia::detect({*pci, *root, "", "", {}, ""}); driver && *driver)
-            drivers.push_back(**std::move(driver));
-    if (drivers.empty())
+        if (auto driver = drivers::nvidia::detect({*pci, *root, "", "", {}, ""}); driver && *driver)
+            found.push_back(**std::move(driver));
+    if (found.empty())
         return state.SkipWithError("no driver");
     while (state.KeepRunning())
-        benchmark::DoNotOptimize(fingerprint("", drivers, {}, begin_fingerprint("")));
+        benchmark::DoNotOptimize(detect::fingerprint("", found, {}, detect::begin_fingerprint("")));
 }
 
 BENCHMARK(gpus)->Apply(count_single_calls);
@@ -76,4 +77,4 @@ BENCHMARK(fingerprints)->Apply(count_single_calls);
 BENCHMARK(gpus_without_driver)->Apply(count_single_calls);
 
 } // namespace
-} // namespace gpucontainer::vendor
+} // namespace gpucontainer

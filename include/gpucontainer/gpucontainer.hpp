@@ -275,6 +275,10 @@ public:
     std::string_view target() const noexcept { return gpuctr_item_target(item_); }
     std::string_view options() const noexcept { return gpuctr_item_options(item_); }
     std::string_view reason() const noexcept { return gpuctr_item_reason(item_); }
+    /// "nvidia"; "" of what serves all.
+    std::string_view vendor() const noexcept { return gpuctr_item_vendor(item_); }
+    /// Index of the GPU that it is for; -1: all of the vendor's.
+    int gpu() const noexcept { return gpuctr_item_gpu(item_); }
 
 private:
     const gpuctr_item* item_;

@@ -149,9 +149,10 @@ Result<void> write_first(Journal& journal, const Program& program, Site& site)
 /// What the journal says of a tree until it is seen how many are there.
 void expect_mounts_below(const Program& program, const plan::Plan& plan)
 {
-    const auto binds = std::count_if(plan.items.begin(), plan.items.end(), [](const auto& item) {
-        return item.place == plan::Place::tree && item.kind == plan::ItemKind::bind;
-    });
+    const auto binds =
+        std::count_if(plan.items.begin(), plan.items.end(), [](const plan::Item& item) {
+            return item.place == plan::Place::tree && item.as<plan::Bind>() != nullptr;
+        });
     for (program::Operation& operation : program.operations())
         if (operation.step == program::Step::mount
             && (operation.flags & program::holds_mounts) != 0)
@@ -203,11 +204,12 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
 }
 
 /// Sources are cloned where the host's files are seen, attached where the root is.
-Result<void> prepare_and_commit(const plan::Plan& plan, Site& site)
+Result<void> prepare_and_commit(const plan::Planned& planned, Site& site)
 {
-    GPUCTR_TRY(const mount::Stage stage, site.journals.stage(plan.backend));
+    const plan::Plan& plan = planned.plan;
+    GPUCTR_TRY(const mount::Stage stage, site.journals.stage(planned.backend));
     mount::Bench bench = stage.bench();
-    GPUCTR_TRY(auto block, prepare(plan, bench));
+    GPUCTR_TRY(auto block, prepare(planned, bench));
     const Prepared prepared(std::move(block));
     if (plan.writes_root) {
         GPUCTR_TRY(site.ground,
@@ -302,11 +304,11 @@ Result<void> make_room(std::vector<Journal>& outdated, Site& site, const mount::
 Result<void> commit_anew(const plan::Planned& planned, Site& site)
 {
     const auto commit = [&]() -> Result<void> {
-        GPUCTR_TRY(const auto plan,
+        GPUCTR_TRY(const auto anew,
                    plan::plan_anew(planned, site.target.rootfs_fd, site.shared, site.owner));
         // What an older set-up had allowed may be taken back by now.
-        GPUCTR_TRY(site.devices, ask_for_devices(plan, site.target.pidfd, nullptr));
-        return prepare_and_commit(plan, site);
+        GPUCTR_TRY(site.devices, ask_for_devices(anew.plan, site.target.pidfd, nullptr));
+        return prepare_and_commit(anew, site);
     };
     auto done = commit();
     if (done)
@@ -319,15 +321,14 @@ Result<void> commit_anew(const plan::Planned& planned, Site& site)
 /// The older set-up goes only when there is all that the new one needs.
 Result<void> replace(const plan::Planned& planned, std::vector<Journal>& outdated, Site& site)
 {
-    const plan::Plan& plan = planned.plan;
     {
-        GPUCTR_TRY(const mount::Stage stage, site.journals.stage(plan.backend));
+        GPUCTR_TRY(const mount::Stage stage, site.journals.stage(planned.backend));
         mount::Bench bench = stage.bench();
-        GPUCTR_TRY(auto block, prepare(plan, bench));
+        GPUCTR_TRY(auto block, prepare(planned, bench));
         const Prepared proof(std::move(block));
     }
     GPUCTR_CHECK(secure_rules(site.devices, outdated, site.here, site.journals));
-    GPUCTR_CHECK(make_room(outdated, site, {plan.backend}));
+    GPUCTR_CHECK(make_room(outdated, site, {planned.backend}));
     GPUCTR_CHECK(commit_anew(planned, site), "after the older set-up was undone");
     return {};
 }
@@ -364,14 +365,14 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
     GPUCTR_TRY(const RootId root, RootId::of(rootfs_fd));
     GPUCTR_CHECK(check_root(plan, target, root));
     if (!target.over_copies)
-        GPUCTR_CHECK(require_nothing_there(plan, target));
+        GPUCTR_CHECK(require_nothing_there(planned, target));
     if (mount::sharing(rootfs_fd) == mount::Sharing::shared)
         return Error(Errc::rootfs, "the root file system is on a shared mount")
             .with_hint("what is mounted there would show in other mount namespaces, and stay; make "
                        "it private in this one (mount --make-rprivate)");
-    GPUCTR_TRY(mount::Stage stage, mount::Stage::in_own_namespace(plan.backend));
+    GPUCTR_TRY(mount::Stage stage, mount::Stage::in_own_namespace(planned.backend));
     mount::Bench bench = stage.bench();
-    GPUCTR_TRY(auto block, prepare(plan, bench));
+    GPUCTR_TRY(auto block, prepare(planned, bench));
     const Prepared prepared(std::move(block));
     program::Failure failure;
     if (!attach(prepared.program(), rootfs_fd, failure))
@@ -393,7 +394,7 @@ Result<Outcome> apply(const plan::Planned& planned, const Target& caller)
     GPUCTR_CHECK(privilege::require_mounting());
     // Nothing gets from one mount namespace to another but a detached mount.
     if (target.pidfd >= 0)
-        GPUCTR_CHECK(require_detached(plan));
+        GPUCTR_CHECK(require_detached(planned));
     GPUCTR_TRY(const auto owner, owner_in(target));
     GPUCTR_TRY(auto devices, ask_for_devices(plan, target.pidfd, target.warnings));
     GPUCTR_TRY(journal::SeenRoot root, journal::SeenRoot::of(target.rootfs_fd, target.pidfd >= 0));
@@ -431,7 +432,7 @@ Result<Outcome> apply(const plan::Planned& planned, const Target& caller)
     if (site.owner || (plan.writes_root && site.shared) || root.is_elsewhere() || lacks)
         GPUCTR_CHECK(commit_anew(planned, site));
     else
-        GPUCTR_CHECK(prepare_and_commit(plan, site));
+        GPUCTR_CHECK(prepare_and_commit(planned, site));
     return Outcome::applied;
 }
 

@@ -18,9 +18,15 @@ namespace {
 using base::UniqueFd;
 using cgroup::Verdict;
 
+/// A node of the plan, at its path in the container.
+struct AskedNode {
+    const plan::Device* device;
+    const std::string* path;
+};
+
 /// Nodes to ask about, and which they are.
 struct Asked {
-    std::vector<const plan::Item*> items;
+    std::vector<AskedNode> items;
     std::vector<UniqueFd> fds;
     std::vector<cgroup::Node> nodes;
 };
@@ -39,26 +45,27 @@ Asked nodes_of(const plan::Plan& plan)
 {
     Asked asked;
     for (const plan::Item& item : plan.items) {
-        if (item.kind != plan::ItemKind::device)
+        const auto* const device = item.as<plan::Device>();
+        if (device == nullptr)
             continue;
-        UniqueFd fd(::open(item.source.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        const cgroup::DeviceNumber wanted = {item.major, item.minor};
+        UniqueFd fd(::open(device->source.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        const cgroup::DeviceNumber wanted = {device->major, device->minor};
         if (!fd || number_of(fd.get()) != wanted)
             continue;
-        asked.items.push_back(&item);
+        asked.items.push_back({device, &item.target});
         asked.nodes.push_back({fd.get(), wanted});
         asked.fds.push_back(std::move(fd));
     }
     return asked;
 }
 
-using Items = std::vector<const plan::Item*>;
+using Items = std::vector<AskedNode>;
 
 std::string names_of(const Items& items)
 {
     std::vector<std::string_view> names;
-    for (const plan::Item* item : items)
-        names.push_back(item->target);
+    for (const AskedNode& node : items)
+        names.push_back(*node.path);
     return base::format("{}", fmt::join(names, ", "));
 }
 
@@ -67,9 +74,9 @@ std::string how_to_give(const Items& items)
 {
     std::vector<std::string> options;
     std::vector<std::string> rules;
-    for (const plan::Item* item : items) {
-        options.push_back("--device " + item->source);
-        rules.push_back(cgroup::to_text({item->major, item->minor}, cgroup::may_use));
+    for (const auto& [device, path] : items) {
+        options.push_back("--device " + device->source);
+        rules.push_back(cgroup::to_text({device->major, device->minor}, cgroup::may_use));
     }
     return base::format("give the container its devices when it is created: `{}` of podman and "
                         "docker, DeviceAllow= of systemd, linux.resources.devices of an OCI "
@@ -101,10 +108,10 @@ Result<void> judge_denied(const Asked& asked, const cgroup::Findings& findings,
     Items others;
     for (std::size_t i = 0; i < asked.items.size(); ++i)
         if (findings.verdicts[i] == Verdict::denied)
-            (asked.items[i]->required ? needed : others).push_back(asked.items[i]);
+            (asked.items[i].device->required ? needed : others).push_back(asked.items[i]);
     if (!needed.empty())
         return Error(Errc::permission, forbidden(needed, findings.group))
-            .with_object(needed.front()->target)
+            .with_object(*needed.front().path)
             .with_hint(how_to_give(needed));
     if (!others.empty())
         tell(warnings, base::format("{}: what needs it will not work; {}",
@@ -121,10 +128,10 @@ void plan_rules(const Asked& asked, const cgroup::Findings& findings, DeviceAcce
         const Verdict verdict = findings.verdicts[i];
         if (verdict != Verdict::unlisted && verdict != Verdict::allowed)
             continue;
-        const plan::Item& item = *asked.items[i];
-        access.listed.push_back({asked.nodes[i].number, item.target, item.required});
+        const AskedNode& node = asked.items[i];
+        access.listed.push_back({asked.nodes[i].number, *node.path, node.device->required});
         if (verdict == Verdict::unlisted)
-            unlisted.push_back(&item);
+            unlisted.push_back(node);
     }
     access.lacks_rules = !unlisted.empty();
     access.hint = how_to_give(unlisted);

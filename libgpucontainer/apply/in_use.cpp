@@ -148,13 +148,14 @@ Error not_known(const std::string& path)
 }
 
 /// What the host prepared is there too where a bind of the host's directory shows it.
-bool is_staged_tree(const plan::Plan& plan, const std::string& path)
+bool is_staged_tree(const plan::Planned& planned, const std::string& path)
 {
-    return !plan.staged_tree.empty() && path.ends_with(plan.staged_tree) && path != plan.tree_path;
+    const std::string& staged = planned.request.staged_tree;
+    return !staged.empty() && path.ends_with(staged) && path != planned.plan.tree_path;
 }
 
 /// Any file system of ours in the root, by the name that it has in the mount table.
-Result<void> refuse_mounted(const plan::Plan& plan, int rootfs_fd)
+Result<void> refuse_mounted(const plan::Planned& planned, int rootfs_fd)
 {
     const auto root = base::path_of(rootfs_fd);
     if (!root) // without /proc nothing is mounted either
@@ -166,22 +167,21 @@ Result<void> refuse_mounted(const plan::Plan& plan, int rootfs_fd)
         if (!base::is_below(path, *root))
             continue;
         const std::string inside = path.substr(*root == "/" ? 0 : root->size());
-        if (!is_staged_tree(plan, inside))
+        if (!is_staged_tree(planned, inside))
             return not_known(inside.empty() ? "/" : inside);
     }
     return {};
 }
 
 /// A node that was mounted by a set-up has flags that nobody else gives one.
-bool is_mounted_node(const plan::Item& item, int rootfs_fd)
+bool is_mounted_node(const std::string& target, const plan::Device& device, int rootfs_fd)
 {
     constexpr std::uint64_t flags_of_ours = ST_RDONLY | ST_NOSUID | ST_NOEXEC;
-    const base::UniqueFd there(
-        base::open_in_root(rootfs_fd, item.target.c_str(), O_PATH | O_NOFOLLOW));
+    const base::UniqueFd there(base::open_in_root(rootfs_fd, target.c_str(), O_PATH | O_NOFOLLOW));
     struct stat status = {};
     std::uint64_t flags = 0;
     return there && ::fstat(there.get(), &status) == 0 && S_ISCHR(status.st_mode)
-           && status.st_rdev == ::makedev(item.major, item.minor)
+           && status.st_rdev == ::makedev(device.major, device.minor)
            && mount::is_mount_root(there.get()) && mount::read_flags(there.get(), flags)
            && (flags & flags_of_ours) == flags_of_ours;
 }
@@ -190,18 +190,19 @@ bool is_mounted_node(const plan::Item& item, int rootfs_fd)
 Result<void> refuse_nodes(const plan::Plan& plan, int rootfs_fd)
 {
     for (const plan::Item& item : plan.items)
-        if (item.kind == plan::ItemKind::device && is_mounted_node(item, rootfs_fd))
+        if (const auto* device = item.as<plan::Device>();
+            device != nullptr && is_mounted_node(item.target, *device, rootfs_fd))
             return not_known(item.target);
     return {};
 }
 
 } // namespace
 
-Result<void> require_nothing_there(const plan::Plan& plan, const Target& target)
+Result<void> require_nothing_there(const plan::Planned& planned, const Target& target)
 {
     GPUCTR_CHECK(refuse_journalled(target));
-    GPUCTR_CHECK(refuse_mounted(plan, target.rootfs_fd));
-    return refuse_nodes(plan, target.rootfs_fd);
+    GPUCTR_CHECK(refuse_mounted(planned, target.rootfs_fd));
+    return refuse_nodes(planned.plan, target.rootfs_fd);
 }
 
 } // namespace gpucontainer::apply

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <optional>
 #include <sys/stat.h>
+#include <variant>
 
 namespace gpucontainer::apply {
 
@@ -27,7 +28,6 @@ namespace {
 
 using base::UniqueFd;
 using plan::Item;
-using plan::ItemKind;
 using plan::Place;
 
 /// The plan was made of looks at different moments.
@@ -47,12 +47,15 @@ program::FileMark root_mark(int fd)
 
 class Preparation {
 public:
-    Preparation(const plan::Plan& plan, mount::Bench& bench) : plan_(plan), bench_(bench) {}
+    Preparation(const plan::Planned& planned, mount::Bench& bench)
+        : planned_(planned), plan_(planned.plan), bench_(bench)
+    {
+    }
 
     Result<Block> run()
     {
         if (!plan_.tree_path.empty()) {
-            GPUCTR_TRY(tree_, make_tree(bench_, plan_));
+            GPUCTR_TRY(tree_, make_tree(bench_, planned_));
         }
         for (const Item& item : plan_.items)
             GPUCTR_CHECK(add(item), "prepare {}", item.target);
@@ -78,73 +81,90 @@ private:
         std::string name; ///< Of the directory in the layer.
     };
 
-    /// Content of ours over a file that is there, or nothing over a directory; what is
-    /// mounted there is a name of the layer.
-    static bool is_generated_cover(const Item& item)
-    {
-        return item.place == Place::there
-               && (!item.content.empty() || (item.is_directory && item.source.empty()));
-    }
-
     Result<void> add(const Item& item)
     {
-        if (item.kind == ItemKind::env || item.place == Place::tree)
+        if (item.place == Place::tree)
             return {};
-        if (item.kind == ItemKind::mount && item.source == "overlay")
-            return add_overlay(item);
-        if (item.place == Place::created)
-            add_name(item);
         if (item.place == Place::overlay)
             GPUCTR_CHECK(add_overlay_name(item));
-        return add_mount(item);
+        return std::visit([&](const auto& what) { return add(item, what); }, item.what);
     }
 
-    void add_name(const Item& item)
+    Result<void> add(const Item& item, const plan::Directory&)
     {
-        switch (item.kind) {
-        case ItemKind::directory:
+        if (item.place == Place::created)
             builder_.add(Step::make_directory, item.target);
-            break;
-        case ItemKind::symlink:
-            builder_.add(Step::make_link, item.target, item.source);
-            break;
-        case ItemKind::ldcache: {
-            Operation& operation = builder_.add(Step::replace_file, item.target, item.content);
-            operation.expected = {plan_.old_cache.device, plan_.old_cache.inode,
-                                  plan_.old_cache.size, plan_.old_cache.mtime_ns};
-            break;
-        }
-        default:
-            builder_.add(Step::make_file, item.target, item.content);
-        }
+        return {};
     }
-
-    Result<void> add_mount(const Item& item)
+    Result<void> add(const Item& item, const plan::Symlink& link)
     {
-        switch (item.kind) {
-        case ItemKind::mount:
-            return mount(item, std::move(tree_), file_attributes, program::holds_mounts);
-        case ItemKind::cover:
-        case ItemKind::ldcache: {
-            if (item.place != Place::there)
-                return {};
-            if (is_generated_cover(item))
-                return add_generated_cover(item);
-            GPUCTR_TRY(UniqueFd file, clone_file(bench_, item));
-            return mount(item, std::move(file), file_attributes, program::follow_target);
+        if (item.place == Place::created)
+            builder_.add(Step::make_link, item.target, link.to);
+        return {};
+    }
+    Result<void> add(const Item& item, const plan::GeneratedFile& file)
+    {
+        if (item.place == Place::created)
+            builder_.add(Step::make_file, item.target, file.content);
+        return {};
+    }
+    Result<void> add(const Item& item, const plan::LoaderCache& cache)
+    {
+        if (item.place == Place::there)
+            return cover(item, cache.content);
+        if (item.place == Place::created) {
+            const rootfs::Entry& old = plan_.old_cache;
+            builder_.add(Step::replace_file, item.target, cache.content).expected = {
+                old.device, old.inode, old.size, old.mtime_ns};
         }
-        case ItemKind::bind: {
-            GPUCTR_TRY(UniqueFd file, clone_file(bench_, item));
-            return mount(item, std::move(file), file_attributes,
-                         item.is_directory ? program::holds_mounts : 0);
-        }
-        case ItemKind::device: {
-            GPUCTR_TRY(UniqueFd device, clone_device(bench_, item));
-            return mount(item, std::move(device), device_attributes);
-        }
-        default:
-            return {};
-        }
+        return {};
+    }
+    Result<void> add(const Item& item, const plan::Tree&)
+    {
+        return mount(item, std::move(tree_), file_attributes, program::holds_mounts);
+    }
+    Result<void> add(const Item& item, const plan::Overlay& overlay)
+    {
+        // Only a lookup that failed for a moment leads here: what lies over the
+        // root directory would not be reached through its descriptor.
+        if (item.target == "/")
+            return changed_meanwhile();
+        GPUCTR_TRY(std::string name, new_part());
+        GPUCTR_CHECK(layer_->directory(name, overlay.mode));
+        overlays_.push_back({item.target, name});
+        mount_part(Step::overlay, item, std::move(name), 0);
+        return {};
+    }
+    Result<void> add(const Item& item, const plan::Bind& bind)
+    {
+        add_placeholder(item);
+        GPUCTR_TRY(UniqueFd file, clone_file(bench_, bind.source, bind.id, bind.is_directory));
+        return mount(item, std::move(file), file_attributes,
+                     bind.is_directory ? program::holds_mounts : 0);
+    }
+    Result<void> add(const Item& item, const plan::Cover& cover)
+    {
+        GPUCTR_TRY(UniqueFd file, clone_file(bench_, cover.source, cover.id, false));
+        return mount(item, std::move(file), file_attributes, program::follow_target);
+    }
+    Result<void> add(const Item& item, const plan::GeneratedCover& generated)
+    {
+        return generated.is_directory ? cover_with_nothing(item) : cover(item, generated.content);
+    }
+    Result<void> add(const Item& item, const plan::Device& node)
+    {
+        add_placeholder(item);
+        GPUCTR_TRY(UniqueFd device, clone_device(bench_, node));
+        return mount(item, std::move(device), device_attributes);
+    }
+    /// It is for whoever starts a program.
+    static Result<void> add(const Item& /*item*/, const plan::Variable& /*variable*/) { return {}; }
+
+    /// A file to mount over.
+    void add_placeholder(const Item& item)
+    {
+        if (item.place == Place::created)
+            builder_.add(Step::make_file, item.target);
     }
 
     Result<void> mount(const Item& item, UniqueFd mount, std::uint64_t attributes,
@@ -184,26 +204,21 @@ private:
         return std::to_string(parts_.size());
     }
 
-    Result<void> add_generated_cover(const Item& item)
+    /// What is mounted over the name is one of the layer.
+    Result<void> cover(const Item& item, const std::string& content)
     {
         GPUCTR_TRY(std::string name, new_part());
-        constexpr std::uint32_t empty_mode = 0555;
-        GPUCTR_CHECK(item.is_directory ? layer_->directory(name, empty_mode)
-                                       : layer_->file(name, item.content));
+        GPUCTR_CHECK(layer_->file(name, content));
         mount_part(Step::mount, item, std::move(name), file_attributes);
         return {};
     }
 
-    Result<void> add_overlay(const Item& item)
+    Result<void> cover_with_nothing(const Item& item)
     {
-        // Only a lookup that failed for a moment leads here: what lies over the
-        // root directory would not be reached through its descriptor.
-        if (item.target == "/")
-            return changed_meanwhile();
+        constexpr std::uint32_t empty_mode = 0555;
         GPUCTR_TRY(std::string name, new_part());
-        GPUCTR_CHECK(layer_->directory(name, item.mode));
-        overlays_.push_back({item.target, name});
-        mount_part(Step::overlay, item, std::move(name), 0);
+        GPUCTR_CHECK(layer_->directory(name, empty_mode));
+        mount_part(Step::mount, item, std::move(name), file_attributes);
         return {};
     }
 
@@ -266,16 +281,18 @@ private:
     Result<void> add_overlay_name(const Item& item)
     {
         GPUCTR_TRY(const std::string path, in_overlay(item));
-        switch (item.kind) {
-        case ItemKind::directory:
-            return layer_->directory(path, item.mode);
-        case ItemKind::symlink:
-            return layer_->link(path, item.source);
-        default:
-            return layer_->file(path, item.content);
-        }
+        if (const auto* directory = item.as<plan::Directory>())
+            return layer_->directory(path, directory->mode);
+        if (const auto* link = item.as<plan::Symlink>())
+            return layer_->link(path, link->to);
+        if (const auto* file = item.as<plan::GeneratedFile>())
+            return layer_->file(path, file->content);
+        if (const auto* cache = item.as<plan::LoaderCache>())
+            return layer_->file(path, cache->content);
+        return layer_->file(path, "");
     }
 
+    const plan::Planned& planned_;
     const plan::Plan& plan_;
     mount::Bench& bench_;
     program::ProgramBuilder builder_;
@@ -287,16 +304,17 @@ private:
 
 } // namespace
 
-Result<Block> prepare(const plan::Plan& plan, mount::Bench& bench)
+Result<Block> prepare(const plan::Planned& planned, mount::Bench& bench)
 {
+    const plan::Plan& plan = planned.plan;
     if (!plan.has_root)
         return Error(Errc::usage, "the plan was made for no root file system");
     GPUCTR_CHECK(require_driver(plan));
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_CHECK(base::open_own_descriptors());
     GPUCTR_CHECK(privilege::require_label(plan.mount_label));
-    GPUCTR_CHECK(require_lockable(plan));
-    return Preparation(plan, bench).run();
+    GPUCTR_CHECK(require_lockable(planned));
+    return Preparation(planned, bench).run();
 }
 
 } // namespace gpucontainer::apply

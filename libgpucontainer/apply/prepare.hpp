@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "plan/plan.hpp"
+#include "plan/planned.hpp"
 #include "program/builder.hpp"
 
 namespace gpucontainer::apply {
@@ -12,6 +12,6 @@ namespace gpucontainer::apply {
 /// until they are attached.
 /// Errors: permission without CAP_SYS_ADMIN, driver when a source is no longer
 /// the file that was planned, no_device when no kernel module is loaded.
-Result<program::Block> prepare(const plan::Plan& plan, mount::Bench& bench);
+Result<program::Block> prepare(const plan::Planned& planned, mount::Bench& bench);
 
 } // namespace gpucontainer::apply

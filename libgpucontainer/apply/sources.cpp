@@ -35,22 +35,23 @@ Result<UniqueFd> clone_source(mount::Bench& bench, const std::string& path, stru
 
 } // namespace
 
-Result<UniqueFd> clone_file(mount::Bench& bench, const plan::Item& item)
+Result<UniqueFd> clone_file(mount::Bench& bench, const std::string& source, const model::FileId& id,
+                            bool is_directory)
 {
     struct stat status = {};
-    GPUCTR_TRY(UniqueFd clone, clone_source(bench, item.source, status));
-    const bool is_kind = item.is_directory ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode);
-    if (!is_kind || model::FileId::of(status) != item.id)
-        return changed(item.source);
+    GPUCTR_TRY(UniqueFd clone, clone_source(bench, source, status));
+    const bool is_kind = is_directory ? S_ISDIR(status.st_mode) : S_ISREG(status.st_mode);
+    if (!is_kind || model::FileId::of(status) != id)
+        return changed(source);
     return clone;
 }
 
-Result<UniqueFd> clone_device(mount::Bench& bench, const plan::Item& item)
+Result<UniqueFd> clone_device(mount::Bench& bench, const plan::Device& device)
 {
     struct stat status = {};
-    GPUCTR_TRY(UniqueFd clone, clone_source(bench, item.source, status));
-    if (!S_ISCHR(status.st_mode) || status.st_rdev != ::makedev(item.major, item.minor))
-        return changed(item.source);
+    GPUCTR_TRY(UniqueFd clone, clone_source(bench, device.source, status));
+    if (!S_ISCHR(status.st_mode) || status.st_rdev != ::makedev(device.major, device.minor))
+        return changed(device.source);
     return clone;
 }
 
@@ -73,9 +74,9 @@ Result<void> require_driver(const plan::Plan& plan)
     return {};
 }
 
-Result<void> require_detached(const plan::Plan& plan)
+Result<void> require_detached(const plan::Planned& planned)
 {
-    if (plan.backend != mount::Backend::legacy)
+    if (planned.backend != mount::Backend::legacy)
         return {};
     return Error(Errc::requirement, "this kernel has no detached mounts")
         .with_hint("Linux 5.12 or later is needed, without a seccomp filter on mount_setattr and "
@@ -83,9 +84,9 @@ Result<void> require_detached(const plan::Plan& plan)
                    "gpuctr_plan_apply()");
 }
 
-Result<void> require_lockable(const plan::Plan& plan)
+Result<void> require_lockable(const plan::Planned& planned)
 {
-    if (!plan.lock || plan.backend != mount::Backend::legacy)
+    if (!planned.plan.lock || planned.backend != mount::Backend::legacy)
         return {};
     return Error(Errc::requirement, "the flags of mounts cannot be locked on this kernel")
         .with_hint("Linux 5.12 or later is needed, without a seccomp filter on mount_setattr and "

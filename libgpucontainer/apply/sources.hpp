@@ -4,9 +4,10 @@
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/bench.hpp"
-#include "plan/plan.hpp"
+#include "plan/planned.hpp"
 
 #include <cstdint>
+#include <string>
 #include <sys/mount.h>
 
 /// The host's files and device nodes as mounts that are attached nowhere.
@@ -19,18 +20,19 @@ inline constexpr std::uint64_t file_attributes =
 inline constexpr std::uint64_t device_attributes =
     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 
-/// The item's source, which still has to be the file or device that was planned.
-Result<base::UniqueFd> clone_file(mount::Bench& bench, const plan::Item& item);
-Result<base::UniqueFd> clone_device(mount::Bench& bench, const plan::Item& item);
+/// A source, which still has to be the file, directory or device that was planned.
+Result<base::UniqueFd> clone_file(mount::Bench& bench, const std::string& source,
+                                  const model::FileId& id, bool is_directory);
+Result<base::UniqueFd> clone_device(mount::Bench& bench, const plan::Device& device);
 
 /// An error where no kernel module is loaded and nobody said which version to take.
 Result<void> require_driver(const plan::Plan& plan);
 
 /// An error where mounts cannot be made in one place and attached in another.
-Result<void> require_detached(const plan::Plan& plan);
+Result<void> require_detached(const plan::Planned& planned);
 
 /// An error where the flags of mounts are to be locked and cannot be.
-Result<void> require_lockable(const plan::Plan& plan);
+Result<void> require_lockable(const plan::Planned& planned);
 
 /// Sets the attributes of a mount and all below it, which the legacy backend gave them
 /// before, and keeps it from being

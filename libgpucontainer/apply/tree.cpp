@@ -48,9 +48,11 @@ std::string inventory(const plan::Plan& plan)
     for (const Item& item : plan.items) {
         if (item.place != Place::tree)
             continue;
-        const model::FileId& id = item.id;
-        fmt::format_to(std::back_inserter(text), "{} {} {} {}:{}:{}:{}\n", plan::name(item.kind),
-                       in_tree(plan, item), item.source, id.device, id.inode, id.size, id.mtime_ns);
+        const auto* bind = item.as<plan::Bind>();
+        const model::FileId id = bind != nullptr ? bind->id : model::FileId();
+        fmt::format_to(std::back_inserter(text), "{} {} {} {}:{}:{}:{}\n", plan::name(item.kind()),
+                       in_tree(plan, item), item.source(), id.device, id.inode, id.size,
+                       id.mtime_ns);
     }
     return text;
 }
@@ -77,12 +79,14 @@ Result<UniqueFd> build_tree(mount::Bench& bench, const plan::Plan& plan,
             continue;
         const std::string path(in_tree(plan, item));
         GPUCTR_CHECK(make_directories(layer, base::directory_of(path), directories));
-        if (item.kind == ItemKind::symlink) {
-            GPUCTR_CHECK(layer.link(path, item.source));
+        if (const auto* link = item.as<plan::Symlink>())
+            GPUCTR_CHECK(layer.link(path, link->to));
+        const auto* const bind = item.as<plan::Bind>();
+        if (bind == nullptr)
             continue;
-        }
-        GPUCTR_CHECK(item.is_directory ? layer.directory(path) : layer.placeholder(path));
-        GPUCTR_TRY(UniqueFd clone, clone_file(bench, item), "prepare {}", item.target);
+        GPUCTR_CHECK(bind->is_directory ? layer.directory(path) : layer.placeholder(path));
+        GPUCTR_TRY(UniqueFd clone, clone_file(bench, bind->source, bind->id, bind->is_directory),
+                   "prepare {}", item.target);
         if (bench.backend == mount::Backend::legacy)
             GPUCTR_CHECK(guard(bench, clone, file_attributes));
         branches.push_back({std::move(clone), path});
@@ -217,10 +221,11 @@ Result<Unmounted> unmount_trees(const std::string& directory)
 
 } // namespace
 
-Result<UniqueFd> make_tree(mount::Bench& bench, const plan::Plan& plan)
+Result<UniqueFd> make_tree(mount::Bench& bench, const plan::Planned& planned)
 {
+    const plan::Plan& plan = planned.plan;
     UniqueFd tree;
-    if (const auto staged = open_staged(plan.staged_tree); staged && *staged)
+    if (const auto staged = open_staged(planned.request.staged_tree); staged && *staged)
         if (holds(*staged, inventory(plan)))
             tree.reset(mount::clone_tree(bench, staged->get(), "", true));
     if (!tree) {
@@ -230,15 +235,16 @@ Result<UniqueFd> make_tree(mount::Bench& bench, const plan::Plan& plan)
     return tree;
 }
 
-Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory)
+Result<Staged> stage_tree(const plan::Planned& planned, const std::string& directory)
 {
+    const plan::Plan& plan = planned.plan;
     GPUCTR_CHECK(require_driver(plan));
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_CHECK(privilege::require_label(plan.mount_label));
     if (plan.tree_path.empty())
         return Error(Errc::usage, "the plan has no driver files to stage");
-    GPUCTR_CHECK(require_detached(plan));
-    mount::Bench bench = {plan.backend};
+    GPUCTR_CHECK(require_detached(planned));
+    mount::Bench bench = {planned.backend};
     const std::string items = inventory(plan);
     GPUCTR_TRY(const UniqueFd present, open_staged(directory));
     if (present && holds(present, items))

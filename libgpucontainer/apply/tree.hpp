@@ -4,7 +4,7 @@
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/bench.hpp"
-#include "plan/plan.hpp"
+#include "plan/planned.hpp"
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ namespace gpucontainer::apply {
 
 /// The plan's tree, attached nowhere: a clone of the staged one where that holds
 /// just what the plan wants, else a new one.
-Result<base::UniqueFd> make_tree(mount::Bench& bench, const plan::Plan& plan);
+Result<base::UniqueFd> make_tree(mount::Bench& bench, const plan::Planned& planned);
 
 enum class Staged : std::uint8_t { made, unchanged, replaced };
 
@@ -25,7 +25,7 @@ enum class Staged : std::uint8_t { made, unchanged, replaced };
 /// made where it is missing; its path is absolute and has names alone. Errors: permission without
 /// CAP_SYS_ADMIN, driver when a source is no longer the file that was planned, requirement with the
 /// legacy backend.
-Result<Staged> stage_tree(const plan::Plan& plan, const std::string& directory);
+Result<Staged> stage_tree(const plan::Planned& planned, const std::string& directory);
 
 /// Unmounts what stage_tree() mounted there, and removes the directories that it made, as far
 /// as they are empty; false when it is nothing.

@@ -27,10 +27,10 @@ Result<mount::Backend> choose_backend(std::uint32_t backend)
     }
 }
 
-std::vector<gpuctr_device_rule> device_rules(const plan::Plan& plan)
+std::vector<gpuctr_device_rule> rules_of(const plan::Plan& plan)
 {
     std::vector<gpuctr_device_rule> rules;
-    for (const plan::DeviceRule& rule : plan.device_rules)
+    for (const plan::DeviceRule& rule : plan::device_rules(plan))
         rules.push_back({'c', "rw", rule.major, rule.minor});
     return rules;
 }
@@ -51,7 +51,7 @@ gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* 
         GPUCTR_TRY(const mount::Backend backend, choose_backend(given.backend));
         GPUCTR_TRY(auto planned,
                    plan::make_plan(host->host, std::move(chosen), backend, rootfs_fd));
-        auto rules = device_rules(planned.plan);
+        auto rules = rules_of(planned.plan);
         *ret_plan = new gpuctr_plan{std::move(planned), std::move(rules)};
         return {};
     });
@@ -65,7 +65,7 @@ gpuctr_status gpuctr_plan_to_json(const gpuctr_plan* plan, char** ret_json,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (plan == nullptr || ret_json == nullptr)
             return Error(Errc::usage, "gpuctr_plan_to_json: plan or ret_json is missing");
-        *ret_json = capi::to_c_string(exports::plan_to_json(plan->planned.plan));
+        *ret_json = capi::to_c_string(exports::plan_to_json(plan->planned));
         return {};
     });
 }
@@ -101,11 +101,13 @@ const gpuctr_item* gpuctr_plan_item_at(const gpuctr_plan* plan, size_t index)
 {
     return capi::element_at<gpuctr_item>(plan->planned.plan.items, index);
 }
-const char* gpuctr_item_kind(const gpuctr_item* item) { return plan::name(item->kind).data(); }
-const char* gpuctr_item_source(const gpuctr_item* item) { return item->source.c_str(); }
+const char* gpuctr_item_kind(const gpuctr_item* item) { return plan::name(item->kind()).data(); }
+const char* gpuctr_item_source(const gpuctr_item* item) { return item->source().data(); }
 const char* gpuctr_item_target(const gpuctr_item* item) { return item->target.c_str(); }
-const char* gpuctr_item_options(const gpuctr_item* item) { return item->options.c_str(); }
+const char* gpuctr_item_options(const gpuctr_item* item) { return item->options().data(); }
 const char* gpuctr_item_reason(const gpuctr_item* item) { return item->reason.c_str(); }
+const char* gpuctr_item_vendor(const gpuctr_item* item) { return item->owner.vendor.c_str(); }
+int32_t gpuctr_item_gpu(const gpuctr_item* item) { return item->owner.gpu; }
 
 size_t gpuctr_plan_variable_count(const gpuctr_plan* plan)
 {

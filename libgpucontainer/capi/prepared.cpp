@@ -79,9 +79,9 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
             return Error(Errc::usage, "gpuctr_plan_prepare: plan or ret_prepared is missing");
         GPUCTR_TRY(const bool for_setuid, read_prepare_options(options));
         GPUCTR_CHECK(plan::prove(plan->planned));
-        GPUCTR_CHECK(apply::require_detached(plan->planned.plan));
-        mount::Bench bench = {plan->planned.plan.backend};
-        GPUCTR_TRY(auto block, apply::prepare(plan->planned.plan, bench));
+        GPUCTR_CHECK(apply::require_detached(plan->planned));
+        mount::Bench bench = {plan->planned.backend};
+        GPUCTR_TRY(auto block, apply::prepare(plan->planned, bench));
         program::Program(block.get()).header().for_setuid = for_setuid ? 1 : 0;
         *ret_prepared = reinterpret_cast<gpuctr_prepared*>(block.release());
         return {};
@@ -98,7 +98,7 @@ gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
         GPUCTR_TRY(const auto path, capi::read_staged_tree(directory));
         GPUCTR_CHECK(read_prepare_options(options));
         GPUCTR_CHECK(plan::prove(plan->planned));
-        GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->planned.plan, path));
+        GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->planned, path));
         if (ret_outcome != nullptr)
             *ret_outcome = static_cast<std::uint32_t>(outcome);
         return {};

@@ -164,10 +164,12 @@ json to_json(const detect::Mark& mark) { return {{"path", mark.path}, {"state", 
 
 json to_json(const plan::Item& item)
 {
-    return {{"kind", plan::name(item.kind)},
-            {"source", item.source},
+    return {{"kind", plan::name(item.kind())},
+            {"source", item.source()},
             {"target", item.target},
-            {"options", item.options},
+            {"options", item.options()},
+            {"vendor", text_or_null(item.owner.vendor)},
+            {"gpu", number_or_null(item.owner.gpu)},
             {"reason", item.reason}};
 }
 
@@ -254,12 +256,13 @@ std::string host_to_json(std::span<const model::DriverStack> drivers,
                  {"fingerprint", array_of(fingerprint, convert)}});
 }
 
-std::string plan_to_json(const plan::Plan& plan)
+std::string plan_to_json(const plan::Planned& planned)
 {
+    const plan::Plan& plan = planned.plan;
     const auto convert = [](const auto& value) { return to_json(value); };
     return dump({{"schema", "gpucontainer/plan/1"},
                  {"drivers", array_of(plan.drivers, planned_to_json)},
-                 {"backend", mount::name(plan.backend)},
+                 {"backend", mount::name(planned.backend)},
                  {"layout", plan::name(plan.layout)},
                  {"tree_path", text_or_null(plan.tree_path)},
                  {"writes_root", plan.writes_root},
@@ -267,7 +270,7 @@ std::string plan_to_json(const plan::Plan& plan)
                  {"mount_label", text_or_null(plan.mount_label)},
                  {"items", array_of(plan.items, convert)},
                  {"environment", array_of(plan.variables, convert)},
-                 {"device_rules", array_of(plan.device_rules, convert)},
+                 {"device_rules", array_of(plan::device_rules(plan), convert)},
                  {"groups", plan.groups},
                  {"needs", plan.needs},
                  {"warnings", plan.warnings},

@@ -4,7 +4,7 @@
 #include "apply/status.hpp"
 #include "detect/fingerprint.hpp"
 #include "model/driver.hpp"
-#include "plan/plan.hpp"
+#include "plan/planned.hpp"
 
 #include <span>
 #include <string>
@@ -18,7 +18,7 @@ std::string host_to_json(std::span<const model::DriverStack> drivers,
                          std::span<const detect::Mark> fingerprint);
 
 /// Schema "gpucontainer/plan/1": what a container is given, and why.
-std::string plan_to_json(const plan::Plan& plan);
+std::string plan_to_json(const plan::Planned& planned);
 
 /// Schema "gpucontainer/status/1": what is set up, and whether it still fits.
 std::string set_ups_to_json(std::span<const apply::SetUp> set_ups);

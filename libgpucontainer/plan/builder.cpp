@@ -32,8 +32,10 @@ void add_share(Draft& draft, const DriverStack& driver, Selection selection)
         used.gpus.push_back(driver.gpus[gpu]);
     auto& variables = draft.plan.variables;
     for (Variable& variable : visible_inside(driver, draft.request.environment, selection.layers,
-                                             selection.gpus, variables))
+                                             selection.gpus, variables)) {
+        variable.vendor = driver.vendor;
         variables.push_back(std::move(variable));
+    }
     draft.plan.needs.insert(draft.plan.needs.end(), driver.needs.begin(), driver.needs.end());
     draft.plan.skipped.insert(draft.plan.skipped.end(), selection.passed_over.begin(),
                               selection.passed_over.end());
@@ -120,12 +122,11 @@ void secure_mounts(Draft& draft)
 
 void add_variables(Draft& draft)
 {
-    for (const Variable& variable : draft.plan.variables) {
-        Item item = make_item(ItemKind::env, variable.value, variable.name,
-                              "what the container's processes find in their environment");
-        item.options = variable.action;
-        draft.add(std::move(item));
-    }
+    for (const Variable& variable : draft.plan.variables)
+        draft.add({variable,
+                   variable.name,
+                   "what the container's processes find in their environment",
+                   {variable.vendor}});
 }
 
 /// The driver's files, and all names that they are found by.
@@ -157,11 +158,10 @@ Error callers_root()
 }
 
 Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& request,
-                         const Target* target, mount::Backend backend)
+                         const Target* target)
 {
     GPUCTR_CHECK(require_other_root(request, target));
     Draft draft(request, target);
-    draft.plan.backend = backend;
     draft.plan.layout = request.layout;
     secure_mounts(draft);
     GPUCTR_CHECK(choose_gpus(draft, drivers));

@@ -15,6 +15,6 @@ Error callers_root();
 /// Decides everything: drivers, request and root file system in, plan out. Reads
 /// the root through its view and nothing else. At least one driver.
 Result<Plan> create_plan(std::span<const model::DriverStack> drivers, const Request& request,
-                         const Target* target, mount::Backend backend);
+                         const Target* target);
 
 } // namespace gpucontainer::plan

@@ -63,11 +63,8 @@ private:
             return; // ours, in the tree or under a cover of an earlier set-up
         if (!covered_.insert(std::pair(entry.device, entry.inode)).second)
             return;
-        Item item = make_item(ItemKind::cover, file.path, target,
-                              "the image's own copy would be found instead");
-        item.options = "ro,nosuid,nodev";
-        item.id = file.id;
-        draft_.add(std::move(item));
+        draft_.add({Cover{file.path, file.id}, target,
+                    "the image's own copy would be found instead", draft_.owner_of(file)});
     }
 
     /// The tree hides what the image has there.

@@ -10,8 +10,8 @@ void add_data_links(Draft& draft)
 {
     for (const DriverFile* file : draft.files) {
         if (file->kind == FileKind::data && draft.is_missing(file->target))
-            draft.add_name(make_item(ItemKind::symlink, draft.path_of(*file), file->target,
-                                     "libraries read it here"));
+            draft.add_name({Symlink{draft.path_of(*file)}, file->target, "libraries read it here",
+                            draft.owner_of(*file)});
     }
 }
 

@@ -60,7 +60,6 @@ Draft::Draft(const Request& wanted, const Target* in)
     : request(wanted), target(in), view(in != nullptr ? in->view : typical_root()),
       names(view, choose_way(wanted, in))
 {
-    plan.staged_tree = request.staged_tree;
     plan.has_root = target != nullptr;
     plan.writes_root = choose_way(wanted, in) != Names::Way::overlay;
 }
@@ -196,14 +195,13 @@ std::string Draft::usual_directory(const DriverFile& file) const
                                : base::format("{}/{}", image.library_directory, file.module);
 }
 
-Item make_item(ItemKind kind, std::string source, std::string target, std::string reason)
+Owner Draft::owner_of(const DriverFile& file) const
 {
-    Item item;
-    item.kind = kind;
-    item.source = std::move(source);
-    item.target = std::move(target);
-    item.reason = std::move(reason);
-    return item;
+    for (const Share& share : shares)
+        for (const DriverFile& own : share.driver.files)
+            if (&own == &file)
+                return {share.driver.vendor, -1};
+    return {};
 }
 
 } // namespace gpucontainer::plan

@@ -52,6 +52,9 @@ struct Draft {
     /// an overlay then has a name of its own. The plan keeps what is there.
     bool is_missing(const std::string& path);
 
+    /// The driver that one of the chosen files is of.
+    Owner owner_of(const model::DriverFile& file) const;
+
     /// Where a library, or a tool, of this name is in the container.
     std::string library_path(const std::string& name) const;
     std::string tool_path(const std::string& name) const;
@@ -94,7 +97,5 @@ private:
 
     bool image_is_known_ = false;
 };
-
-Item make_item(ItemKind kind, std::string source, std::string target, std::string reason);
 
 } // namespace gpucontainer::plan

@@ -23,22 +23,27 @@ std::vector<std::string> well_known_names(const DriverFile& file)
     return names;
 }
 
-void add_link(Draft& draft, const std::string& source, const std::string& target,
-              std::string reason)
+void add_link(Draft& draft, Item link)
 {
     // What is there is a link of ours, or a copy of the image's that gets covered.
-    if (draft.is_missing(target))
-        draft.add_name(make_item(ItemKind::symlink, source, target, std::move(reason)));
+    if (draft.is_missing(link.target))
+        draft.add_name(std::move(link));
 }
 
-/// Paths of images that lead to the tree, but where it is there itself, or below.
-std::vector<std::string> tree_links(const Draft& draft)
+/// A path of images that leads to the tree.
+struct TreeLink {
+    std::string path;
+    std::string vendor;
+};
+
+/// Those that drivers have, but where the tree is there itself, or below.
+std::vector<TreeLink> tree_links(const Draft& draft)
 {
-    std::vector<std::string> links;
+    std::vector<TreeLink> links;
     for (const Share& share : draft.shares) {
         const std::string& link = share.driver.tree_link;
         if (!link.empty() && !base::is_below(draft.plan.tree_path, link))
-            links.push_back(link);
+            links.push_back({link, share.driver.vendor});
     }
     return links;
 }
@@ -49,17 +54,22 @@ void add_entry_names(Draft& draft)
 {
     for (const DriverFile* file : draft.files)
         for (const std::string& name : well_known_names(*file))
-            add_link(draft,
-                     file->kind == FileKind::tool ? draft.tool_path(name)
-                                                  : draft.library_path(name),
-                     draft.usual_directory(*file) + "/" + name, "programs look for it here");
-    for (const std::string& link : tree_links(draft))
-        add_link(draft, draft.plan.tree_path, link, "images have it in LD_LIBRARY_PATH");
+            add_link(draft, {Symlink{file->kind == FileKind::tool ? draft.tool_path(name)
+                                                                  : draft.library_path(name)},
+                             draft.usual_directory(*file) + "/" + name, "programs look for it here",
+                             draft.owner_of(*file)});
+    for (const TreeLink& link : tree_links(draft))
+        add_link(draft, {Symlink{draft.plan.tree_path},
+                         link.path,
+                         "images have it in LD_LIBRARY_PATH",
+                         {link.vendor}});
 }
 
 std::vector<std::string> entry_paths(const Draft& draft)
 {
-    std::vector<std::string> paths = tree_links(draft);
+    std::vector<std::string> paths;
+    for (const TreeLink& link : tree_links(draft))
+        paths.push_back(link.path);
     for (const DriverFile* file : draft.files)
         for (const std::string& name : well_known_names(*file))
             paths.push_back(draft.usual_directory(*file) + "/" + name);

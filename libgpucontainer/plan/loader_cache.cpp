@@ -49,9 +49,8 @@ void add_configuration(Draft& draft)
     const std::string path = configuration_path(draft);
     if (path.empty())
         return;
-    Item item = make_item(ItemKind::file, "", path, "keeps a later ldconfig right");
-    item.content = draft.plan.tree_path + "/lib64\n";
-    draft.add_name(std::move(item));
+    draft.add_name(
+        {GeneratedFile{draft.plan.tree_path + "/lib64\n"}, path, "keeps a later ldconfig right"});
 }
 
 } // namespace
@@ -90,8 +89,7 @@ Result<void> add_loader_cache(Draft& draft)
     plan.old_cache = draft.view.look(path);
     if (plan.old_cache)
         plan.found.emplace(path, plan.old_cache);
-    Item item = make_item(ItemKind::ldcache, "", path, "the loader finds our files first");
-    item.content = std::move(merged.bytes);
+    Item item = {LoaderCache{std::move(merged.bytes)}, path, "the loader finds our files first"};
     if (!draft.names.are_overlaid(path)) {
         draft.add_name(std::move(item));
         add_configuration(draft);
@@ -105,7 +103,6 @@ Result<void> add_loader_cache(Draft& draft)
         return Error(Errc::rootfs, path + " is in the way: not a regular file")
             .with_object(path)
             .with_hint("remove it from the image, or allow writing with --write always");
-    item.options = "ro,nosuid,nodev";
     draft.add(std::move(item));
     return {};
 }

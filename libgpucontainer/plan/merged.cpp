@@ -27,13 +27,15 @@ std::string beside(const std::string& path, const std::string& name)
 }
 
 /// And what it is mounted over.
-void add_bind(Draft& draft, Item bind)
+void add_bind(Draft& draft, const DriverFile& file, const std::string& path)
 {
-    if (!bind.is_directory) {
+    const Owner owner = draft.owner_of(file);
+    Item bind = {Bind{file.path, file.id, file.directory}, path, file.reason, owner};
+    if (!file.directory) {
         draft.add_name(std::move(bind));
         return;
     }
-    draft.add_name(make_item(ItemKind::directory, "", bind.target, "where data is mounted"));
+    draft.add_name({Directory(), path, "where data is mounted", owner});
     draft.add(std::move(bind));
 }
 
@@ -44,17 +46,12 @@ void add_file(Draft& draft, const DriverFile& file)
     draft.identify(file.path);
     draft.identify(file.id);
     // The image's own files of these names get covered.
-    if (draft.is_missing(path)) {
-        Item bind = make_item(ItemKind::bind, file.path, path, file.reason);
-        bind.options = "ro,nosuid,nodev";
-        bind.id = file.id;
-        bind.is_directory = file.directory;
-        add_bind(draft, std::move(bind));
-    }
+    if (draft.is_missing(path))
+        add_bind(draft, file, path);
     for (const std::string& name : further_names(file))
         if (const std::string link = beside(path, name); draft.is_missing(link))
             draft.add_name(
-                make_item(ItemKind::symlink, file.name, link, "programs look for it here"));
+                {Symlink{file.name}, link, "programs look for it here", draft.owner_of(file)});
 }
 
 } // namespace

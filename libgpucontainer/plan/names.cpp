@@ -90,14 +90,8 @@ Names::Start Names::start_of(const std::string& target) const
 
 Item Names::overlay_over(const std::string& directory) const
 {
-    Item overlay;
-    overlay.kind = ItemKind::mount;
-    overlay.source = "overlay";
-    overlay.target = directory;
-    overlay.options = "ro";
-    overlay.mode = view_.resolve(directory).mode;
-    overlay.reason = "our names over this directory, which itself is not written";
-    return overlay;
+    return {Overlay{view_.resolve(directory).mode}, directory,
+            "our names over this directory, which itself is not written"};
 }
 
 void Names::add_directories(const Start& start, const std::string& to, std::vector<Item>& items)
@@ -113,14 +107,11 @@ void Names::add_directories(const Start& start, const std::string& to, std::vect
         // In an overlay, directories on the way are merged with the image's own
         // and lend them their mode.
         const rootfs::Entry there = view_.resolve(path);
-        Item item;
-        item.kind = ItemKind::directory;
-        item.target = path;
-        item.place = start.place;
-        if (there)
-            item.mode = there.mode;
-        item.reason = "directory that our names are in";
-        items.push_back(std::move(item));
+        items.push_back({there ? Directory{there.mode} : Directory(),
+                         path,
+                         "directory that our names are in",
+                         {},
+                         start.place});
     }
 }
 
@@ -129,7 +120,7 @@ void Names::add(Item item, std::vector<Item>& items)
     const Start start = start_of(item.target);
     item.place = start.place;
     add_directories(start, std::string(base::directory_of(item.target)), items);
-    if (item.kind == ItemKind::directory)
+    if (item.as<Directory>() != nullptr)
         directories_.push_back(item.target);
     items.push_back(std::move(item));
 }

@@ -30,43 +30,39 @@ void add_group(Draft& draft, const DeviceNode& node)
 
 /// A link as on the host: programs that list directories would count a second node as
 /// a second GPU.
-void add_link(Draft& draft, const DeviceNode& node, const std::string& link)
+void add_link(Draft& draft, const DeviceNode& node, const std::string& link, const Owner& owner)
 {
     namespace fs = std::filesystem;
     draft.identify(link);
     if (draft.is_missing(link))
-        draft.add_name(make_item(
-            ItemKind::symlink, fs::path(node.path).lexically_relative(fs::path(link).parent_path()),
-            link, "another name of " + node.path));
+        draft.add_name(
+            {Symlink{fs::path(node.path).lexically_relative(fs::path(link).parent_path())}, link,
+             "another name of " + node.path, owner});
 }
 
 /// One device may be that of several vendors' GPUs.
 bool is_added(const Draft& draft, const DeviceNode& node)
 {
     return std::ranges::any_of(draft.plan.items, [&](const Item& item) {
-        return item.kind == ItemKind::device && item.target == node.path;
+        return item.as<Device>() != nullptr && item.target == node.path;
     });
 }
 
-void add_node(Draft& draft, const DeviceNode& node)
+void add_node(Draft& draft, const Share& share, const DeviceNode& node)
 {
     if (is_added(draft, node))
         return;
-    Item item = make_item(ItemKind::device, node.host_path, node.path,
-                          node.gpu < 0 ? "the driver's programs open it"
-                                       : base::format("GPU {}", node.gpu));
-    item.options = "ro,nosuid,noexec";
-    item.major = node.major;
-    item.minor = node.minor;
-    item.required = node.required;
+    const Owner owner = {share.driver.vendor, node.gpu};
+    Item item = {Device{node.host_path, node.major, node.minor, node.required}, node.path,
+                 node.gpu < 0 ? "the driver's programs open it" : base::format("GPU {}", node.gpu),
+                 owner};
     draft.identify(base::format("{} {}:{}", node.path, node.major, node.minor));
-    draft.plan.device_rules.push_back({node.major, node.minor});
     if (draft.is_missing(node.path))
         draft.add_name(std::move(item));
     else
         draft.add(std::move(item));
     for (const std::string& link : node.links)
-        add_link(draft, node, link);
+        add_link(draft, node, link, owner);
     add_group(draft, node);
 }
 
@@ -107,7 +103,7 @@ Result<void> add_nodes(Draft& draft, const Share& share)
         if (!share.needs(node, draft.capabilities) && !is_no_choice)
             continue;
         if (node.accessible)
-            add_node(draft, node);
+            add_node(draft, share, node);
         else
             GPUCTR_CHECK(leave_out(draft, share, node));
     }
@@ -131,7 +127,7 @@ void add_need(Draft& draft, const Mask& mask)
                            when, mask.path));
 }
 
-void add_mask(Draft& draft, const Mask& mask)
+void add_mask(Draft& draft, const Mask& mask, const std::string& vendor)
 {
     const EntryType wanted = mask.directory ? EntryType::directory : EntryType::regular;
     if (draft.view.resolve(mask.path).type != wanted) {
@@ -141,12 +137,8 @@ void add_mask(Draft& draft, const Mask& mask)
     }
     if (!has_use(draft, mask))
         return;
-    Item item = make_item(ItemKind::cover, "", mask.path, mask.reason);
-    item.content = mask.content;
-    item.is_directory = mask.directory;
-    item.options = "ro,nosuid,nodev";
     draft.identify("mask " + mask.path);
-    draft.add(std::move(item));
+    draft.add({GeneratedCover{mask.content, mask.directory}, mask.path, mask.reason, {vendor}});
 }
 
 } // namespace
@@ -164,7 +156,7 @@ void add_masks(Draft& draft)
         return;
     for (const Share& share : draft.shares)
         for (const Mask& mask : share.driver.masks)
-            add_mask(draft, mask);
+            add_mask(draft, mask, share.driver.vendor);
 }
 
 } // namespace gpucontainer::plan

@@ -52,15 +52,12 @@ void add_icd(Draft& draft, const DriverFile& file)
     draft.identify(base::format("{} {}", path, file.soname));
     if (!is_missing && says_the_same(draft, file))
         return;
-    Item item = make_item(is_missing ? ItemKind::file : ItemKind::cover, "", path,
-                          "OpenCL finds the driver by it");
-    item.content = content_of(file);
-    if (is_missing) {
-        draft.add_name(std::move(item));
-        return;
-    }
-    item.options = "ro,nosuid,nodev";
-    draft.add(std::move(item));
+    constexpr const char* reason = "OpenCL finds the driver by it";
+    const Owner owner = draft.owner_of(file);
+    if (is_missing)
+        draft.add_name({GeneratedFile{content_of(file)}, path, reason, owner});
+    else
+        draft.add({GeneratedCover{content_of(file)}, path, reason, owner});
 }
 
 } // namespace

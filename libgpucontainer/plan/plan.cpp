@@ -3,31 +3,15 @@
 
 namespace gpucontainer::plan {
 
-std::string_view name(ItemKind kind)
-{
-    switch (kind) {
-    case ItemKind::directory:
-        return "directory";
-    case ItemKind::mount:
-        return "mount";
-    case ItemKind::bind:
-        return "bind";
-    case ItemKind::symlink:
-        return "symlink";
-    case ItemKind::file:
-        return "file";
-    case ItemKind::cover:
-        return "cover";
-    case ItemKind::device:
-        return "device";
-    case ItemKind::ldcache:
-        return "ldcache";
-    case ItemKind::env:
-        return "env";
-    }
-    return "";
-}
-
 std::string_view name(Layout layout) { return layout == Layout::tree ? "tree" : "merged"; }
+
+std::vector<DeviceRule> device_rules(const Plan& plan)
+{
+    std::vector<DeviceRule> rules;
+    for (const Item& item : plan.items)
+        if (const auto* device = item.as<Device>())
+            rules.push_back({device->major, device->minor});
+    return rules;
+}
 
 } // namespace gpucontainer::plan

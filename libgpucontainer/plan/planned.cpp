@@ -31,15 +31,14 @@ bool nodes_can_be_made()
 }
 
 Result<Plan> plan_for(const std::vector<model::DriverStack>& drivers, const Request& request,
-                      mount::Backend backend, int rootfs_fd,
-                      const std::optional<privilege::Owner>& owner = {})
+                      int rootfs_fd, const std::optional<privilege::Owner>& owner = {})
 {
     if (rootfs_fd < 0)
-        return create_plan(drivers, request, nullptr, backend);
+        return create_plan(drivers, request, nullptr);
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd, owner));
     const rootfs::RememberedView view(root);
     const Target target = {view, root.facts(), nodes_can_be_made()};
-    auto plan = create_plan(drivers, request, &target, backend);
+    auto plan = create_plan(drivers, request, &target);
     GPUCTR_CHECK(root.check());
     return plan;
 }
@@ -62,17 +61,18 @@ Result<Planned> make_plan(const detect::Host& host, Request request, mount::Back
     for (const model::DriverStack& driver : *host.drivers)
         if (std::ranges::find(host.required, driver.vendor) != host.required.end())
             request.required.insert(driver.vendor);
-    GPUCTR_TRY(Plan plan, plan_for(*host.drivers, request, backend, rootfs_fd));
-    return Planned{std::move(plan), std::move(request), host.drivers, host.unproven};
+    GPUCTR_TRY(Plan plan, plan_for(*host.drivers, request, rootfs_fd));
+    return Planned{std::move(plan), std::move(request), host.drivers, host.unproven, backend};
 }
 
-Result<Plan> plan_anew(const Planned& planned, int rootfs_fd, bool shared,
-                       const std::optional<privilege::Owner>& owner)
+Result<Planned> plan_anew(const Planned& planned, int rootfs_fd, bool shared,
+                          const std::optional<privilege::Owner>& owner)
 {
-    Request request = planned.request;
+    Planned anew = planned;
     if (shared)
-        request.write = Write::never;
-    return plan_for(*planned.drivers, request, planned.plan.backend, rootfs_fd, owner);
+        anew.request.write = Write::never;
+    GPUCTR_TRY(anew.plan, plan_for(*anew.drivers, anew.request, rootfs_fd, owner));
+    return anew;
 }
 
 Result<void> prove(const Planned& planned)

@@ -17,7 +17,8 @@ struct Planned {
     Plan plan;
     Request request;
     detect::Drivers drivers;
-    std::optional<detect::Detection> unproven; ///< As in its host.
+    std::optional<detect::Detection> unproven;         ///< As in its host.
+    mount::Backend backend = mount::Backend::detached; ///< What it is carried out with.
 };
 
 /// Plans for the root file system at `rootfs_fd`, or for none that is known if it is -1.
@@ -27,8 +28,8 @@ Result<Planned> make_plan(const detect::Host& host, Request request, mount::Back
 
 /// The same plan for the root as `rootfs_fd` shows it by now, with names that `owner` makes, or
 /// the caller. Nothing is written into a root that is `shared`, whatever was asked for.
-Result<Plan> plan_anew(const Planned& planned, int rootfs_fd, bool shared,
-                       const std::optional<privilege::Owner>& owner);
+Result<Planned> plan_anew(const Planned& planned, int rootfs_fd, bool shared,
+                          const std::optional<privilege::Owner>& owner);
 
 /// Every source and node of the plan's drivers is on this host as well, if they came from a
 /// record. Errors: driver, naming what is not.

@@ -74,10 +74,8 @@ Result<void> place_tree(Draft& draft)
             .with_hint("the tree would hide what is in it; name another directory with "
                        "--tree-path");
     if (draft.is_missing(path))
-        draft.add_name(make_item(ItemKind::directory, "", path, "where the tree is mounted"));
-    Item tree = make_item(ItemKind::mount, "tmpfs", path, "the driver's files, in one mount");
-    tree.options = "ro,nosuid,nodev";
-    draft.add(std::move(tree));
+        draft.add_name({Directory(), path, "where the tree is mounted"});
+    draft.add({Tree(), path, "the driver's files, in one mount"});
     draft.identify(path);
     return {};
 }
@@ -93,9 +91,8 @@ void add_script(Draft& draft, const DriverFile& script)
 {
     const DriverFile& data = *draft.data_with(script);
     const std::string inside = draft.path_of(data) + script.path.substr(data.path.size());
-    add_to_tree(draft, make_item(ItemKind::symlink,
-                                 base::format("..{}", inside.substr(draft.plan.tree_path.size())),
-                                 draft.path_of(script), script.reason));
+    add_to_tree(draft, {Symlink{base::format("..{}", inside.substr(draft.plan.tree_path.size()))},
+                        draft.path_of(script), script.reason, draft.owner_of(script)});
     draft.identify(script.path);
 }
 
@@ -105,17 +102,16 @@ void add_file(Draft& draft, const DriverFile& file)
         add_script(draft, file);
         return;
     }
-    Item bind = make_item(ItemKind::bind, file.path, draft.path_of(file), file.reason);
-    bind.options = "ro,nosuid,nodev";
-    bind.id = file.id;
-    bind.is_directory = file.directory;
+    const Owner owner = draft.owner_of(file);
     draft.identify(file.path);
     draft.identify(file.id);
-    add_to_tree(draft, std::move(bind));
+    add_to_tree(
+        draft, {Bind{file.path, file.id, file.directory}, draft.path_of(file), file.reason, owner});
     for (const std::string& link : file.links)
-        add_to_tree(draft, make_item(ItemKind::symlink, file.name, draft.library_path(link),
-                                     link == file.soname ? "the name programs are linked to"
-                                                         : "the name a linker looks for"));
+        add_to_tree(draft, {Symlink{file.name}, draft.library_path(link),
+                            link == file.soname ? "the name programs are linked to"
+                                                : "the name a linker looks for",
+                            owner});
 }
 
 } // namespace
@@ -137,8 +133,8 @@ Result<void> choose_tree_path(Draft& draft)
 Result<void> add_tree(Draft& draft)
 {
     GPUCTR_CHECK(place_tree(draft));
-    add_to_tree(draft, make_item(ItemKind::symlink, "lib64", draft.plan.tree_path + "/lib",
-                                 "the other place that images look in"));
+    add_to_tree(draft, {Symlink{"lib64"}, draft.plan.tree_path + "/lib",
+                        "the other place that images look in"});
     for (const DriverFile* file : draft.files)
         add_file(draft, *file);
     return {};

@@ -13,15 +13,15 @@ namespace {
 
 void check_item(const plan::Item& item, const model::DriverStack& driver)
 {
-    if (item.kind == plan::ItemKind::env)
+    if (item.kind() == plan::ItemKind::env)
         return;
     demand(exports::is_path(item.target) == nullptr, "a plan's targets are plain paths");
-    if (item.kind == plan::ItemKind::bind || item.kind == plan::ItemKind::cover)
-        demand(std::ranges::find(driver.files, item.source, &model::DriverFile::path)
+    if (item.kind() == plan::ItemKind::bind || item.kind() == plan::ItemKind::cover)
+        demand(std::ranges::find(driver.files, item.source(), &model::DriverFile::path)
                    != driver.files.end(),
                "a plan's sources are files of the driver");
-    if (item.kind == plan::ItemKind::device)
-        demand(std::ranges::find(driver.nodes, item.source, &model::DeviceNode::host_path)
+    if (item.kind() == plan::ItemKind::device)
+        demand(std::ranges::find(driver.nodes, item.source(), &model::DeviceNode::host_path)
                    != driver.nodes.end(),
                "its nodes are nodes of the driver");
 }
@@ -31,14 +31,14 @@ void check_plan(const model::DriverStack& driver, plan::Layout layout)
     plan::Request request;
     request.devices = "all";
     request.layout = layout;
-    const auto plan = plan::create_plan({&driver, 1}, request, nullptr, mount::Backend::detached);
+    const auto plan = plan::create_plan({&driver, 1}, request, nullptr);
     if (!plan)
         return;
     for (const plan::Item& item : plan->items)
         check_item(item, driver);
     demand(plan->drivers.size() == 1 && plan->drivers.front().gpus.size() == driver.gpus.size(),
            "all GPUs are all");
-    (void)exports::plan_to_json(*plan);
+    (void)exports::plan_to_json({*plan, request, nullptr, std::nullopt});
 }
 
 std::string to_json(const exports::HostRecord& record)

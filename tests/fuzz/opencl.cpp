@@ -74,21 +74,31 @@ std::string path_of(const model::DriverFile& file)
     return fmt::format("{}/{}", directory, file.icd);
 }
 
+/// What is generated for it; "" of everything else.
+std::string content_of(const plan::Item& item)
+{
+    if (const auto* file = item.as<plan::GeneratedFile>())
+        return file->content;
+    const auto* const cover = item.as<plan::GeneratedCover>();
+    return cover != nullptr ? cover->content : "";
+}
+
 void check_item(const plan::Item& item, const rootfs::View& image,
                 const std::vector<model::DriverFile>& files)
 {
     const bool is_named = std::ranges::any_of(files, [&](const model::DriverFile& file) {
-        return item.target == path_of(file) && item.content == file.soname + "\n";
+        return item.target == path_of(file) && content_of(item) == file.soname + "\n";
     });
-    if (item.kind == plan::ItemKind::cover) {
-        demand(is_named && item.options == "ro,nosuid,nodev", "a cover names a library");
+    if (item.kind() == plan::ItemKind::cover) {
+        demand(is_named && std::string_view(item.options()) == "ro,nosuid,nodev",
+               "a cover names a library");
         demand(image.resolve(item.target).type == rootfs::EntryType::regular,
                "what is covered is a file");
-    } else if (item.kind == plan::ItemKind::file) {
+    } else if (item.kind() == plan::ItemKind::file) {
         demand(is_named, "a file names a library");
         demand(!image.look(item.target), "what is made was not there");
     } else {
-        demand(item.kind == plan::ItemKind::directory || item.kind == plan::ItemKind::mount,
+        demand(item.kind() == plan::ItemKind::directory || item.kind() == plan::ItemKind::mount,
                "everything else is a directory");
     }
 }
@@ -98,7 +108,7 @@ void check_library(const model::DriverFile& file, const plan::Plan& plan, const 
 {
     const std::string path = path_of(file);
     const auto told = std::ranges::count_if(plan.items, [&](const plan::Item& item) {
-        return item.target == path && item.content == file.soname + "\n";
+        return item.target == path && content_of(item) == file.soname + "\n";
     });
     const auto skipped = std::ranges::count_if(plan.skipped, [&](const model::Skipped& one) {
         return one.name == file.icd && one.source == path;
@@ -123,8 +133,7 @@ void run(std::string_view input)
     const auto image = rootfs::Root::open(fd.get());
     demand(image.has_value(), "an image can be opened");
     const plan::Target target = {*image, image->facts(), !wanted.rootless};
-    const auto plan =
-        plan::create_plan({&wanted.driver, 1}, wanted.request, &target, mount::Backend::detached);
+    const auto plan = plan::create_plan({&wanted.driver, 1}, wanted.request, &target);
     if (!plan)
         return;
     std::vector<std::string> targets;

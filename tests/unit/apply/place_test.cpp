@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "apply/place.hpp"
 
-#include "mounting_fixture.hpp"
+#include "support/mounting_fixture.hpp"
 
 namespace gpucontainer::apply {
 namespace {
 
 using base::UniqueFd;
 
-class PlaceTest : public MountingTest {
+class PlaceTest : public test::MountingTest {
 protected:
     void SetUp() override
     {

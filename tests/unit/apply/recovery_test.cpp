@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/recovery.hpp"
 
+#include "program/builder.hpp"
 #include "program/directory_times.hpp"
 #include "support/temp_root.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/sources.hpp"
 
-#include "mounting_fixture.hpp"
+#include "support/mounting_fixture.hpp"
 
 #include <sys/stat.h>
 
@@ -14,31 +14,25 @@ namespace {
 
 constexpr const char* changed = ": no longer the file that was planned with";
 
-class SourcesTest : public MountingTest {
+class SourcesTest : public test::MountingTest {
 protected:
-    plan::Item file(const char* path) const
+    plan::Bind file(const char* path) const
     {
-        plan::Item item;
-        item.source = root_.at(path);
+        const std::string source = root_.at(path);
         struct stat status = {};
-        EXPECT_EQ(::stat(item.source.c_str(), &status), 0);
-        item.id = FileId::of(status);
-        return item;
+        EXPECT_EQ(::stat(source.c_str(), &status), 0);
+        return {source, FileId::of(status)};
     }
 
-    std::string problem_with_file(const plan::Item& item)
+    std::string problem_with_file(const plan::Bind& file)
     {
-        const auto clone = clone_file(bench_, item);
+        const auto clone = clone_file(bench_, file.source, file.id, file.is_directory);
         return clone ? "" : clone.error().message();
     }
 
     std::string problem_with_device(const std::string& path, unsigned major, unsigned minor)
     {
-        plan::Item item;
-        item.source = path;
-        item.major = major;
-        item.minor = minor;
-        const auto clone = clone_device(bench_, item);
+        const auto clone = clone_device(bench_, {path, major, minor});
         return clone ? "" : clone.error().message();
     }
 };
@@ -46,15 +40,15 @@ protected:
 TEST_F(SourcesTest, AreTheFilesThatWerePlannedWith)
 {
     root_.file("library", "content");
-    const plan::Item planned = file("library");
+    const plan::Bind planned = file("library");
     EXPECT_EQ(problem_with_file(planned), "");
 
     for (std::uint64_t FileId::*const part : {&FileId::device, &FileId::inode, &FileId::size}) {
-        plan::Item other = planned;
+        plan::Bind other = planned;
         ++(other.id.*part);
         EXPECT_EQ(problem_with_file(other), planned.source + changed);
     }
-    plan::Item older = planned;
+    plan::Bind older = planned;
     --older.id.mtime_ns;
     EXPECT_EQ(problem_with_file(older), planned.source + changed);
 }
@@ -63,11 +57,11 @@ TEST_F(SourcesTest, AreOfTheKindThatWasPlanned)
 {
     root_.file("library", "content");
     root_.directory("data");
-    plan::Item directory = file("data");
+    plan::Bind directory = file("data");
     directory.is_directory = true;
     EXPECT_EQ(problem_with_file(directory), "");
 
-    plan::Item no_directory = file("library");
+    plan::Bind no_directory = file("library");
     no_directory.is_directory = true;
     EXPECT_EQ(problem_with_file(no_directory), no_directory.source + changed);
     EXPECT_EQ(problem_with_file(file("data")), directory.source + changed);

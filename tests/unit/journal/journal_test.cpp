@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "journal/journal.hpp"
+#include "program/builder.hpp"
 
 #include <gtest/gtest.h>
 

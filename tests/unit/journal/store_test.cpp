@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "journal/store.hpp"
 
-#include "apply/status.hpp"
+#include "program/builder.hpp"
 #include "support/temp_root.hpp"
 
 #include <chrono>
@@ -107,27 +107,6 @@ TEST(JournalStore, ReadsAJournalWhereItWasWrittenAlone)
         ASSERT_FALSE(read);
         EXPECT_NE(read.error().message().find("it is that of another set-up"), std::string::npos);
     }
-}
-
-TEST(Status, SaysOfALockedRootThatItIsAndGoesOn)
-{
-    test::TempRoot directory;
-    const JournalStore store = open_store(directory);
-    const auto held = store.create_root(root);
-    ASSERT_TRUE(held);
-    directory.directory("state/3-4/stage");
-    ::chmod(directory.at("state/3-4").c_str(), 0700);
-
-    const auto found = look_at_all(directory.at("state"), soon);
-
-    ASSERT_TRUE(found) << found.error().message();
-    ASSERT_EQ(found->size(), 2U);
-    const auto& first = found->at(0).root == root ? found->at(0) : found->at(1);
-    const auto& second = found->at(0).root == root ? found->at(1) : found->at(0);
-    EXPECT_EQ(first.problems.at(0).kind, ProblemKind::locked);
-    EXPECT_NE(first.problems.at(0).text.find("process " + std::to_string(::getpid())),
-              std::string::npos);
-    EXPECT_EQ(second.problems.at(0).kind, ProblemKind::interrupted);
 }
 
 } // namespace

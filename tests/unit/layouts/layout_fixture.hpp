@@ -125,13 +125,14 @@ private:
 
     std::vector<std::string> items(const model::DriverStack& driver, plan::ItemKind kind) const
     {
-        const auto plan = plan::create_plan({&driver, 1}, {}, nullptr, mount::Backend::detached);
+        const auto plan = plan::create_plan({&driver, 1}, {}, nullptr);
         EXPECT_TRUE(plan) << plan.error().message();
         std::vector<std::string> all;
         if (plan)
             for (const plan::Item& item : plan->items)
-                if (item.kind == kind)
-                    all.push_back(base::format("{} from {}", item.target, with_root(item.source)));
+                if (item.kind() == kind)
+                    all.push_back(base::format("{} from {}", item.target,
+                                               with_root(std::string(item.source()))));
         return all;
     }
 };

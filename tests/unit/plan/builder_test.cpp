@@ -59,9 +59,9 @@ TEST_F(PlanTest, CarriesWhatTheDriverIs)
     EXPECT_EQ(plan.drivers[0].gpus.size(), 2U);
     EXPECT_THAT(plan.needs, ElementsAre("a mounted /proc"));
     EXPECT_THAT(plan.variables, IsEmpty());
-    EXPECT_EQ(item(ItemKind::bind).id, driver_.files.front().id);
+    EXPECT_EQ(item(ItemKind::bind).as<Bind>()->id, driver_.files.front().id);
     EXPECT_EQ(item(ItemKind::bind).reason, "library of a test");
-    EXPECT_EQ(item(ItemKind::file).content, "/usr/lib/gpuctr/lib64\n");
+    EXPECT_EQ(item(ItemKind::file).as<GeneratedFile>()->content, "/usr/lib/gpuctr/lib64\n");
 }
 
 TEST_F(PlanTest, LeavesOutWhatWasNotAskedFor)
@@ -112,12 +112,11 @@ TEST_F(PlanTest, NeedsARootWithTheMachinesLoader)
 
 TEST_F(PlanTest, WithoutARootWritesIntoATypicalOne)
 {
-    const auto plan = create_plan({&driver_, 1}, request_, nullptr, mount::Backend::staged);
+    const auto plan = create_plan({&driver_, 1}, request_, nullptr);
 
     ASSERT_TRUE(plan) << plan.error().message();
     EXPECT_FALSE(plan->has_root);
     EXPECT_TRUE(plan->writes_root);
-    EXPECT_EQ(plan->backend, mount::Backend::staged);
     std::vector<std::string> in_typical;
     for (const Item& item : plan->items)
         in_typical.push_back(text(item));
@@ -134,9 +133,10 @@ TEST_F(PlanTest, HandsOutTheNodesOfTheChosenGpuOnly)
                 ElementsAre("device created: /dev/nvidiactl -> /dev/nvidiactl ro,nosuid,noexec",
                             "device created: /dev/nvidia-uvm -> /dev/nvidia-uvm ro,nosuid,noexec",
                             "device created: /dev/nvidia1 -> /dev/nvidia1 ro,nosuid,noexec"));
-    ASSERT_EQ(plan.device_rules.size(), 3U);
-    EXPECT_EQ(plan.device_rules.back().major, 195U);
-    EXPECT_EQ(plan.device_rules.back().minor, 1U);
+    const auto rules = device_rules(plan);
+    ASSERT_EQ(rules.size(), 3U);
+    EXPECT_EQ(rules.back().major, 195U);
+    EXPECT_EQ(rules.back().minor, 1U);
     ASSERT_EQ(plan.drivers[0].gpus.size(), 1U);
     EXPECT_EQ(plan.drivers[0].gpus.front().index, 1U);
 }
@@ -222,7 +222,7 @@ TEST_F(PlanTest, MasksWhatMakesNodesWhereTheyCanBeMade)
     const Item mask = item(ItemKind::cover);
 
     EXPECT_EQ(text(mask), "cover there:  -> /proc/driver/params ro,nosuid,nodev");
-    EXPECT_EQ(mask.content, "content");
+    EXPECT_EQ(mask.as<GeneratedCover>()->content, "content");
     may_make_nodes_ = false;
     EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
 }
@@ -253,7 +253,7 @@ TEST_F(PlanTest, MasksADirectoryThatMakesNodesByAnEmptyOne)
     root_.directory("/proc/driver/all");
     const Item mask = item(ItemKind::cover);
     EXPECT_EQ(text(mask), "cover there:  -> /proc/driver/all ro,nosuid,nodev");
-    EXPECT_TRUE(mask.is_directory);
+    EXPECT_TRUE(mask.as<GeneratedCover>()->is_directory);
 }
 
 TEST_F(PlanTest, MasksADirectoryWhereNobodyCanMakeNodesIfTheRootIsWritten)

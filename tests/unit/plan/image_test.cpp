@@ -44,7 +44,7 @@ TEST_F(PlanTest, CoversStaleCopiesWhereverTheyAreFoundFirst)
                             "/usr/local/nvidia/lib64/libnvidia-ml.so.1 ro,nosuid,nodev",
                             "cover there: /drv/bin/nvidia-smi -> /usr/bin/nvidia-smi "
                             "ro,nosuid,nodev"));
-    EXPECT_EQ(item(ItemKind::cover).id, driver_.files.front().id);
+    EXPECT_EQ(item(ItemKind::cover).as<Cover>()->id, driver_.files.front().id);
 }
 
 TEST_F(PlanTest, CoversAFileOfTwoNamesOnce)
@@ -117,7 +117,7 @@ class CachePlanTest : public PlanTest {
 protected:
     elf::LdCache cache() const
     {
-        auto cache = elf::LdCache::parse(item(ItemKind::ldcache).content);
+        auto cache = elf::LdCache::parse(item(ItemKind::ldcache).as<LoaderCache>()->content);
         EXPECT_TRUE(cache) << cache.error().message();
         return *std::move(cache);
     }

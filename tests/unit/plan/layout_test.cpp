@@ -39,12 +39,12 @@ TEST_F(MergedPlanTest, PutsEachFileWhereTheImagesOwnAre)
     const Plan plan = made();
     EXPECT_EQ(plan.layout, Layout::merged);
     EXPECT_EQ(plan.tree_path, "");
-    EXPECT_EQ(item(ItemKind::bind).id, driver_.files.front().id);
+    EXPECT_EQ(item(ItemKind::bind).as<Bind>()->id, driver_.files.front().id);
 }
 
 TEST_F(MergedPlanTest, NamesTheFilesInTheLoaderCache)
 {
-    const auto cache = elf::LdCache::parse(item(ItemKind::ldcache).content);
+    const auto cache = elf::LdCache::parse(item(ItemKind::ldcache).as<LoaderCache>()->content);
 
     ASSERT_TRUE(cache) << cache.error().message();
     const auto found = cache->lookup("libcuda.so.1");
@@ -104,7 +104,7 @@ TEST_F(PlanTest, PutsTheTreeWhereItIsTold)
     EXPECT_THAT(items({ItemKind::bind}), Each(HasSubstr(" -> /opt/gpu/")));
     EXPECT_THAT(items({ItemKind::symlink}),
                 Contains("symlink created: /opt/gpu -> /usr/local/nvidia"));
-    EXPECT_EQ(item(ItemKind::file).content, "/opt/gpu/lib64\n");
+    EXPECT_EQ(item(ItemKind::file).as<GeneratedFile>()->content, "/opt/gpu/lib64\n");
 }
 
 TEST_F(PlanTest, PutsTheTreeWhereCudaImagesLook)
@@ -135,7 +135,7 @@ TEST_F(PlanTest, TakesADirectoryThatIsRemovedMeanwhile)
     root_.remove(path);
 
     const Target target = {before, facts_};
-    const auto plan = create_plan({&driver_, 1}, request_, &target, mount::Backend::detached);
+    const auto plan = create_plan({&driver_, 1}, request_, &target);
 
     ASSERT_TRUE(plan) << plan.error().message();
     EXPECT_TRUE(plan->found.at(path).same_file(found));

@@ -46,7 +46,7 @@ protected:
     {
         std::vector<std::string> all;
         for (const Item& item : made().items)
-            if (item.kind == ItemKind::mount && item.source == "overlay")
+            if (item.as<Overlay>() != nullptr)
                 all.push_back(item.target);
         return all;
     }
@@ -102,8 +102,10 @@ TEST_F(OverlayPlanTest, LendsItsDirectoriesTheModeOfTheImages)
 
     std::vector<std::string> modes;
     for (const Item& item : made().items)
-        if (item.kind == ItemKind::directory || item.source == "overlay")
-            modes.push_back(base::format("{} {:o}", item.target, item.mode));
+        if (const auto* directory = item.as<Directory>())
+            modes.push_back(base::format("{} {:o}", item.target, directory->mode));
+        else if (const auto* overlay = item.as<Overlay>())
+            modes.push_back(base::format("{} {:o}", item.target, overlay->mode));
     EXPECT_THAT(modes, ElementsAre("/dev 755", "/etc 755", "/usr/bin 755", "/usr/lib 711",
                                    "/usr/local 755", "/usr/lib/gpuctr 755", libraries_ + " 700"));
 }

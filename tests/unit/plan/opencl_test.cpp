@@ -26,7 +26,7 @@ protected:
         std::vector<std::string> all;
         for (const Item& item : made().items)
             if (item.target.find("OpenCL") != std::string::npos)
-                all.push_back(text(item) + ": " + item.content);
+                all.push_back(text(item) + ": " + content_of(item));
         return all;
     }
 };

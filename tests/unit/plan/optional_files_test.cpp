@@ -84,7 +84,7 @@ protected:
         std::vector<std::string> sonames;
         for (const Item& item : made().items)
             for (const DriverFile& file : driver_.files)
-                if (item.kind == ItemKind::bind && item.source == file.path)
+                if (item.kind() == ItemKind::bind && item.source() == file.path)
                     sonames.push_back(file.soname.empty() ? file.name : file.soname);
         return sonames;
     }
@@ -257,13 +257,19 @@ protected:
         driver_.files.push_back(code);
     }
 
+    static bool is_directory(const Item& item)
+    {
+        const auto* const bind = item.as<Bind>();
+        return bind != nullptr && bind->is_directory;
+    }
+
     std::vector<std::string> about_data() const
     {
         std::vector<std::string> all;
         for (const Item& item : made().items)
             if (const std::string line = text(item); line.find("acme.ids") != std::string::npos
                                                      || line.find("bitcode") != std::string::npos)
-                all.push_back(line + (item.is_directory ? " as directory" : ""));
+                all.push_back(line + (is_directory(item) ? " as directory" : ""));
         return all;
     }
 };

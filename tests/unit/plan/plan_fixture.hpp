@@ -34,8 +34,18 @@ inline std::string_view name(Place place)
 
 inline std::string text(const Item& item)
 {
-    return base::format("{} {}: {} -> {}{}{}", plan::name(item.kind), name(item.place), item.source,
-                        item.target, item.options.empty() ? "" : " ", item.options);
+    return base::format("{} {}: {} -> {}{}{}", plan::name(item.kind()), name(item.place),
+                        item.source(), item.target, item.options().empty() ? "" : " ",
+                        item.options());
+}
+
+/// What is generated for it; "" of everything else.
+inline std::string content_of(const Item& item)
+{
+    if (const auto* file = item.as<GeneratedFile>())
+        return file->content;
+    const auto* const cover = item.as<GeneratedCover>();
+    return cover != nullptr ? cover->content : "";
 }
 
 inline std::vector<std::string> texts(const std::vector<Variable>& variables)
@@ -59,7 +69,7 @@ protected:
     Result<Plan> make() const
     {
         const Target target = {root_, facts_, may_make_nodes_};
-        return create_plan({&driver_, 1}, request_, &target, mount::Backend::detached);
+        return create_plan({&driver_, 1}, request_, &target);
     }
 
     Plan made() const
@@ -75,7 +85,7 @@ protected:
         std::vector<std::string> all;
         for (const Item& item : made().items)
             if (kinds.size() == 0
-                || std::find(kinds.begin(), kinds.end(), item.kind) != kinds.end())
+                || std::find(kinds.begin(), kinds.end(), item.kind()) != kinds.end())
                 all.push_back(text(item));
         return all;
     }
@@ -83,7 +93,7 @@ protected:
     Item item(ItemKind kind) const
     {
         for (const Item& item : made().items)
-            if (item.kind == kind)
+            if (item.kind() == kind)
                 return item;
         ADD_FAILURE() << "no " << plan::name(kind);
         return {};

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace gpucontainer::plan {
 namespace {
@@ -232,19 +233,19 @@ TEST_F(SeveralVendorsTest, MayBeTheFilesOfOneThatHasNoGpus)
 TEST_F(SeveralVendorsTest, AreInOnePlan)
 {
     Request request;
-    const auto plan = create_plan(drivers_, request, nullptr, mount::Backend::detached);
+    const auto plan = create_plan(drivers_, request, nullptr);
 
     ASSERT_TRUE(plan) << plan.error().message();
     ASSERT_EQ(plan->drivers.size(), 2U);
     EXPECT_EQ(plan->drivers[0].vendor, "nvidia");
     EXPECT_EQ(plan->drivers[1].gpus.size(), 4U);
-    EXPECT_EQ(plan->device_rules.size(), 4U + 4U);
+    EXPECT_EQ(device_rules(*plan).size(), 4U + 4U);
 }
 
 TEST_F(SeveralVendorsTest, WarnOfOneThatIsLeftOut)
 {
     forbid_all_of(0);
-    const auto plan = create_plan(drivers_, {}, nullptr, mount::Backend::detached);
+    const auto plan = create_plan(drivers_, {}, nullptr);
 
     ASSERT_TRUE(plan) << plan.error().message();
     EXPECT_THAT(plan->warnings, ElementsAre("NVIDIA GPUs are left out: none of the 2 NVIDIA GPUs "
@@ -255,12 +256,12 @@ TEST_F(SeveralVendorsTest, LeaveOutTheDriverThatNobodyNamed)
 {
     Request request;
     request.devices = "0/1";
-    const auto plan = create_plan(drivers_, request, nullptr, mount::Backend::detached);
+    const auto plan = create_plan(drivers_, request, nullptr);
 
     ASSERT_TRUE(plan) << plan.error().message();
     ASSERT_EQ(plan->drivers.size(), 1U);
     EXPECT_EQ(plan->drivers[0].vendor, "amd");
-    EXPECT_EQ(plan->device_rules.size(), 1U);
+    EXPECT_EQ(device_rules(*plan).size(), 1U);
     EXPECT_THAT(plan->tree_path, IsEmpty()) << "no file is another driver's";
 }
 
@@ -270,13 +271,13 @@ TEST_F(SeveralVendorsTest, BringAFileOfOneNameOnce)
                          test::make_library("libother.so.1", model::Capability::compute, 22)};
     drivers_[1].files[0].path = "/opt/lib/libcuda.so.580.1";
 
-    const auto plan = create_plan(drivers_, {}, nullptr, mount::Backend::detached);
+    const auto plan = create_plan(drivers_, {}, nullptr);
 
     ASSERT_TRUE(plan) << plan.error().message();
     std::vector<std::string> sources;
     for (const Item& item : plan->items)
-        if (item.kind == ItemKind::bind)
-            sources.push_back(item.source);
+        if (item.kind() == ItemKind::bind)
+            sources.emplace_back(item.source());
     EXPECT_THAT(sources, ::testing::UnorderedElementsAre(
                              "/drv/lib/libcuda.so.580.1", "/drv/lib/libnvidia-ml.so.580.1",
                              "/drv/bin/nvidia-smi", "/drv/lib/libother.so.580.1"));
@@ -286,18 +287,37 @@ TEST_F(SeveralVendorsTest, BringAFileOfOneNameOnce)
     EXPECT_EQ(skipped->reason, "another driver brings a file of this name");
 }
 
+TEST_F(SeveralVendorsTest, HaveTheirOwnPartsOfAPlan)
+{
+    const auto plan = create_plan(drivers_, {}, nullptr);
+
+    ASSERT_TRUE(plan) << plan.error().message();
+    std::map<std::string, Owner> owners;
+    for (const Item& item : plan->items)
+        owners[item.target] = item.owner;
+    EXPECT_EQ(owners["/dev/nvidia1"], (Owner{"nvidia", 1}));
+    EXPECT_EQ(owners["/dev/dri/renderD130"], (Owner{"amd", 2}));
+    EXPECT_EQ(owners["/dev/nvidiactl"], (Owner{"nvidia", -1}));
+    EXPECT_EQ(owners["/usr/lib/gpuctr/lib64/libcuda.so.580.1"], (Owner{"nvidia", -1}));
+    EXPECT_EQ(owners["/usr/lib/gpuctr/lib64/libcuda.so.1"], (Owner{"nvidia", -1}));
+    for (const char* const shared : {"/usr/lib/gpuctr", "/etc/ld.so.cache"}) {
+        ASSERT_TRUE(owners.contains(shared)) << shared;
+        EXPECT_EQ(owners[shared], Owner()) << shared;
+    }
+}
+
 TEST_F(SeveralVendorsTest, KeepTheLinksOfANodeAsLinks)
 {
     drivers_[1].nodes[0].links = {"/dev/dri/by-path/pci-0000:c1:00.0-render"};
     Request request;
     request.devices = "0/0";
-    const auto plan = create_plan(drivers_, request, nullptr, mount::Backend::detached);
+    const auto plan = create_plan(drivers_, request, nullptr);
 
     ASSERT_TRUE(plan) << plan.error().message();
     std::vector<std::string> links;
     for (const Item& item : plan->items)
-        if (item.kind == ItemKind::symlink)
-            links.push_back(item.target + " -> " + item.source);
+        if (item.kind() == ItemKind::symlink)
+            links.push_back(item.target + " -> " + std::string(item.source()));
     EXPECT_THAT(links, ElementsAre("/dev/dri/by-path/pci-0000:c1:00.0-render -> ../renderD128"));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "program/directory_times.hpp"
 
+#include "program/builder.hpp"
+
 #include "base/file_time.hpp"
 #include "program/name_steps.hpp"
 #include "support/temp_root.hpp"

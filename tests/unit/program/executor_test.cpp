@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "program/executor.hpp"
 
+#include "program/builder.hpp"
+
 #include "apply/sources.hpp"
-#include "mounting_fixture.hpp"
+#include "support/mounting_fixture.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -13,7 +15,7 @@ namespace {
 
 using base::UniqueFd;
 
-class AttachTest : public MountingTest {
+class AttachTest : public test::MountingTest {
 protected:
     void SetUp() override
     {
@@ -30,7 +32,7 @@ protected:
     UniqueFd guarded()
     {
         UniqueFd mount = clone();
-        EXPECT_TRUE(guard(bench_, mount, file_attributes));
+        EXPECT_TRUE(apply::guard(bench_, mount, apply::file_attributes));
         return mount;
     }
 
@@ -41,7 +43,7 @@ protected:
         Operation& operation = builder.add(Step::mount, path);
         operation.fd = fd;
         operation.flags = flags;
-        operation.attributes = file_attributes;
+        operation.attributes = apply::file_attributes;
         return std::move(builder).build();
     }
 
@@ -94,7 +96,7 @@ TEST_F(AttachTest, HidesNothingElseOfTheKernelAtAPathOfProc)
     root_.link("root/proc/driver/all", "/sys/kernel");
     UniqueFd mount(
         mount::clone_tree(bench_, AT_FDCWD, root_.at("source-directory").c_str(), false));
-    ASSERT_TRUE(guard(bench_, mount, file_attributes));
+    ASSERT_TRUE(apply::guard(bench_, mount, apply::file_attributes));
 
     EXPECT_FALSE(attach_one(one("/proc/driver/all", std::move(mount), follow_target)));
 
@@ -109,7 +111,7 @@ TEST_F(AttachTest, HidesNoRootThroughALink)
     root_.link("root/link", "/");
     UniqueFd mount(
         mount::clone_tree(bench_, AT_FDCWD, root_.at("source-directory").c_str(), false));
-    ASSERT_TRUE(guard(bench_, mount, file_attributes));
+    ASSERT_TRUE(apply::guard(bench_, mount, apply::file_attributes));
 
     EXPECT_FALSE(attach_one(one("/link", std::move(mount), follow_target)));
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "program/name_steps.hpp"
 
+#include "program/builder.hpp"
+
 #include "program/parent.hpp"
 #include "support/forbidden.hpp"
 #include "support/temp_root.hpp"

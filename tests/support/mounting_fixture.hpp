@@ -12,7 +12,7 @@
 #include <string>
 #include <sys/mount.h>
 
-namespace gpucontainer::apply {
+namespace gpucontainer::test {
 
 /// In a mount namespace of its own.
 class MountingTest : public ::testing::Test {
@@ -38,4 +38,4 @@ protected:
     mount::Bench bench_;
 };
 
-} // namespace gpucontainer::apply
+} // namespace gpucontainer::test

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "plan/item.hpp"
+
+namespace gpucontainer::plan {
+namespace {
+
+constexpr const char* file_options = "ro,nosuid,nodev";
+
+/// What is said of each kind of item; a further kind does not compile before it is here.
+struct KindOf {
+    ItemKind operator()(const Directory&) const noexcept { return ItemKind::directory; }
+    ItemKind operator()(const Tree&) const noexcept { return ItemKind::mount; }
+    ItemKind operator()(const Overlay&) const noexcept { return ItemKind::mount; }
+    ItemKind operator()(const Bind&) const noexcept { return ItemKind::bind; }
+    ItemKind operator()(const Symlink&) const noexcept { return ItemKind::symlink; }
+    ItemKind operator()(const GeneratedFile&) const noexcept { return ItemKind::file; }
+    ItemKind operator()(const Cover&) const noexcept { return ItemKind::cover; }
+    ItemKind operator()(const GeneratedCover&) const noexcept { return ItemKind::cover; }
+    ItemKind operator()(const Device&) const noexcept { return ItemKind::device; }
+    ItemKind operator()(const LoaderCache&) const noexcept { return ItemKind::ldcache; }
+    ItemKind operator()(const Variable&) const noexcept { return ItemKind::env; }
+};
+
+struct SourceOf {
+    std::string_view operator()(const Tree&) const noexcept { return "tmpfs"; }
+    std::string_view operator()(const Overlay&) const noexcept { return "overlay"; }
+    std::string_view operator()(const Bind& bind) const noexcept { return bind.source; }
+    std::string_view operator()(const Symlink& link) const noexcept { return link.to; }
+    std::string_view operator()(const Cover& cover) const noexcept { return cover.source; }
+    std::string_view operator()(const Device& device) const noexcept { return device.source; }
+    std::string_view operator()(const Variable& variable) const noexcept
+    {
+        return variable.value;
+    }
+    template <typename Generated>
+    std::string_view operator()(const Generated&) const noexcept
+    {
+        return "";
+    }
+};
+
+struct OptionsOf {
+    Place place;
+
+    std::string_view operator()(const Tree&) const noexcept { return file_options; }
+    std::string_view operator()(const Overlay&) const noexcept { return "ro"; }
+    std::string_view operator()(const Bind&) const noexcept { return file_options; }
+    std::string_view operator()(const Cover&) const noexcept { return file_options; }
+    std::string_view operator()(const GeneratedCover&) const noexcept { return file_options; }
+    std::string_view operator()(const Device&) const noexcept { return "ro,nosuid,noexec"; }
+    /// One that is there is covered.
+    std::string_view operator()(const LoaderCache&) const noexcept
+    {
+        return place == Place::there ? file_options : "";
+    }
+    std::string_view operator()(const Variable& variable) const noexcept
+    {
+        return variable.action;
+    }
+    template <typename Name>
+    std::string_view operator()(const Name&) const noexcept
+    {
+        return "";
+    }
+};
+
+} // namespace
+
+std::string_view name(ItemKind kind)
+{
+    switch (kind) {
+    case ItemKind::directory:
+        return "directory";
+    case ItemKind::mount:
+        return "mount";
+    case ItemKind::bind:
+        return "bind";
+    case ItemKind::symlink:
+        return "symlink";
+    case ItemKind::file:
+        return "file";
+    case ItemKind::cover:
+        return "cover";
+    case ItemKind::device:
+        return "device";
+    case ItemKind::ldcache:
+        return "ldcache";
+    case ItemKind::env:
+        return "env";
+    }
+    return "";
+}
+
+ItemKind Item::kind() const noexcept { return std::visit(KindOf(), what); }
+std::string_view Item::source() const noexcept { return std::visit(SourceOf(), what); }
+std::string_view Item::options() const noexcept { return std::visit(OptionsOf{place}, what); }
+
+} // namespace gpucontainer::plan

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/driver.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace gpucontainer::plan {
+
+enum class ItemKind : std::uint8_t {
+    directory, ///< A directory is made.
+    mount,     ///< The tree, or an overlay of names, is mounted.
+    bind,      ///< A file of the host, in the tree.
+    symlink,
+    file,    ///< A small generated file.
+    cover,   ///< A file of the host, or content of ours, over something of the image's.
+    device,  ///< A device node of the host.
+    ldcache, ///< The loader cache, with the tree first.
+    env,     ///< A change to the environment of the container's processes.
+};
+std::string_view name(ItemKind kind);
+
+/// How an item's name comes to be in the container.
+enum class Place : std::uint8_t {
+    there,   ///< It exists already.
+    created, ///< It is made in the directory that it belongs to.
+    tree,    ///< It is part of the tree.
+    overlay, ///< It is part of an overlay that is mounted over a directory above it.
+};
+
+/// Whose part of a plan something is: to give one device alone to a container, or take it away.
+struct Owner {
+    std::string vendor = {}; ///< "nvidia"; empty: all that the plan gives.
+    int gpu = -1;            ///< Index of the GPU; -1: all of the vendor's.
+
+    bool operator==(const Owner&) const = default;
+};
+
+/// What an item puts at its target. Those that are mounted are read-only, nosuid and nodev, but
+/// for device nodes.
+struct Directory {
+    /// Permission bits of the image's directory that one of an overlay lies over.
+    std::uint32_t mode = 0755;
+};
+/// The file system with the driver's files.
+struct Tree {};
+/// A file system with names of ours, over a directory that itself is not written.
+struct Overlay {
+    std::uint32_t mode = 0755; ///< Permission bits of that directory.
+};
+/// A file of the host, or a directory with all that is in it.
+struct Bind {
+    std::string source;
+    model::FileId id; ///< As it was seen.
+    bool is_directory = false;
+};
+struct Symlink {
+    std::string to;
+};
+struct GeneratedFile {
+    std::string content;
+};
+/// A file of the host over one of the image's own.
+struct Cover {
+    std::string source;
+    model::FileId id; ///< As it was seen.
+};
+/// Content of ours over a file that is there, or an empty directory over one.
+struct GeneratedCover {
+    std::string content;
+    bool is_directory = false;
+};
+struct Device {
+    std::string source;
+    std::uint32_t major = 0;
+    std::uint32_t minor = 0;
+    bool required = true; ///< Without it no GPU can be used, or its owner.
+};
+struct LoaderCache {
+    std::string content;
+};
+/// The name is the target.
+struct Variable {
+    std::string action; ///< set, unset, prepend, append
+    std::string name;
+    std::string value;
+    std::string vendor = {};
+};
+
+/// One thing that the plan puts into the container.
+struct Item {
+    std::variant<Directory, Tree, Overlay, Bind, Symlink, GeneratedFile, Cover, GeneratedCover,
+                 Device, LoaderCache, Variable>
+        what;
+    std::string target; ///< Path in the container; name of a variable.
+    std::string reason;
+    Owner owner = {};
+    Place place = Place::there;
+
+    template <typename What>
+    const What* as() const noexcept
+    {
+        return std::get_if<What>(&what);
+    }
+
+    ItemKind kind() const noexcept;
+    /// Path on the host, what a link leads to, a variable's value; "" for what is generated.
+    /// Terminated, as are the options.
+    std::string_view source() const noexcept;
+    /// Mount options, or the action on a variable.
+    std::string_view options() const noexcept;
+};
+
+} // namespace gpucontainer::plan
