@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "record/driver.hpp"
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -10,155 +11,11 @@
 namespace gpucontainer::exports {
 namespace {
 
-using json = nlohmann::ordered_json;
-
-template <typename Range, typename Function>
-json array_of(const Range& range, Function to_json)
-{
-    json array = json::array();
-    for (const auto& element : range)
-        array.push_back(to_json(element));
-    return array;
-}
-
-json number_or_null(int value) { return value < 0 ? json(nullptr) : json(value); }
-json text_or_null(const std::string& value) { return value.empty() ? json(nullptr) : json(value); }
-
-// The parts of a host are taken apart by position: a field that is added does
-// not compile before it is written here, and so is not lost for read_host.cpp.
-
-json to_json(const model::Gpu& gpu)
-{
-    const auto& [index, uuid, pci_address, model, minor, numa_node, architecture, names, parts] =
-        gpu;
-    return {{"index", index},
-            {"uuid", text_or_null(uuid)},
-            {"pci_address", text_or_null(pci_address)},
-            {"model", model},
-            {"minor", number_or_null(minor)},
-            {"numa_node", number_or_null(numa_node)},
-            {"architecture", text_or_null(architecture)},
-            {"names", names},
-            {"parts", parts}};
-}
-
-/// As text: readers that keep numbers as doubles would round it.
-std::string to_text(const model::FileId& id)
-{
-    return base::format("{}:{}:{}:{}", id.device, id.inode, id.size,
-                        static_cast<std::uint64_t>(id.mtime_ns));
-}
-
-json to_json(const model::VersionNeed& need)
-{
-    const auto& [library, version] = need;
-    return {{"library", library}, {"version", version}};
-}
-
-json to_json(const model::DriverFile& file)
-{
-    const auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id, icd,
-                 module, interpreter, target, directory, needed, versions, neutral, own,
-                 beside_own] = file;
-    return {{"kind", model::name(kind)},
-            {"name", name},
-            {"soname", text_or_null(soname)},
-            {"path", path},
-            {"capability", model::name(capability)},
-            {"also", model::name(also)},
-            {"links", links},
-            {"entry_names", entry_names},
-            {"icd", text_or_null(icd)},
-            {"module", text_or_null(module)},
-            {"interpreter", text_or_null(interpreter)},
-            {"target", text_or_null(target)},
-            {"directory", directory},
-            {"needed", needed},
-            {"versions", array_of(versions, [](const auto& need) { return to_json(need); })},
-            {"neutral", neutral},
-            {"own", own},
-            {"beside_own", beside_own},
-            {"id", to_text(id)},
-            {"reason", reason}};
-}
-
-json to_json(const model::DeviceNode& node)
-{
-    const auto& [path, host_path, major, minor, mode, gid, gpu, capability, accessible,
-                 cgroup_forbids, required, links] = node;
-    return {{"path", path},
-            {"host_path", host_path},
-            {"major", major},
-            {"minor", minor},
-            {"mode", mode},
-            {"gid", gid},
-            {"gpu", number_or_null(gpu)},
-            {"capability", model::name(capability)},
-            {"accessible", accessible},
-            {"cgroup_forbids", cgroup_forbids},
-            {"required", required},
-            {"links", links}};
-}
-
-json to_json(const model::Mask& mask)
-{
-    const auto& [path, content, reason, directory] = mask;
-    return {{"path", path}, {"content", content}, {"reason", reason}, {"directory", directory}};
-}
-
-json to_json(const model::Skipped& skipped)
-{
-    const auto& [name, source, reason] = skipped;
-    return {{"name", name}, {"source", source}, {"reason", reason}};
-}
-
-json to_json(const model::Warning& warning)
-{
-    return {{"capability", model::name(warning.capability)}, {"text", warning.text}};
-}
-
-json to_json(const model::VisibleDevices& variable)
-{
-    const auto& [name, reader, inside, prefix, always, whole_if, pci_order_if, empty_is_unset,
-                 decides, preferred] = variable;
-    return {{"name", name},
-            {"reader", model::name(reader)},
-            {"inside", model::name(inside)},
-            {"prefix", text_or_null(prefix)},
-            {"always", always},
-            {"whole_if", text_or_null(whole_if)},
-            {"pci_order_if", text_or_null(pci_order_if)},
-            {"empty_is_unset", empty_is_unset},
-            {"decides", decides},
-            {"preferred", text_or_null(preferred)}};
-}
-
-json to_json(const model::DriverStack& driver)
-{
-    const auto convert = [](const auto& value) { return to_json(value); };
-    const auto& [vendor, vendor_name, version, version_source, root, library_directory,
-                 optional_files, visible_devices, needs, image_directories, tree_link, gpus,
-                 library_order, files, nodes, missing_nodes, warnings, masks, skipped] = driver;
-    return {{"vendor", vendor},
-            {"vendor_name", vendor_name},
-            {"version", text_or_null(version)},
-            {"version_source", model::name(version_source)},
-            {"root", root},
-            {"library_directory", text_or_null(library_directory)},
-            {"optional_files", optional_files},
-            {"visible_devices", array_of(visible_devices, convert)},
-            {"needs", needs},
-            {"image_directories", image_directories},
-            {"tree_link", text_or_null(tree_link)},
-            {"gpus", array_of(gpus, convert)},
-            {"library_order", library_order},
-            {"files", array_of(files, convert)},
-            {"nodes", array_of(nodes, convert)},
-            {"missing_nodes", array_of(missing_nodes, convert)},
-            {"warnings", array_of(warnings, convert)},
-            {"masks", array_of(masks, convert)},
-            {"skipped", array_of(skipped, convert)}};
-}
+using json = record::Json;
+using record::array_of;
+using record::number_or_null;
+using record::text_or_null;
+using record::to_json;
 
 json to_json(const detect::Mark& mark) { return {{"path", mark.path}, {"state", mark.state}}; }
 

@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "record/driver.hpp"
 
 #include <algorithm>
 #include <array>
@@ -155,41 +156,32 @@ void add_from_json(const json& value, program::ProgramBuilder& builder)
     }
 }
 
-json gpus_to_json(const std::vector<model::Gpu>& gpus)
-{
-    json array = json::array();
-    for (const model::Gpu& gpu : gpus)
-        array.push_back({{"index", gpu.index},
-                         {"uuid", gpu.uuid},
-                         {"pci_address", gpu.pci_address},
-                         {"model", gpu.model},
-                         {"minor", gpu.minor},
-                         {"numa_node", gpu.numa_node},
-                         {"parts", gpu.parts}});
-    return array;
-}
-
 json drivers_to_json(const std::vector<plan::UsedDriver>& drivers)
 {
     json array = json::array();
-    for (const plan::UsedDriver& driver : drivers)
-        array.push_back({{"vendor", driver.vendor},
-                         {"version", driver.version},
-                         {"gpus", gpus_to_json(driver.gpus)}});
+    for (const plan::UsedDriver& driver : drivers) {
+        json gpus = json::array();
+        for (const model::Gpu& gpu : driver.gpus)
+            gpus.push_back(json(record::to_json(gpu)));
+        array.push_back(
+            {{"vendor", driver.vendor}, {"version", driver.version}, {"gpus", std::move(gpus)}});
+    }
     return array;
 }
 
-model::Gpu gpu_from_json(const json& value)
+/// Earlier journals had fewer fields, and -1 and "" for what is not known.
+json with_all_fields(json gpu)
 {
-    model::Gpu gpu;
-    read(value.at("index"), gpu.index);
-    gpu.uuid = value.at("uuid");
-    gpu.pci_address = value.at("pci_address");
-    gpu.model = value.at("model");
-    read(value.at("minor"), gpu.minor);
-    read(value.at("numa_node"), gpu.numa_node);
-    if (value.contains("parts")) // earlier journals have none
-        read(value.at("parts"), gpu.parts);
+    for (const char* const name : {"uuid", "pci_address", "architecture"})
+        if (!gpu.contains(name) || gpu[name] == "")
+            gpu[name] = nullptr;
+    for (const char* const name : {"minor", "numa_node"})
+        if (gpu.contains(name) && gpu[name] == -1)
+            gpu[name] = nullptr;
+    if (!gpu.contains("names"))
+        gpu["names"] = json::array();
+    if (!gpu.contains("parts"))
+        gpu["parts"] = 1;
     return gpu;
 }
 
@@ -198,8 +190,12 @@ plan::UsedDriver driver_from_json(const json& value)
     plan::UsedDriver driver;
     driver.vendor = value.at("vendor");
     driver.version = value.at("version");
-    for (const json& gpu : value.at("gpus"))
-        driver.gpus.push_back(gpu_from_json(gpu));
+    for (const json& each : value.at("gpus")) {
+        const json gpu = with_all_fields(each);
+        // It is for people alone: what is wrong with it is no reason to undo nothing.
+        record::Fields::Problem ignored;
+        driver.gpus.push_back(record::read_gpu(record::Fields(gpu, "gpus", ignored)));
+    }
     return driver;
 }
 

@@ -2,9 +2,9 @@
 #include "export/read_host.hpp"
 
 #include "export/json.hpp"
-#include "export/record_fields.hpp"
 #include "fuzz/fuzz.hpp"
 #include "plan/builder.hpp"
+#include "record/fields.hpp"
 
 #include <algorithm>
 
@@ -15,7 +15,7 @@ void check_item(const plan::Item& item, const model::DriverStack& driver)
 {
     if (item.kind() == plan::ItemKind::env)
         return;
-    demand(exports::is_path(item.target) == nullptr, "a plan's targets are plain paths");
+    demand(record::is_path(item.target) == nullptr, "a plan's targets are plain paths");
     if (item.kind() == plan::ItemKind::bind || item.kind() == plan::ItemKind::cover)
         demand(std::ranges::find(driver.files, item.source(), &model::DriverFile::path)
                    != driver.files.end(),

@@ -93,7 +93,7 @@ class CheckLayers(unittest.TestCase):
             self.include_problems("libgpucontainer/apply/apply.cpp", header),
             [
                 "libgpucontainer/apply/apply.cpp:2: <nlohmann/json.hpp> belongs to export/ and "
-                "journal/journal.cpp"
+                "record/ and journal/journal.cpp"
             ],
         )
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "journal/journal.hpp"
+
+#include "base/file.hpp"
 #include "program/builder.hpp"
 
 #include <gtest/gtest.h>
@@ -130,6 +132,31 @@ TEST(Journal, IsDamagedWhereItAllowsMoreThanReadingAndWriting)
         journal.grant = {"/x", {1, 2}, {{{195, 0}, access}}};
         EXPECT_FALSE(from_text("name", written(journal))) << access;
     }
+}
+
+/// As the builds wrote them that had another list of a GPU's fields.
+TEST(Journal, IsReadThatAnEarlierBuildWrote)
+{
+    const auto text = base::read_file(std::string(GPUCTR_TEST_SOURCE_DIR)
+                                      + "/unit/journal/data/without-fields-of-gpus.json");
+    ASSERT_TRUE(text);
+    const auto read = from_text("name", *text);
+
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(read->root_path, "/srv/container");
+    EXPECT_EQ(read->progress, Progress::complete);
+    ASSERT_TRUE(read->ground);
+    const auto operations = program::Program(read->program.get()).operations();
+    EXPECT_EQ(operations.size(), 13U);
+    EXPECT_NE(operations.front().parent_inode, 0U);
+    ASSERT_EQ(read->drivers.size(), 1U);
+    ASSERT_EQ(read->drivers.front().gpus.size(), 2U);
+    const model::Gpu& gpu = read->drivers.front().gpus.back();
+    EXPECT_EQ(gpu.uuid, "GPU-8e8f6868-c49e-7d73-9647-d6688d6dc77d");
+    EXPECT_EQ(gpu.minor, 1);
+    EXPECT_EQ(gpu.numa_node, -1);
+    EXPECT_EQ(gpu.parts, 1U);
+    EXPECT_EQ(gpu.architecture, "");
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "export/record_fields.hpp"
+#include "record/fields.hpp"
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <climits>
 
-namespace gpucontainer::exports {
+namespace gpucontainer::record {
 
 const char* is_text(std::string_view text)
 {
@@ -171,4 +171,4 @@ std::string Fields::element_name(const char* name, std::size_t index) const
     return base::format("{}{}{}[{}]", where_, where_.empty() ? "" : ".", name, index);
 }
 
-} // namespace gpucontainer::exports
+} // namespace gpucontainer::record

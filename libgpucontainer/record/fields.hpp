@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpucontainer::exports {
+namespace gpucontainer::record {
 
 /// What a text must be; null when it is, otherwise what it is not.
 using Check = const char* (*)(std::string_view text);
@@ -80,4 +80,4 @@ private:
     Problem& problem_;
 };
 
-} // namespace gpucontainer::exports
+} // namespace gpucontainer::record

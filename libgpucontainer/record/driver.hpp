@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/driver.hpp"
+#include "record/fields.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+/// The values of model/ as JSON. Each has one list of fields, in record/driver.cpp: writing and
+/// reading follow from it, and tests hold the schemas to it.
+namespace gpucontainer::record {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr std::size_t most_drivers = 16;
+inline constexpr std::size_t most_others = 16384;
+
+Json to_json(const model::DriverStack& driver);
+Json to_json(const model::Gpu& gpu);
+Json to_json(const model::Skipped& skipped);
+
+/// Read trusting nothing: every field has its type and bounds, paths lead nowhere else, and
+/// indexes fit. The fields' first problem says what is wrong.
+model::DriverStack read_driver(const Fields& fields);
+model::Gpu read_gpu(const Fields& fields);
+model::Skipped read_skipped(const Fields& fields);
+
+/// Names of the fields in JSON, in their order.
+std::vector<std::string> names_of_gpu();
+std::vector<std::string> names_of_file();
+std::vector<std::string> names_of_node();
+std::vector<std::string> names_of_driver();
+
+template <typename Range, typename Function>
+Json array_of(const Range& range, Function to_json)
+{
+    Json array = Json::array();
+    for (const auto& element : range)
+        array.push_back(to_json(element));
+    return array;
+}
+
+inline Json number_or_null(int value) { return value < 0 ? Json(nullptr) : Json(value); }
+inline Json text_or_null(const std::string& value)
+{
+    return value.empty() ? Json(nullptr) : Json(value);
+}
+
+} // namespace gpucontainer::record
