@@ -4,6 +4,7 @@
 #include "base/unique_fd.hpp"
 #include "mount/fd_path.hpp"
 #include "mount/kernel.hpp"
+#include "mount/links.hpp"
 #include "mount/statmount.hpp"
 #include "mount/table_text.hpp"
 
@@ -13,9 +14,6 @@
 #include <climits>
 #include <fcntl.h>
 #include <limits>
-#include <map>
-#include <new>
-#include <set>
 #include <string_view>
 #include <unistd.h>
 #include <utility>
@@ -230,24 +228,6 @@ bool is_mount_of_own_root(std::uint64_t wanted, int table) noexcept
     return root && table_id(root.get(), id) && id == wanted;
 }
 
-using Children = std::multimap<std::uint64_t, std::uint64_t>; ///< Of each mount.
-
-/// A mount that was moved may stand before the one that it lies on, and a table of such
-/// lines must not take the square of its length.
-std::set<std::uint64_t> with_those_below(std::uint64_t id, const Children& children)
-{
-    std::set<std::uint64_t> below = {id};
-    std::vector<std::uint64_t> next = {id};
-    while (!next.empty()) {
-        const auto [begin, end] = children.equal_range(next.back());
-        next.pop_back();
-        for (auto child = begin; child != end; ++child)
-            if (below.insert(child->second).second)
-                next.push_back(child->second);
-    }
-    return below;
-}
-
 bool is_hidden_call(int os_error) noexcept { return os_error == ENOSYS || os_error == EPERM; }
 
 } // namespace
@@ -308,33 +288,26 @@ Below list_below(int fd) noexcept
 }
 
 Below look_below(int fd, int table) noexcept
-try {
+{
     const Below below = list_below(fd);
     return below.count >= 0 ? below : Below{count_below_by_table(fd, table), 0};
-} catch (const std::bad_alloc&) {
-    errno = ENOMEM;
-    return {};
 }
 
-int count_below_by_table(int fd, int table)
+int count_below_by_table(int fd, int table) noexcept
 {
     std::uint64_t id = 0;
     if (!table_id(fd, id))
         return -1;
     bool seen = is_mount_of_own_root(id, table);
-    Children children;
+    Links links;
     const auto visit = [&](const TableLine& line) {
         seen = seen || line.id == id;
-        children.emplace(line.parent, line.id);
-        return true;
+        return links.add(line.parent, line.id);
     };
-    if (!for_each_line(table, visit))
+    if (!for_each_line(table, visit) || !links.find_below(id))
         return -1;
-    if (!seen) {
-        errno = EXDEV;
-        return -1;
-    }
-    return static_cast<int>(with_those_below(id, children).size()) - 1;
+    errno = EXDEV;
+    return seen ? static_cast<int>(links.below().size()) : -1;
 }
 
 bool list_ours_below(int fd, std::vector<std::string>& paths)
@@ -342,19 +315,17 @@ bool list_ours_below(int fd, std::vector<std::string>& paths)
     std::uint64_t id = 0;
     if (!table_id(fd, id))
         return false;
-    Children children;
+    Links links;
     std::vector<std::pair<std::uint64_t, std::string>> ours;
     const auto visit = [&](const TableLine& line) {
-        children.emplace(line.parent, line.id);
         if (line.ours && line.id != id && line.path != nullptr)
             ours.emplace_back(line.id, line.path);
-        return true;
+        return links.add(line.parent, line.id);
     };
-    if (!for_each_line(own_table, visit))
+    if (!for_each_line(own_table, visit) || !links.find_below(id))
         return false;
-    const auto below = with_those_below(id, children);
     for (auto& [mount, path] : ours)
-        if (below.contains(mount))
+        if (std::ranges::binary_search(links.below(), mount))
             paths.push_back(std::move(path));
     return true;
 }

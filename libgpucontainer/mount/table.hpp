@@ -51,7 +51,7 @@ Below list_below(int fd) noexcept;
 /// By a mount table where that is not to be had.
 Below look_below(int fd, int table = own_table) noexcept;
 inline int count_below(int fd) noexcept { return look_below(fd).count; }
-int count_below_by_table(int fd, int table = own_table);
+int count_below_by_table(int fd, int table = own_table) noexcept;
 
 /// Paths, as the own table has them, of the mounts of ours below the mount of `fd`, at any
 /// depth. False with errno. Allocates.

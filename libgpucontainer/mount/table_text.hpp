@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "mount/mapped_memory.hpp"
+
 #include <cstddef>
 #include <string_view>
 #include <sys/types.h>
@@ -26,24 +28,17 @@ protected:
 /// too. In memory of its own: safe between clone and exec of a threaded process.
 class TableText {
 public:
-    TableText() noexcept = default;
-    TableText(const TableText&) = delete;
-    TableText& operator=(const TableText&) = delete;
-    ~TableText();
-
     /// Until two readings in a row are the same. False with errno; EAGAIN when the table
     /// does not come to rest.
     bool take(TableSource& source) noexcept;
-    std::string_view view() const noexcept { return {data_, size_}; }
+    std::string_view view() const noexcept { return {data(), size_}; }
 
 private:
     bool read(TableSource& source) noexcept;
-    bool grow() noexcept;
-    void swap(TableText& other) noexcept;
+    char* data() const noexcept { return static_cast<char*>(memory_.data()); }
 
-    char* data_ = nullptr;
+    MappedMemory memory_;
     std::size_t size_ = 0;
-    std::size_t capacity_ = 0;
 };
 
 } // namespace gpucontainer::mount
