@@ -71,7 +71,7 @@ static bool attach(int socket, int root)
         return complain("receive", "the prepared plan");
 
     /* The name of the process tells the phase, in ps as in a trace. */
-    gpuctr_attach_error error = {.step = "adopt", .object = "the prepared plan"};
+    gpuctr_attach_error error = {sizeof error, 0, 0, "adopt", "the prepared plan"};
     prctl(PR_SET_NAME, "attach begin");
     gpuctr_prepared* prepared = gpuctr_prepared_adopt(data, counts[0], fds, counts[1]);
     const bool attached =

@@ -1089,13 +1089,18 @@ GPUCTR_API size_t gpuctr_prepared_size(const gpuctr_prepared* prepared);
 GPUCTR_API gpuctr_prepared* gpuctr_prepared_adopt(void* buffer, size_t size, const int* fds,
                                                   size_t fd_count);
 
-/** Why attaching failed; filled without allocating. */
+/** Why attaching failed; filled without allocating. Start from GPUCTR_ATTACH_ERROR_INIT. */
 typedef struct gpuctr_attach_error {
+    size_t struct_size;   /**< sizeof(gpuctr_attach_error) in the caller: no more is written. */
     gpuctr_status status; /**< The value that was returned. */
     int32_t os_error;     /**< errno behind it, or 0. */
     char step[64];        /**< What failed, such as "attach mount". */
     char object[192];     /**< On what: a path in the container, shortened at its front. */
 } gpuctr_attach_error;
+
+/* clang-format off */
+#define GPUCTR_ATTACH_ERROR_INIT { sizeof(gpuctr_attach_error), 0, 0, "", "" }
+/* clang-format on */
 
 /**
  * Put a prepared plan into a container root of the caller's mount namespace:
@@ -1112,7 +1117,7 @@ typedef struct gpuctr_attach_error {
  *                   namespace; the mount that it is on must not be shared, and
  *                   lies below the thread's root directory where names appear
  *                   through overlays: the kernel tells nothing of others
- * @param ret_error  may be NULL; written on failure only
+ * @param ret_error  may be NULL; initialised, and written on failure only
  * @return GPUCTR_E_PERMISSION, GPUCTR_E_ROOTFS when the root file system is not
  *         as planned or its mount is shared, GPUCTR_E_APPLY, GPUCTR_E_USAGE
  * @since 0.1
@@ -1130,6 +1135,25 @@ GPUCTR_API gpuctr_status gpuctr_prepared_attach(gpuctr_prepared* prepared, int r
  */
 GPUCTR_API gpuctr_status gpuctr_prepared_undo(gpuctr_prepared* prepared, int rootfs_fd,
                                               gpuctr_attach_error* ret_error);
+
+/* -- Initialising structs ------------------------------------------------ */
+
+/*
+ * The macros as functions, for bindings, which have no macros. `size` is sizeof the struct
+ * in the caller; all of it is written, and fields that the library does not know are zero.
+ */
+/** GPUCTR_HOST_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_host_options_init(gpuctr_host_options* options, size_t size);
+/** GPUCTR_REQUEST_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_request_init(gpuctr_request* request, size_t size);
+/** GPUCTR_APPLY_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_apply_options_init(gpuctr_apply_options* options, size_t size);
+/** GPUCTR_PREPARE_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_prepare_options_init(gpuctr_prepare_options* options, size_t size);
+/** GPUCTR_HARDEN_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_harden_options_init(gpuctr_harden_options* options, size_t size);
+/** GPUCTR_ATTACH_ERROR_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_attach_error_init(gpuctr_attach_error* error, size_t size);
 
 #ifdef __cplusplus
 }

@@ -42,6 +42,8 @@ public:
     std::string_view uuid() const noexcept { return gpuctr_gpu_uuid(gpu_); }
     std::string_view pci_address() const noexcept { return gpuctr_gpu_pci_address(gpu_); }
     std::string_view model() const noexcept { return gpuctr_gpu_model(gpu_); }
+    /// "gfx942"; "" if the kernel does not tell.
+    std::string_view architecture() const noexcept { return gpuctr_gpu_architecture(gpu_); }
     std::optional<unsigned> minor_number() const noexcept
     {
         return positive(gpuctr_gpu_minor(gpu_));
@@ -396,7 +398,7 @@ private:
     }
 
     detail::Handle<gpuctr_prepared, gpuctr_prepared_free> handle_;
-    gpuctr_attach_error error_ = {};
+    gpuctr_attach_error error_ = GPUCTR_ATTACH_ERROR_INIT;
 };
 
 /// Everything that will change in a container root, decided before anything is

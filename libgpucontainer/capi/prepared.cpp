@@ -36,12 +36,15 @@ void copy_text(char (&to)[Size], const char* from) noexcept // NOLINT(modernize-
 gpuctr_status report(const program::Failure& failure, gpuctr_attach_error* ret_error) noexcept
 {
     const auto status = -static_cast<gpuctr_status>(failure.code);
-    if (ret_error != nullptr) {
-        ret_error->status = status;
-        ret_error->os_error = failure.os_error;
-        copy_text(ret_error->step, failure.step);
-        copy_text(ret_error->object, failure.object);
-    }
+    if (ret_error == nullptr)
+        return status;
+    gpuctr_attach_error error = GPUCTR_ATTACH_ERROR_INIT;
+    error.struct_size = ret_error->struct_size;
+    error.status = status;
+    error.os_error = failure.os_error;
+    copy_text(error.step, failure.step);
+    copy_text(error.object, failure.object);
+    std::memcpy(ret_error, &error, std::min(error.struct_size, sizeof error));
     return status;
 }
 

@@ -30,6 +30,8 @@ void use(void)
     gpuctr_request request = GPUCTR_REQUEST_INIT;
     gpuctr_apply_options apply = GPUCTR_APPLY_OPTIONS_INIT;
     gpuctr_prepare_options prepare = GPUCTR_PREPARE_OPTIONS_INIT;
+    gpuctr_attach_error error = GPUCTR_ATTACH_ERROR_INIT;
+    gpuctr_harden_options harden = GPUCTR_HARDEN_OPTIONS_INIT;
     const char* const vendors[] = {"nvidia", GPUCTR_VENDOR_ANY, NULL};
     host.vendors = vendors;
     request.write = GPUCTR_WRITE_AUTO | GPUCTR_WRITE_NEVER | GPUCTR_WRITE_ALWAYS;
@@ -39,6 +41,8 @@ void use(void)
     (void)request;
     (void)apply;
     (void)prepare;
+    (void)error;
+    (void)harden;
 }
 """
 

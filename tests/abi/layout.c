@@ -69,11 +69,12 @@ AT(gpuctr_device_rule, access, 1);
 AT(gpuctr_device_rule, major, 8);
 AT(gpuctr_device_rule, minor, 12);
 
-SIZE(gpuctr_attach_error, 264);
-AT(gpuctr_attach_error, status, 0);
-AT(gpuctr_attach_error, os_error, 4);
-AT(gpuctr_attach_error, step, 8);
-AT(gpuctr_attach_error, object, 72);
+SIZE(gpuctr_attach_error, 272);
+AT(gpuctr_attach_error, struct_size, 0);
+AT(gpuctr_attach_error, status, 8);
+AT(gpuctr_attach_error, os_error, 12);
+AT(gpuctr_attach_error, step, 16);
+AT(gpuctr_attach_error, object, 80);
 
 SIZE(gpuctr_status, 4);
 

@@ -3,6 +3,7 @@
 #include <gpucontainer/gpucontainer.h>
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -61,7 +62,7 @@ static void missing_arguments(int root)
     gpuctr_host* host = NULL;
     gpuctr_plan* plan = NULL;
     gpuctr_prepared* prepared = NULL;
-    gpuctr_attach_error attach_error = {0, 0, "", ""};
+    gpuctr_attach_error attach_error = GPUCTR_ATTACH_ERROR_INIT;
     int fd = -1;
 
     USAGE(gpuctr_config_open(NULL, &config, &error));
@@ -91,6 +92,11 @@ static void missing_arguments(int root)
     CHECK(attach_error.status == GPUCTR_E_USAGE && attach_error.step[0] != '\0');
     CHECK(gpuctr_prepared_undo(NULL, root, &attach_error) == GPUCTR_E_USAGE);
     CHECK(gpuctr_prepared_attach(NULL, -1, NULL) == GPUCTR_E_USAGE);
+    /* Of a caller that knows less of it, no more is written. */
+    attach_error.struct_size = offsetof(gpuctr_attach_error, object);
+    attach_error.object[0] = 'x';
+    CHECK(gpuctr_prepared_attach(NULL, root, &attach_error) == GPUCTR_E_USAGE);
+    CHECK(attach_error.object[0] == 'x' && attach_error.step[0] != '\0');
 
     /* An error that nobody wants is not kept. */
     CHECK(gpuctr_host_open(NULL, NULL, NULL) == GPUCTR_E_USAGE);

@@ -135,7 +135,7 @@ TEST_P(FaultTest, PrepareGivesEverythingOrNothing)
 TEST_P(FaultTest, AttachDoesEverythingOrNothing)
 {
     Prepared prepared = prepare();
-    gpuctr_attach_error error = {};
+    gpuctr_attach_error error = GPUCTR_ATTACH_ERROR_INIT;
     gpuctr_status status = GPUCTR_OK;
     fail_each_call([&] { status = gpuctr_prepared_attach(prepared.get(), root_->fd(), &error); },
                    [&] {

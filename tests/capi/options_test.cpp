@@ -5,10 +5,12 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <memory>
+#include <string>
 #include <unistd.h>
 
 namespace gpucontainer {
@@ -50,6 +52,52 @@ protected:
 
     gpuctr_host* host_ = nullptr;
 };
+
+/// What the function makes of memory that is full of something else.
+template <typename Struct>
+std::string bytes_of(void (*init)(Struct*, std::size_t))
+{
+    Newer<Struct> given;
+    std::memset(&given, 0xa5, sizeof given);
+    init(&given.known, sizeof given.known);
+    return {reinterpret_cast<const char*>(&given.known), sizeof given.known};
+}
+
+template <typename Struct>
+std::string bytes_of(const Struct& initialised)
+{
+    return {reinterpret_cast<const char*>(&initialised), sizeof initialised};
+}
+
+TEST(Init, IsTheSameByAFunctionAsByAMacro)
+{
+    EXPECT_EQ(bytes_of(gpuctr_host_options_init),
+              bytes_of(gpuctr_host_options GPUCTR_HOST_OPTIONS_INIT));
+    EXPECT_EQ(bytes_of(gpuctr_request_init), bytes_of(gpuctr_request GPUCTR_REQUEST_INIT));
+    EXPECT_EQ(bytes_of(gpuctr_apply_options_init),
+              bytes_of(gpuctr_apply_options GPUCTR_APPLY_OPTIONS_INIT));
+    EXPECT_EQ(bytes_of(gpuctr_prepare_options_init),
+              bytes_of(gpuctr_prepare_options GPUCTR_PREPARE_OPTIONS_INIT));
+    EXPECT_EQ(bytes_of(gpuctr_harden_options_init),
+              bytes_of(gpuctr_harden_options GPUCTR_HARDEN_OPTIONS_INIT));
+    EXPECT_EQ(bytes_of(gpuctr_attach_error_init),
+              bytes_of(gpuctr_attach_error GPUCTR_ATTACH_ERROR_INIT));
+}
+
+TEST(Init, WritesNoMoreAndNoLessThanTheCallersStruct)
+{
+    Newer<gpuctr_request> newer;
+    std::memset(&newer, 0xa5, sizeof newer);
+    gpuctr_request_init(&newer.known, sizeof newer);
+    EXPECT_EQ(newer.known.struct_size, sizeof newer);
+    EXPECT_EQ(newer.added, 0U);
+
+    gpuctr_request older;
+    std::memset(&older, 0xa5, sizeof older);
+    gpuctr_request_init(&older, offsetof(gpuctr_request, devices_name));
+    EXPECT_EQ(older.struct_size, offsetof(gpuctr_request, devices_name));
+    EXPECT_NE(older.devices_name, nullptr);
+}
 
 TEST_F(OptionsTest, TakesAStructOfAnOlderCaller)
 {

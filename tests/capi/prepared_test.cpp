@@ -77,7 +77,7 @@ TEST_P(PreparedTest, IsRolledBackByFreeingIt)
 TEST_P(PreparedTest, IsAttachedAndUndoneInOneProcess)
 {
     const Prepared prepared = prepare();
-    gpuctr_attach_error error = {};
+    gpuctr_attach_error error = GPUCTR_ATTACH_ERROR_INIT;
 
     ASSERT_EQ(gpuctr_prepared_attach(prepared.get(), root_->fd(), &error), GPUCTR_OK)
         << error.step << " " << error.object;
@@ -106,7 +106,7 @@ TEST_P(PreparedTest, RefusesASharedMount)
     const Prepared prepared = prepare();
     ASSERT_EQ(::mount(nullptr, root_->path().c_str(), nullptr, MS_SHARED, nullptr), 0);
     mounts_ = test::mount_table();
-    gpuctr_attach_error error = {};
+    gpuctr_attach_error error = GPUCTR_ATTACH_ERROR_INIT;
 
     EXPECT_EQ(gpuctr_prepared_attach(prepared.get(), root_->fd(), &error), GPUCTR_E_ROOTFS)
         << error.step;
@@ -122,7 +122,7 @@ TEST_P(PreparedTest, RefusesARootThatChangedMeanwhile)
     const Prepared prepared = prepare();
     ASSERT_EQ(::mkdir(root_->at("/usr/local/nvidia").c_str(), 0755), 0);
     listing_ = root_->listing();
-    gpuctr_attach_error error = {};
+    gpuctr_attach_error error = GPUCTR_ATTACH_ERROR_INIT;
 
     EXPECT_EQ(gpuctr_prepared_attach(prepared.get(), root_->fd(), &error), GPUCTR_E_ROOTFS);
 
@@ -134,7 +134,7 @@ TEST_P(PreparedTest, RefusesARootThatChangedMeanwhile)
 TEST_P(PreparedTest, RefusesMissingArguments)
 {
     const Prepared prepared = prepare();
-    gpuctr_attach_error error = {};
+    gpuctr_attach_error error = GPUCTR_ATTACH_ERROR_INIT;
 
     EXPECT_EQ(gpuctr_prepared_attach(prepared.get(), -1, &error), GPUCTR_E_USAGE);
     EXPECT_EQ(gpuctr_prepared_attach(nullptr, root_->fd(), nullptr), GPUCTR_E_USAGE);

@@ -25,7 +25,7 @@ int main(int argc, char** argv)
         gpuctr_prepare_options prepare = GPUCTR_PREPARE_OPTIONS_INIT;
         gpuctr_prepared* prepared = NULL;
         gpuctr_state* state = NULL;
-        gpuctr_attach_error attach_error = {0, 0, "", ""};
+        gpuctr_attach_error attach_error = GPUCTR_ATTACH_ERROR_INIT;
 
         if (made_for_it) {
             apply.flags = GPUCTR_APPLY_SETUID;
