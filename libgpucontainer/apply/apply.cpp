@@ -16,6 +16,7 @@
 #include "journal/renumbered.hpp"
 #include "journal/seen_root.hpp"
 #include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/namespace.hpp"
 #include "plan/builder.hpp"
 #include "privilege/capabilities.hpp"

@@ -8,7 +8,7 @@
 #include "base/unique_fd.hpp"
 #include "journal/seen_root.hpp"
 #include "journal/store.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/table.hpp"
 
 #include <algorithm>

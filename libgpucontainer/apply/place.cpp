@@ -3,6 +3,8 @@
 
 #include "mount/aside.hpp"
 #include "mount/calls.hpp"
+#include "mount/detach.hpp"
+#include "mount/facts.hpp"
 
 #include <cerrno>
 #include <sys/mount.h>

@@ -7,7 +7,6 @@
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
-#include "mount/calls.hpp"
 #include "mount/lock.hpp"
 #include "mount/staging.hpp"
 #include "privilege/capabilities.hpp"

@@ -5,7 +5,7 @@
 #include "base/try.hpp"
 #include "journal/renumbered.hpp"
 #include "journal/seen_root.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 
 #include <cerrno>
 #include <fcntl.h>

@@ -9,6 +9,8 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "mount/calls.hpp"
+#include "mount/detach.hpp"
+#include "mount/facts.hpp"
 #include "mount/staging.hpp"
 #include "privilege/capabilities.hpp"
 #include "privilege/label.hpp"

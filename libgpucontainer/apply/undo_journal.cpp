@@ -9,7 +9,7 @@
 #include "apply/recovery.hpp"
 #include "base/own_proc.hpp"
 #include "base/try.hpp"
-#include "mount/calls.hpp"
+#include "mount/detach.hpp"
 #include "privilege/capabilities.hpp"
 #include "program/directory_times.hpp"
 #include "program/executor.hpp"

@@ -7,7 +7,7 @@
 #include "base/try.hpp"
 #include "base/unique_fd.hpp"
 #include "journal/file_system_id.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/namespace.hpp"
 #include "mount/position.hpp"
 #include "mount/statmount.hpp"

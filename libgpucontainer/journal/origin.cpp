@@ -5,7 +5,7 @@
 #include "base/file_time.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 
 #include <array>
 #include <cerrno>

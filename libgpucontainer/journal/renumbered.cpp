@@ -3,7 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/try.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "program/parent.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "base/in_root.hpp"
 #include "base/try.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/position.hpp"
 #include "mount/statmount.hpp"
 #include "mount/uppermost.hpp"

@@ -3,6 +3,7 @@
 
 #include "mount/calls.hpp"
 #include "mount/child.hpp"
+#include "mount/facts.hpp"
 #include "mount/listing.hpp"
 
 #include <cerrno>

@@ -3,8 +3,10 @@
 
 #include "base/own_proc.hpp"
 #include "base/try.hpp"
-#include "mount/calls.hpp"
+#include "mount/detach.hpp"
+#include "mount/facts.hpp"
 #include "mount/fd_path.hpp"
+#include "mount/table.hpp"
 
 #include <cerrno>
 #include <fcntl.h>

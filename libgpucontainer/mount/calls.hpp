@@ -2,7 +2,6 @@
 #pragma once
 
 #include "mount/bench.hpp"
-#include "mount/table.hpp"
 
 #include <cstdint>
 
@@ -50,44 +49,5 @@ int new_tmpfs(Bench& bench, const char* label) noexcept;
 /// a tmpfs.
 int new_overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
                 const char* label) noexcept;
-
-/// Detaches what is uppermost where the root of a mount is that `fd` refers to: that
-/// mount, or who lies over it by now; needs /proc.
-int detach(int fd) noexcept;
-
-/// Same of a directory, but EBUSY where another mount lies over that of `fd`, or nothing tells.
-int detach_uncovered(int fd) noexcept;
-
-/// Identity of the mount that `fd` is on: never reused where exists() can ask the
-/// kernel for it (Linux 6.8), otherwise that of the mount table, reused in time.
-/// 0 when the kernel does not tell.
-std::uint64_t mount_id(int fd) noexcept;
-
-/// True when `fd` is on the mount of that identity, whichever of both it is.
-bool is_on(int fd, std::uint64_t mount_id) noexcept;
-
-/// Identity of a mount in the mount table; 0 when it is not in this namespace, or not known.
-std::uint64_t table_number(std::uint64_t mount_id) noexcept;
-
-/// True unless it is certain that no mount of that identity is in this namespace.
-/// `table` is its mount table where the kernel cannot be asked.
-bool exists(std::uint64_t mount_id, int table = own_table) noexcept;
-
-/// Whether `fd` is the root of a mount; unknown with errno.
-Found find_mount_root(int fd) noexcept;
-inline bool is_mount_root(int fd) noexcept { return find_mount_root(fd) == Found::yes; }
-
-/// Flags of the mount that `fd` is on, ST_* of statfs(); false with errno.
-bool read_flags(int fd, std::uint64_t& flags) noexcept;
-
-Found find_overlay(int fd) noexcept;
-/// Whether on a file system whose content is gone with the boot.
-Found find_tmpfs(int fd) noexcept;
-inline bool is_overlay(int fd) noexcept { return find_overlay(fd) == Found::yes; }
-inline bool is_tmpfs(int fd) noexcept { return find_tmpfs(fd) == Found::yes; }
-
-enum class Sharing : std::uint8_t { unknown, isolated, shared };
-/// Whether what is mounted below the mount of `fd` shows in other namespaces.
-Sharing sharing(int fd, int table = own_table) noexcept;
 
 } // namespace gpucontainer::mount

@@ -2,8 +2,9 @@
 #include "mount/legacy.hpp"
 
 #include "base/unique_fd.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/fd_path.hpp"
+#include "mount/table.hpp"
 
 #include <array>
 #include <cerrno>

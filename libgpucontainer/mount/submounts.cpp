@@ -4,6 +4,7 @@
 #include "base/in_root.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/fd_path.hpp"
 #include "mount/table.hpp"
 

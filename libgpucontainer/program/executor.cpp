@@ -2,7 +2,7 @@
 #include "program/executor.hpp"
 
 #include "base/unique_fd.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/statmount.hpp"
 #include "mount/submounts.hpp"
 #include "program/directory_times.hpp"

@@ -4,6 +4,8 @@
 #include "base/in_root.hpp"
 #include "base/kernel_file_system.hpp"
 #include "mount/calls.hpp"
+#include "mount/detach.hpp"
+#include "mount/facts.hpp"
 #include "mount/kernel.hpp"
 #include "mount/statmount.hpp"
 #include "mount/submounts.hpp"

@@ -4,7 +4,6 @@
 #include "base/in_root.hpp"
 #include "base/kernel_file_system.hpp"
 #include "base/write_all.hpp"
-#include "mount/calls.hpp"
 #include "program/parent.hpp"
 
 #include <array>

@@ -4,6 +4,8 @@
 #include "base/in_root.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
+#include "mount/detach.hpp"
+#include "mount/facts.hpp"
 #include "mount/lock.hpp"
 #include "mount/table.hpp"
 #include "program/parent.hpp"

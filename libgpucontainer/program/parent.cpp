@@ -3,7 +3,7 @@
 
 #include "base/file_time.hpp"
 #include "base/in_root.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/statmount.hpp"
 
 #include <cerrno>

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "base/unique_fd.hpp"
-#include "mount/calls.hpp"
+#include "mount/bench.hpp"
+#include "mount/facts.hpp"
 #include "support/temp_root.hpp"
 
 #include <gtest/gtest.h>

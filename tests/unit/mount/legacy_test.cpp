@@ -2,7 +2,7 @@
 #include "mount/legacy.hpp"
 
 #include "base/unique_fd.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "support/temp_root.hpp"
 
 #include <gtest/gtest.h>

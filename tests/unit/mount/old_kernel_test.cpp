@@ -3,7 +3,7 @@
 // before Linux 5.8: that of this program leaves it out.
 #include "base/mount_number.hpp"
 #include "base/unique_fd.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "mount/submounts.hpp"
 
 #include "base/unique_fd.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/statmount.hpp"
 #include "mount/table.hpp"
 #include "support/temp_root.hpp"

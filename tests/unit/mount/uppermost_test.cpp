@@ -2,7 +2,7 @@
 #include "mount/uppermost.hpp"
 
 #include "base/unique_fd.hpp"
-#include "mount/calls.hpp"
+#include "mount/facts.hpp"
 #include "mount/position.hpp"
 #include "mount/statmount.hpp"
 #include "support/temp_root.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "program/executor.hpp"
 
+#include "mount/calls.hpp"
 #include "program/builder.hpp"
 
 #include "apply/sources.hpp"
