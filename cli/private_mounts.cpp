@@ -69,21 +69,21 @@ PrivateMounts::PrivateMounts()
     check_proc();
     // Over the root directory, which paths do not look behind, but for this one.
     if (::mount("gpuctr", "/", "tmpfs", MS_NOSUID | MS_NOEXEC | MS_NODEV, "mode=0700") == 0)
-        stage_ = Fd(::open("/..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!stage_ || ::mkdirat(stage_.get(), directory_name, directory_mode) != 0
-        || ::mknodat(stage_.get(), file_name, file_mode, 0) != 0)
+        scratch_ = Fd(::open("/..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!scratch_ || ::mkdirat(scratch_.get(), directory_name, directory_mode) != 0
+        || ::mknodat(scratch_.get(), file_name, file_mode, 0) != 0)
         fail("make a place to mount at", GPUCTR_E_APPLY);
 }
 
 PrivateMounts::~PrivateMounts()
 {
-    if (stage_)
-        (void)::umount2(path_of(stage_).c_str(), MNT_DETACH);
+    if (scratch_)
+        (void)::umount2(path_of(scratch_).c_str(), MNT_DETACH);
 }
 
 Fd PrivateMounts::place(bool directory) const
 {
-    return Fd(::openat(stage_.get(), directory ? directory_name : file_name,
+    return Fd(::openat(scratch_.get(), directory ? directory_name : file_name,
                        O_PATH | O_NOFOLLOW | O_CLOEXEC));
 }
 
@@ -102,9 +102,9 @@ Fd PrivateMounts::bind(const Fd& source, unsigned long flags) const
     Fd mount = place(directory); // the same name is what lies over it now
     // Of the root directory that is a copy of our own mount over it.
     struct stat top = {};
-    struct stat stage = {};
-    if (::fstat(mount.get(), &top) == 0 && ::fstat(stage_.get(), &stage) == 0
-        && top.st_dev == stage.st_dev && ::umount2(path_of(mount).c_str(), MNT_DETACH) == 0)
+    struct stat scratch = {};
+    if (::fstat(mount.get(), &top) == 0 && ::fstat(scratch_.get(), &scratch) == 0
+        && top.st_dev == scratch.st_dev && ::umount2(path_of(mount).c_str(), MNT_DETACH) == 0)
         mount = place(directory);
     return mount;
 }
@@ -145,9 +145,9 @@ Fd PrivateMounts::new_tmpfs(const std::string& label) const
 
 int PrivateMounts::keep(const Fd& mount) const
 {
-    if (::mkdirat(stage_.get(), kept_name, directory_mode) != 0)
+    if (::mkdirat(scratch_.get(), kept_name, directory_mode) != 0)
         return -1;
-    const Fd target(::openat(stage_.get(), kept_name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    const Fd target(::openat(scratch_.get(), kept_name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
     return target ? move(mount, target) : -1;
 }
 

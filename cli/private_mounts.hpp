@@ -32,7 +32,7 @@ public:
     /// covers the root directory itself, in front of this, could not be reached.
     int keep(const Fd& mount) const;
     /// No more of them: for who has left the root directory behind.
-    void forget() noexcept { stage_ = Fd(); }
+    void forget() noexcept { scratch_ = Fd(); }
 
     /// -1 and errno on failure.
     static int move(const Fd& mount, const Fd& target);
@@ -44,7 +44,7 @@ private:
     Fd place(bool directory) const;
     Fd bind(const Fd& source, unsigned long flags) const;
 
-    Fd stage_;
+    Fd scratch_;
 };
 
 } // namespace gpuctr_setup

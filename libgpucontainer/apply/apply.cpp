@@ -208,8 +208,8 @@ Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench
 Result<void> prepare_and_commit(const plan::Planned& planned, Site& site)
 {
     const plan::Plan& plan = planned.plan;
-    GPUCTR_TRY(const mount::Stage stage, site.journals.stage(planned.backend));
-    mount::Bench bench = stage.bench();
+    GPUCTR_TRY(const mount::Scratch scratch, site.journals.scratch(planned.backend));
+    mount::Bench bench = scratch.bench();
     GPUCTR_TRY(auto block, prepare(planned, bench));
     const Prepared prepared(std::move(block));
     if (plan.writes_root) {
@@ -323,8 +323,8 @@ Result<void> commit_anew(const plan::Planned& planned, Site& site)
 Result<void> replace(const plan::Planned& planned, std::vector<Journal>& outdated, Site& site)
 {
     {
-        GPUCTR_TRY(const mount::Stage stage, site.journals.stage(planned.backend));
-        mount::Bench bench = stage.bench();
+        GPUCTR_TRY(const mount::Scratch scratch, site.journals.scratch(planned.backend));
+        mount::Bench bench = scratch.bench();
         GPUCTR_TRY(auto block, prepare(planned, bench));
         const Prepared proof(std::move(block));
     }
@@ -371,15 +371,15 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
         return Error(Errc::rootfs, "the root file system is on a shared mount")
             .with_hint("what is mounted there would show in other mount namespaces, and stay; make "
                        "it private in this one (mount --make-rprivate)");
-    GPUCTR_TRY(mount::Stage stage, mount::Stage::in_own_namespace(planned.backend));
-    mount::Bench bench = stage.bench();
+    GPUCTR_TRY(mount::Scratch scratch, mount::Scratch::in_own_namespace(planned.backend));
+    mount::Bench bench = scratch.bench();
     GPUCTR_TRY(auto block, prepare(planned, bench));
     const Prepared prepared(std::move(block));
     program::Failure failure;
     if (!attach(prepared.program(), rootfs_fd, failure))
         return to_error(failure);
     // What would stay lies over the caller's root directory.
-    if (stage.leave())
+    if (scratch.leave())
         return Outcome::applied;
     Error error =
         Error::from_errno(errno, "take away the place that mounts were made at", Errc::apply);

@@ -8,7 +8,7 @@
 namespace gpucontainer::apply {
 
 /// The plan as detached mounts and a program to attach them; nothing is changed. With
-/// the legacy backend the mounts are on the stage of the bench, which has to stay
+/// the legacy backend the mounts are on the bench's scratch directory, which has to stay
 /// until they are attached.
 /// Errors: permission without CAP_SYS_ADMIN, driver when a source is no longer
 /// the file that was planned, no_device when no kernel module is loaded.

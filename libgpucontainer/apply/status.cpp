@@ -64,7 +64,7 @@ public:
             found_.push_back(look(name, key, std::move(journal)));
         }
         // Of a process that was cut off before it had a journal.
-        if (keys.empty() && journals.has_stage())
+        if (keys.empty() && journals.has_scratch())
             found_.push_back(unknown(name, ProblemKind::interrupted,
                                      "was cut off before it changed anything; undo takes away "
                                      "what it had mounted"));

@@ -179,11 +179,11 @@ Result<std::vector<SetUpKey>> RootJournals::keys()
         // Of a process that was cut off writing it: nobody else holds the lock.
         if (exclusive_ && name.ends_with(unfinished))
             (void)::unlinkat(directory_.get(), name.c_str(), 0);
-        if (name == mount::stage_name && exclusive_) {
+        if (name == mount::scratch_name && exclusive_) {
             GPUCTR_CHECK(base::open_own_descriptors());
-            (void)mount::remove_stage(directory_.get());
-        } else if (name == mount::stage_name) {
-            has_stage_ = true;
+            (void)mount::remove_scratch(directory_.get());
+        } else if (name == mount::scratch_name) {
+            has_scratch_ = true;
         }
         if (auto key = parse_file_name(name))
             keys.push_back(*std::move(key));
@@ -192,9 +192,9 @@ Result<std::vector<SetUpKey>> RootJournals::keys()
     return keys;
 }
 
-Result<mount::Stage> RootJournals::stage(mount::Backend backend) const
+Result<mount::Scratch> RootJournals::scratch(mount::Backend backend) const
 {
-    return mount::Stage::in_directory(backend, directory_.get());
+    return mount::Scratch::in_directory(backend, directory_.get());
 }
 
 Result<Journal> RootJournals::read(const SetUpKey& key) const

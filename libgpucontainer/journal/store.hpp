@@ -5,7 +5,7 @@
 #include "base/unique_fd.hpp"
 #include "journal/journal.hpp"
 #include "journal/state_directory.hpp"
-#include "mount/bench.hpp"
+#include "mount/scratch.hpp"
 
 #include <chrono>
 #include <string>
@@ -30,12 +30,12 @@ public:
     Result<std::vector<SetUpKey>> keys();
     Result<Journal> read(const SetUpKey& key) const;
 
-    /// Whether keys() saw the stage of a process that was cut off, without the right to
+    /// Whether keys() saw the scratch directory of a process that was cut off, without the right to
     /// take it away.
-    bool has_stage() const noexcept { return has_stage_; }
+    bool has_scratch() const noexcept { return has_scratch_; }
 
     /// Where nobody else looks, for who has the lock alone.
-    Result<mount::Stage> stage(mount::Backend backend) const;
+    Result<mount::Scratch> scratch(mount::Backend backend) const;
 
     /// That of a persistent set-up outlives a loss of power from here on, as it
     /// must before anything is changed that does.
@@ -66,7 +66,7 @@ private:
     base::UniqueFd lock_;
     std::string name_;
     bool exclusive_ = false;
-    bool has_stage_ = false;
+    bool has_scratch_ = false;
     bool may_be_empty_ = false;
 };
 

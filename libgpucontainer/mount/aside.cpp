@@ -122,7 +122,7 @@ Over lay_aside(const Bench& bench, const NamesOver& names) noexcept
     return {UniqueFd(lists ? numbers.back() : numbers.front()), lists, ""};
 }
 
-Over list_on_stage(Bench& bench, const NamesOver& names) noexcept
+Over list_on_scratch(Bench& bench, const NamesOver& names) noexcept
 {
     Over over = {new_listing(bench, names, names.covered_fd), true, listing_step};
     if (over && !mount_listed(bench, over.mount.get(), names.names_fd, names.covered_fd))

@@ -42,8 +42,8 @@ struct NamesOver {
 /// many mounts as that takes are not allowed. E2BIG: most_listed is less.
 Over lay_aside(const Bench& bench, const NamesOver& names) noexcept;
 
-/// The tmpfs alone, where mounts are made on a stage.
-Over list_on_stage(Bench& bench, const NamesOver& names) noexcept;
+/// The tmpfs alone, where mounts are made on a scratch directory.
+Over list_on_scratch(Bench& bench, const NamesOver& names) noexcept;
 
 /// As clone_private().
 int clone_private_aside(const Bench& bench, int fd) noexcept;

@@ -8,8 +8,8 @@
 /// Mount system calls on descriptors, as thin as they come: each returns what
 /// the kernel returned (-1 and errno on failure), allocates nothing, takes no
 /// lock and is safe between clone and exec of a threaded process. With the legacy
-/// backend, what is said to be attached nowhere is on the bench's stage, and all of it
-/// needs /proc.
+/// backend, what is said to be attached nowhere is on the bench's scratch directory, and all
+/// of it needs /proc.
 namespace gpucontainer::mount {
 
 /// A copy of the mount at `path` below `dir_fd`, attached nowhere; without the

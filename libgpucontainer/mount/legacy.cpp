@@ -23,16 +23,16 @@ using base::UniqueFd;
 constexpr unsigned long none = 0;
 constexpr unsigned long with_those_below = MS_REC;
 
-/// A name on the stage to mount at, and afterwards what was mounted there.
+/// A name on the scratch directory to mount at, and afterwards what was mounted there.
 class Place {
 public:
-    Place(Bench& bench, bool directory) noexcept : stage_(bench.stage)
+    Place(Bench& bench, bool directory) noexcept : scratch_(bench.scratch)
     {
         (void)std::snprintf(name_.data(), name_.size(), "%u", bench.next++);
         constexpr mode_t file_mode = S_IFREG | 0400U;
         constexpr mode_t directory_mode = 0700;
-        const int made = directory ? ::mkdirat(stage_, name_.data(), directory_mode)
-                                   : ::mknodat(stage_, name_.data(), file_mode, 0);
+        const int made = directory ? ::mkdirat(scratch_, name_.data(), directory_mode)
+                                   : ::mknodat(scratch_, name_.data(), file_mode, 0);
         if (made == 0)
             fd_ = open();
     }
@@ -41,11 +41,11 @@ public:
     FdPath path() const noexcept { return FdPath(fd_.get()); }
     UniqueFd open() const noexcept
     {
-        return UniqueFd(::openat(stage_, name_.data(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        return UniqueFd(::openat(scratch_, name_.data(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     }
 
 private:
-    int stage_;
+    int scratch_;
     std::array<char, 16> name_ = {};
     UniqueFd fd_;
 };

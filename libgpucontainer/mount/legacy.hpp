@@ -6,12 +6,12 @@
 #include <cstdint>
 
 /// mount(2) on descriptors, by their paths in /proc. What is made is the descriptor of
-/// the root of a mount on the bench's stage; it stays that when the mount is moved.
+/// the root of a mount on the bench's scratch directory; it stays that when the mount is moved.
 /// Returns and limits as in mount/calls.hpp.
 namespace gpucontainer::mount::legacy {
 
 int bind(Bench& bench, int dir_fd, const char* path, bool recursive) noexcept;
-/// With those below it, at a path below a mount of ours instead of on the stage.
+/// With those below it, at a path below a mount of ours instead of there.
 int bind_below(int source_fd, int base_fd, const char* path) noexcept;
 int mount(Bench& bench, const char* type, unsigned long flags, const char* options,
           const char* label) noexcept;

@@ -37,12 +37,12 @@ std::uint32_t ProgramBuilder::append(std::string_view text)
 
 Block ProgramBuilder::build(const mount::Bench& bench) &&
 {
-    std::int32_t stage = -1;
-    if (bench.stage >= 0) {
-        base::UniqueFd own(::fcntl(bench.stage, F_DUPFD_CLOEXEC, 3));
+    std::int32_t scratch = -1;
+    if (bench.scratch >= 0) {
+        base::UniqueFd own(::fcntl(bench.scratch, F_DUPFD_CLOEXEC, 3));
         if (!own)
             return nullptr;
-        stage = keep(std::move(own));
+        scratch = keep(std::move(own));
     }
     const std::size_t strings = strings_offset(operations_.size(), fds_.size());
     const std::size_t size = strings + strings_.size();
@@ -58,7 +58,7 @@ Block ProgramBuilder::build(const mount::Bench& bench) &&
     header.fd_count = static_cast<std::uint32_t>(fds_.size());
     header.owned = 1;
     header.backend = static_cast<std::uint32_t>(bench.backend);
-    header.stage = stage;
+    header.scratch = scratch;
 
     for (Operation& operation : operations_) {
         operation.path += static_cast<std::uint32_t>(strings);

@@ -114,7 +114,7 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
         return fail(failure, Errc::rootfs, "mount, where it leads, at", path);
 
     mount::Bench bench = program.bench();
-    constexpr unsigned most_names = 1U << 12U; // of one operation, on the stage
+    constexpr unsigned most_names = 1U << 12U; // of one operation, on the scratch directory
     bench.next += static_cast<unsigned>(&operation - program.operations().data()) * most_names;
     mount::Over over;
     int tree = program.fds()[static_cast<std::size_t>(operation.fd)];

@@ -49,7 +49,7 @@ bool Program::is_valid(const void* block, std::size_t size) noexcept
     if (header.magic != block_magic || header.version != block_version || header.size != size
         || header.operation_count > most_operations || header.fd_count > most_fds
         || header.backend > static_cast<std::uint32_t>(mount::last_backend)
-        || header.stage >= static_cast<std::int32_t>(header.fd_count))
+        || header.scratch >= static_cast<std::int32_t>(header.fd_count))
         return false;
     const std::size_t strings = strings_offset(header.operation_count, header.fd_count);
     if (strings > size)
@@ -74,11 +74,11 @@ std::span<std::int32_t> Program::fds() const noexcept
 
 mount::Bench Program::bench() const noexcept
 {
-    // Names on the stage that preparing did not use.
+    // Names on the scratch directory that preparing did not use.
     constexpr unsigned first = 1U << 20U;
     const ProgramHeader& known = header();
-    const int stage = known.stage < 0 ? -1 : fds()[static_cast<std::size_t>(known.stage)];
-    return {static_cast<mount::Backend>(known.backend), stage, first};
+    const int scratch = known.scratch < 0 ? -1 : fds()[static_cast<std::size_t>(known.scratch)];
+    return {static_cast<mount::Backend>(known.backend), scratch, first};
 }
 
 } // namespace gpucontainer::program

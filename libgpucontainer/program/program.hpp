@@ -89,7 +89,7 @@ struct ProgramHeader {
     std::uint32_t owned;      ///< Memory and descriptors go with the object.
     std::uint32_t for_setuid; ///< A program with raised privileges is made for it.
     std::uint32_t backend;
-    std::int32_t stage; ///< Index of the descriptor of the bench's stage, or -1.
+    std::int32_t scratch; ///< Index of the descriptor of the bench's, or -1.
     std::uint32_t reserved;
 };
 

@@ -98,7 +98,7 @@ class Legacy(harness.Case):
         self.assertNotEqual(self.state()[1], before[1], "nothing was left")
         return before
 
-    def test_clears_the_stage_that_a_killed_set_up_left(self):
+    def test_clears_the_scratch_directory_that_a_killed_set_up_left(self):
         before = self.kill_in_preparation()
 
         self.apply("--backend", "legacy")
@@ -107,7 +107,7 @@ class Legacy(harness.Case):
         self.assert_state(before)
         self.assertEqual(harness.journals(), [])
 
-    def test_a_stage_that_was_left_is_seen_and_undone_without_a_journal(self):
+    def test_a_scratch_directory_that_was_left_is_seen_and_undone_without_a_journal(self):
         before = self.kill_in_preparation()
 
         status = harness.setup("status", "--all")

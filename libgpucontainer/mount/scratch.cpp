@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "mount/bench.hpp"
+#include "mount/scratch.hpp"
 
 #include "base/own_proc.hpp"
 #include "base/try.hpp"
@@ -21,11 +21,11 @@ namespace {
 using base::UniqueFd;
 
 constexpr mode_t private_directory = 0700;
-constexpr const char* workplace_name = "mounts";
+constexpr const char* places_name = "mounts";
 
-Error no_stage()
+Error no_scratch()
 {
-    return Error::from_errno(errno, "make a place to stage mounts at", Errc::apply)
+    return Error::from_errno(errno, "make a scratch directory for mounts", Errc::apply)
         .with_hint("CAP_SYS_ADMIN is needed in the user namespace that owns the mount namespace");
 }
 
@@ -48,45 +48,45 @@ bool take_away(int mount) noexcept
 }
 
 /// Where places to mount at are made.
-UniqueFd make_workplace(const UniqueFd& tmpfs)
+UniqueFd make_places(const UniqueFd& tmpfs)
 {
-    if (!tmpfs || ::mkdirat(tmpfs.get(), workplace_name, private_directory) != 0)
+    if (!tmpfs || ::mkdirat(tmpfs.get(), places_name, private_directory) != 0)
         return {};
-    return open_directory(tmpfs.get(), workplace_name);
+    return open_directory(tmpfs.get(), places_name);
 }
 
 } // namespace
 
-Result<Stage> Stage::in_directory(Backend backend, int directory)
+Result<Scratch> Scratch::in_directory(Backend backend, int directory)
 {
-    Stage stage(backend);
+    Scratch scratch(backend);
     if (backend != Backend::legacy)
-        return stage;
+        return scratch;
     GPUCTR_CHECK(base::open_own_descriptors());
-    (void)remove_stage(directory);
+    (void)remove_scratch(directory);
     // Without it nothing that is made from here on would be taken away again.
-    stage.directory_.reset(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
-    if (!stage.directory_ || ::mkdirat(directory, stage_name, private_directory) != 0)
-        return no_stage();
+    scratch.directory_.reset(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
+    if (!scratch.directory_ || ::mkdirat(directory, scratch_name, private_directory) != 0)
+        return no_scratch();
     // Not seen in other namespaces: first a private mount, then the place on that.
-    const UniqueFd place = open_directory(directory, stage_name);
+    const UniqueFd place = open_directory(directory, scratch_name);
     if (!place || ::mount(FdPath(place.get()), FdPath(place.get()), nullptr, MS_BIND, nullptr) != 0)
-        return no_stage();
-    const UniqueFd bind = open_directory(directory, stage_name);
+        return no_scratch();
+    const UniqueFd bind = open_directory(directory, scratch_name);
     if (!bind || ::mount(nullptr, FdPath(bind.get()), nullptr, MS_PRIVATE, nullptr) != 0
         || !mount_tmpfs(FdPath(bind.get())))
-        return no_stage();
-    stage.fd_ = make_workplace(open_directory(directory, stage_name));
-    if (!stage.fd_)
-        return no_stage();
-    return stage;
+        return no_scratch();
+    scratch.fd_ = make_places(open_directory(directory, scratch_name));
+    if (!scratch.fd_)
+        return no_scratch();
+    return scratch;
 }
 
-Result<Stage> Stage::in_own_namespace(Backend backend)
+Result<Scratch> Scratch::in_own_namespace(Backend backend)
 {
-    Stage stage(backend);
+    Scratch scratch(backend);
     if (backend != Backend::legacy)
-        return stage;
+        return scratch;
     GPUCTR_CHECK(base::open_own_descriptors());
     const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root || sharing(root.get()) != Sharing::isolated)
@@ -94,40 +94,40 @@ Result<Stage> Stage::in_own_namespace(Backend backend)
             .with_hint("on this kernel this call is for a mount namespace of its own, after "
                        "mount --make-rprivate / or --make-rslave /");
     if (!mount_tmpfs("/"))
-        return no_stage();
+        return no_scratch();
     // Paths begin below what lies over the root directory, but for this one.
-    stage.over_root_.reset(::open("/..", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!stage.over_root_) {
-        Error error = no_stage();
+    scratch.over_root_.reset(::open("/..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!scratch.over_root_) {
+        Error error = no_scratch();
         (void)::umount2("/..", MNT_DETACH); // still empty
         return error;
     }
-    stage.fd_ = make_workplace(stage.over_root_);
-    if (!stage.fd_)
-        return no_stage();
-    return stage;
+    scratch.fd_ = make_places(scratch.over_root_);
+    if (!scratch.fd_)
+        return no_scratch();
+    return scratch;
 }
 
-Stage::~Stage() { (void)leave(); }
+Scratch::~Scratch() { (void)leave(); }
 
-bool Stage::leave() noexcept
+bool Scratch::leave() noexcept
 {
     const UniqueFd directory = std::move(directory_);
     const UniqueFd over_root = std::move(over_root_);
     if (directory)
-        return remove_stage(directory.get());
+        return remove_scratch(directory.get());
     return !over_root || take_away(over_root.get());
 }
 
-bool remove_stage(int directory) noexcept
+bool remove_scratch(int directory) noexcept
 {
     constexpr int most = 8; // two are the rule
     for (int i = 0; i < most; ++i) {
-        const UniqueFd found = open_directory(directory, stage_name);
+        const UniqueFd found = open_directory(directory, scratch_name);
         if (!found || !is_mount_root(found.get()) || !take_away(found.get()))
             break;
     }
-    return ::unlinkat(directory, stage_name, AT_REMOVEDIR) == 0 || errno == ENOENT;
+    return ::unlinkat(directory, scratch_name, AT_REMOVEDIR) == 0 || errno == ENOENT;
 }
 
 } // namespace gpucontainer::mount
