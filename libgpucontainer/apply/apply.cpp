@@ -161,8 +161,8 @@ void expect_mounts_below(const Program& program, const plan::Plan& plan)
 }
 
 /// Everything that changes the root, in the mount namespace that it is seen in.
-Result<void> commit(const plan::Plan& plan, const Program& program, mount::Bench& bench, Site& site,
-                    int table)
+Result<void> commit(const plan::Plan& plan, const Program& program, const mount::Bench& bench,
+                    Site& site, int table)
 {
     const int rootfs_fd = site.target.rootfs_fd;
     GPUCTR_TRY(Place place, site.target.pidfd < 0 ? Place::of_directory(bench, rootfs_fd)
@@ -209,7 +209,7 @@ Result<void> prepare_and_commit(const plan::Planned& planned, Site& site)
 {
     const plan::Plan& plan = planned.plan;
     GPUCTR_TRY(const mount::Scratch scratch, site.journals.scratch(planned.backend));
-    mount::Bench bench = scratch.bench();
+    const mount::Bench bench = scratch.bench();
     GPUCTR_TRY(auto block, prepare(planned, bench));
     const Prepared prepared(std::move(block));
     if (plan.writes_root) {
@@ -324,7 +324,7 @@ Result<void> replace(const plan::Planned& planned, std::vector<Journal>& outdate
 {
     {
         GPUCTR_TRY(const mount::Scratch scratch, site.journals.scratch(planned.backend));
-        mount::Bench bench = scratch.bench();
+        const mount::Bench bench = scratch.bench();
         GPUCTR_TRY(auto block, prepare(planned, bench));
         const Prepared proof(std::move(block));
     }
@@ -372,7 +372,7 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
             .with_hint("what is mounted there would show in other mount namespaces, and stay; make "
                        "it private in this one (mount --make-rprivate)");
     GPUCTR_TRY(mount::Scratch scratch, mount::Scratch::in_own_namespace(planned.backend));
-    mount::Bench bench = scratch.bench();
+    const mount::Bench bench = scratch.bench();
     GPUCTR_TRY(auto block, prepare(planned, bench));
     const Prepared prepared(std::move(block));
     program::Failure failure;

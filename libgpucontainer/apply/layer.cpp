@@ -19,7 +19,7 @@ Error failed(const std::string& path)
 
 } // namespace
 
-Result<Layer> Layer::create(mount::Bench& bench, const std::string& label)
+Result<Layer> Layer::create(const mount::Bench& bench, const std::string& label)
 {
     base::UniqueFd fd(mount::new_tmpfs(bench, label.c_str()));
     if (!fd && !label.empty() && errno == EINVAL)

@@ -17,7 +17,7 @@ namespace gpucontainer::apply {
 class Layer {
 public:
     /// All in it has the SELinux label, unless that is empty.
-    static Result<Layer> create(mount::Bench& bench, const std::string& label);
+    static Result<Layer> create(const mount::Bench& bench, const std::string& label);
 
     /// `mode` is that of the image's directory which it lies over, if it does: it gets what
     /// that allows, but nothing that a directory of ours does not have.

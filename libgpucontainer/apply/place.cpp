@@ -12,15 +12,14 @@
 namespace gpucontainer::apply {
 namespace {
 
-const char* why_no_bind(mount::Backend backend, int os_error)
+const char* why_no_bind(bool from_copy, int os_error)
 {
     if (os_error == EXDEV)
         return mount::why_out_of_reach;
     if (os_error != EINVAL)
         return "CAP_SYS_ADMIN is needed in the user namespace that owns the mount namespace";
-    return backend == mount::Backend::legacy
-               ? "the mount that it is on is unbindable, or gone meanwhile"
-               : "its mount is gone meanwhile; try again";
+    return from_copy ? "its mount is gone meanwhile; try again"
+                     : "the mount that it is on is unbindable, or gone meanwhile";
 }
 
 } // namespace
@@ -35,7 +34,7 @@ Result<Place> Place::of_process(const mount::Bench& bench, int rootfs_fd, int ta
     return Place(bench, rootfs_fd);
 }
 
-Result<Place> Place::of_directory(mount::Bench& bench, int rootfs_fd)
+Result<Place> Place::of_directory(const mount::Bench& bench, int rootfs_fd)
 {
     Place place(bench, rootfs_fd);
     const mount::Found mounted = mount::find_mount_root(rootfs_fd);
@@ -45,12 +44,13 @@ Result<Place> Place::of_directory(mount::Bench& bench, int rootfs_fd)
         return place;
     // Otherwise, unmounting it would unmount the originals of what is below it.
     place.bind_.reset(mount::clone_private(bench, rootfs_fd));
+    const bool from_copy = mount::way_of(bench.backend).from_copy;
     // Of an unbindable mount, or one that is gone meanwhile.
-    if (!place.bind_ && errno == EINVAL && bench.backend != mount::Backend::legacy)
+    if (!place.bind_ && errno == EINVAL && from_copy)
         place.bind_.reset(mount::clone_private_aside(bench, rootfs_fd));
     if (!place.bind_)
         return Error::from_errno(errno, "bind the root file system on itself", Errc::apply)
-            .with_hint(why_no_bind(bench.backend, errno));
+            .with_hint(why_no_bind(from_copy, errno));
     return place;
 }
 

@@ -15,7 +15,7 @@ public:
     /// For the root of a process that runs already: it would not see a bind over
     /// its root. `table` is the mount table that it is in.
     static Result<Place> of_process(const mount::Bench& bench, int rootfs_fd, int table);
-    static Result<Place> of_directory(mount::Bench& bench, int rootfs_fd);
+    static Result<Place> of_directory(const mount::Bench& bench, int rootfs_fd);
 
     /// Descriptor of the root to attach below.
     int fd() const noexcept { return bind_ ? bind_.get() : rootfs_fd_; }

@@ -46,7 +46,7 @@ program::FileMark root_mark(int fd)
 
 class Preparation {
 public:
-    Preparation(const plan::Planned& planned, mount::Bench& bench)
+    Preparation(const plan::Planned& planned, const mount::Bench& bench)
         : planned_(planned), plan_(planned.plan), bench_(bench)
     {
     }
@@ -293,7 +293,7 @@ private:
 
     const plan::Planned& planned_;
     const plan::Plan& plan_;
-    mount::Bench& bench_;
+    const mount::Bench& bench_;
     program::ProgramBuilder builder_;
     UniqueFd tree_;
     std::optional<Layer> layer_; ///< Files and names of our own, outside the tree.
@@ -303,7 +303,7 @@ private:
 
 } // namespace
 
-Result<Block> prepare(const plan::Planned& planned, mount::Bench& bench)
+Result<Block> prepare(const plan::Planned& planned, const mount::Bench& bench)
 {
     const plan::Plan& plan = planned.plan;
     if (!plan.has_root)

@@ -7,11 +7,11 @@
 
 namespace gpucontainer::apply {
 
-/// The plan as detached mounts and a program to attach them; nothing is changed. With
-/// the legacy backend the mounts are on the bench's scratch directory, which has to stay
+/// The plan as detached mounts and a program to attach them; nothing is changed. Where
+/// there are no detached mounts they are on the bench's scratch directory, which has to stay
 /// until they are attached.
 /// Errors: permission without CAP_SYS_ADMIN, driver when a source is no longer
 /// the file that was planned, no_device when no kernel module is loaded.
-Result<program::Block> prepare(const plan::Planned& planned, mount::Bench& bench);
+Result<program::Block> prepare(const plan::Planned& planned, const mount::Bench& bench);
 
 } // namespace gpucontainer::apply

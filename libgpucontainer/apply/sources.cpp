@@ -24,7 +24,8 @@ Error changed(const std::string& path)
 
 /// The mount of a source alone. Whatever lies on the way to it, what counts is
 /// what was reached, which the caller compares with the plan.
-Result<UniqueFd> clone_source(mount::Bench& bench, const std::string& path, struct stat& status)
+Result<UniqueFd> clone_source(const mount::Bench& bench, const std::string& path,
+                              struct stat& status)
 {
     UniqueFd clone(mount::clone_tree(bench, AT_FDCWD, path.c_str(), false));
     if (!clone || ::fstat(clone.get(), &status) != 0)
@@ -35,8 +36,8 @@ Result<UniqueFd> clone_source(mount::Bench& bench, const std::string& path, stru
 
 } // namespace
 
-Result<UniqueFd> clone_file(mount::Bench& bench, const std::string& source, const model::FileId& id,
-                            bool is_directory)
+Result<UniqueFd> clone_file(const mount::Bench& bench, const std::string& source,
+                            const model::FileId& id, bool is_directory)
 {
     struct stat status = {};
     GPUCTR_TRY(UniqueFd clone, clone_source(bench, source, status));
@@ -46,7 +47,7 @@ Result<UniqueFd> clone_file(mount::Bench& bench, const std::string& source, cons
     return clone;
 }
 
-Result<UniqueFd> clone_device(mount::Bench& bench, const plan::Device& device)
+Result<UniqueFd> clone_device(const mount::Bench& bench, const plan::Device& device)
 {
     struct stat status = {};
     GPUCTR_TRY(UniqueFd clone, clone_source(bench, device.source, status));
@@ -76,7 +77,7 @@ Result<void> require_driver(const plan::Plan& plan)
 
 Result<void> require_detached(const plan::Planned& planned)
 {
-    if (planned.backend != mount::Backend::legacy)
+    if (mount::way_of(planned.backend).detached)
         return {};
     return Error(Errc::requirement, "this kernel has no detached mounts")
         .with_hint("Linux 5.12 or later is needed, without a seccomp filter on mount_setattr and "
@@ -86,7 +87,7 @@ Result<void> require_detached(const plan::Planned& planned)
 
 Result<void> require_lockable(const plan::Planned& planned)
 {
-    if (!planned.plan.lock || planned.backend != mount::Backend::legacy)
+    if (!planned.plan.lock || mount::way_of(planned.backend).locks)
         return {};
     return Error(Errc::requirement, "the flags of mounts cannot be locked on this kernel")
         .with_hint("Linux 5.12 or later is needed, without a seccomp filter on mount_setattr and "

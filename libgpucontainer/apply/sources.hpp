@@ -21,9 +21,9 @@ inline constexpr std::uint64_t device_attributes =
     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 
 /// A source, which still has to be the file, directory or device that was planned.
-Result<base::UniqueFd> clone_file(mount::Bench& bench, const std::string& source,
+Result<base::UniqueFd> clone_file(const mount::Bench& bench, const std::string& source,
                                   const model::FileId& id, bool is_directory);
-Result<base::UniqueFd> clone_device(mount::Bench& bench, const plan::Device& device);
+Result<base::UniqueFd> clone_device(const mount::Bench& bench, const plan::Device& device);
 
 /// An error where no kernel module is loaded and nobody said which version to take.
 Result<void> require_driver(const plan::Plan& plan);
@@ -34,9 +34,9 @@ Result<void> require_detached(const plan::Planned& planned);
 /// An error where the flags of mounts are to be locked and cannot be.
 Result<void> require_lockable(const plan::Planned& planned);
 
-/// Sets the attributes of a mount and all below it, which the legacy backend gave them
-/// before, and keeps it from being
-/// attached where it would show in other namespaces.
+/// Sets the attributes of a mount and all below it, unless those below have to get theirs
+/// before (mount::Way::sets_below), and keeps it from being attached where it would show in other
+/// namespaces.
 Result<void> guard(const mount::Bench& bench, const base::UniqueFd& tree, std::uint64_t attributes);
 
 } // namespace gpucontainer::apply

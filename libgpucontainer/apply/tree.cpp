@@ -70,7 +70,7 @@ Result<void> make_directories(Layer& layer, std::string_view path, Directories& 
     return layer.directory(std::string(path));
 }
 
-Result<UniqueFd> build_tree(mount::Bench& bench, const plan::Plan& plan,
+Result<UniqueFd> build_tree(const mount::Bench& bench, const plan::Plan& plan,
                             const std::string* inventory)
 {
     GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
@@ -89,7 +89,7 @@ Result<UniqueFd> build_tree(mount::Bench& bench, const plan::Plan& plan,
         GPUCTR_CHECK(bind->is_directory ? layer.directory(path) : layer.placeholder(path));
         GPUCTR_TRY(UniqueFd clone, clone_file(bench, bind->source, bind->id, bind->is_directory),
                    "prepare {}", item.target);
-        if (bench.backend == mount::Backend::legacy)
+        if (!mount::way_of(bench.backend).sets_below)
             GPUCTR_CHECK(guard(bench, clone, file_attributes));
         branches.push_back({std::move(clone), path});
     }
@@ -223,7 +223,7 @@ Result<Unmounted> unmount_trees(const std::string& directory)
 
 } // namespace
 
-Result<UniqueFd> make_tree(mount::Bench& bench, const plan::Planned& planned)
+Result<UniqueFd> make_tree(const mount::Bench& bench, const plan::Planned& planned)
 {
     const plan::Plan& plan = planned.plan;
     UniqueFd tree;
@@ -246,7 +246,7 @@ Result<Staged> stage_tree(const plan::Planned& planned, const std::string& direc
     if (plan.tree_path.empty())
         return Error(Errc::usage, "the plan has no driver files to stage");
     GPUCTR_CHECK(require_detached(planned));
-    mount::Bench bench = {planned.backend};
+    const mount::Bench bench = {planned.backend};
     const std::string items = inventory(plan);
     GPUCTR_TRY(const UniqueFd present, open_staged(directory));
     if (present && holds(present, items))

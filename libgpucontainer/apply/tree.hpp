@@ -15,7 +15,7 @@ namespace gpucontainer::apply {
 
 /// The plan's tree, attached nowhere: a clone of the staged one where that holds
 /// just what the plan wants, else a new one.
-Result<base::UniqueFd> make_tree(mount::Bench& bench, const plan::Planned& planned);
+Result<base::UniqueFd> make_tree(const mount::Bench& bench, const plan::Planned& planned);
 
 enum class Staged : std::uint8_t { made, unchanged, replaced };
 

@@ -83,7 +83,7 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
         GPUCTR_TRY(const bool for_setuid, read_prepare_options(options));
         GPUCTR_CHECK(plan::prove(plan->planned));
         GPUCTR_CHECK(apply::require_detached(plan->planned));
-        mount::Bench bench = {plan->planned.backend};
+        const mount::Bench bench = {plan->planned.backend};
         GPUCTR_TRY(auto block, apply::prepare(plan->planned, bench));
         program::Program(block.get()).header().for_setuid = for_setuid ? 1 : 0;
         *ret_prepared = reinterpret_cast<gpuctr_prepared*>(block.release());

@@ -66,7 +66,7 @@ bool enter_copy(const Bench& bench, int directory) noexcept
 
 /// A tmpfs with the names, and places for what else a directory has, unless that is -1.
 /// Attached nowhere.
-UniqueFd new_listing(Bench& bench, const NamesOver& names, int covered) noexcept
+UniqueFd new_listing(const Bench& bench, const NamesOver& names, int covered) noexcept
 {
     UniqueFd listing(new_tmpfs(bench, names.label));
     if (listing
@@ -77,7 +77,7 @@ UniqueFd new_listing(Bench& bench, const NamesOver& names, int covered) noexcept
 }
 
 /// Runs in the child.
-int overlay_here(Bench& bench, const NamesOver& names, int here) noexcept
+int overlay_here(const Bench& bench, const NamesOver& names, int here) noexcept
 {
     // Layers have to be attached.
     const UniqueFd upper = new_listing(bench, names, -1);
@@ -87,7 +87,7 @@ int overlay_here(Bench& bench, const NamesOver& names, int here) noexcept
 }
 
 /// Same.
-int list_here(Bench& bench, const NamesOver& names, int here) noexcept
+int list_here(const Bench& bench, const NamesOver& names, int here) noexcept
 {
     const UniqueFd listing = new_listing(bench, names, here);
     if (!listing || attach(bench, listing.get(), here) != 0
@@ -97,7 +97,7 @@ int list_here(Bench& bench, const NamesOver& names, int here) noexcept
 }
 
 /// Same. Returns what failed.
-const char* lay(Bench bench, const NamesOver& names, int& overlay, int& listing) noexcept
+const char* lay(const Bench& bench, const NamesOver& names, int& overlay, int& listing) noexcept
 {
     const UniqueFd here =
         enter_copy(bench, names.covered_fd) ? open_path(AT_FDCWD, ".") : UniqueFd();
@@ -108,10 +108,20 @@ const char* lay(Bench bench, const NamesOver& names, int& overlay, int& listing)
     return overlay < 0 && listing < 0 ? listing_step : nullptr;
 }
 
+Over list_on_scratch(const Bench& bench, const NamesOver& names) noexcept
+{
+    Over over = {new_listing(bench, names, names.covered_fd), true, listing_step};
+    if (over && !mount_listed(bench, over.mount.get(), names.names_fd, names.covered_fd))
+        over.mount.reset();
+    return over;
+}
+
 } // namespace
 
 Over lay_aside(const Bench& bench, const NamesOver& names) noexcept
 {
+    if (!way_of(bench.backend).from_copy)
+        return list_on_scratch(bench, names);
     Child child(2);
     const auto numbers = child.numbers();
     const char* const failed =
@@ -122,21 +132,12 @@ Over lay_aside(const Bench& bench, const NamesOver& names) noexcept
     return {UniqueFd(lists ? numbers.back() : numbers.front()), lists, ""};
 }
 
-Over list_on_scratch(Bench& bench, const NamesOver& names) noexcept
-{
-    Over over = {new_listing(bench, names, names.covered_fd), true, listing_step};
-    if (over && !mount_listed(bench, over.mount.get(), names.names_fd, names.covered_fd))
-        over.mount.reset();
-    return over;
-}
-
 int clone_private_aside(const Bench& bench, int fd) noexcept
 {
     Child child(1);
     const char* const failed = child.run([&] {
-        Bench own = bench;
-        if (enter_copy(own, fd))
-            child.numbers()[0] = clone_tree(own, AT_FDCWD, ".", true);
+        if (enter_copy(bench, fd))
+            child.numbers()[0] = clone_tree(bench, AT_FDCWD, ".", true);
         return child.numbers()[0] < 0 ? copy_step : nullptr;
     });
     if (failed != nullptr)

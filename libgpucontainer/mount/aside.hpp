@@ -8,8 +8,8 @@
 
 /// Mounts made in a copy of the mount namespace, in which those that cannot be bound can:
 /// nothing changes in the namespace itself. Each takes a short-lived child process, and
-/// allocates nothing. Not with the legacy backend. EXDEV: the mount's root directory is
-/// outside of the process's, which is that of a chroot().
+/// allocates nothing. EXDEV: the mount's root directory is outside of the process's, which is
+/// that of a chroot().
 namespace gpucontainer::mount {
 
 /// What failed, of what is done with a directory.
@@ -39,13 +39,11 @@ struct NamesOver {
 };
 
 /// An overlay, or where the kernel makes none the same as a tmpfs of bind mounts. ENOSPC: as
-/// many mounts as that takes are not allowed. E2BIG: most_listed is less.
+/// many mounts as that takes are not allowed. E2BIG: most_listed is less. Where Way::from_copy is
+/// false the tmpfs alone, on the scratch directory and without a child.
 Over lay_aside(const Bench& bench, const NamesOver& names) noexcept;
 
-/// The tmpfs alone, where mounts are made on a scratch directory.
-Over list_on_scratch(Bench& bench, const NamesOver& names) noexcept;
-
-/// As clone_private().
+/// As clone_private(), where Way::from_copy is true.
 int clone_private_aside(const Bench& bench, int fd) noexcept;
 
 } // namespace gpucontainer::mount

@@ -3,6 +3,7 @@
 
 #include "base/own_proc.hpp"
 #include "base/try.hpp"
+#include "mount/calls.hpp"
 #include "mount/detach.hpp"
 #include "mount/facts.hpp"
 #include "mount/fd_path.hpp"
@@ -60,7 +61,7 @@ UniqueFd make_places(const UniqueFd& tmpfs)
 Result<Scratch> Scratch::in_directory(Backend backend, int directory)
 {
     Scratch scratch(backend);
-    if (backend != Backend::legacy)
+    if (way_of(backend).detached)
         return scratch;
     GPUCTR_CHECK(base::open_own_descriptors());
     (void)remove_scratch(directory);
@@ -85,7 +86,7 @@ Result<Scratch> Scratch::in_directory(Backend backend, int directory)
 Result<Scratch> Scratch::in_own_namespace(Backend backend)
 {
     Scratch scratch(backend);
-    if (backend != Backend::legacy)
+    if (way_of(backend).detached)
         return scratch;
     GPUCTR_CHECK(base::open_own_descriptors());
     const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));

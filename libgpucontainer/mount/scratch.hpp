@@ -10,7 +10,7 @@ namespace gpucontainer::mount {
 /// The scratch directory of a bench, for as long as the object lives: a tmpfs of the calling
 /// thread's mount namespace. Of what is mounted on it nothing is seen in other namespaces;
 /// the bind that it lies on is, for a moment and where the directory is on a shared
-/// mount. What was not moved off it goes with it. None for backends that need none.
+/// mount. What was not moved off it goes with it. None where mounts are detached.
 class Scratch {
 public:
     /// Within `directory`, which is private to its owner, under a name of its own.

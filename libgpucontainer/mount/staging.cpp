@@ -33,7 +33,8 @@ Error denied(int os_error, const std::string& what)
 }
 
 /// The one that needs no staging, and the one whose bench is the stage.
-Result<DetachedTree> assemble_here(Bench& bench, UniqueFd base, const std::vector<Branch>& branches,
+Result<DetachedTree> assemble_here(const Bench& bench, UniqueFd base,
+                                   const std::vector<Branch>& branches,
                                    const std::vector<std::string>& parts)
 {
     for (const Branch& branch : branches)
@@ -121,7 +122,7 @@ private:
         (void)::sendmsg(socket, &message, MSG_NOSIGNAL);
     }
 
-    Bench bench_ = {Backend::staged};
+    const Bench bench_ = {Backend::staged};
     int base_;
     const std::vector<Branch>& branches_;
     const std::vector<std::string>& parts_;
@@ -201,14 +202,15 @@ Result<DetachedTree> assemble_staged(const UniqueFd& base, const std::vector<Bra
 
 } // namespace
 
-Result<DetachedTree> assemble(Bench& bench, UniqueFd base, const std::vector<Branch>& branches,
+Result<DetachedTree> assemble(const Bench& bench, UniqueFd base,
+                              const std::vector<Branch>& branches,
                               const std::vector<std::string>& parts)
 {
     if (parts.size() > most_parts)
         return Error(Errc::internal, "more parts to clone than there is room for");
-    if (bench.backend == Backend::staged)
-        return assemble_staged(base, branches, parts);
-    return assemble_here(bench, std::move(base), branches, parts);
+    if (way_of(bench.backend).takes_mounts)
+        return assemble_here(bench, std::move(base), branches, parts);
+    return assemble_staged(base, branches, parts);
 }
 
 } // namespace gpucontainer::mount

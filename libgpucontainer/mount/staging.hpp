@@ -28,7 +28,7 @@ struct DetachedTree {
 /// The staged backend starts one child process with a mount namespace of its
 /// own and waits for it; the child raises no SIGCHLD. Errors: permission
 /// without CAP_SYS_ADMIN.
-Result<DetachedTree> assemble(Bench& bench, base::UniqueFd base,
+Result<DetachedTree> assemble(const Bench& bench, base::UniqueFd base,
                               const std::vector<Branch>& branches,
                               const std::vector<std::string>& parts);
 

@@ -46,20 +46,20 @@ bool take_off(const Program& program, const Operation& operation, int names, int
 
 /// The names in the operation's mount over what is at the path. A layer has to be
 /// attached: they lie over the target themselves for as long as it takes to make the
-/// overlay, unless they are on a scratch directory.
-UniqueFd make_overlay(const Program& program, mount::Bench& bench, Operation& operation,
+/// overlay, unless they are on the scratch directory.
+UniqueFd make_overlay(const Program& program, const mount::Bench& bench, Operation& operation,
                       const mount::NamesOver& names, int rootfs_fd) noexcept
 {
-    const bool on_scratch = bench.scratch >= 0;
+    const bool detached = mount::way_of(bench.backend).detached;
     UniqueFd overlay;
-    if (!on_scratch && mount::attach(bench, names.names_fd, names.covered_fd) != 0)
+    if (detached && mount::attach(bench, names.names_fd, names.covered_fd) != 0)
         return overlay;
     // Unbindable until now, and nothing unbindable can be a layer.
     if (mount::set_attributes(bench, names.names_fd, 0, MS_PRIVATE, false) == 0)
         overlay.reset(mount::new_overlay(bench, names.names_fd, names.covered_fd, names.attributes,
                                          names.label));
     const int saved = errno;
-    if (on_scratch || take_off(program, operation, names.names_fd, rootfs_fd)) {
+    if (!detached || take_off(program, operation, names.names_fd, rootfs_fd)) {
         errno = saved;
         return overlay;
     }
@@ -92,7 +92,7 @@ bool make_fit(const mount::Bench& bench, const Operation& operation, UniqueFd& o
 
 } // namespace
 
-mount::Over lay_names(const Program& program, mount::Bench& bench, Operation& operation,
+mount::Over lay_names(const Program& program, const mount::Bench& bench, Operation& operation,
                       int target_fd, int rootfs_fd) noexcept
 {
     constexpr std::uint64_t inherited = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
@@ -105,8 +105,7 @@ mount::Over lay_names(const Program& program, mount::Bench& bench, Operation& op
                                     program.text(operation.data)};
     over.mount = make_overlay(program, bench, operation, names, rootfs_fd);
     if (!over && operation.done == 0 && may_be_no_layer(errno))
-        over = bench.backend == mount::Backend::legacy ? mount::list_on_scratch(bench, names)
-                                                       : mount::lay_aside(bench, names);
+        over = mount::lay_aside(bench, names);
     if (over && !make_fit(bench, operation, over.mount))
         over = {UniqueFd(), false, overlay_step};
     return over;

@@ -14,7 +14,7 @@ inline constexpr const char* overlay_step = "overlay names over";
 /// there: an overlay of the operation's names, or where the kernel makes none a list of them
 /// and of what the directory has. Where our names lie over it still, which were a layer, the
 /// operation is done as far as undo is concerned.
-mount::Over lay_names(const Program& program, mount::Bench& bench, Operation& operation,
+mount::Over lay_names(const Program& program, const mount::Bench& bench, Operation& operation,
                       int target_fd, int rootfs_fd) noexcept;
 
 } // namespace gpucontainer::program

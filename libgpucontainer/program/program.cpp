@@ -74,11 +74,9 @@ std::span<std::int32_t> Program::fds() const noexcept
 
 mount::Bench Program::bench() const noexcept
 {
-    // Names on the scratch directory that preparing did not use.
-    constexpr unsigned first = 1U << 20U;
     const ProgramHeader& known = header();
     const int scratch = known.scratch < 0 ? -1 : fds()[static_cast<std::size_t>(known.scratch)];
-    return {static_cast<mount::Backend>(known.backend), scratch, first};
+    return {static_cast<mount::Backend>(known.backend), scratch};
 }
 
 } // namespace gpucontainer::program

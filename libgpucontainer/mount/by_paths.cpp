@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "mount/legacy.hpp"
+#include "mount/by_paths.hpp"
 
 #include "base/unique_fd.hpp"
 #include "mount/facts.hpp"
@@ -8,14 +8,16 @@
 
 #include <array>
 #include <cerrno>
+#include <cinttypes>
 #include <cstdio>
+#include <ctime>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-namespace gpucontainer::mount::legacy {
+namespace gpucontainer::mount {
 namespace {
 
 using base::UniqueFd;
@@ -23,16 +25,27 @@ using base::UniqueFd;
 constexpr unsigned long none = 0;
 constexpr unsigned long with_those_below = MS_REC;
 
+/// For a name that nothing has: benches are copied, so none can count names.
+std::uint64_t moment() noexcept
+{
+    constexpr std::uint64_t second = 1'000'000'000;
+    timespec now = {};
+    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * second
+           + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
 /// A name on the scratch directory to mount at, and afterwards what was mounted there.
 class Place {
 public:
-    Place(Bench& bench, bool directory) noexcept : scratch_(bench.scratch)
+    Place(const Bench& bench, bool directory) noexcept : scratch_(bench.scratch)
     {
-        (void)std::snprintf(name_.data(), name_.size(), "%u", bench.next++);
-        constexpr mode_t file_mode = S_IFREG | 0400U;
-        constexpr mode_t directory_mode = 0700;
-        const int made = directory ? ::mkdirat(scratch_, name_.data(), directory_mode)
-                                   : ::mknodat(scratch_, name_.data(), file_mode, 0);
+        int made = -1;
+        errno = EEXIST;
+        for (std::uint64_t number = moment(); made != 0 && errno == EEXIST; ++number) {
+            (void)std::snprintf(name_.data(), name_.size(), "%" PRIx64, number);
+            made = make(directory);
+        }
         if (made == 0)
             fd_ = open();
     }
@@ -45,8 +58,16 @@ public:
     }
 
 private:
+    int make(bool directory) const noexcept
+    {
+        constexpr mode_t file_mode = S_IFREG | 0400U;
+        constexpr mode_t directory_mode = 0700;
+        return directory ? ::mkdirat(scratch_, name_.data(), directory_mode)
+                         : ::mknodat(scratch_, name_.data(), file_mode, 0);
+    }
+
     int scratch_;
-    std::array<char, 16> name_ = {};
+    std::array<char, 24> name_ = {};
     UniqueFd fd_;
 };
 
@@ -78,8 +99,8 @@ private:
     bool fits_ = false;
 };
 
-} // namespace
-
+/// What mount(2) has to be told to leave a mount as statfs() shows it: in a user
+/// namespace it has to stay that.
 unsigned long to_mount_flags(std::uint64_t statfs_flags) noexcept
 {
     // The same numbers in both, but for the last two.
@@ -98,7 +119,7 @@ unsigned long to_mount_flags(std::uint64_t statfs_flags) noexcept
     return result;
 }
 
-int bind(Bench& bench, int dir_fd, const char* path, bool recursive) noexcept
+int clone_tree(const Bench& bench, int dir_fd, const char* path, bool recursive) noexcept
 {
     const UniqueFd opened(*path != '\0' ? ::openat(dir_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC)
                                         : -1);
@@ -123,8 +144,8 @@ int bind_below(int source_fd, int base_fd, const char* path) noexcept
     return base::above_standard(::openat(base_fd, path, flags));
 }
 
-int mount(Bench& bench, const char* type, unsigned long flags, const char* options,
-          const char* label) noexcept
+int new_mount(const Bench& bench, const char* type, unsigned long flags, const char* options,
+              const char* label) noexcept
 {
     const Options all(options, label);
     const Place place(bench, true);
@@ -134,8 +155,13 @@ int mount(Bench& bench, const char* type, unsigned long flags, const char* optio
     return place.open().release();
 }
 
-int overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
-            const char* label) noexcept
+int new_tmpfs(const Bench& bench, const char* label) noexcept
+{
+    return new_mount(bench, "tmpfs", 0, "mode=0755", label);
+}
+
+int new_overlay(const Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
+                const char* label) noexcept
 {
     // What only an image could have brought is not looked at: attributes of
     // trusted.overlay, or, before Linux 5.11, where those lead elsewhere.
@@ -148,21 +174,27 @@ int overlay(Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
     (void)std::snprintf(options.data(), options.size(), "lowerdir=%s:%s,%s",
                         static_cast<const char*>(FdPath(upper_fd)),
                         static_cast<const char*>(FdPath(lower_fd)), careful);
-    return mount(bench, "overlay", attributes | MS_RDONLY, options.data(), label);
+    return new_mount(bench, "overlay", attributes | MS_RDONLY, options.data(), label);
 }
 
-int move(int mount_fd, int target_fd) noexcept
+int attach(int tree_fd, int target_fd) noexcept
 {
-    return ::mount(FdPath(mount_fd), FdPath(target_fd), nullptr, MS_MOVE, nullptr);
+    return ::mount(FdPath(tree_fd), FdPath(target_fd), nullptr, MS_MOVE, nullptr);
 }
 
-int change(int mount_fd, std::uint64_t attributes, std::uint64_t propagation,
-           bool recursive) noexcept
+int attach_below(int tree_fd, int base_fd, const char* path) noexcept
 {
-    const FdPath path(mount_fd);
+    const UniqueFd target(::openat(base_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    return target ? attach(tree_fd, target.get()) : -1;
+}
+
+int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagation,
+                   bool recursive) noexcept
+{
+    const FdPath path(tree_fd);
     std::uint64_t flags = 0;
     if (attributes != 0
-        && (!read_flags(mount_fd, flags)
+        && (!read_flags(tree_fd, flags)
             || ::mount(nullptr, path, nullptr,
                        MS_REMOUNT | MS_BIND | to_mount_flags(flags) | attributes, nullptr)
                    != 0))
@@ -173,4 +205,28 @@ int change(int mount_fd, std::uint64_t attributes, std::uint64_t propagation,
                    nullptr);
 }
 
-} // namespace gpucontainer::mount::legacy
+int clone_private(const Bench& bench, int fd) noexcept
+{
+    UniqueFd clone(clone_tree(bench, fd, "", true));
+    return clone && set_attributes(clone.get(), 0, MS_PRIVATE, true) == 0 ? clone.release() : -1;
+}
+
+} // namespace
+
+constexpr Way legacy_way = {
+    .detached = false,
+    .takes_mounts = true,
+    .sets_below = false,
+    .locks = false,
+    .from_copy = false,
+    .clone_tree = clone_tree,
+    .clone_private = clone_private,
+    .attach = attach,
+    .attach_below = attach_below,
+    .bind_below = bind_below,
+    .set_attributes = set_attributes,
+    .new_tmpfs = new_tmpfs,
+    .new_overlay = new_overlay,
+};
+
+} // namespace gpucontainer::mount

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "mount/legacy.hpp"
+#include "mount/by_paths.hpp"
 
 #include "base/unique_fd.hpp"
 #include "mount/facts.hpp"
@@ -12,11 +12,11 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-namespace gpucontainer::mount::legacy {
+namespace gpucontainer::mount {
 namespace {
 
 /// In a mount namespace of its own.
-class LegacyTest : public ::testing::Test {
+class ByPathsTest : public ::testing::Test {
 protected:
     void SetUp() override
     {
@@ -29,7 +29,7 @@ protected:
     test::TempRoot root_;
 };
 
-TEST_F(LegacyTest, AttributesComeToThoseThatAMountHas)
+TEST_F(ByPathsTest, AttributesComeToThoseThatAMountHas)
 {
     constexpr unsigned long no_symlinks = 256; // MS_NOSYMFOLLOW, Linux 5.10
     const std::string path = root_.at("there");
@@ -44,7 +44,7 @@ TEST_F(LegacyTest, AttributesComeToThoseThatAMountHas)
         std::uint64_t after = 0;
         ASSERT_TRUE(read_flags(mount.get(), before));
 
-        EXPECT_EQ(change(mount.get(), MOUNT_ATTR_NOSUID, 0, false), 0);
+        EXPECT_EQ(legacy_way.set_attributes(mount.get(), MOUNT_ATTR_NOSUID, 0, false), 0);
 
         EXPECT_TRUE(read_flags(mount.get(), after));
         EXPECT_EQ(after, before | MOUNT_ATTR_NOSUID);
@@ -52,5 +52,23 @@ TEST_F(LegacyTest, AttributesComeToThoseThatAMountHas)
     }
 }
 
+TEST_F(ByPathsTest, MountsOfACopiedBenchHaveAPlaceEach)
+{
+    const std::string path = root_.at("there");
+    ASSERT_EQ(::mount("test", path.c_str(), "tmpfs", 0, nullptr), 0);
+    const base::UniqueFd scratch(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    const Bench bench = {Backend::legacy, scratch.get()};
+
+    for (int i = 0; i < 64; ++i) {
+        const Bench copy = bench;
+        const base::UniqueFd one(legacy_way.new_tmpfs(bench, nullptr));
+        const base::UniqueFd other(legacy_way.clone_tree(copy, one.get(), "", false));
+        ASSERT_TRUE(one && other);
+        EXPECT_NE(mount_id(one.get()), mount_id(other.get()));
+    }
+
+    EXPECT_EQ(::umount2(path.c_str(), MNT_DETACH), 0);
+}
+
 } // namespace
-} // namespace gpucontainer::mount::legacy
+} // namespace gpucontainer::mount
