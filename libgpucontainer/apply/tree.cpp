@@ -8,10 +8,10 @@
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "mount/assemble.hpp"
 #include "mount/calls.hpp"
 #include "mount/detach.hpp"
 #include "mount/facts.hpp"
-#include "mount/staging.hpp"
 #include "privilege/capabilities.hpp"
 #include "privilege/label.hpp"
 

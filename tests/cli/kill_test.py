@@ -21,7 +21,7 @@ class Killed(faults.Case):
 
     def kill(self, words, point, how):
         done = self.inject(words, *point.options, how)
-        # The process that stages mounts is another: who started it says so.
+        # The process that puts mounts together is another: who started it says so.
         expected = [faults.KILLED] if point.process == 0 else [0, 8]
         self.assertIn(done.returncode, expected, f"{point}: {done.stderr}")
 

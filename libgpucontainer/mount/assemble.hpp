@@ -25,9 +25,8 @@ struct DetachedTree {
 /// Puts `branches` onto `base`, a detached mount, and clones `parts` out of the
 /// outcome as mounts of their own.
 ///
-/// The staged backend starts one child process with a mount namespace of its
-/// own and waits for it; the child raises no SIGCHLD. Errors: permission
-/// without CAP_SYS_ADMIN.
+/// Where Way::takes_mounts is false, in a mount namespace of a short-lived child process,
+/// which raises no SIGCHLD. Errors: permission without CAP_SYS_ADMIN.
 Result<DetachedTree> assemble(const Bench& bench, base::UniqueFd base,
                               const std::vector<Branch>& branches,
                               const std::vector<std::string>& parts);
