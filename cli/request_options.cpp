@@ -33,7 +33,7 @@ const Numbers& backend_names()
 {
     static const Numbers names = {{"auto", GPUCTR_BACKEND_AUTO},
                                   {"detached", GPUCTR_BACKEND_DETACHED},
-                                  {"staged", GPUCTR_BACKEND_STAGED},
+                                  {"assembled", GPUCTR_BACKEND_ASSEMBLED},
                                   {"legacy", GPUCTR_BACKEND_LEGACY}};
     return names;
 }

@@ -265,9 +265,9 @@ GPUCTR_API const char* gpuctr_setting_mistake(const gpuctr_setting* setting);
  * they are zero, and answers GPUCTR_E_USAGE when they are not.
  */
 typedef struct gpuctr_host_options {
-    size_t struct_size;         /**< sizeof(gpuctr_host_options) in the caller. */
-    uint32_t flags;             /**< GPUCTR_HOST_* @since 0.1 */
-    uint32_t reserved;          /**< Zero. */
+    size_t struct_size; /**< sizeof(gpuctr_host_options) in the caller. */
+    uint32_t flags;     /**< GPUCTR_HOST_* @since 0.1 */
+    uint32_t reserved;  /**< Zero. */
     /**
      * NULL-terminated list of the vendors that must be there, each by its name: "nvidia",
      * "amd", "intel", "habana" (Intel Gaudi), or one that a catalogue file describes. With
@@ -508,13 +508,12 @@ GPUCTR_API const char* gpuctr_skipped_reason(const gpuctr_skipped* skipped);
  */
 #define GPUCTR_BACKEND_AUTO UINT32_C(0)
 #define GPUCTR_BACKEND_DETACHED UINT32_C(1) /**< Linux 6.15: the tree is built detached. */
-#define GPUCTR_BACKEND_STAGED                                                                      \
-    UINT32_C(2) /**< Linux 5.12: built in a private namespace                                      \
-                     by a short-lived child, then cloned. */
+/** Linux 5.12: put together in a private namespace by a short-lived child, then cloned. */
+#define GPUCTR_BACKEND_ASSEMBLED UINT32_C(2)
 /**
  * Every kernel from 4.18, also where a seccomp filter forbids the calls of the others:
  * no detached mounts, so that gpuctr_plan_apply() alone works, in the caller's mount
- * namespace. It stages mounts below the journal directory. @since 0.1
+ * namespace. Mounts are made on a private tmpfs below the journal directory first. @since 0.1
  */
 #define GPUCTR_BACKEND_LEGACY UINT32_C(3)
 
@@ -994,7 +993,7 @@ typedef struct gpuctr_prepare_options {
  * Turn a plan into detached mounts, in the caller's view of the host.
  *
  * Nothing changes anywhere; freeing the object is the rollback. From Linux 5.12
- * to 6.14 (GPUCTR_BACKEND_STAGED) one short-lived child process is started and
+ * to 6.14 (GPUCTR_BACKEND_ASSEMBLED) one short-lived child process is started and
  * waited for; it does not raise SIGCHLD.
  *
  * @param plan          made with a rootfs_fd

@@ -18,8 +18,8 @@ Result<mount::Backend> choose_backend(std::uint32_t backend)
     switch (backend) {
     case GPUCTR_BACKEND_DETACHED:
         return mount::require_backend(mount::Backend::detached);
-    case GPUCTR_BACKEND_STAGED:
-        return mount::require_backend(mount::Backend::staged);
+    case GPUCTR_BACKEND_ASSEMBLED:
+        return mount::require_backend(mount::Backend::assembled);
     case GPUCTR_BACKEND_LEGACY:
         return mount::Backend::legacy;
     default:

@@ -14,7 +14,7 @@ const Way& way_of(Backend backend) noexcept
     switch (backend) {
     case Backend::detached:
         return detached_way;
-    case Backend::staged:
+    case Backend::assembled:
         return assembled_way;
     case Backend::legacy:
         break;

@@ -24,8 +24,8 @@ std::string_view name(Backend backend)
     switch (backend) {
     case Backend::detached:
         return "detached";
-    case Backend::staged:
-        return "staged";
+    case Backend::assembled:
+        return "assembled";
     case Backend::legacy:
         return "legacy";
     }
@@ -56,7 +56,7 @@ Backend probe_backend()
         || !is_kernel_at_least(mount_api_major, mount_api_minor))
         return Backend::legacy;
     // Mounting onto a detached mount came with the release that added this call.
-    return has_call(open_tree_attr_number) ? Backend::detached : Backend::staged;
+    return has_call(open_tree_attr_number) ? Backend::detached : Backend::assembled;
 }
 
 Result<Backend> require_backend(Backend wanted)
@@ -66,8 +66,9 @@ Result<Backend> require_backend(Backend wanted)
         return wanted;
     if (wanted == Backend::detached)
         return Error(Errc::requirement, "the detached backend needs Linux 6.15");
-    return Error(Errc::requirement, "the staged backend needs Linux 5.12, without a seccomp filter "
-                                    "on mount_setattr and open_tree");
+    return Error(Errc::requirement,
+                 "the assembled backend needs Linux 5.12, without a seccomp filter "
+                 "on mount_setattr and open_tree");
 }
 
 } // namespace gpucontainer::mount

@@ -13,9 +13,9 @@ inline constexpr long open_tree_attr_number = 467;
 
 /// How a tree of mounts is built; one is chosen and never mixed.
 enum class Backend : std::uint8_t {
-    detached, ///< Linux 6.15: mounts are put onto mounts that are attached nowhere.
-    staged,   ///< Linux 5.12: built in a namespace of its own and cloned out of it.
-    legacy,   ///< Any kernel: built with mount(2) where nothing else looks, and moved.
+    detached,  ///< Linux 6.15: mounts are put onto mounts that are attached nowhere.
+    assembled, ///< Linux 5.12: put together in a namespace of its own and cloned out of it.
+    legacy,    ///< Any kernel: built with mount(2) where nothing else looks, and moved.
 };
 inline constexpr Backend last_backend = Backend::legacy;
 std::string_view name(Backend backend);

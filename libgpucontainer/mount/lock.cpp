@@ -55,7 +55,7 @@ const char* copy_locked(std::span<const int> mounts, std::span<int> copies) noex
     if (::unshare(CLONE_NEWNS) != 0)
         return "make a mount namespace to lock mounts in";
     enter_root_of_namespace();
-    const Bench bench = {Backend::staged};
+    const Bench bench = {Backend::assembled};
     const base::UniqueFd places(new_tmpfs(bench, nullptr));
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || !places
         || attach_below(bench, places.get(), AT_FDCWD, "/") != 0 || ::fchdir(places.get()) != 0)

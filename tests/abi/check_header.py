@@ -35,7 +35,7 @@ void use(void)
     const char* const vendors[] = {"nvidia", GPUCTR_VENDOR_ANY, NULL};
     host.vendors = vendors;
     request.write = GPUCTR_WRITE_AUTO | GPUCTR_WRITE_NEVER | GPUCTR_WRITE_ALWAYS;
-    request.backend = GPUCTR_BACKEND_AUTO | GPUCTR_BACKEND_DETACHED | GPUCTR_BACKEND_STAGED;
+    request.backend = GPUCTR_BACKEND_AUTO | GPUCTR_BACKEND_DETACHED | GPUCTR_BACKEND_ASSEMBLED;
     prepare.flags = GPUCTR_APPLIED | GPUCTR_UNCHANGED | GPUCTR_REPLACED;
     (void)host;
     (void)request;

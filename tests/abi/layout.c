@@ -88,7 +88,7 @@ _Static_assert(GPUCTR_HOST_FILES_ALONE == 1, "values of gpuctr_host_options.flag
 _Static_assert(GPUCTR_WRITE_AUTO == 0 && GPUCTR_WRITE_NEVER == 1 && GPUCTR_WRITE_ALWAYS == 2,
                "values of gpuctr_request.write");
 _Static_assert(GPUCTR_BACKEND_AUTO == 0 && GPUCTR_BACKEND_DETACHED == 1
-                   && GPUCTR_BACKEND_STAGED == 2,
+                   && GPUCTR_BACKEND_ASSEMBLED == 2,
                "values of gpuctr_request.backend");
 _Static_assert(GPUCTR_LAYOUT_TREE == 0 && GPUCTR_LAYOUT_MERGED == 1,
                "values of gpuctr_request.layout");

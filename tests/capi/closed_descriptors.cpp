@@ -132,7 +132,7 @@ void make_calls(const Calls& calls, int root, int own_process)
     look(calls, root);
     Request request;
     for (const auto backend :
-         {GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_STAGED, GPUCTR_BACKEND_LEGACY}) {
+         {GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_ASSEMBLED, GPUCTR_BACKEND_LEGACY}) {
         request.backend = backend;
         request.lock = backend != GPUCTR_BACKEND_LEGACY;
         for (const auto write : {GPUCTR_WRITE_AUTO, GPUCTR_WRITE_NEVER}) {

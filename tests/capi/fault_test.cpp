@@ -114,7 +114,7 @@ protected:
 TEST_P(FaultTest, PrepareGivesEverythingOrNothing)
 {
     for (const unsigned long process : {0UL, 1UL}) {
-        if (process == 1 && GetParam() != GPUCTR_BACKEND_STAGED)
+        if (process == 1 && GetParam() != GPUCTR_BACKEND_ASSEMBLED)
             continue;
         gpuctr_prepared* prepared = nullptr;
         gpuctr_status status = GPUCTR_OK;
@@ -172,9 +172,10 @@ TEST_P(FaultTest, AnUndoThatFailsIsCompletedByTheNext)
 }
 
 INSTANTIATE_TEST_SUITE_P(, FaultTest,
-                         testing::Values(GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_STAGED),
+                         testing::Values(GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_ASSEMBLED),
                          [](const auto& test) {
-                             return test.param == GPUCTR_BACKEND_DETACHED ? "Detached" : "Staged";
+                             return test.param == GPUCTR_BACKEND_DETACHED ? "Detached"
+                                                                          : "Assembled";
                          });
 
 } // namespace

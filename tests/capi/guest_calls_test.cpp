@@ -405,9 +405,10 @@ TEST_P(GuestCallsTest, WorkingInAContainerGivesTheThreadBack)
 }
 
 INSTANTIATE_TEST_SUITE_P(, GuestCallsTest,
-                         testing::Values(GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_STAGED),
+                         testing::Values(GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_ASSEMBLED),
                          [](const auto& test) {
-                             return test.param == GPUCTR_BACKEND_DETACHED ? "Detached" : "Staged";
+                             return test.param == GPUCTR_BACKEND_DETACHED ? "Detached"
+                                                                          : "Assembled";
                          });
 
 } // namespace

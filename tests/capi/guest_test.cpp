@@ -281,9 +281,10 @@ TEST_P(GuestTest, ReadsNoEnvironmentVariableByItself)
 }
 
 INSTANTIATE_TEST_SUITE_P(, GuestTest,
-                         testing::Values(GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_STAGED),
+                         testing::Values(GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_ASSEMBLED),
                          [](const auto& test) {
-                             return test.param == GPUCTR_BACKEND_DETACHED ? "Detached" : "Staged";
+                             return test.param == GPUCTR_BACKEND_DETACHED ? "Detached"
+                                                                          : "Assembled";
                          });
 
 } // namespace

@@ -253,10 +253,10 @@ TEST_P(AdoptTest, SurvivesRandomBytes)
     EXPECT_GT(adopted, 50) << "most mutations were refused at once and tested nothing";
 }
 
-/// Without detached mounts there is one stage only.
-class OneStageTest : public PreparedTest {};
+/// Without detached mounts there is one phase only.
+class OnePhaseTest : public PreparedTest {};
 
-TEST_P(OneStageTest, IsRefusedWhereThereAreTwo)
+TEST_P(OnePhaseTest, IsRefusedWhereThereAreTwo)
 {
     gpuctr_prepared* prepared = nullptr;
     gpuctr_error* error = nullptr;
@@ -266,7 +266,7 @@ TEST_P(OneStageTest, IsRefusedWhereThereAreTwo)
     EXPECT_STRNE(gpuctr_error_hint(error), "");
     gpuctr_error_free(error);
     error = nullptr;
-    EXPECT_EQ(gpuctr_plan_stage(plan_, "/run/gpuctr-stage-test", nullptr, nullptr, &error),
+    EXPECT_EQ(gpuctr_plan_stage(plan_, "/run/gpuctr-tree-test", nullptr, nullptr, &error),
               GPUCTR_E_REQUIREMENT);
     gpuctr_error_free(error);
 
@@ -274,7 +274,7 @@ TEST_P(OneStageTest, IsRefusedWhereThereAreTwo)
     expect_untouched();
 }
 
-TEST_P(OneStageTest, GoesWithoutAJournalOnlyAlone)
+TEST_P(OnePhaseTest, GoesWithoutAJournalOnlyAlone)
 {
     gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
     options.pidfd = ::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -291,11 +291,11 @@ TEST_P(OneStageTest, GoesWithoutAJournalOnlyAlone)
     expect_untouched();
 }
 
-INSTANTIATE_TEST_SUITE_P(, OneStageTest, testing::Values(GPUCTR_BACKEND_LEGACY));
+INSTANTIATE_TEST_SUITE_P(, OnePhaseTest, testing::Values(GPUCTR_BACKEND_LEGACY));
 
-const auto backends = testing::Values(GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_STAGED);
+const auto backends = testing::Values(GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_ASSEMBLED);
 const auto backend_name = [](const auto& test) {
-    return test.param == GPUCTR_BACKEND_DETACHED ? "Detached" : "Staged";
+    return test.param == GPUCTR_BACKEND_DETACHED ? "Detached" : "Assembled";
 };
 INSTANTIATE_TEST_SUITE_P(, PreparedTest, backends, backend_name);
 INSTANTIATE_TEST_SUITE_P(, AdoptTest, backends, backend_name);

@@ -141,16 +141,16 @@ class AutoDetached(Applied, harness.Case):
     write, backend = "auto", "detached"
 
 
-class AutoStaged(Applied, harness.Case):
-    write, backend = "auto", "staged"
+class AutoAssembled(Applied, harness.Case):
+    write, backend = "auto", "assembled"
 
 
 class NeverDetached(Applied, NeverWritten, harness.Case):
     write, backend = "never", "detached"
 
 
-class NeverStaged(Applied, NeverWritten, harness.Case):
-    write, backend = "never", "staged"
+class NeverAssembled(Applied, NeverWritten, harness.Case):
+    write, backend = "never", "assembled"
 
 
 class WithMountsBelow(Applied, harness.Case):
@@ -167,8 +167,8 @@ class OnAMountOfItsOwn(Applied, harness.Case):
     write, backend, mounted = "auto", "detached", True
 
 
-class StagedOnAMountOfItsOwn(Applied, harness.Case):
-    write, backend, mounted = "auto", "staged", True
+class AssembledOnAMountOfItsOwn(Applied, harness.Case):
+    write, backend, mounted = "auto", "assembled", True
 
 
 class NeverOnAMountOfItsOwn(Applied, harness.Case):

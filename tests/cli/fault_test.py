@@ -94,16 +94,16 @@ class Failed(faults.Case):
         self.each(self.some(points), attempt)
 
 
-class FailedStaged(Failed):
-    backend, looking_too, rotation = "staged", False, 1
+class FailedAssembled(Failed):
+    backend, looking_too, rotation = "assembled", False, 1
 
 
 class FailedNeverWriting(Failed):
     write, looking_too, rotation = "never", False, 2
 
 
-class FailedStagedNeverWriting(Failed):
-    write, backend, looking_too, rotation = "never", "staged", False, 3
+class FailedAssembledNeverWriting(Failed):
+    write, backend, looking_too, rotation = "never", "assembled", False, 3
 
 
 class FailedMerged(Failed):

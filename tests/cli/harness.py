@@ -226,7 +226,7 @@ class Case(unittest.TestCase):
     def in_each_way(self, check, *options):
         """Every way of mounting: what is found, a second apply, and undo."""
         for write in ("auto", "never"):
-            for backend in ("detached", "staged"):
+            for backend in ("detached", "assembled"):
                 with self.subTest(write=write, backend=backend):
                     before = self.state()
                     self.apply("--write", write, "--backend", backend, *options)

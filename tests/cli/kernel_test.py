@@ -26,10 +26,10 @@ class Chosen(harness.Case):
             self.assertEqual(self.backend(f"mount_api:{error}"), "legacy")
             self.assertEqual(self.backend(f"open_tree:{error}"), "legacy")
             self.assertEqual(self.backend(f"mount_setattr:{error}"), "legacy")
-            self.assertEqual(self.backend(f"open_tree_attr:{error}"), "staged")
+            self.assertEqual(self.backend(f"open_tree_attr:{error}"), "assembled")
 
     def test_cannot_be_forced_on_a_kernel_that_lacks_it(self):
-        for backend in ("detached", "staged"):
+        for backend in ("detached", "assembled"):
             done = harness.call(SECCOMP, "mount_api:EPERM", SETUP, "--nv", "--rootfs", self.root,
                                 "--backend", backend)
             self.assertEqual(done.returncode, 7, done.stderr)

@@ -65,8 +65,8 @@ class Killed(faults.Case):
                           lambda: self.undo_words)
 
 
-class KilledStaged(Killed):
-    backend = "staged"
+class KilledAssembled(Killed):
+    backend = "assembled"
 
 
 class KilledNeverWriting(Killed):
@@ -96,8 +96,8 @@ class KilledOnASharedMount(faults.OnASharedMount, Killed):
                 if point.name in self.calls]
 
 
-class KilledStagedOnASharedMount(KilledOnASharedMount):
-    backend = "staged"
+class KilledAssembledOnASharedMount(KilledOnASharedMount):
+    backend = "assembled"
 
 
 class KilledLegacyOnASharedMount(KilledOnASharedMount):

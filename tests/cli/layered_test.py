@@ -161,8 +161,8 @@ class OverlayOnOverlay(Names, harness.Case):
             self.assertEqual(harness.must(*harness.ORDINARY_USER, *words), expected)
 
 
-class OverlayOnOverlayStaged(OverlayOnOverlay):
-    options = ("--backend", "staged")
+class OverlayOnOverlayAssembled(OverlayOnOverlay):
+    options = ("--backend", "assembled")
 
 
 class Submounts(submount_test.Submounts):
@@ -173,8 +173,8 @@ class Submounts(submount_test.Submounts):
         harness.stack_overlays(self.root, 2, writable=True)
 
 
-class SubmountsStaged(Submounts):
-    options = ("--backend", "staged")
+class SubmountsAssembled(Submounts):
+    options = ("--backend", "assembled")
 
 
 class SubmountsLegacy(Submounts):
@@ -188,7 +188,7 @@ class OverlayOnOverlayLegacy(OverlayOnOverlay):
 class OverlayOnOverlayLocked(Names, harness.Case):
     def test_flags_stay(self):
         harness.stack_overlays(self.root, 2)
-        for backend in ("detached", "staged"):
+        for backend in ("detached", "assembled"):
             with self.subTest(backend=backend):
                 self.check("--lock", "--backend", backend)
 
@@ -298,8 +298,8 @@ class BelowAChroot(harness.Case):
                       self.refused("--no-journal", "--write", "never"))
 
 
-class UnbindableStaged(Unbindable):
-    options = ("--backend", "staged")
+class UnbindableAssembled(Unbindable):
+    options = ("--backend", "assembled")
 
 
 class Container(process_test.Container):
@@ -317,7 +317,7 @@ class Container(process_test.Container):
     def test_an_unbindable_overlay_on_an_overlay(self):
         harness.stack_overlays(self.root, 2)
         self.start(finish="mount --make-unbindable /")
-        self.check("--backend", "staged")
+        self.check("--backend", "assembled")
 
 
 class ContainerOfAUserNamespace(process_test.ProcessOfAUserNamespace, Container):

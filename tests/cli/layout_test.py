@@ -61,10 +61,10 @@ class Layout(harness.Case):
 
         self.check()
 
-    def test_a_read_only_bind_staged(self):
+    def test_a_read_only_bind_assembled(self):
         self.remount_read_only()
 
-        self.check("--backend", "staged")
+        self.check("--backend", "assembled")
 
     def test_a_read_only_file_system(self):
         root = harness.new_root(mounted=True)
@@ -174,8 +174,8 @@ class Layout(harness.Case):
     def test_no_dev_and_no_writing(self):
         self.check_without_dev()
 
-    def test_no_dev_and_no_writing_staged(self):
-        self.check_without_dev("--backend", "staged")
+    def test_no_dev_and_no_writing_assembled(self):
+        self.check_without_dev("--backend", "assembled")
 
     def test_directories_that_are_not_merged_into_usr(self):
         for name in ("bin", "sbin", "lib", "lib64"):
@@ -203,7 +203,7 @@ class Layout(harness.Case):
         self.assertEqual(snapshot.take("/srv"), canary)
 
     def test_an_overlay(self):
-        for backend in ("detached", "staged"):
+        for backend in ("detached", "assembled"):
             for write in ("auto", "never"):
                 with self.subTest(backend=backend, write=write):
                     root = harness.new_root()

@@ -98,7 +98,7 @@ class Lock(harness.Case):
     def test_root_of_a_container_without_one(self):
         pid = self.start()
         self.check(pid)
-        self.check(pid, "--backend", "staged", "--write", "never", script=ATTEMPTS + ON_OVERLAYS)
+        self.check(pid, "--backend", "assembled", "--write", "never", script=ATTEMPTS + ON_OVERLAYS)
 
     def test_single_files(self):
         self.check(self.start(), "--layout", "merged", script=f"""

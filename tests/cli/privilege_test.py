@@ -102,7 +102,7 @@ class OfTheCommand(harness.Case):
 
     def test_root_keeps_all_capabilities_and_gains_none_by_setuid_programs(self):
         self.assertEqual(self.compare()[0], {"NoNewPrivs": "1"})
-        self.assertEqual(self.compare(options=["--backend", "staged"])[0], {"NoNewPrivs": "1"})
+        self.assertEqual(self.compare(options=["--backend", "assembled"])[0], {"NoNewPrivs": "1"})
         self.assertEqual(self.compare(options=["--allow-setuid"])[0], {})
 
     def test_so_does_root_without_most_of_them(self):

@@ -166,9 +166,9 @@ class Process(Container):
         self.assertEqual(self.mounts(), before)
         self.assertEqual(harness.journals(), [])
 
-    def test_staged(self):
+    def test_assembled(self):
         self.start()
-        self.check("--backend", "staged")
+        self.check("--backend", "assembled")
 
     def test_a_read_only_root(self):
         self.start(prepare="mount -o remount,bind,ro .")

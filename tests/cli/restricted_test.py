@@ -215,7 +215,7 @@ class Options(Sudo):
         ("--dev-root", "/"), ("--driver-version", harness.VERSION), ("--catalogue", str(SECRET)),
         ("--bind", "/:/mnt"), ("--write", "never"), ("--write", "auto"), ("--write", "always"),
         ("--tree-path", "/opt/driver"), ("--staged-tree", str(DIRECTORY / "tree")),
-        ("--mount-label", "system_u:object_r:container_file_t:s0"), ("--backend", "staged"),
+        ("--mount-label", "system_u:object_r:container_file_t:s0"), ("--backend", "assembled"),
         ("--state-dir", str(DIRECTORY / "state")), ("--allow-setuid",), ("--allow-setuid=false",),
         ("--allowed-devices", "all"), ("--restricted-rootfs", "/"), ("--restricted-user", "root"),
         ("--host", str(SECRET)), ("--all",), ("--undo",), ("--restricted=false",),

@@ -122,7 +122,7 @@ class OrdinaryUser(Rootless):
                        f"{path}: Read-only file system\n")
 
     def test_without_a_command_is_told_to_have_one(self):
-        for words in ((), ("--write", "never"), ("--backend", "staged")):
+        for words in ((), ("--write", "never"), ("--backend", "assembled")):
             done = harness.call(*self.prefix, harness.SETUP, "--nv", "--rootfs", self.root, *words)
             self.assertEqual(done.returncode, 6)
             self.assertIn("hint: ", done.stderr)
@@ -259,7 +259,7 @@ class Nodes(Rootless):
         outside = self.open_all(self.prefix)
         for path, flags in (("/dev", ["nosuid", "noexec"]),
                             ("/dev/nvidia3", ["ro", "nosuid", "noexec"])):
-            for options in ((), ("--backend", "staged")):
+            for options in ((), ("--backend", "assembled")):
                 with self.subTest(path=path, options=options), self.mounted(path, path, flags):
                     self.assertEqual(self.open_all([*self.prefix, harness.SETUP, "--nv",
                                                     "--rootfs", self.root, *options, "--"]),
@@ -296,7 +296,7 @@ class LockedFlags(Rootless):
     def test_of_the_drivers_files_stay(self):
         warning = (f"gpuctr-setup: warning: {DRIVER}/lib64/libcuda.so.{VERSION} is on a mount that "
                    "allows no programs (noexec): they cannot load it\n")
-        for flags, backend in itertools.product(FLAGS, ("auto", "staged")):
+        for flags, backend in itertools.product(FLAGS, ("auto", "assembled")):
             with self.subTest(flags=flags, backend=backend), \
                     self.mounted(DRIVER, DRIVER, flags):
                 found = self.flags(options=["--backend", backend],

@@ -228,8 +228,8 @@ class Run:
                                          f"{TREE}/lib64/libnvidia-ml.so.{VERSION}"])
         self.run_command("nvidia-smi")
 
-    def test_gives_the_driver_to_programs_when_staged(self):
-        paths = self.run_command("/usr/bin/needs_driver", options=["--backend", "staged"])
+    def test_gives_the_driver_to_programs_when_assembled(self):
+        paths = self.run_command("/usr/bin/needs_driver", options=["--backend", "assembled"])
 
         self.assertEqual(len(paths.splitlines()), 2)
 
@@ -245,7 +245,7 @@ class Run:
         script = ["sh", "-c", "exec 9</proc/self/fd; ls /proc/$$/fd"]
         lock = [] if harness.IS_LEGACY else ["--lock"]
         for words in (["--rootfs", self.root], ["--rootfs-fd", "8"],
-                      ["--rootfs", self.root, "--backend", "staged", *lock],
+                      ["--rootfs", self.root, "--backend", "assembled", *lock],
                       ["--rootfs", self.root, "--bind", "/usr:/mnt", "--layout", "merged"]):
             done = harness.call(*opened, harness.SETUP, "--nv", *words, "--", *script,
                                 pass_fds=[7])

@@ -150,8 +150,8 @@ class Submounts(harness.Case):
         self.assertIn("mounted below /usr/local", done.stderr)
 
 
-class SubmountsStaged(Submounts):
-    options = ("--backend", "staged")
+class SubmountsAssembled(Submounts):
+    options = ("--backend", "assembled")
 
 
 class WithACommand(harness.Case):

@@ -364,8 +364,8 @@ class Replaced(harness.Case):
     def test_another_gpu_without_writing(self):
         self.check(["--write", "never"])
 
-    def test_another_gpu_staged(self):
-        self.check(["--backend", "staged"])
+    def test_another_gpu_assembled(self):
+        self.check(["--backend", "assembled"])
 
     def test_fewer_capabilities(self):
         before = self.replace([], ["--driver-capabilities", "utility"])

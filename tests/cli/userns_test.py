@@ -137,10 +137,10 @@ class InANamespace:
 
     def test_with_the_other_backend(self):
         self.own_root()
-        self.check("--backend", "staged", "--layout", "merged", writes=True)
+        self.check("--backend", "assembled", "--layout", "merged", writes=True)
 
     def test_a_command(self):
-        for options in ((), ("--backend", "staged")):
+        for options in ((), ("--backend", "assembled")):
             with self.nothing_changes():
                 out = self.setup("--nv", "--rootfs", self.root, *options, "--", "sh", "-c",
                                  "id -u; /usr/bin/needs_driver | wc -l; ls /dev | grep -c nvidia",

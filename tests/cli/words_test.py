@@ -45,7 +45,7 @@ class Values(Words):
     def test_of_some_words(self):
         for option, known in (("--write", "auto, never, always"), ("--layout", "tree, merged"),
                               ("--vendor-libs", "auto, host, none"),
-                              ("--backend", "auto, detached, staged, legacy")):
+                              ("--backend", "auto, detached, assembled, legacy")):
             for word in ("xml", "0", "1", "AUTO", ""):
                 self.says(option, word, problem=f"{option}: '{word}' is none of {known}")
         for command in ("list", "plan", "status"):
@@ -204,7 +204,7 @@ class Help(Words):
         text = self.help_of("apply")
         for line in ("--write auto|never|always", "--layout tree|merged", "--pid PID",
                      "--vendor-libs auto|host|none", "--rootfs-fd N",
-                     "--backend auto|detached|staged|legacy"):
+                     "--backend auto|detached|assembled|legacy"):
             self.assertRegex(text, rf"  {re.escape(line)}\s")
         self.assertRegex(self.help_of("list"), r"  --format text\|json\s")
         for odd in ("{", "POSITIVE", "->"):

@@ -44,7 +44,7 @@ class Programs(hostile.Case):
         """T20"""
         before = self.state()
         for mode, words in hostile.MODES.items():
-            for backend in ("detached", "staged"):
+            for backend in ("detached", "assembled"):
                 with self.subTest(mode=mode, backend=backend):
                     executed = self.traced("--nv", "--rootfs", self.root, *words, "--backend",
                                            backend)
@@ -252,7 +252,7 @@ class AfterApplying(hostile.Case):
     def test_flags_really_are_set(self):
         """T16"""
         for mode, words in hostile.MODES.items():
-            for backend in ("detached", "staged"):
+            for backend in ("detached", "assembled"):
                 with self.subTest(mode=mode, backend=backend):
                     self.apply("--device", "0", *words, "--backend", backend)
                     self.check_mounts()

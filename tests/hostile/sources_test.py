@@ -134,7 +134,7 @@ class OfTheImage(hostile.Case):
         """T1: all sources by strace, beside what mount tables tell in each other test"""
         self.put("/usr/local/cuda/compat/libcuda.so.1")
         self.put("/usr/bin/nvidia-smi")
-        for backend in ("detached", "staged", "legacy"):
+        for backend in ("detached", "assembled", "legacy"):
             for mode in hostile.MODES if backend == "detached" else ("auto", "never"):
                 with self.subTest(mode=mode, backend=backend):
                     self.check_sources("--backend", backend, *hostile.MODES[mode])

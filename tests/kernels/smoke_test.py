@@ -47,7 +47,7 @@ class Kernel(harness.Case):
 
     def test_gets_the_backend_that_is_for_it(self):
         wanted = ("detached" if self.version >= (6, 15)
-                  else "staged" if self.version >= (5, 12) else "legacy")
+                  else "assembled" if self.version >= (5, 12) else "legacy")
         environment = {k: v for k, v in os.environ.items() if k != "GPUCTR_BACKEND"}
         done = self.run_setup("plan", "--nv", "--rootfs", self.root, "--format", "json",
                               stdout=None, env=environment)

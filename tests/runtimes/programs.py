@@ -301,13 +301,13 @@ address = "{socket}"
 class Bubblewrap(Program):
     name, package = "bwrap", "bubblewrap"
 
-    def __init__(self, user=(), assembled=False):
+    def __init__(self, user=(), composed=False):
         self.user = user
-        self.assembled = assembled
+        self.composed = composed
 
     def root(self, bench):
         """The image, or a tmpfs with its /usr, as bubblewrap's users have it."""
-        if not self.assembled:
+        if not self.composed:
             return ["--bind", bench.image, "/"]
         links = [("usr/bin", "/bin"), ("usr/sbin", "/sbin"), ("usr/lib", "/lib"),
                  ("usr/lib64", "/lib64")]

@@ -135,7 +135,7 @@ def rows():
         if program.name == "bwrap":
             user = programs.Bubblewrap(USER)
             add(user, "`--pid`, as a user", by_pid(user, as_user=USER))
-            parts = programs.Bubblewrap(USER, assembled=True)
+            parts = programs.Bubblewrap(USER, composed=True)
             add(parts, "`--pid`, as a user, `/usr` read-only on a tmpfs",
                 by_pid(parts, as_user=USER))
         if program.name == "ctr":

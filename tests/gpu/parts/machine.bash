@@ -48,9 +48,9 @@ kernel_is_at_least() {
 # The ways of mounting that this kernel has.
 backends() {
     if kernel_is_at_least 6 15; then
-        echo detached staged
+        echo detached assembled
     else
-        echo staged
+        echo assembled
     fi
 }
 

@@ -69,7 +69,7 @@ TEST_P(AssembleTest, LeavesNoDescriptorOpenThatItMadeInVain)
     EXPECT_EQ(next.get(), lowest);
 }
 
-INSTANTIATE_TEST_SUITE_P(, AssembleTest, testing::Values(Backend::detached, Backend::staged),
+INSTANTIATE_TEST_SUITE_P(, AssembleTest, testing::Values(Backend::detached, Backend::assembled),
                          [](const auto& test) { return std::string(name(test.param)); });
 
 } // namespace

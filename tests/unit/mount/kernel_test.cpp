@@ -47,14 +47,14 @@ std::string probed() { return std::string(name(probe_backend())); }
 TEST(Backend, HasAName)
 {
     EXPECT_EQ(name(Backend::detached), "detached");
-    EXPECT_EQ(name(Backend::staged), "staged");
+    EXPECT_EQ(name(Backend::assembled), "assembled");
     EXPECT_EQ(name(Backend::legacy), "legacy");
 }
 
-TEST(Backend, IsStagedWhereDetachedMountsCannotBeMountedOnto)
+TEST(Backend, IsAssembledWhereDetachedMountsCannotBeMountedOnto)
 {
-    EXPECT_EQ(without({open_tree_attr}, ENOSYS, probed), "staged");
-    EXPECT_EQ(without({open_tree_attr}, EPERM, probed), "staged");
+    EXPECT_EQ(without({open_tree_attr}, ENOSYS, probed), "assembled");
+    EXPECT_EQ(without({open_tree_attr}, EPERM, probed), "assembled");
 }
 
 TEST(Backend, IsLegacyWhereTheCallsOfTheMountInterfaceAreMissing)
@@ -75,10 +75,11 @@ TEST(Backend, IsRefusedWhereTheKernelLacksIt)
 
     EXPECT_EQ(without({open_tree_attr}, ENOSYS, required(Backend::detached)),
               "the detached backend needs Linux 6.15");
-    EXPECT_EQ(without({open_tree_attr}, ENOSYS, required(Backend::staged)), "staged");
-    EXPECT_EQ(without({SYS_mount_setattr}, EPERM, required(Backend::staged)),
-              "the staged backend needs Linux 5.12, without a seccomp filter on mount_setattr and "
-              "open_tree");
+    EXPECT_EQ(without({open_tree_attr}, ENOSYS, required(Backend::assembled)), "assembled");
+    EXPECT_EQ(
+        without({SYS_mount_setattr}, EPERM, required(Backend::assembled)),
+        "the assembled backend needs Linux 5.12, without a seccomp filter on mount_setattr and "
+        "open_tree");
     EXPECT_EQ(without({SYS_mount_setattr}, EPERM, required(Backend::legacy)), "legacy");
     EXPECT_EQ(without({}, 0, required(Backend::legacy)), "legacy");
 }

@@ -11,7 +11,7 @@ from harness import TREE, VERSION
 LINKS = {"bin": "usr/bin", "lib": "usr/lib", "lib64": "usr/lib64", "sbin": "usr/sbin"}
 
 
-class Assembled(harness.Case):
+class Composed(harness.Case):
     """A tmpfs with the /usr of an image, as bubblewrap's users have it."""
 
     mounted = True
@@ -21,8 +21,8 @@ class Assembled(harness.Case):
         super().setUp()
         self.image = self.root
         self.arrange_image()
-        self.root = harness.DIRECTORY / f"{self.image.name}-assembled"
-        self.addCleanup(self.remove_assembled)
+        self.root = harness.DIRECTORY / f"{self.image.name}-composed"
+        self.addCleanup(self.remove_composed)
         harness.mount_tmpfs(self.root)
         for name in ("usr", "dev", "proc"):
             (self.root / name).mkdir()
@@ -35,7 +35,7 @@ class Assembled(harness.Case):
     def arrange_image(self):
         pass
 
-    def remove_assembled(self):
+    def remove_composed(self):
         harness.call("umount", "-l", "-R", self.root)
         self.root.rmdir()
         self.root = self.image
@@ -50,7 +50,7 @@ class Assembled(harness.Case):
         self.inside("test", "-c", "/dev/nvidia0")
 
     def test_names_appear_in_each_part_as_they_can(self):
-        for backend in ("detached", "staged", "legacy"):
+        for backend in ("detached", "assembled", "legacy"):
             with self.subTest(backend=backend):
                 before = self.state()
                 self.apply("--backend", backend)
@@ -82,7 +82,7 @@ class Assembled(harness.Case):
                                           "auto")
 
 
-class AssembledOfOthers(Assembled):
+class ComposedOfOthers(Composed):
     """Somebody else's /usr, which root might write."""
 
     flags = "rw"
