@@ -155,7 +155,7 @@ int main(int argc, char** argv)
         complain("open", argv[1]);
         return not_set_up;
     }
-    /* The container is staged in a mount namespace of ours; nothing of it reaches the host. */
+    /* The container is arranged in a mount namespace of ours; nothing of it reaches the host. */
     int root = -1;
     if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) == 0)
         root = bind_tree(path, AT_FDCWD, path);

@@ -53,8 +53,8 @@ Result<void> make_node(Tree& tree, const DeviceNode& node, const std::string& na
 /// Lays the recorded nodes.
 class NodeLayer {
 public:
-    NodeLayer(Stage& stage, Tree& tree, std::string target)
-        : stage_(stage), tree_(tree), target_(std::move(target))
+    NodeLayer(Context& context, Tree& tree, std::string target)
+        : context_(context), tree_(tree), target_(std::move(target))
     {
     }
 
@@ -65,7 +65,7 @@ public:
             return {}; // the machine's own null and its like
         if (node.kind == NodeKind::link)
             return tree_.link(name, node.target);
-        const std::string& given = stage_.options.nodes_directory;
+        const std::string& given = context_.options.nodes_directory;
         if (!given.empty() && ::access((given + "/" + name).c_str(), F_OK) == 0) {
             GPUCTR_CHECK(tree_.file(name, {}));
             return bind(AT_FDCWD, given + "/" + name, target_ + "/" + name);
@@ -78,37 +78,37 @@ public:
     }
 
 private:
-    Stage& stage_;
+    Context& context_;
     Tree& tree_;
     std::string target_;
     bool refused_ = false; ///< What the kernel refuses once it refuses again.
 };
 
-void lay_nodes(Stage& stage, Tree& tree, const std::string& target)
+void lay_nodes(Context& context, Tree& tree, const std::string& target)
 {
-    NodeLayer layer(stage, tree, target);
-    for (const DeviceNode& node : stage.host.nodes)
+    NodeLayer layer(context, tree, target);
+    for (const DeviceNode& node : context.host.nodes)
         if (auto laid = layer.lay(node); !laid)
-            stage.leave_out("device nodes", laid.error());
+            context.leave_out("device nodes", laid.error());
 }
 
 } // namespace
 
-Result<void> stand_up_dev(Stage& stage)
+Result<void> stand_up_dev(Context& context)
 {
     const std::string target = "/dev";
     const base::UniqueFd machine(::open(target.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!machine)
         return Error::from_errno(errno, "open /dev");
-    GPUCTR_TRY(Tree tree, make_tree(stage, "dev"));
-    if (auto mounted = bind(AT_FDCWD, stage.path + "/dev", target); !mounted) {
-        stage.leave_out("a /dev of its own", mounted.error());
+    GPUCTR_TRY(Tree tree, make_tree(context, "dev"));
+    if (auto mounted = bind(AT_FDCWD, context.path + "/dev", target); !mounted) {
+        context.leave_out("a /dev of its own", mounted.error());
         return {};
     }
     for (const std::string name : machine_names)
         GPUCTR_CHECK(keep_name(tree, machine.get(), name, target));
-    if (stage.options.devices)
-        lay_nodes(stage, tree, target);
+    if (context.options.devices)
+        lay_nodes(context, tree, target);
     return {};
 }
 

@@ -22,23 +22,23 @@ Result<void> mount_drivers(const std::string& source)
 
 } // namespace
 
-Result<void> stand_up_proc(Stage& stage)
+Result<void> stand_up_proc(Context& context)
 {
-    GPUCTR_TRY(Tree tree, make_tree(stage, "proc"));
+    GPUCTR_TRY(Tree tree, make_tree(context, "proc"));
     constexpr std::size_t mount_point = sizeof("/proc") - 1;
     GPUCTR_CHECK(tree.directory("driver")); // empty too it hides the machine's
-    for (const TextFile& file : stage.host.proc)
+    for (const TextFile& file : context.host.proc)
         GPUCTR_CHECK(tree.file(file.path.substr(mount_point), file.content, 0444));
 
-    const std::string source = stage.path + "/proc";
+    const std::string source = context.path + "/proc";
     if (auto mounted = mount_drivers(source + "/driver"); !mounted)
-        stage.leave_out(driver_directory, mounted.error());
-    for (const TextFile& file : stage.host.proc) {
+        context.leave_out(driver_directory, mounted.error());
+    for (const TextFile& file : context.host.proc) {
         if (base::is_below(file.path, driver_directory))
             continue;
         auto bound = bind(AT_FDCWD, source + file.path.substr(mount_point), file.path);
         if (!bound)
-            stage.leave_out(file.path, bound.error());
+            context.leave_out(file.path, bound.error());
     }
     return {};
 }

@@ -29,7 +29,7 @@ private:
 };
 
 /// A directory to mount on that no part reads meanwhile.
-Result<std::string> stage_directory(const Recording& host, const StandUpOptions& options)
+Result<std::string> work_directory(const Recording& host, const StandUpOptions& options)
 {
     for (const std::string directory : {"/mnt", "/media", "/srv", "/boot", "/home"})
         if (::access(directory.c_str(), F_OK) == 0 && !base::is_below(host.directory, directory)
@@ -59,30 +59,30 @@ Result<void> lay_one_over(const std::string& upper, const std::string& target)
 /// Lays `upper` over `target` by an overlay. Where the kernel refuses one, as it
 /// does to ordinary users over directories with mounts of others in them, the
 /// directories and files below have their own turn.
-void lay_over(Stage& stage, const std::string& upper, const std::string& target)
+void lay_over(Context& context, const std::string& upper, const std::string& target)
 {
     const auto laid = lay_one_over(upper, target);
     if (laid)
         return;
     const auto names = base::list_directory(AT_FDCWD, upper);
     if (!names || type_of(target) != S_IFDIR) {
-        stage.leave_out(target, laid.error());
+        context.leave_out(target, laid.error());
         return;
     }
     for (const std::string& name : *names)
-        lay_over(stage, fmt::format("{}/{}", upper, name), fmt::format("{}/{}", target, name));
+        lay_over(context, fmt::format("{}/{}", upper, name), fmt::format("{}/{}", target, name));
 }
 
 } // namespace
 
-void Stage::leave_out(std::string_view what, const Error& reason)
+void Context::leave_out(std::string_view what, const Error& reason)
 {
     result.left_out.push_back(fmt::format("{} ({})", what, reason.message()));
 }
 
-Result<Tree> make_tree(const Stage& stage, const std::string& name)
+Result<Tree> make_tree(const Context& context, const std::string& name)
 {
-    const std::string path = stage.path + "/" + name;
+    const std::string path = context.path + "/" + name;
     constexpr mode_t mode = 0755;
     if (::mkdir(path.c_str(), mode) != 0)
         return Error::from_errno(errno, fmt::format("create {}", path));
@@ -92,13 +92,13 @@ Result<Tree> make_tree(const Stage& stage, const std::string& name)
     return Tree(std::move(fd));
 }
 
-Result<void> stand_up_files(Stage& stage)
+Result<void> stand_up_files(Context& context)
 {
-    GPUCTR_TRY(Tree tree, make_tree(stage, "root"));
-    GPUCTR_CHECK(lay_files(stage.host, tree));
+    GPUCTR_TRY(Tree tree, make_tree(context, "root"));
+    GPUCTR_CHECK(lay_files(context.host, tree));
     GPUCTR_TRY(const auto tops, top_directories(tree));
     for (const std::string& top : tops)
-        lay_over(stage, stage.path + "/root/" + top, "/" + top);
+        lay_over(context, context.path + "/root/" + top, "/" + top);
     return {};
 }
 
@@ -106,16 +106,16 @@ Result<StoodUp> stand_up(const Recording& host, const StandUpOptions& options)
 {
     GPUCTR_CHECK(enter_private_namespace(options.map_root));
     const ScopedUmask umask(022);
-    GPUCTR_TRY(auto path, stage_directory(host, options));
-    Stage stage{host, options, std::move(path), {}};
-    GPUCTR_CHECK(mount_tmpfs(stage.path));
+    GPUCTR_TRY(auto path, work_directory(host, options));
+    Context context{host, options, std::move(path), {}};
+    GPUCTR_CHECK(mount_tmpfs(context.path));
 
-    GPUCTR_CHECK(stand_up_files(stage));
-    GPUCTR_CHECK(stand_up_dev(stage));
-    GPUCTR_CHECK(stand_up_sys(stage));
-    GPUCTR_CHECK(stand_up_proc(stage));
-    GPUCTR_CHECK(detach_mount(stage.path));
-    return std::move(stage.result);
+    GPUCTR_CHECK(stand_up_files(context));
+    GPUCTR_CHECK(stand_up_dev(context));
+    GPUCTR_CHECK(stand_up_sys(context));
+    GPUCTR_CHECK(stand_up_proc(context));
+    GPUCTR_CHECK(detach_mount(context.path));
+    return std::move(context.result);
 }
 
 } // namespace gpucontainer::simhost

@@ -55,42 +55,42 @@ Result<void> merge_modules(Tree& tree, int machine)
     return {};
 }
 
-Result<void> stand_up_devices(Stage& stage, Tree& tree, int machine)
+Result<void> stand_up_devices(Context& context, Tree& tree, int machine)
 {
-    if (stage.options.sysfs != SysfsMethod::plain) {
-        GPUCTR_TRY(Tree dress, make_tree(stage, "carriers"));
-        auto dressed = dress_carriers(stage.host, machine, dress, stage.path + "/carriers");
+    if (context.options.sysfs != SysfsMethod::plain) {
+        GPUCTR_TRY(Tree dress, make_tree(context, "carriers"));
+        auto dressed = dress_carriers(context.host, machine, dress, context.path + "/carriers");
         if (dressed)
             return {};
-        if (stage.options.sysfs == SysfsMethod::carriers)
+        if (context.options.sysfs == SysfsMethod::carriers)
             return std::move(dressed).error().context("dress sysfs directories");
-        stage.leave_out("sysfs that libudev believes without SYSTEMD_DEVICE_VERIFY_SYSFS=0",
-                        dressed.error());
+        context.leave_out("sysfs that libudev believes without SYSTEMD_DEVICE_VERIFY_SYSFS=0",
+                          dressed.error());
     }
-    stage.result.needs_environment = true;
-    return lay_device_directories(stage.host, tree);
+    context.result.needs_environment = true;
+    return lay_device_directories(context.host, tree);
 }
 
 } // namespace
 
-Result<void> stand_up_sys(Stage& stage)
+Result<void> stand_up_sys(Context& context)
 {
     const std::string target = "/sys";
     const base::UniqueFd machine(::open(target.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!machine)
         return Error::from_errno(errno, "open /sys");
-    GPUCTR_TRY(Tree tree, make_tree(stage, "sys"));
-    GPUCTR_CHECK(lay_sys_tree(stage.host, tree));
-    if (auto mounted = bind(AT_FDCWD, stage.path + "/sys", target); !mounted) {
-        stage.leave_out("a /sys of its own", mounted.error());
+    GPUCTR_TRY(Tree tree, make_tree(context, "sys"));
+    GPUCTR_CHECK(lay_sys_tree(context.host, tree));
+    if (auto mounted = bind(AT_FDCWD, context.path + "/sys", target); !mounted) {
+        context.leave_out("a /sys of its own", mounted.error());
         return {};
     }
-    GPUCTR_CHECK(stand_up_devices(stage, tree, machine.get()));
+    GPUCTR_CHECK(stand_up_devices(context, tree, machine.get()));
     for (const std::string directory : machine_directories)
         if (auto merged = merge(tree, machine.get(), directory); !merged)
-            stage.leave_out("the machine's /sys/" + directory, merged.error());
+            context.leave_out("the machine's /sys/" + directory, merged.error());
     if (auto merged = merge_modules(tree, machine.get()); !merged)
-        stage.leave_out("the machine's /sys/module", merged.error());
+        context.leave_out("the machine's /sys/module", merged.error());
 
     const base::UniqueFd mounted(::open(target.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     return make_read_only(mounted.get());
