@@ -49,7 +49,7 @@ Result<std::vector<SetUpKey>> keys_of(const SeenFrom& seen, RootJournals& journa
         }
         found.push_back(key);
     }
-    std::stable_partition(found.begin(), found.end(), [&](const SetUpKey& key) {
+    std::stable_partition(found.begin(), found.end(), [&here = here](const SetUpKey& key) {
         return key.from.mount_namespace == here.mount_namespace && key.from.boot_id == here.boot_id;
     });
     return found;
