@@ -3,12 +3,11 @@
 
 #include "base/format.hpp"
 #include "base/in_root.hpp"
+#include "base/text.hpp"
 #include "base/try.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -66,7 +65,7 @@ std::string names_of(const Items& items)
     std::vector<std::string_view> names;
     for (const AskedNode& node : items)
         names.push_back(*node.path);
-    return base::format("{}", fmt::join(names, ", "));
+    return base::joined(names, ", ");
 }
 
 /// In the words of those who make containers.
@@ -81,7 +80,7 @@ std::string how_to_give(const Items& items)
     return base::format("give the container its devices when it is created: `{}` of podman and "
                         "docker, DeviceAllow= of systemd, linux.resources.devices of an OCI "
                         "runtime's config.json ({})",
-                        fmt::join(options, " "), fmt::join(rules, ", "));
+                        base::joined(options, " "), base::joined(rules, ", "));
 }
 
 std::string forbidden(const Items& items, const std::string& group)

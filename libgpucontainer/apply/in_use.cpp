@@ -18,8 +18,6 @@
 #include <cstdint>
 #include <ctime>
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,7 +55,7 @@ std::string gpus_of(const plan::UsedDriver& driver)
                                   : base::format("{} ({})", gpu.index, id));
     }
     return base::format("{} GPU{} {}", driver.vendor, gpus.size() == 1 ? "" : "s",
-                        fmt::join(gpus, ", "));
+                        base::joined(gpus, ", "));
 }
 
 std::string gpus_of(const Journal& journal)
@@ -66,7 +64,7 @@ std::string gpus_of(const Journal& journal)
     for (const plan::UsedDriver& driver : journal.drivers)
         if (!driver.gpus.empty())
             drivers.push_back(gpus_of(driver));
-    return drivers.empty() ? "no GPU" : base::format("{}", fmt::join(drivers, ", "));
+    return drivers.empty() ? "no GPU" : base::joined(drivers, ", ");
 }
 
 } // namespace

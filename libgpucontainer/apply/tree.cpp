@@ -52,9 +52,8 @@ std::string inventory(const plan::Plan& plan)
             continue;
         const auto* bind = item.as<plan::Bind>();
         const model::FileId id = bind != nullptr ? bind->id : model::FileId();
-        fmt::format_to(std::back_inserter(text), "{} {} {} {}:{}:{}:{}\n", plan::name(item.kind()),
-                       in_tree(plan, item), item.source(), id.device, id.inode, id.size,
-                       id.mtime_ns);
+        text += base::format("{} {} {} {}:{}:{}:{}\n", plan::name(item.kind()), in_tree(plan, item),
+                             item.source(), id.device, id.inode, id.size, id.mtime_ns);
     }
     return text;
 }

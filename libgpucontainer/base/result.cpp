@@ -28,10 +28,9 @@ std::string describe(int os_error)
 
 } // namespace
 
-Error::Error(Errc code, std::string cause) : impl_(std::make_unique<Impl>())
+Error::Error(Errc code, std::string cause)
+    : impl_(new Impl{.code = code, .cause = std::move(cause)})
 {
-    impl_->code = code;
-    impl_->cause = std::move(cause);
 }
 
 Error Error::from_errno(int os_error, std::string what, Errc otherwise)
@@ -42,9 +41,15 @@ Error Error::from_errno(int os_error, std::string what, Errc otherwise)
     return error;
 }
 
-Error::Error(Error&&) noexcept = default;
-Error& Error::operator=(Error&&) noexcept = default;
-Error::~Error() = default;
+Error::Error(Error&& other) noexcept : impl_(std::exchange(other.impl_, nullptr)) {}
+
+Error& Error::operator=(Error&& other) noexcept
+{
+    std::swap(impl_, other.impl_);
+    return *this;
+}
+
+Error::~Error() { delete impl_; }
 
 Errc Error::code() const noexcept { return impl_->code; }
 int Error::os_error() const noexcept { return impl_->os_error; }

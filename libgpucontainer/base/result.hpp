@@ -3,10 +3,9 @@
 
 #include <cassert>
 #include <cstdint>
-#include <memory>
+#include <new>
 #include <string>
 #include <utility>
-#include <variant>
 
 namespace gpucontainer {
 
@@ -64,48 +63,77 @@ public:
 
 private:
     struct Impl;
-    std::unique_ptr<Impl> impl_;
+    Impl* impl_; // not a unique_ptr: <memory> takes longer to compile than all else here
 };
 
 /// A value, or the Error that prevented it. Member names follow
 /// std::expected, which replaces this class once the baseline is C++23.
+/// Not a std::variant, of which each Result would compile a third more.
 template <typename T>
 class [[nodiscard]] Result {
 public:
     // NOLINTBEGIN(google-explicit-constructor): `return value;` and `return error;` convert.
-    Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-    Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
+    Result(T value) : has_value_(true), value_(std::move(value)) {}
+    Result(Error error) : has_value_(false), error_(std::move(error)) {}
     // NOLINTEND(google-explicit-constructor)
 
-    bool has_value() const noexcept { return state_.index() == 0; }
+    Result(Result&& other) noexcept : has_value_(other.has_value_) { take(std::move(other)); }
+    Result& operator=(Result&& other) noexcept
+    {
+        if (this == &other)
+            return *this;
+        destroy();
+        has_value_ = other.has_value_;
+        take(std::move(other));
+        return *this;
+    }
+    ~Result() { destroy(); }
+
+    bool has_value() const noexcept { return has_value_; }
     explicit operator bool() const noexcept { return has_value(); }
 
-    T& operator*() & noexcept { return *get<0>(state_); }
-    const T& operator*() const& noexcept { return *get<0>(state_); }
-    T&& operator*() && noexcept { return std::move(*get<0>(state_)); }
-    T* operator->() noexcept { return get<0>(state_); }
-    const T* operator->() const noexcept { return get<0>(state_); }
+    // Test with has_value() first.
+    T& operator*() & noexcept { return assert(has_value_), value_; }
+    const T& operator*() const& noexcept { return assert(has_value_), value_; }
+    T&& operator*() && noexcept { return assert(has_value_), std::move(value_); }
+    T* operator->() noexcept { return assert(has_value_), &value_; }
+    const T* operator->() const noexcept { return assert(has_value_), &value_; }
 
-    const Error& error() const& noexcept { return *get<1>(state_); }
-    Error&& error() && noexcept { return std::move(*get<1>(state_)); }
+    const Error& error() const& noexcept { return assert(!has_value_), error_; }
+    Error&& error() && noexcept { return assert(!has_value_), std::move(error_); }
 
 private:
-    template <std::size_t Index>
-    static auto* get(auto& state) noexcept
+    void take(Result&& other) noexcept
     {
-        assert(state.index() == Index); // test with has_value() first
-        return std::get_if<Index>(&state);
+        if (has_value_)
+            new (&value_) T(std::move(other.value_));
+        else
+            new (&error_) Error(std::move(other.error_));
     }
 
-    std::variant<T, Error> state_;
+    void destroy() noexcept
+    {
+        if (has_value_)
+            value_.~T();
+        else
+            error_.~Error();
+    }
+
+    bool has_value_;
+    union {
+        T value_;
+        Error error_;
+    };
 };
 
 /// Success carries nothing; `return {};` reports it.
+struct Success {};
+
 template <>
-class [[nodiscard]] Result<void> : public Result<std::monostate> {
+class [[nodiscard]] Result<void> : public Result<Success> {
 public:
-    using Result<std::monostate>::Result;
-    Result() : Result<std::monostate>(std::monostate{}) {}
+    using Result<Success>::Result;
+    Result() : Result<Success>(Success{}) {}
 };
 
 } // namespace gpucontainer

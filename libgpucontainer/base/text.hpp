@@ -15,6 +15,18 @@ std::string_view trim(std::string_view text);
 /// The parts between separators, empty ones included.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
+/// One after the other, with the separator between them.
+std::string joined(const auto& texts, std::string_view separator)
+{
+    std::string all;
+    std::string_view before;
+    for (std::string_view text : texts) {
+        all.append(before).append(text);
+        before = separator;
+    }
+    return all;
+}
+
 /// A whole unsigned number and nothing else; base 10 or 16.
 std::optional<std::uint64_t> to_number(std::string_view text, int base = 10);
 

@@ -77,8 +77,9 @@ public:
     {
         GPUCTR_TRY(std::string value, text(key));
         if (std::ranges::find(allowed, value) == allowed.end())
-            return mistake(find(key)->line, base::format("unknown {} {} (allowed: {})", key,
-                                                         quote(value), fmt::join(allowed, ", ")));
+            return mistake(find(key)->line,
+                           base::format("unknown {} {} (allowed: {})", key, quote(value),
+                                        base::joined(allowed, ", ")));
         return value;
     }
 
@@ -102,7 +103,7 @@ Result<Fields> Fields::read(const YamlValue& map, std::string_view what, Names a
 {
     if (map.kind != YamlValue::Kind::map)
         return mistake(map.line, base::format("{} is not a map (allowed keys: {})", what,
-                                              fmt::join(allowed, ", ")));
+                                              base::joined(allowed, ", ")));
     Fields fields;
     fields.line_ = map.line;
     for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
@@ -110,7 +111,7 @@ Result<Fields> Fields::read(const YamlValue& map, std::string_view what, Names a
         if (key.kind != YamlValue::Kind::scalar
             || std::ranges::find(allowed, key.text) == allowed.end())
             return mistake(key.line, base::format("unknown key {} (allowed: {})", quote(key.text),
-                                                  fmt::join(allowed, ", ")));
+                                                  base::joined(allowed, ", ")));
         if (!fields.fields_.emplace(key.text, Field{key.line, &map.items[i + 1]}).second)
             return mistake(key.line, base::format("key {} is repeated", key.text));
     }

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <optional>
 #include <set>
 #include <unistd.h>
@@ -77,7 +76,7 @@ std::string state_of(const KernelPlace& place, const std::string& path)
     }
     case KernelPlace::How::names: {
         const auto names = base::list_directory(AT_FDCWD, path);
-        return names ? base::format("{}", fmt::join(*names, " ")) : std::string(missing);
+        return names ? base::joined(*names, " ") : std::string(missing);
     }
     case KernelPlace::How::inode:
         return std::to_string(status_of(path).st_ino);

@@ -4,12 +4,9 @@
 #include "base/try.hpp"
 #include "config/catalogue_file.hpp"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -57,8 +54,7 @@ std::string source_for(const std::string& vendor, const std::vector<config::File
                      "constexpr auto rules = std::to_array<model::CatalogueRule>({{\n",
                      vendor);
     for (const config::FileRule& rule : rules)
-        fmt::format_to(
-            std::back_inserter(source),
+        source += base::format(
             "    {{model::FileKind::{}, model::Capability::{}, model::Capability::{}, {},\n"
             "     {}, {}, {}, {}, {}, {}}},\n",
             kind_of(rule), rule.capability, rule.also, literal(rule.name), rule.entry,
@@ -94,11 +90,11 @@ int main(int argc, char** argv)
 try {
     const std::span arguments(argv, static_cast<std::size_t>(argc));
     if (arguments.size() != 3) {
-        fmt::print(stderr, "usage: gpuctr-catalogue-compiler CATALOGUE.yaml OUTPUT.cpp\n");
+        (void)std::fputs("usage: gpuctr-catalogue-compiler CATALOGUE.yaml OUTPUT.cpp\n", stderr);
         return 2;
     }
     if (const auto done = gpucontainer::compile(arguments[1], arguments[2]); !done) {
-        fmt::print(stderr, "{}\n", done.error().message());
+        (void)std::fputs((done.error().message() + "\n").c_str(), stderr);
         return 1;
     }
     return 0;

@@ -6,7 +6,6 @@
 #include "base/try.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <utility>
 
 namespace gpucontainer::plan {
@@ -37,7 +36,7 @@ Error nothing_left(std::string_view allowed, const std::vector<std::string>& var
     std::string message = base::format("none of the allowed devices may be used: {}", allowed);
     if (!variables.empty())
         message =
-            base::format("{} {} none of the allowed devices: {}", fmt::join(variables, " and "),
+            base::format("{} {} none of the allowed devices: {}", base::joined(variables, " and "),
                          variables.size() == 1 ? "leaves" : "leave", allowed);
     return Error(Errc::permission, std::move(message))
         .with_hint("the allowed devices are the administrator's choice");

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fmt/format.h>
 #include <set>
 
 namespace gpucontainer::plan {
@@ -53,7 +52,7 @@ std::optional<std::string> VariableWords::write(const All& counted) const
         if (all.back().empty())
             return std::nullopt;
     }
-    return base::format("{}", fmt::join(all, ","));
+    return base::joined(all, ",");
 }
 
 /// Whether a value whose numbers would be positions has a number that is none, and is the

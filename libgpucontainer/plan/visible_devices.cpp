@@ -6,7 +6,6 @@
 #include "plan/variable_words.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <string_view>
 
 namespace gpucontainer::plan {
@@ -162,7 +161,7 @@ Error leaves_nothing(const std::vector<VisibleLayer>& layers, bool names_some)
     return Error(Errc::no_device, before.empty()
                                       ? last + " grants no GPU that may be used"
                                       : base::format("{} grants none of the GPUs that {} {}", last,
-                                                     fmt::join(before, " and "),
+                                                     base::joined(before, " and "),
                                                      before.size() == 1 ? "leaves" : "leave"))
         .with_object(layers.back().variable.name)
         .with_hint(hint);

@@ -3,6 +3,7 @@
 #include "drivers/nvidia/catalogue_nvidia.hpp"
 #include "search/site_catalogue.hpp"
 
+#include "base/format.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/yaml_text.hpp"
 
@@ -31,16 +32,16 @@ std::string to_yaml(const std::vector<FileRule>& rules)
 {
     std::string yaml = "vendor: " + rules.front().vendor + "\nfiles:\n";
     for (const FileRule& rule : rules) {
-        yaml += fmt::format("  - {}: {}\n    capability: {}\n    also: {}\n    reason: {}\n",
-                            kind_of(rule), quoted(rule.name), rule.capability, rule.also,
-                            quoted(rule.reason));
+        yaml += base::format("  - {}: {}\n    capability: {}\n    also: {}\n    reason: {}\n",
+                             kind_of(rule), in_quotes(rule.name), rule.capability, rule.also,
+                             in_quotes(rule.reason));
         if (rule.kind == FileRule::Kind::library)
-            yaml += fmt::format("    entry: {}\n    unversioned: {}\n    own: {}\n", rule.entry,
-                                rule.unversioned, rule.own);
+            yaml += base::format("    entry: {}\n    unversioned: {}\n    own: {}\n", rule.entry,
+                                 rule.unversioned, rule.own);
         if (!rule.icd.empty())
-            yaml += fmt::format("    icd: {}\n", quoted(rule.icd));
+            yaml += base::format("    icd: {}\n", in_quotes(rule.icd));
         if (!rule.module.empty())
-            yaml += fmt::format("    module: {}\n", quoted(rule.module));
+            yaml += base::format("    module: {}\n", in_quotes(rule.module));
     }
     return yaml;
 }

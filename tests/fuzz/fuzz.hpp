@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
-#include <fmt/format.h>
 #include <string_view>
 
 namespace gpucontainer::fuzz {
@@ -16,7 +16,7 @@ inline void demand(bool holds, std::string_view what)
 {
     if (holds)
         return;
-    fmt::print(stderr, "does not hold: {}\n", what);
+    (void)std::fprintf(stderr, "does not hold: %.*s\n", static_cast<int>(what.size()), what.data());
     std::abort();
 }
 

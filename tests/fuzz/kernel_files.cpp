@@ -2,6 +2,7 @@
 #include "drivers/nvidia/kernel.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/memory_file.hpp"
@@ -35,7 +36,7 @@ public:
     {
         for (std::size_t i = 0; i < names.size(); ++i) {
             files_.at(i) = memory_file("");
-            std::filesystem::create_symlink(fmt::format("/proc/self/fd/{}", files_.at(i).get()),
+            std::filesystem::create_symlink(base::format("/proc/self/fd/{}", files_.at(i).get()),
                                             scratch_.path() / names.at(i));
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/amd/topology.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "drivers/amd/kernel.hpp"
 #include "fuzz/facts.hpp"
@@ -80,8 +81,8 @@ void check_choice(const drivers::amd::Gpus& found)
     for (const search::WantedNode& node : found.nodes)
         demand(!node.required
                    || node.path
-                          == fmt::format("/dev/dri/renderD{}",
-                                         found.gpus.at(static_cast<std::size_t>(node.gpu)).minor),
+                          == base::format("/dev/dri/renderD{}",
+                                          found.gpus.at(static_cast<std::size_t>(node.gpu)).minor),
                "the node that a GPU needs is its own");
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "plan/opencl.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "fuzz/facts.hpp"
 #include "fuzz/fuzz.hpp"
@@ -65,13 +66,13 @@ Wanted read_head(std::string_view head)
 std::string usual_image()
 {
     const rootfs::Machine& machine = rootfs::native_machine();
-    return fmt::format("\n== {}\n== {}/libc.so.6\n== etc/ld.so.conf\n== usr/bin/\n== usr/lib/\n",
-                       machine.loader, machine.library_directories.front());
+    return base::format("\n== {}\n== {}/libc.so.6\n== etc/ld.so.conf\n== usr/bin/\n== usr/lib/\n",
+                        machine.loader, machine.library_directories.front());
 }
 
 std::string path_of(const model::DriverFile& file)
 {
-    return fmt::format("{}/{}", directory, file.icd);
+    return base::format("{}/{}", directory, file.icd);
 }
 
 /// What is generated for it; "" of everything else.

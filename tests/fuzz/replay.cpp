@@ -2,8 +2,8 @@
 #include "fuzz/fuzz.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -41,10 +41,10 @@ int main(int count, char** arguments)
     std::size_t inputs = 0;
     for (const char* const directory : std::vector<char*>(arguments + 1, arguments + count))
         for (const path& file : files_in(directory)) {
-            fmt::print(stderr, "{}\n", file.string());
+            std::fprintf(stderr, "%s\n", file.c_str());
             gpucontainer::fuzz::run(content_of(file));
             ++inputs;
         }
-    fmt::print("{} inputs\n", inputs);
+    std::printf("%zu inputs\n", inputs);
     return inputs > 0 ? 0 : 1;
 }

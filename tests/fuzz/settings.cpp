@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/settings.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/yaml_text.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/ranges.h>
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ std::string to_yaml(const std::vector<Setting>& settings)
     for (std::size_t i = 0; i < settings.size(); ++i) {
         if (i == 0 || settings[i].key != settings[i - 1].key)
             yaml += settings[i].key + ":\n";
-        yaml += "  - " + quoted(settings[i].value) + "\n";
+        yaml += "  - " + in_quotes(settings[i].value) + "\n";
     }
     return yaml;
 }
@@ -41,7 +41,7 @@ bool is_mistake(const Setting& setting) { return !setting.mistake.empty(); }
 /// Nothing is left of a key that has one.
 void check_mistake(const Setting& mistake, const std::vector<Setting>& settings)
 {
-    demand(mistake.mistake.starts_with(fmt::format("file:{}: {}", mistake.line, mistake.key)),
+    demand(mistake.mistake.starts_with(base::format("file:{}: {}", mistake.line, mistake.key)),
            "a mistake says where it is");
     demand(std::ranges::none_of(mistake.mistake, base::is_control), "in one line");
     demand(mistake.value.empty(), "it has no value");
@@ -145,7 +145,7 @@ void run(std::string_view input)
     check_lines(input, *settings);
     const auto allowed = values_of(*settings, "allowed-devices");
     if (!allowed.empty())
-        check_policy(fmt::format("{}", fmt::join(allowed, ",")));
+        check_policy(base::joined(allowed, ","));
 }
 
 } // namespace gpucontainer::fuzz

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/nvidia/tegra_csv.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "fuzz/fuzz.hpp"
 
@@ -31,7 +32,7 @@ std::string to_text(const TegraRows& found)
     constexpr std::array types = {"dev", "dir", "lib", "sym"};
     std::string text;
     for (const TegraRow& row : found.rows)
-        text += fmt::format("{}, {}\n", types.at(static_cast<std::size_t>(row.kind)), row.path);
+        text += base::format("{}, {}\n", types.at(static_cast<std::size_t>(row.kind)), row.path);
     return text;
 }
 

@@ -47,12 +47,12 @@ private:
         const std::string directory = "bus/pci/devices";
         GPUCTR_TRY(const auto names, base::list_directory(machine_sys_, directory));
         for (const std::string& name : names) {
-            GPUCTR_TRY(auto path, real_path(fmt::format("{}/{}", directory, name)));
+            GPUCTR_TRY(auto path, real_path(base::format("{}/{}", directory, name)));
             if (exists(machine_sys_, path + "/driver") == has_driver)
                 return path;
         }
-        return Error(Errc::requirement, fmt::format("the machine has no PCI device {} a driver",
-                                                    has_driver ? "with" : "without"));
+        return Error(Errc::requirement, base::format("the machine has no PCI device {} a driver",
+                                                     has_driver ? "with" : "without"));
     }
 
     /// Where a link of /sys/bus leads to. The kernel must not walk it: its

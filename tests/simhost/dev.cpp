@@ -44,9 +44,9 @@ Result<void> make_node(Tree& tree, const DeviceNode& node, const std::string& na
     const mode_t type = node.kind == NodeKind::character ? S_IFCHR : S_IFBLK;
     GPUCTR_CHECK(tree.node(name, type | node.mode, ::makedev(node.major, node.minor)));
     if (::fchownat(tree.fd(), name.c_str(), node.uid, node.gid, AT_SYMLINK_NOFOLLOW) != 0)
-        return Error::from_errno(errno, fmt::format("chown {}", node.path));
+        return Error::from_errno(errno, base::format("chown {}", node.path));
     if (::fchmodat(tree.fd(), name.c_str(), node.mode, 0) != 0)
-        return Error::from_errno(errno, fmt::format("chmod {}", node.path));
+        return Error::from_errno(errno, base::format("chmod {}", node.path));
     return {};
 }
 

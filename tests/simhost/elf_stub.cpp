@@ -227,14 +227,14 @@ Result<std::string> make_elf_stub(const ElfStub& stub)
     const auto machine = std::find_if(machines.begin(), machines.end(),
                                       [&](const Machine& m) { return m.name == stub.machine; });
     if (machine == machines.end())
-        return Error(Errc::usage, fmt::format("ELF machine '{}' is not known", stub.machine));
+        return Error(Errc::usage, base::format("ELF machine '{}' is not known", stub.machine));
     if (stub.needed.size() > max_names || stub.versions.size() > max_names)
-        return Error(Errc::usage, fmt::format("more than {} names in an ELF file", max_names));
+        return Error(Errc::usage, base::format("more than {} names in an ELF file", max_names));
     if (stub.elf_class == "ELF64")
         return write<Elf64>(stub, *machine);
     if (stub.elf_class == "ELF32")
         return write<Elf32>(stub, *machine);
-    return Error(Errc::usage, fmt::format("ELF class '{}' is not known", stub.elf_class));
+    return Error(Errc::usage, base::format("ELF class '{}' is not known", stub.elf_class));
 }
 
 } // namespace gpucontainer::simhost

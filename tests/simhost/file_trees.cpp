@@ -112,7 +112,7 @@ Result<void> hide(const std::string& path, Tree& tree)
         return {};
     GPUCTR_TRY(const auto names, base::list_directory(AT_FDCWD, path));
     for (const std::string& name : names)
-        GPUCTR_CHECK(hide(fmt::format("{}/{}", path, name), tree));
+        GPUCTR_CHECK(hide(base::format("{}/{}", path, name), tree));
     return {};
 }
 
@@ -125,7 +125,7 @@ Result<void> hide_machine_drivers(Tree& tree)
         GPUCTR_TRY(const auto names, base::list_directory(AT_FDCWD, directory));
         for (const std::string& name : names)
             if (is_gpu_name(name))
-                GPUCTR_CHECK(hide(fmt::format("{}/{}", directory, name), tree));
+                GPUCTR_CHECK(hide(base::format("{}/{}", directory, name), tree));
     }
     return {};
 }

@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fmt/format.h>
 #include <getopt.h>
 #include <string_view>
 #include <unistd.h>
@@ -59,7 +58,7 @@ Result<SysfsMethod> to_method(std::string_view text)
         return SysfsMethod::carriers;
     if (text == "plain")
         return SysfsMethod::plain;
-    return Error(Errc::usage, fmt::format("--sysfs is none of auto, carriers, plain: '{}'", text));
+    return Error(Errc::usage, base::format("--sysfs is none of auto, carriers, plain: '{}'", text));
 }
 
 Result<std::string> real_path(const char* path)
@@ -141,7 +140,7 @@ Result<void> enter_host(const CommandLine& line)
     if (result.needs_environment)
         ::setenv("SYSTEMD_DEVICE_VERIFY_SYSFS", "0", 1);
     if (::chdir(directory.c_str()) != 0) // from below what is mounted over by now
-        return Error::from_errno(errno, fmt::format("return to {}", directory.c_str()));
+        return Error::from_errno(errno, base::format("return to {}", directory.c_str()));
     return {};
 }
 
@@ -149,7 +148,7 @@ int run(int argc, char** argv)
 {
     const auto line = parse(argc, argv);
     if (line && line->help) {
-        fmt::print("{}", usage);
+        (void)std::fwrite(usage.data(), 1, usage.size(), stdout);
         return 0;
     }
     const auto entered = line ? enter_host(*line) : Result<void>();

@@ -21,7 +21,7 @@ constexpr std::size_t max_mount_table = 64U << 20U;
 
 Error failed(std::string_view what, const std::string& object)
 {
-    return Error::from_errno(errno, fmt::format("{} {}", what, object), Errc::apply);
+    return Error::from_errno(errno, base::format("{} {}", what, object), Errc::apply);
 }
 
 Result<void> write_proc(const char* path, const std::string& text)
@@ -36,8 +36,9 @@ Result<void> write_proc(const char* path, const std::string& text)
 Result<void> map_identity(uid_t uid, gid_t gid, bool map_root)
 {
     GPUCTR_CHECK(write_proc("/proc/self/setgroups", "deny"));
-    GPUCTR_CHECK(write_proc("/proc/self/uid_map", fmt::format("{} {} 1", map_root ? 0 : uid, uid)));
-    return write_proc("/proc/self/gid_map", fmt::format("{} {} 1", map_root ? 0 : gid, gid));
+    GPUCTR_CHECK(
+        write_proc("/proc/self/uid_map", base::format("{} {} 1", map_root ? 0 : uid, uid)));
+    return write_proc("/proc/self/gid_map", base::format("{} {} 1", map_root ? 0 : gid, gid));
 }
 
 /// Undoes the octal escapes of a mount table.
@@ -137,7 +138,7 @@ Result<void> mount_overlay(const std::string& upper, const std::string& target)
 {
     GPUCTR_TRY(const auto kept, keep_mounts(upper, target));
     const std::string options =
-        fmt::format("lowerdir={}:{}{}", upper, target, in_user_namespace() ? ",userxattr" : "");
+        base::format("lowerdir={}:{}{}", upper, target, in_user_namespace() ? ",userxattr" : "");
     if (::mount("gpuctr-simhost", target.c_str(), "overlay", MS_RDONLY, options.c_str()) != 0)
         return failed("mount an overlay on", target);
     for (const KeptMount& mount : kept)
@@ -174,7 +175,7 @@ Result<void> make_read_only(int mount)
     attributes.attr_set = MOUNT_ATTR_RDONLY;
     if (::mount_setattr(mount, "", AT_EMPTY_PATH, &attributes, sizeof attributes) == 0)
         return {};
-    const std::string path = fmt::format("/proc/self/fd/{}", mount);
+    const std::string path = base::format("/proc/self/fd/{}", mount);
     constexpr unsigned long change = MS_REMOUNT | MS_BIND | MS_RDONLY;
     if (errno != ENOSYS || ::mount(nullptr, path.c_str(), nullptr, change, nullptr) != 0)
         return failed("make read-only", "a mount");

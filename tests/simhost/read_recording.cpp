@@ -29,10 +29,10 @@ Result<std::string> read_optional(int dir_fd, const std::string& name, std::size
 Result<void> read_tree(int dir_fd, const std::string& path, int depth, std::vector<TextFile>& files)
 {
     if (depth > max_depth)
-        return Error(Errc::usage, fmt::format("{}: nested too deep", path));
+        return Error(Errc::usage, base::format("{}: nested too deep", path));
     GPUCTR_TRY(const auto names, base::list_directory(dir_fd, path));
     for (const std::string& name : names) {
-        const std::string below = fmt::format("{}/{}", path, name);
+        const std::string below = base::format("{}/{}", path, name);
         struct stat status = {};
         if (::fstatat(dir_fd, below.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
             return Error::from_errno(errno, below);
@@ -41,7 +41,7 @@ Result<void> read_tree(int dir_fd, const std::string& path, int depth, std::vect
             continue;
         }
         if (files.size() == max_small_files)
-            return Error(Errc::usage, fmt::format("{}: too many files", path));
+            return Error(Errc::usage, base::format("{}: too many files", path));
         GPUCTR_TRY(auto content, base::read_file(dir_fd, below, max_small_file));
         files.push_back({"/" + below, std::move(content)});
     }

@@ -20,7 +20,7 @@ constexpr std::uint64_t max_device_number = 0xfffff;
 
 Error bad_line(std::size_t number, std::string_view what, std::string_view text)
 {
-    return {Errc::usage, fmt::format("line {}: {} '{}'", number, what, text)};
+    return {Errc::usage, base::format("line {}: {} '{}'", number, what, text)};
 }
 
 /// Calls `handle(number, line)` for each line until one of them fails.
@@ -30,7 +30,7 @@ Result<void> for_each_line(std::string_view text, Handle&& handle)
     std::size_t number = 0;
     for (const std::string_view line : base::split(text, '\n')) {
         if (++number > max_lines)
-            return Error(Errc::usage, fmt::format("more than {} lines", max_lines));
+            return Error(Errc::usage, base::format("more than {} lines", max_lines));
         GPUCTR_CHECK(handle(number, line));
     }
     return {};

@@ -16,7 +16,7 @@ constexpr std::size_t max_octal_digits = 3;
 
 Error bad_line(std::size_t number, std::string_view what, std::string_view text)
 {
-    return {Errc::usage, fmt::format("line {}: {} '{}'", number, what, text)};
+    return {Errc::usage, base::format("line {}: {} '{}'", number, what, text)};
 }
 
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
@@ -149,7 +149,7 @@ Result<std::vector<SysDevice>> parse_devices(std::string_view text)
     std::size_t number = 0;
     for (const std::string_view line : base::split(text, '\n')) {
         if (++number > max_entries)
-            return Error(Errc::usage, fmt::format("more than {} lines", max_entries));
+            return Error(Errc::usage, base::format("more than {} lines", max_entries));
         if (!base::trim(line).empty() && !line.starts_with('#'))
             GPUCTR_CHECK(parse_line(devices, number, line));
     }

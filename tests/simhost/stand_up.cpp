@@ -70,14 +70,14 @@ void lay_over(Context& context, const std::string& upper, const std::string& tar
         return;
     }
     for (const std::string& name : *names)
-        lay_over(context, fmt::format("{}/{}", upper, name), fmt::format("{}/{}", target, name));
+        lay_over(context, base::format("{}/{}", upper, name), base::format("{}/{}", target, name));
 }
 
 } // namespace
 
 void Context::leave_out(std::string_view what, const Error& reason)
 {
-    result.left_out.push_back(fmt::format("{} ({})", what, reason.message()));
+    result.left_out.push_back(base::format("{} ({})", what, reason.message()));
 }
 
 Result<Tree> make_tree(const Context& context, const std::string& name)
@@ -85,10 +85,10 @@ Result<Tree> make_tree(const Context& context, const std::string& name)
     const std::string path = context.path + "/" + name;
     constexpr mode_t mode = 0755;
     if (::mkdir(path.c_str(), mode) != 0)
-        return Error::from_errno(errno, fmt::format("create {}", path));
+        return Error::from_errno(errno, base::format("create {}", path));
     base::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!fd)
-        return Error::from_errno(errno, fmt::format("open {}", path));
+        return Error::from_errno(errno, base::format("open {}", path));
     return Tree(std::move(fd));
 }
 

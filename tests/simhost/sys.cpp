@@ -31,7 +31,7 @@ Result<void> merge(Tree& tree, int machine, const std::string& path)
     if (tree.has_directory(path) && S_ISDIR(status.st_mode)) {
         GPUCTR_TRY(const auto names, base::list_directory(machine, path));
         for (const std::string& name : names)
-            GPUCTR_CHECK(merge(tree, machine, fmt::format("{}/{}", path, name)));
+            GPUCTR_CHECK(merge(tree, machine, base::format("{}/{}", path, name)));
         return {};
     }
     if (tree.has(path) || S_ISLNK(status.st_mode))
@@ -51,7 +51,7 @@ Result<void> merge_modules(Tree& tree, int machine)
     GPUCTR_CHECK(bind(machine, "module", "/sys/" + place));
     for (const std::string& name : names)
         if (!is_gpu_name(name) && !tree.has("module/" + name))
-            GPUCTR_CHECK(tree.link("module/" + name, fmt::format("../{}/{}", place, name)));
+            GPUCTR_CHECK(tree.link("module/" + name, base::format("../{}/{}", place, name)));
     return {};
 }
 

@@ -28,7 +28,7 @@ std::string up(std::string_view directory)
 std::string subsystem_directory(std::string_view subsystem)
 {
     const bool is_bus = std::find(buses.begin(), buses.end(), subsystem) != buses.end();
-    return fmt::format("/{}/{}", is_bus ? "bus" : "class", subsystem);
+    return base::format("/{}/{}", is_bus ? "bus" : "class", subsystem);
 }
 
 /// A link at `path` to `target`, both below /sys, relative as in sysfs.
@@ -56,7 +56,7 @@ Result<void> lay_driver(Tree& tree, const std::string& subsystem, const SysDevic
     if (!tree.has_directory(module))
         return {};
     GPUCTR_CHECK(link_within(tree, directory + "/module", module));
-    const std::string name = fmt::format("{}:{}", base::name_of(subsystem), driver);
+    const std::string name = base::format("{}:{}", base::name_of(subsystem), driver);
     return link_within(tree, module + "/drivers/" + name, directory);
 }
 
@@ -77,7 +77,7 @@ Result<void> lay_device(Tree& tree, const SysDevice& device)
     if (major.empty() || minor.empty())
         return {};
     const auto kind = subsystem == "block" ? "block" : "char";
-    return link_within(tree, fmt::format("/dev/{}/{}:{}", kind, major, minor), device.path);
+    return link_within(tree, base::format("/dev/{}/{}:{}", kind, major, minor), device.path);
 }
 
 } // namespace
@@ -95,7 +95,7 @@ DeviceFiles files_of(const SysDevice& device)
         std::string_view text = property.text;
         if (property.name == "DEVNAME" && text.starts_with(dev))
             text.remove_prefix(dev.size()); // the kernel leaves it out
-        uevent += fmt::format("{}={}\n", property.name, text);
+        uevent += base::format("{}={}\n", property.name, text);
     }
     all.files.push_back({"uevent", uevent});
     if (const auto subsystem = device.property("SUBSYSTEM"); !subsystem.empty())

@@ -21,7 +21,7 @@ std::string relative(std::string_view path)
 
 Error failed(std::string_view what, const std::string& path)
 {
-    return Error::from_errno(errno, fmt::format("{} {}", what, path));
+    return Error::from_errno(errno, base::format("{} {}", what, path));
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 #include "drivers/amd/amd.hpp"
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "base/try.hpp"
 #include "drivers/amd/catalogue_amd.hpp"
 #include "drivers/amd/kernel.hpp"
@@ -11,7 +12,6 @@
 #include "host/kernel_files.hpp"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <iterator>
 #include <utility>
 
@@ -129,7 +129,7 @@ Result<std::optional<DriverStack>> without_module(const Sources& sources)
     if (undriven.empty())
         return detect_wsl(sources);
     return Error(Errc::no_device, base::format("the amdgpu kernel module is not loaded, for {}",
-                                               fmt::join(undriven, ", ")))
+                                               base::joined(undriven, ", ")))
         .with_hint("load amdgpu; a GPU bound to another kernel driver is not for containers");
 }
 

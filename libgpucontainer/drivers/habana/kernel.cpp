@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 #include <map>
 #include <optional>
 #include <utility>
@@ -216,7 +215,7 @@ Result<std::string> undriven(host::Enumerator& enumerator)
         words.push_back(base::format("{} {}", function.address,
                                      function.driver.empty() ? "has no kernel driver"
                                                              : "is bound to " + function.driver));
-    return base::format("{}", fmt::join(words, ", "));
+    return base::joined(words, ", ");
 }
 
 } // namespace gpucontainer::drivers::habana
