@@ -38,6 +38,6 @@ if(GPUCTR_SANITIZE STREQUAL "address,undefined" AND CMAKE_CXX_COMPILER_ID STREQU
   string(APPEND CMAKE_EXE_LINKER_FLAGS " -no-pie")
 endif()
 
-if(GPUCTR_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)
-endif()
+# What libFuzzer sees of the code under test: as with -fsanitize=fuzzer-no-link, without tables
+# of addresses, which each process would relocate when it starts.
+set(GPUCTR_COVERAGE -fsanitize-coverage=inline-8bit-counters,indirect-calls,trace-cmp)

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+namespace gpucontainer::fuzz {
 namespace {
 
 using std::filesystem::path;
@@ -32,19 +33,17 @@ std::string content_of(const path& file)
 
 } // namespace
 
-/// usage: PROGRAM DIRECTORY...
-///
-/// Gives a target each file of the directories, without libFuzzer. The name of
-/// the last one is printed when it is a finding.
-int main(int count, char** arguments)
+int replay(std::span<char*> directories)
 {
     std::size_t inputs = 0;
-    for (const char* const directory : std::vector<char*>(arguments + 1, arguments + count))
+    for (const char* const directory : directories)
         for (const path& file : files_in(directory)) {
-            std::fprintf(stderr, "%s\n", file.c_str());
-            gpucontainer::fuzz::run(content_of(file));
+            (void)std::fprintf(stderr, "%s\n", file.c_str());
+            run(content_of(file));
             ++inputs;
         }
-    std::printf("%zu inputs\n", inputs);
+    (void)std::printf("%zu inputs\n", inputs);
     return inputs > 0 ? 0 : 1;
 }
+
+} // namespace gpucontainer::fuzz
