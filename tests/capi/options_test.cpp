@@ -69,7 +69,7 @@ std::string bytes_of(const Struct& initialised)
     return {reinterpret_cast<const char*>(&initialised), sizeof initialised};
 }
 
-TEST(Init, IsTheSameByAFunctionAsByAMacro)
+TEST_F(OptionsTest, AreInitialisedByAFunctionAsByAMacro)
 {
     EXPECT_EQ(bytes_of(gpuctr_host_options_init),
               bytes_of(gpuctr_host_options GPUCTR_HOST_OPTIONS_INIT));
@@ -84,7 +84,7 @@ TEST(Init, IsTheSameByAFunctionAsByAMacro)
               bytes_of(gpuctr_attach_error GPUCTR_ATTACH_ERROR_INIT));
 }
 
-TEST(Init, WritesNoMoreAndNoLessThanTheCallersStruct)
+TEST_F(OptionsTest, AreInitialisedAsFarAsTheCallerHasThem)
 {
     Newer<gpuctr_request> newer;
     std::memset(&newer, 0xa5, sizeof newer);
