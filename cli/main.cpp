@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "command.hpp"
-#include "failure.hpp"
-#include "format.hpp"
-#include "origins.hpp"
-#include "output.hpp"
-#include "privileges.hpp"
-#include "restricted.hpp"
-#include "settings.hpp"
-#include "standard_descriptors.hpp"
-#include "usage.hpp"
-#include "values.hpp"
+#include "commands/command.hpp"
+#include "commands/mistakes.hpp"
+#include "options/values.hpp"
+#include "output/failure.hpp"
+#include "output/format.hpp"
+#include "output/output.hpp"
+#include "process/privileges.hpp"
+#include "process/standard_descriptors.hpp"
+#include "restricted/policy.hpp"
+#include "settings/origins.hpp"
+#include "settings/settings.hpp"
 
 #include <algorithm>
 #include <array>

@@ -40,6 +40,16 @@ CONFINED = [
     (r"gtest/.*|gmock/.*", []),
 ]
 
+# The same for the folders of cli/; main.cpp includes all of them.
+CLI_LAYERS = {
+    "output": 0,
+    "process": 1,
+    "runtime": 2, "settings": 2,
+    "restricted": 3,
+    "options": 4,
+    "commands": 5,
+}  # fmt: skip
+
 # What the command may use besides its own files and the system.
 CLI_MAY_INCLUDE = r"gpucontainer/.*|CLI/.*|fmt/.*"
 
@@ -89,6 +99,21 @@ def check_module_include(path, name, system):
     return None
 
 
+def check_cli_include(path, name, system):
+    """The same for one in cli/."""
+    if system:
+        if re.fullmatch(CLI_MAY_INCLUDE, name) or SYSTEM.fullmatch(name):
+            return None
+        return f"cli/ may not include <{name}>"
+    target = name.split("/")[0]
+    if "/" not in name or target not in CLI_LAYERS:
+        return f"{name}: no file of the command's by its path from cli/"
+    folder = path.parts[0]
+    if len(path.parts) == 1 or target == folder or CLI_LAYERS[target] < CLI_LAYERS[folder]:
+        return None
+    return f"{folder}/ may not include {target}/"
+
+
 def check_include(path, name, system):
     """The same for any file, `path` being relative to the root of the tree."""
     folder = path.parts[0]
@@ -98,11 +123,7 @@ def check_include(path, name, system):
         allowed = system and (STANDARD.fullmatch(name) or name.startswith("gpucontainer/"))
         return None if allowed else f"a public header may not include {name}"
     if folder == "cli":
-        if not system:
-            return "only its own files in quotes" if "/" in name else None
-        if re.fullmatch(CLI_MAY_INCLUDE, name) or SYSTEM.fullmatch(name):
-            return None
-        return f"cli/ may not include <{name}>"
+        return check_cli_include(path.relative_to(folder), name, system)
     return None
 
 
@@ -124,6 +145,9 @@ def check_file(root, path):
     in_module = path.parts[0] == "libgpucontainer" and len(path.parts) > 2
     if in_module and path.parts[1] not in LAYERS:
         yield 1, f"{path.parts[1]}/ is not a module; see LAYERS in check_layers.py"
+        return
+    if path.parts[0] == "cli" and len(path.parts) > 2 and path.parts[1] not in CLI_LAYERS:
+        yield 1, f"{path.parts[1]}/ is no folder of cli/; see CLI_LAYERS in check_layers.py"
         return
     if in_module:
         for number in lines_with_vendors(path, lines):

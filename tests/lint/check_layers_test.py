@@ -100,14 +100,30 @@ class CheckLayers(unittest.TestCase):
     def test_keeps_private_headers_from_the_command(self):
         self.assertEqual(
             self.include_problems("cli/a.cpp", '"base/file.hpp"'),
-            ["cli/a.cpp:2: only its own files in quotes"],
+            ["cli/a.cpp:2: base/file.hpp: no file of the command's by its path from cli/"],
         )
         self.assertEqual(
             self.include_problems("cli/a.cpp", "<libudev.h>"),
             ["cli/a.cpp:2: cli/ may not include <libudev.h>"],
         )
-        for include in ('"table.hpp"', "<gpucontainer/gpucontainer.hpp>", "<sys/mount.h>"):
+        for include in ('"output/table.hpp"', "<gpucontainer/gpucontainer.hpp>", "<sys/mount.h>"):
             self.assertEqual(self.include_problems("cli/a.cpp", include), [])
+
+    def test_keeps_the_runtime_of_the_command_from_its_commands(self):
+        for include in ('"runtime/run.hpp"', '"commands/command.hpp"', '"output/table.hpp"'):
+            self.assertEqual(self.include_problems("cli/commands/a.cpp", include), [])
+        for folder in ("commands", "options", "settings"):
+            self.assertEqual(
+                self.include_problems("cli/runtime/a.cpp", f'"{folder}/a.hpp"'),
+                [f"cli/runtime/a.cpp:2: runtime/ may not include {folder}/"],
+            )
+
+    def test_finds_an_unknown_folder_of_the_command(self):
+        self.assertEqual(
+            self.problems("cli/helpers/a.cpp", SPDX),
+            ["cli/helpers/a.cpp:1: helpers/ is no folder of cli/; see CLI_LAYERS in "
+             "check_layers.py"],
+        )
 
     def test_keeps_everything_but_the_standard_from_public_headers(self):
         self.assertEqual(

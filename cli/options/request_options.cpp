@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+#include "options/request_options.hpp"
+
+#include "options/values.hpp"
+#include "output/format.hpp"
+#include "settings/settings.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <unistd.h>
+
+namespace gpuctr_setup {
+namespace {
+
+constexpr const char* catalogue_directory = "/etc/gpucontainer/catalogue.d";
+
+using Numbers = Names<std::uint32_t>;
+
+const Numbers& write_names()
+{
+    static const Numbers names = {{"auto", GPUCTR_WRITE_AUTO},
+                                  {"never", GPUCTR_WRITE_NEVER},
+                                  {"always", GPUCTR_WRITE_ALWAYS}};
+    return names;
+}
+
+const Numbers& backend_names()
+{
+    static const Numbers names = {{"auto", GPUCTR_BACKEND_AUTO},
+                                  {"detached", GPUCTR_BACKEND_DETACHED},
+                                  {"assembled", GPUCTR_BACKEND_ASSEMBLED},
+                                  {"legacy", GPUCTR_BACKEND_LEGACY}};
+    return names;
+}
+
+const Numbers& layout_names()
+{
+    static const Numbers names = {{"tree", GPUCTR_LAYOUT_TREE}, {"merged", GPUCTR_LAYOUT_MERGED}};
+    return names;
+}
+
+const Numbers& vendor_libs_names()
+{
+    static const Numbers names = {{"auto", GPUCTR_VENDOR_LIBS_AUTO},
+                                  {"host", GPUCTR_VENDOR_LIBS_HOST},
+                                  {"none", GPUCTR_VENDOR_LIBS_NONE}};
+    return names;
+}
+
+struct VendorOption {
+    const char* name;
+    const char* vendor; ///< Its name for the library.
+    const char* help;
+};
+constexpr std::array vendor_options = {
+    VendorOption{"--nv", "nvidia", "NVIDIA GPUs"},
+    VendorOption{"--rocm", "amd", "AMD GPUs"},
+    VendorOption{"--intel", "intel", "Intel GPUs"},
+    VendorOption{"--hpu", "habana", "Intel Gaudi accelerators"},
+    VendorOption{"--gpu", GPUCTR_VENDOR_ANY, "GPUs of every vendor that has some here"},
+};
+
+/// The whole file or pipe, or the beginning of one that is larger than any record.
+std::string read_record(const std::string& path)
+{
+    constexpr std::size_t too_large = 16U << 20U;
+    std::ifstream file(path, std::ios::binary);
+    std::string content;
+    std::array<char, 1U << 16U> part = {};
+    while (file && content.size() < too_large) {
+        file.read(part.data(), part.size());
+        content.append(part.data(), static_cast<std::size_t>(file.gcount()));
+    }
+    const int error = errno;
+    if (!file.is_open() || file.bad())
+        throw gpucontainer::Error(error == EACCES ? GPUCTR_E_PERMISSION : GPUCTR_E_USAGE,
+                                  "host record " + path + ": " + ::strerrordesc_np(error),
+                                  "name a file that `gpuctr-setup list --format json` wrote",
+                                  error);
+    return content;
+}
+
+/// Which directory another one names would depend on where each call is made.
+std::string check_absolute(const std::string& path)
+{
+    return path.empty() || path.front() == '/' ? ""
+                                               : formatted("'{}' is not an absolute path", path);
+}
+
+} // namespace
+
+void HostOptions::add_to(CLI::App& command)
+{
+    for (const VendorOption& option : vendor_options)
+        command.add_flag_callback(
+            option.name, [this, vendor = option.vendor] { vendors.emplace_back(vendor); },
+            option.help);
+    command.add_flag("--if-present", if_present, "having no GPU is a warning");
+    command.add_option("--driver-root", driver_root, "where the driver's files are")
+        ->type_name("DIR");
+    command
+        .add_option("--driver-version", driver_version,
+                    "take this as the version of the kernel module")
+        ->type_name("VERSION");
+    command.add_option("--dev-root", dev_root, "where the driver's dev/ with its nodes is")
+        ->type_name("DIR");
+    command
+        .add_option("--catalogue", catalogues,
+                    "further rules for which files belong to a driver; repeatable")
+        ->type_name("FILE");
+}
+
+void HostOptions::add_record_to(CLI::App& command)
+{
+    CLI::Option* const option =
+        command.add_option("--host", record, "a recorded host in place of this one")
+            ->type_name("FILE");
+    // A record says itself where its driver is, of which version and with which files.
+    for (const char* const other :
+         {"--driver-root", "--driver-version", "--dev-root", "--catalogue"})
+        option->excludes(command.get_option(other));
+}
+
+gpucontainer::Host HostOptions::open(bool files_alone) const
+{
+    gpucontainer::HostOptions options;
+    options.vendors = vendors;
+    options.files_alone = files_alone;
+    if (!record.empty())
+        return gpucontainer::Host::from_json(read_record(record), options);
+    options.driver_root = driver_root;
+    options.driver_version = driver_version;
+    options.dev_root = dev_root;
+    options.catalogues = catalogues;
+    options.catalogue_dir = catalogue_directory;
+    return gpucontainer::Host(options);
+}
+
+void RequestOptions::add_staging_to(CLI::App& command)
+{
+    host.add_to(command);
+    command.add_option("--driver-capabilities", capabilities, "compute, utility, video, all")
+        ->type_name("LIST")
+        ->capture_default_str();
+    command.add_option("--staged-tree", staged_tree, "where `prepare` keeps the driver's tree")
+        ->type_name("DIR")
+        ->check(check_absolute)
+        ->capture_default_str();
+    command.add_option("--mount-label", mount_label, "SELinux label of file systems that are made")
+        ->type_name("LABEL");
+}
+
+void RequestOptions::add_to(CLI::App& command)
+{
+    add_staging_to(command);
+    command
+        .add_option("--device", devices, "auto, all, none, or GPUs by index, UUID or PCI address")
+        ->type_name("LIST");
+    add_choice(command, "--vendor-libs", vendor_libs_names(), vendor_libs,
+               "whether the host's driver files come along; none: device nodes only");
+    add_choice(command, "--layout", layout_names(), layout,
+               "driver files in a tree of their own, or among the image's libraries");
+    command.add_option("--tree-path", tree_path, "where in the container the tree is")
+        ->type_name("DIR");
+    add_choice(command, "--write", write_names(), write,
+               "may the root file system itself be written");
+    command.add_flag("--lock", lock, "not even root of the container can make mounts writable");
+    add_choice(command, "--backend", backend_names(), backend, "how mounts are made, for tests");
+    command.add_option("--allowed-devices", allowed_devices, "GPUs that may be chosen")
+        ->group(policy_group);
+}
+
+gpucontainer::Request RequestOptions::request() const
+{
+    gpucontainer::Request request;
+    if (!devices.empty())
+        request.devices = formatted("{}", fmt::join(devices, ","));
+    request.devices_name = "--device";
+    request.allowed_devices = formatted("{}", fmt::join(allowed_devices, ","));
+    request.driver_capabilities = capabilities;
+    request.environment = environ;
+    request.write = write;
+    request.backend = backend;
+    request.staged_tree = staged_tree;
+    request.layout = layout;
+    request.vendor_libs = vendor_libs;
+    request.tree_path = tree_path;
+    request.mount_label = mount_label;
+    request.lock = lock;
+    return request;
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+#include "options/root_options.hpp"
+
+#include "options/values.hpp"
+#include "output/failure.hpp"
+#include "settings/settings.hpp"
+
+#include <cerrno>
+#include <climits>
+#include <unistd.h>
+
+namespace gpuctr_setup {
+namespace {
+
+constexpr int largest_pid = 1 << 22; // PID_MAX_LIMIT of the kernel
+
+} // namespace
+
+void RootOptions::add_to(CLI::App& command)
+{
+    CLI::Option* const by_path =
+        command.add_option("--rootfs", path, "root file system of the container")->type_name("DIR");
+    CLI::Option* const by_descriptor = add_number(command, "--rootfs-fd", {0, INT_MAX}, descriptor,
+                                                  "the same as an open descriptor")
+                                           ->type_name("N");
+    CLI::Option* const by_process =
+        add_number(command, "--pid", {1, largest_pid}, pid, "a process of a container that runs")
+            ->type_name("PID");
+    command.add_option("--restricted-rootfs", allowed, "where a restricted --rootfs has to be")
+        ->group(policy_group);
+    by_descriptor->excludes(by_path);
+    by_process->excludes(by_path)->excludes(by_descriptor);
+}
+
+void RootOptions::require_or_all(bool all, const std::string& command) const
+{
+    if (!all && !is_given())
+        throw usage_error_of(command, "name a root file system with --rootfs DIR, --rootfs-fd N or "
+                                      "--pid PID, or every one with --all");
+}
+
+RootDirectory RootOptions::open() const
+{
+    if (descriptor)
+        return RootDirectory::from_descriptor(*descriptor);
+    if (pid)
+        return RootDirectory::of_process(*pid);
+    if (path.empty())
+        throw gpucontainer::Error(GPUCTR_E_USAGE, "--rootfs is required",
+                                  "name the directory that holds the container's /usr and /etc", 0);
+    return allowed.empty() ? RootDirectory::at(path) : RootDirectory::below(allowed, path);
+}
+
+std::string state_directory(const std::string& option)
+{
+    // Root of a user namespace may not write the host's, as a rule.
+    const bool root = ::geteuid() == 0
+                      && (::access("/var/lib", W_OK) == 0 || (errno != EACCES && errno != EROFS));
+    if (!option.empty() || root)
+        return option;
+    // As the XDG base directory rules want it.
+    if (const std::string state = trusted_variable("XDG_STATE_HOME"); state.starts_with('/'))
+        return state + "/gpucontainer";
+    if (const std::string home = trusted_variable("HOME"); home.starts_with('/'))
+        return home + "/.local/state/gpucontainer";
+    return option;
+}
+
+void add_state_option(CLI::App& command, std::string& option)
+{
+    command.add_option("--state-dir", option, "where the journal for undo is kept")
+        ->type_name("DIR");
+}
+
+} // namespace gpuctr_setup

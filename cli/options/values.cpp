@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "options/values.hpp"
+
+#include "output/format.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace gpuctr_setup {
+namespace {
+
+std::optional<int> number_in(const std::string& text, Bounds bounds)
+{
+    int number = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc() || rest != end || number < bounds.least || number > bounds.most)
+        return std::nullopt;
+    return number;
+}
+
+bool is_truth(const std::string& word)
+{
+    constexpr std::array words = {"true", "false", "yes", "no", "on", "off", "1", "0"};
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+} // namespace
+
+void take_one_of(CLI::Option& option, const std::vector<std::string>& words)
+{
+    option.type_name(formatted("{}", fmt::join(words, "|")));
+    option.check([words](const std::string& word) {
+        if (std::find(words.begin(), words.end(), word) != words.end())
+            return std::string();
+        return formatted("'{}' is none of {}", word, fmt::join(words, ", "));
+    });
+}
+
+CLI::Option* add_number(CLI::App& command, const std::string& option, Bounds bounds,
+                        std::optional<int>& value, const std::string& help)
+{
+    const auto set = [&value, bounds](const std::string& text) { value = number_in(text, bounds); };
+    return command.add_option_function<std::string>(option, set, help)
+        ->check([bounds](const std::string& text) {
+            if (number_in(text, bounds))
+                return std::string();
+            return formatted("'{}' is not a number from {} to {}", text, bounds.least, bounds.most);
+        });
+}
+
+void check_values(CLI::App& command)
+{
+    for (CLI::Option* const option : command.get_options()) {
+        const std::string type = option->get_type_name();
+        // A list is repeated, or has commas: the next word may be a command.
+        option->allow_extra_args(false);
+        if (option->get_items_expected_max() == 0)
+            option->check([](const std::string& word) {
+                return is_truth(word) ? "" : formatted("'{}' is neither true nor false", word);
+            });
+        else if (type == "DIR" || type == "FILE")
+            option->check([type](const std::string& path) {
+                return path.empty() ? formatted("{} is empty", type) : "";
+            });
+    }
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#include "process/privileges.hpp"
+
+#include "output/failure.hpp"
+
+#include <gpucontainer/gpucontainer.hpp>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+namespace gpuctr_setup {
+
+void give_up_raised_privileges()
+{
+    if (::getauxval(AT_SECURE) == 0)
+        return;
+    const uid_t uid = ::getuid();
+    const gid_t gid = ::getgid();
+    if (::setresgid(gid, gid, gid) != 0 || ::setresuid(uid, uid, uid) != 0)
+        fail("give up raised privileges", GPUCTR_E_PERMISSION);
+    gpucontainer::harden(0, GPUCTR_HARDEN_DUMPABLE);
+}
+
+void shrink_privileges(std::uint32_t phases) { gpucontainer::harden(phases); }
+
+// A process that is not dumpable may not map its own ids into a user namespace,
+// and the kernel's rules for making one may look at no_new_privs.
+void shrink_privileges_until_exec(std::uint32_t phases)
+{
+    gpucontainer::harden(phases, GPUCTR_HARDEN_FOR_EXEC | GPUCTR_HARDEN_NEW_PRIVILEGES
+                                     | GPUCTR_HARDEN_DUMPABLE);
+}
+
+void forbid_new_privileges(std::uint32_t phases, bool allow_setuid)
+{
+    gpucontainer::harden(phases, GPUCTR_HARDEN_FOR_EXEC
+                                     | (allow_setuid ? GPUCTR_HARDEN_NEW_PRIVILEGES : 0U));
+}
+
+} // namespace gpuctr_setup

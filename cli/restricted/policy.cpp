@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "restricted/policy.hpp"
+
+#include "output/format.hpp"
+#include "restricted/user.hpp"
+#include "settings/settings.hpp"
+
+#include <algorithm>
+#include <array>
+#include <gpucontainer/gpucontainer.hpp>
+#include <string>
+
+namespace gpuctr_setup {
+namespace {
+
+constexpr const char* restricted_key = "restricted";
+constexpr const char* user_key = "restricted-user";
+
+/// What may be typed in a restricted call. Whatever is not here is refused, an option
+/// that is added one day as well.
+constexpr std::array allowed_options = {
+    "nv",          "rocm",       "intel",  "hpu",
+    "gpu",         "if-present", "device", "driver-capabilities",
+    "vendor-libs", "layout",     "lock",   "rootfs",
+    "format",      "chdir",      "setenv", "clean-env",
+};
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint)
+{
+    throw gpucontainer::Error(GPUCTR_E_PERMISSION, what + ": refused in a restricted call", hint,
+                              0);
+}
+
+std::string ask_for(const std::string& key)
+{
+    return formatted("an administrator sets {} in {}", key, configuration_file);
+}
+
+void check_command(const CLI::App& command, bool with_command)
+{
+    const std::string& name = command.get_name();
+    if (name != "list" && name != "plan" && (name != "apply" || !with_command))
+        refuse(name == "apply" ? "apply without -- CMD" : name,
+               "list, plan, and apply with -- CMD are allowed");
+    for (const CLI::Option* option : command.get_options()) {
+        const std::string key = option->get_single_name();
+        const bool allowed =
+            std::find(allowed_options.begin(), allowed_options.end(), key) != allowed_options.end();
+        if (option->count() != 0 && !allowed)
+            refuse("--" + key, ask_for("it for all restricted calls"));
+    }
+}
+
+void restrict(CLI::App& command, const Settings& settings, bool with_command, Origins& origins)
+{
+    settings.require_faultless();
+    check_command(command, with_command);
+    const CLI::Option* const root = command.get_option_no_throw("--rootfs");
+    const bool chooses_root = root != nullptr && root->count() != 0;
+    settings.give_to(command, true, origins);
+    if (chooses_root && command.get_option("--restricted-rootfs")->count() == 0)
+        refuse("--rootfs", ask_for("restricted-rootfs"));
+    const std::string user = settings.value(user_key, origins);
+    if (user.empty())
+        throw gpucontainer::Error(GPUCTR_E_PERMISSION, "restricted call: no restricted-user is set",
+                                  ask_for("restricted-user"), 0);
+    become_restricted_user(user);
+}
+
+/// The rest sets something up.
+bool looks_or_takes_away(const CLI::App& command)
+{
+    const std::string& name = command.get_name();
+    return name == "undo" || name == "status" || name == "list"
+           || (name == "prepare" && command.get_option("--undo")->count() != 0);
+}
+
+void settle(CLI::App& command, Settings& settings, const Messages& messages, Origins& origins)
+{
+    // A file that says nothing may be meant to restrict the calls that have privileges.
+    const bool may_restrict = settings.is_unreadable() && has_privileges();
+    if (looks_or_takes_away(command) && !may_restrict)
+        settings.pass_over_mistakes(command, messages);
+    else
+        settings.require_faultless();
+    settings.give_to(command, false, origins);
+}
+
+} // namespace
+
+void add_restricted_option(CLI::App& app)
+{
+    const std::string help = "give GPUs and nothing else, as a site's policy says";
+    // Without values: --restricted=false would read as taking it back.
+    app.add_flag("--restricted", help)->disable_flag_override();
+}
+
+void settle_options(const CLI::App& app, bool restricted, bool with_command,
+                    const Messages& messages, Origins& origins)
+{
+    for (CLI::App* command : app.get_subcommands()) {
+        if (!takes_settings(*command))
+            continue;
+        Settings settings(app);
+        // Looked at in any case: a mistake in the policy ends every call.
+        const bool for_all = settings.is_true(restricted_key);
+        if (restricted || (for_all && has_privileges()))
+            restrict(*command, settings, with_command, origins);
+        else
+            settle(*command, settings, messages, origins);
+    }
+}
+
+} // namespace gpuctr_setup

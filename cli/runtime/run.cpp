@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "runtime/run.hpp"
+
+#include "output/exit_code.hpp"
+#include "output/failure.hpp"
+#include "output/output.hpp"
+#include "process/privileges.hpp"
+#include "runtime/container.hpp"
+#include "runtime/environment.hpp"
+#include "runtime/program.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gpucontainer/gpucontainer.hpp>
+#include <optional>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+namespace gpuctr_setup {
+namespace {
+
+constexpr std::uint32_t phases = GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT;
+
+void put_gpus_into(const Container& container, const Gpus& gpus, Environment& environment,
+                   const Messages& messages)
+{
+    gpucontainer::Request request = gpus.request;
+    request.write = GPUCTR_WRITE_NEVER;
+    const gpucontainer::Plan plan(gpus.host, request, container.fd());
+    warn_about(plan, messages);
+    (void)plan.apply(container.fd(), {.without_journal = true, .over_copies = true});
+    for (const auto variable : plan.variables())
+        environment.change(variable);
+}
+
+void tell_left_out(const Environment& environment, const Messages& messages)
+{
+    if (messages.verbosity == Verbosity::verbose && !environment.left_out().empty())
+        say(messages.err, "gpuctr-setup: left out of the environment, for paths of this host: {}\n",
+            fmt::join(environment.left_out(), ", "));
+}
+
+/// Closes what the command would not get. Until it runs, a link of the image may lead
+/// through these descriptors, to the host's files, as its program. `own` lists them.
+void close_own_descriptors(Fd own)
+{
+    std::vector<int> descriptors;
+    DIR* const directory = ::fdopendir(own.get());
+    if (directory == nullptr)
+        fail("list the descriptors of this process", GPUCTR_E_INTERNAL);
+    (void)own.release();
+    while (const dirent* const entry = ::readdir(directory))
+        descriptors.push_back(std::atoi(entry->d_name)); // NOLINT(cert-err34-c): the kernel's
+    (void)::closedir(directory);
+    for (const int fd : descriptors)
+        if (const int flags = ::fcntl(fd, F_GETFD);
+            fd > STDERR_FILENO && flags >= 0 && (flags & FD_CLOEXEC) != 0)
+            (void)::close(fd);
+}
+
+/// A name that is searched for lies below the root, as a rule on its mount.
+bool is_on_noexec(const std::string& command)
+{
+    const bool is_path = command.find('/') != std::string::npos;
+    struct statvfs status = {};
+    return ::statvfs(is_path ? command.c_str() : "/", &status) == 0
+           && (status.f_flag & ST_NOEXEC) != 0;
+}
+
+/// Becomes the command; PATH of the new environment counts.
+int execute(const std::vector<std::string>& command_line, const Environment& environment,
+            const std::string& directory)
+{
+    std::vector<std::string> assignments = environment.assignments();
+    std::vector<char*> variables;
+    variables.reserve(assignments.size() + 1);
+    for (std::string& assignment : assignments)
+        variables.push_back(assignment.data());
+    variables.push_back(nullptr);
+
+    restore_output_signals();
+    execute_program(command_line, variables.data(), directory);
+    const int error = errno;
+    ignore_output_signals();
+    say(stderr, "gpuctr-setup: {}: {}\n", printable(command_line.front()),
+        ::strerrordesc_np(error));
+    if (error == ELOOP)
+        say(stderr, "hint: a program is not looked for behind links of the kernel, such as "
+                    "/proc/self/exe and /proc/self/fd/0, which lead out of the container\n");
+    if (error == EACCES && is_on_noexec(command_line.front()))
+        say(stderr, "hint: the mount that it is on allows no programs (noexec); mount options "
+                    "of the host stay in force in the container\n");
+    return error == ENOENT || error == ENOTDIR ? ExitCode::not_found : ExitCode::not_executable;
+}
+
+} // namespace
+
+void prepare_to_run() { shrink_privileges_until_exec(phases); }
+
+int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& options,
+        const std::vector<std::string>& command_line, const Messages& messages)
+{
+    Fd descriptors(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // The one way to take a directory along into a copy of the mounts, whichever
+    // way it was named.
+    if (::fchdir(root.fd) != 0)
+        fail("root file system " + root.name, GPUCTR_E_ROOTFS,
+             "this user may not enter it (mode x)");
+    enter_private_namespaces();
+    forbid_new_privileges(phases, options.allow_setuid);
+    Container container(root.name);
+    container.mount_kernel_file_systems();
+    container.mount_devices(options.mount_label);
+
+    Environment environment(options.clean_environment);
+    tell_left_out(environment, messages);
+    if (gpus)
+        with_gpu(gpus->if_present, messages,
+                 [&] { put_gpus_into(container, *gpus, environment, messages); });
+    // Afterwards: what is asked for by name lies over what comes with the driver.
+    for (const std::string& bind : options.binds)
+        container.bind(bind);
+    environment.assign(options.variables);
+    container.enter(options.directory);
+    close_own_descriptors(std::move(descriptors));
+    return execute(command_line, environment, options.directory.empty() ? "/" : options.directory);
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+#include "settings/settings.hpp"
+
+#include "output/format.hpp"
+#include "settings/similar.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <string>
+#include <sys/auxv.h>
+#include <utility>
+#include <vector>
+
+namespace gpuctr_setup {
+namespace {
+
+using gpucontainer::Error;
+
+/// Keys of the policy; the first two are no options.
+constexpr std::array policy_keys = {"restricted", "restricted-user", "restricted-rootfs",
+                                    "allowed-devices"};
+/// Those for restricted calls alone.
+constexpr std::string_view restricted_prefix = "restricted-";
+
+bool is_policy(const CLI::Option& option) { return option.get_group() == policy_group; }
+
+/// What a call does and to which container, but for a site's usual root: a value
+/// forgotten in the environment must not undo another set-up than the one typed.
+constexpr std::array only_typed = {"help", "version", "all", "undo", "rootfs-fd", "pid", "replace"};
+
+/// What files and variables call the option; empty for what they cannot set.
+std::string name_of(const CLI::Option& option)
+{
+    const auto& names = option.get_lnames();
+    const bool settable =
+        !names.empty()
+        && std::find(only_typed.begin(), only_typed.end(), names.front()) == only_typed.end();
+    return settable ? names.front() : "";
+}
+
+/// Where a call looks for what it takes away or shows. With another place than the site's
+/// it finds nothing, and ends as if there were nothing.
+constexpr std::array places = {"state-dir", "staged-tree"};
+
+bool is_place(const std::string& name)
+{
+    return std::find(places.begin(), places.end(), name) != places.end();
+}
+
+/// CLI11 looks at this while it parses, before there are settings.
+bool is_excluded(const CLI::Option& option)
+{
+    const auto others = option.get_excludes();
+    return std::any_of(others.begin(), others.end(),
+                       [](const CLI::Option* other) { return other->count() != 0; });
+}
+
+/// What `prepare --undo` takes away lies at one place; the rest is for what is put there.
+bool counts(const CLI::App& command, const std::string& name)
+{
+    const CLI::Option* const undo = command.get_option_no_throw("--undo");
+    return undo == nullptr || undo->count() == 0 || name == "staged-tree";
+}
+
+std::string variable_of(const std::string& name)
+{
+    std::string variable = "GPUCTR_" + name;
+    std::transform(variable.begin(), variable.end(), variable.begin(), [](unsigned char c) {
+        return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    });
+    return variable;
+}
+
+/// Besides options that may be repeated, one whose value has commas itself.
+bool takes_list(const CLI::Option& option)
+{
+    return option.get_items_expected_max() > 1 || option.get_type_name() == "LIST";
+}
+
+Origin give(CLI::Option& option, Origin origin)
+{
+    try {
+        if (option.get_items_expected_max() > 1)
+            option.add_result(origin.values);
+        else
+            option.add_result(formatted("{}", fmt::join(origin.values, ",")));
+        option.run_callback();
+    } catch (const CLI::Error& error) {
+        throw Error(GPUCTR_E_USAGE, attributed(error.what(), name_of(option), origin.place), "", 0);
+    }
+    return origin;
+}
+
+std::string place_of(unsigned line, const std::string& key)
+{
+    return formatted("{}:{}: {}", configuration_file, line, key);
+}
+
+/// Options of the call whose values the file decides, as nobody told them otherwise.
+std::vector<std::string> left_to_file(const CLI::App& command)
+{
+    std::vector<std::string> names;
+    for (const CLI::Option* option : command.get_options()) {
+        const std::string name = name_of(*option);
+        if (!name.empty() && counts(command, name) && option->count() == 0 && !is_excluded(*option)
+            && trusted_variable(variable_of(name)).empty())
+            names.push_back(name);
+    }
+    return names;
+}
+
+} // namespace
+
+std::string trusted_variable(const std::string& name)
+{
+    if (::getauxval(AT_SECURE) != 0)
+        return "";
+    const char* const value = std::getenv(name.c_str());
+    return value != nullptr ? value : "";
+}
+
+bool takes_settings(const CLI::App& command)
+{
+    const auto options = command.get_options();
+    return std::any_of(options.begin(), options.end(),
+                       [](const CLI::Option* option) { return !name_of(*option).empty(); });
+}
+
+Settings::Settings(const CLI::App& app) { read(keys_of(app)); }
+
+Settings::Keys Settings::keys_of(const CLI::App& app)
+{
+    Keys keys;
+    for (const char* const key : policy_keys)
+        keys[key] = false;
+    for (const CLI::App* command : app.get_subcommands({}))
+        for (const CLI::Option* option : command->get_options())
+            keys[name_of(*option)] = takes_list(*option);
+    keys.erase("");
+    return keys;
+}
+
+void Settings::read(const Keys& known)
+try {
+    const auto config = gpucontainer::Config::with_mistakes(configuration_file);
+    for (const auto setting : config.settings())
+        add(setting, known);
+} catch (const Error& error) {
+    if (error.object() != configuration_file)
+        throw;
+    mistakes_.push_back({error, "", 0});
+    unreadable_ = true;
+}
+
+void Settings::add(const gpucontainer::Setting& setting, const Keys& known)
+{
+    const std::string key(setting.key());
+    const auto found = known.find(key);
+    std::string problem(setting.mistake());
+    if (problem.empty() && found == known.end())
+        problem = place_of(setting.line(), key) + ": unknown key";
+    else if (problem.empty() && setting.in_list() && !found->second)
+        problem = place_of(setting.line(), key) + ": a list, where one value is allowed";
+    if (problem.empty()) {
+        values_.push_back({key, std::string(setting.value()), setting.line()});
+        return;
+    }
+    if (!mistakes_.empty() && mistakes_.back().line == setting.line()
+        && mistakes_.back().key == key)
+        return; // another value of it
+    std::vector<std::string> names;
+    for (const auto& [name, takes_list] : known)
+        names.push_back(name);
+    const std::string hint =
+        found == known.end() ? formatted("known are {}", fmt::join(names, ", ")) : "";
+    Error error(GPUCTR_E_USAGE, problem, hint, 0);
+    if (std::find(policy_keys.begin(), policy_keys.end(), key) != policy_keys.end())
+        throw Error(error);
+    mistakes_.push_back({error, key, setting.line()});
+}
+
+void Settings::require_faultless() const
+{
+    if (!mistakes_.empty())
+        throw Error(mistakes_.front().error);
+}
+
+void Settings::pass_over_mistakes(const CLI::App& command, const Messages& messages) const
+{
+    const auto needed = left_to_file(command);
+    for (const Mistake& mistake : mistakes_) {
+        const auto is_needed = [&](const std::string& name) {
+            return name == mistake.key
+                   || (is_place(name) && (unreadable_ || may_be_meant(mistake.key, name)));
+        };
+        if (std::any_of(needed.begin(), needed.end(), is_needed))
+            throw Error(mistake.error);
+    }
+    for (const Mistake& mistake : mistakes_)
+        messages.warn(formatted("{}; {} is passed over", mistake.error.what(),
+                                unreadable_ ? "the file" : "it"));
+}
+
+const Settings::Value* Settings::find(const std::string& key) const
+{
+    const auto found = std::find_if(values_.begin(), values_.end(),
+                                    [&](const Value& value) { return value.key == key; });
+    return found == values_.end() ? nullptr : &*found;
+}
+
+std::string Settings::value(const std::string& key, Origins& origins) const
+{
+    const Value* const found = find(key);
+    if (found == nullptr)
+        return "";
+    origins.add(key, {place_of(found->line, key), {found->value}});
+    return found->value;
+}
+
+bool Settings::is_true(const std::string& key) const
+{
+    const Value* const found = find(key);
+    if (found != nullptr && found->value != "true" && found->value != "false")
+        throw Error(GPUCTR_E_USAGE,
+                    formatted("{}: '{}' is neither true nor false", place_of(found->line, key),
+                              found->value),
+                    "", 0);
+    return found != nullptr && found->value == "true";
+}
+
+void Settings::give_to(CLI::App& command, bool restricted, Origins& origins) const
+{
+    auto options = command.get_options();
+    // Of a record and what it goes without, the record counts where one source has both.
+    std::stable_partition(options.begin(), options.end(),
+                          [](const CLI::Option* option) { return name_of(*option) == "host"; });
+    // A variable beats the file also where the two do not go together.
+    if (!restricted)
+        std::stable_partition(options.begin(), options.end(), [](const CLI::Option* option) {
+            return !trusted_variable(variable_of(name_of(*option))).empty();
+        });
+    for (CLI::Option* option : options) {
+        const std::string name = name_of(*option);
+        if (!counts(command, name))
+            continue;
+        if (auto given = give_to(*option, restricted))
+            origins.add(name, *std::move(given));
+    }
+}
+
+std::optional<Origin> Settings::give_to(CLI::Option& option, bool restricted) const
+{
+    const std::string name = name_of(option);
+    if (name.empty())
+        return std::nullopt;
+    if (is_policy(option)) {
+        if (option.count() != 0)
+            throw Error(GPUCTR_E_USAGE,
+                        formatted("--{}: only {} sets it", name, configuration_file), "", 0);
+        const bool counts = restricted || !name.starts_with(restricted_prefix);
+        return counts ? give_from_file(option) : std::nullopt;
+    }
+    if (option.count() != 0 || is_excluded(option))
+        return std::nullopt;
+    const std::string variable = variable_of(name);
+    const std::string value = restricted ? "" : trusted_variable(variable);
+    return value.empty() ? give_from_file(option) : give(option, {variable, {value}});
+}
+
+std::optional<Origin> Settings::give_from_file(CLI::Option& option) const
+{
+    const std::string name = name_of(option);
+    Origin origin;
+    for (const Value& value : values_) {
+        if (value.key != name)
+            continue;
+        origin.values.push_back(value.value);
+        origin.place = place_of(value.line, name);
+    }
+    if (origin.values.empty())
+        return std::nullopt;
+    return give(option, std::move(origin));
+}
+
+} // namespace gpuctr_setup
