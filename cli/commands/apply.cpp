@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
+#include "options/groups.hpp"
 #include "options/request_options.hpp"
 #include "options/root_options.hpp"
 #include "output/failure.hpp"
@@ -11,7 +12,6 @@
 #include "settings/origins.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
-#include <memory>
 
 namespace gpuctr_setup {
 namespace {
@@ -19,8 +19,6 @@ namespace {
 using gpucontainer::Outcome;
 
 struct Options {
-    explicit Options(const Origins& settings) : origins(settings) {}
-
     RequestOptions request;
     RunOptions run;
     RootOptions root;
@@ -29,7 +27,6 @@ struct Options {
     const char* wants_journal = nullptr; ///< What was typed that needs one.
     bool no_replace = false;
     bool replace = false; ///< Typed, whatever a site has.
-    const Origins& origins;
 };
 
 /// That somebody else's GPUs were taken away is no detail.
@@ -45,9 +42,9 @@ void tell(Outcome outcome, const char* applied, const RootDirectory& root, const
 }
 
 /// Another set-up is there. How else it can go depends on what keeps it.
-[[noreturn]] void refuse(const gpucontainer::Error& kept, const Options& options)
+[[noreturn]] void refuse(const gpucontainer::Error& kept, const Origins& origins)
 {
-    const std::string site = options.origins.place_of("no-replace");
+    const std::string site = origins.place_of("no-replace");
     const std::string way = site.empty() ? "without --no-replace"
                                          : formatted("with --replace, which overrules {},", site);
     throw gpucontainer::Error(kept.status(), kept.what(),
@@ -55,8 +52,9 @@ void tell(Outcome outcome, const char* applied, const RootDirectory& root, const
                               kept.os_error());
 }
 
-void apply(const Options& options, const Messages& messages)
+void apply(const Options& options, const Call& call)
 {
+    const Messages messages = call.messages();
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY));
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
@@ -69,14 +67,15 @@ void apply(const Options& options, const Messages& messages)
         tell(plan.apply(root.fd(), how), "set up", root, messages);
     } catch (const gpucontainer::Error& error) {
         if (error.status() == GPUCTR_E_EXISTS)
-            refuse(error, options);
+            refuse(error, call.origins);
         throw;
     }
 }
 
 /// What is mounted goes with the mount namespace; names, which would not, are not written.
-void apply_without_journal(const Options& options, const Messages& messages)
+void apply_without_journal(const Options& options, const Call& call)
 {
+    const Messages messages = call.messages();
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT);
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
@@ -90,9 +89,9 @@ void apply_without_journal(const Options& options, const Messages& messages)
     tell(outcome, "set up until this mount namespace ends", root, messages);
 }
 
-int run_command(const Options& options, const std::vector<std::string>& command_line,
-                const Messages& messages)
+int run_command(const Options& options, const Call& call)
 {
+    const Messages messages = call.messages();
     prepare_to_run();
     const RootDirectory root = options.root.open();
     const gpucontainer::Request request = options.request.request();
@@ -103,7 +102,7 @@ int run_command(const Options& options, const std::vector<std::string>& command_
     });
     RunOptions how = options.run;
     how.mount_label = request.mount_label;
-    return run({root.fd(), root.name()}, gpus, how, command_line, messages);
+    return run({root.fd(), root.name()}, gpus, how, call.command_line, messages);
 }
 
 gpucontainer::Error usage(const std::string& problem) { return usage_error_of("apply", problem); }
@@ -141,64 +140,109 @@ void check_command_line(const Options& options, bool with_command)
         throw usage(formatted("--no-journal: {}", options.wants_journal));
 }
 
-void check_complete(const Options& options)
-{
-    if (options.request.host.vendors.empty())
-        throw usage("name a vendor, such as --nv, or --gpu for all");
-    if (!options.root.is_given())
-        throw usage("--rootfs is required");
-}
+/// The default command: sets the GPUs up in a root file system, or in private namespaces to
+/// run a command in.
+class Apply : public Command {
+public:
+    void add_options(CLI::App& app) override
+    {
+        options_.request.add_to(app);
+        options_.root.add_to(app);
+        add_state_option(app, options_.state);
+        add_journal_options(app);
+        add_run_options(app);
+    }
+
+    void check_typed(const Call& call) override
+    {
+        options_.wants_journal = reason_for_a_journal(options_);
+        check_command_line(options_, !call.command_line.empty());
+    }
+
+    void check_complete() const override
+    {
+        if (options_.request.host.vendors.empty())
+            throw usage("name a vendor, such as --nv, or --gpu for all");
+        if (!options_.root.is_given())
+            throw usage("--rootfs is required");
+    }
+
+    int run(const Call& call) override
+    {
+        if (!call.command_line.empty())
+            return run_command(options_, call);
+        // A site's setting is for calls that do not need one.
+        const bool journal = !options_.no_journal || options_.wants_journal != nullptr;
+        with_gpu(options_.request.host.if_present, call.messages(),
+                 [&] { journal ? apply(options_, call) : apply_without_journal(options_, call); });
+        return ExitCode::done;
+    }
+
+private:
+    void add_journal_options(CLI::App& app)
+    {
+        app.option_defaults()->group(how);
+        app.add_flag("--no-journal", options_.no_journal,
+                     "for a runtime's hook: the set-up ends with the mount namespace, and there "
+                     "is nothing to undo");
+        CLI::Option* const replace =
+            app.add_flag("--replace", options_.replace,
+                         "take an older set-up away first, as without this option; for a site "
+                         "whose configuration has no-replace");
+        app.add_flag("--no-replace", options_.no_replace,
+                     "end with an error if an older set-up is there that may be in use")
+            ->excludes(replace);
+    }
+
+    void add_run_options(CLI::App& app)
+    {
+        RunOptions& run = options_.run;
+        app.option_defaults()->group(for_command);
+        app.add_option("--chdir", run.directory, "working directory of CMD")
+            ->type_name("DIR")
+            ->default_str("/");
+        app.add_option("--setenv", run.variables, "a variable for CMD; repeatable")
+            ->type_name("NAME=VALUE");
+        app.add_flag("--clean-env", run.clean_environment,
+                     "keep the caller's variables from CMD, but TERM and those that choose GPUs");
+        app.add_option("--bind", run.binds,
+                       "a further directory or file of the host, at DST, which has to exist in "
+                       "DIR; repeatable")
+            ->type_name("SRC[:DST[:ro]]");
+        app.add_flag("--allow-setuid", run.allow_setuid,
+                     "let setuid programs that CMD executes have their effect");
+    }
+
+    Options options_;
+};
 
 } // namespace
 
-/// `gpuctr-setup apply`, the default command: set the GPUs up in a root file
-/// system, or in private namespaces to run a command in.
-void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosity,
-                       const std::vector<std::string>& command_line, const Origins& origins)
-{
-    auto options = std::make_shared<Options>(origins);
+const CommandEntry apply_command = {
+    "apply",
+    "set GPUs up in a root file system (the default)",
+    "VENDOR... --rootfs DIR [OPTION]...\n"
+    "VENDOR... --rootfs DIR [OPTION]... -- CMD [ARG]...",
+    R"(
+Set GPUs up in the directory DIR, which holds a container's /usr and /etc. What
+is mounted there stays until `gpuctr-setup undo`, or until the mount namespace
+ends. If a step fails, nothing of the set-up is left.
 
-    CLI::App& command =
-        *app.add_subcommand("apply", "set the GPUs up in a root file system (the default)");
-    options->request.add_to(command);
-    options->root.add_to(command);
-    add_state_option(command, options->state);
-    command.add_flag("--no-journal", options->no_journal,
-                     "for a runtime's hook: ends with the mount namespace, and cannot be undone");
-    CLI::Option* const replace =
-        command.add_flag("--replace", options->replace, "an older set-up goes first (the default)");
-    command
-        .add_flag("--no-replace", options->no_replace,
-                  "an older set-up that may be in use stays, which is an error")
-        ->excludes(replace);
-    command.add_option("--chdir", options->run.directory, "working directory of CMD")
-        ->type_name("DIR");
-    command.add_option("--setenv", options->run.variables, "variable for CMD; repeatable")
-        ->type_name("NAME=VALUE");
-    command.add_flag("--clean-env", options->run.clean_environment,
-                     "CMD gets none of the caller's variables but TERM and those that choose GPUs");
-    command.add_option("--bind", options->run.binds, "further directory or file; repeatable")
-        ->type_name("SRC[:DST[:ro]]");
-    command.add_flag("--allow-setuid", options->run.allow_setuid,
-                     "setuid programs that CMD executes have their effect");
-    command.footer("-- CMD ...  run CMD there in private namespaces; nothing is written into DIR");
+With -- CMD, run CMD in private namespaces with DIR as its root directory and
+the GPUs in it. DIR is not written, and there is nothing to undo; an ordinary
+user can do it.
 
-    command.callback([options, &chosen, &verbosity, &command_line] {
-        options->wants_journal = reason_for_a_journal(*options);
-        check_command_line(*options, !command_line.empty());
-        chosen = [options, &verbosity, &command_line](const Streams& streams) -> int {
-            check_complete(*options);
-            const Messages messages = {streams.err, verbosity};
-            if (!command_line.empty())
-                return run_command(*options, command_line, messages);
-            // A site's setting is for calls that do not need one.
-            const bool journal = !options->no_journal || options->wants_journal != nullptr;
-            with_gpu(options->request.host.if_present, messages, [&] {
-                journal ? apply(*options, messages) : apply_without_journal(*options, messages);
-            });
-            return ExitCode::done;
-        };
-    });
-}
+Examples:
+  gpuctr-setup --nv --rootfs /srv/image
+      set all NVIDIA GPUs up that this job may use
+  gpuctr-setup --nv --device 0,GPU-8e8f6868 --rootfs /srv/image
+      the first GPU, and one by the beginning of its UUID
+  gpuctr-setup --rocm --rootfs /srv/image -- rocminfo
+      run a program of the image with the AMD GPUs
+  gpuctr-setup --nv --pid 4711
+      set up a container that runs, by one of its processes
+)",
+    []() -> std::unique_ptr<Command> { return std::make_unique<Apply>(); },
+    true};
 
 } // namespace gpuctr_setup

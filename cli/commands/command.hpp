@@ -1,38 +1,64 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "options/values.hpp"
 #include "output/exit_code.hpp"
 #include "output/messages.hpp"
+#include "settings/origins.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace gpuctr_setup {
 
-/// What the command line asked for, ready to run; returns the exit code.
-using Command = std::function<int(const Streams&)>;
+/// One call of gpuctr-setup, besides the options of its command.
+struct Call {
+    Streams streams;
+    Verbosity verbosity = Verbosity::normal;
+    std::vector<std::string> command_line; ///< What stood behind "--", empty when nothing did.
+    Origins origins;                       ///< Of the options that a site set.
 
-class Origins;
+    Messages messages() const noexcept { return {streams.err, verbosity}; }
+};
 
-enum class Format : int { text, json };
+/// The options of a command, and what it does with them.
+class Command {
+public:
+    Command() = default;
+    Command(const Command&) = delete;
+    Command& operator=(const Command&) = delete;
+    virtual ~Command() = default;
 
-inline void add_format_option(CLI::App& command, Format& format)
-{
-    add_choice<Format>(command, "--format", {{"text", Format::text}, {"json", Format::json}},
-                       format, "how the result is printed");
-}
+    /// `app` parses into this object, and has no use for its options afterwards.
+    virtual void add_options(CLI::App& app) = 0;
+    /// To be called after parsing, before a site's settings come to what was typed. Throws
+    /// gpucontainer::Error for what does not go together: usage.
+    virtual void check_typed(const Call&) {}
+    /// To be called when the site's settings are there. Throws for what is missing: usage.
+    virtual void check_complete() const {}
+    /// Returns the exit code. Throws gpucontainer::Error.
+    virtual int run(const Call& call) = 0;
+};
 
-void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
-void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
-void add_prepare_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
-void add_undo_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
-void add_status_command(CLI::App& app, Command& chosen, const Verbosity& verbosity);
-/// `command_line` is what stood behind "--", empty when nothing did; `origins` are those of the
-/// options that a site set, once the command runs.
-void add_apply_command(CLI::App& app, Command& chosen, const Verbosity& verbosity,
-                       const std::vector<std::string>& command_line, const Origins& origins);
+/// What there is to know of a command without having it.
+struct CommandEntry {
+    const char* name;
+    const char* summary; ///< Of one line.
+    const char* usage; ///< What stands behind the name, a line for each form, the usual one first.
+    const char* about; ///< For its --help: what it does, and examples.
+    std::unique_ptr<Command> (*make)();
+    bool runs_command_line = false; ///< Whether "-- CMD" goes with it.
+};
+
+/// Each is defined in the file of its name.
+extern const CommandEntry apply_command;
+extern const CommandEntry plan_command;
+extern const CommandEntry list_command;
+extern const CommandEntry prepare_command;
+extern const CommandEntry undo_command;
+extern const CommandEntry status_command;
+extern const CommandEntry version_command;
 
 } // namespace gpuctr_setup

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
 #include "options/request_options.hpp"
+#include "options/values.hpp"
 #include "output/format.hpp"
 #include "output/messages.hpp"
 #include "output/output.hpp"
@@ -9,7 +10,6 @@
 #include "process/privileges.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
-#include <memory>
 
 namespace gpuctr_setup {
 namespace {
@@ -104,40 +104,52 @@ gpucontainer::Host open(HostOptions options)
     return options.open(true);
 }
 
+/// The GPUs and drivers of this host.
+class List : public Command {
+public:
+    void add_options(CLI::App& app) override
+    {
+        host_.add_to(app);
+        host_.add_record_to(app);
+        add_format_option(app, format_);
+    }
+
+    int run(const Call& call) override
+    {
+        shrink_privileges(GPUCTR_PHASE_LOOK);
+        const gpucontainer::Host host = open(host_);
+        if (format_ == Format::json)
+            print(call.streams.out, "{}", host.to_json());
+        else
+            for (const auto driver : host.drivers())
+                print_driver(driver, call.verbosity, call.streams.out);
+        warn_about(host, call.messages());
+        warn_of_files_alone(host, call.messages());
+        if (host.drivers().empty() && host.skipped().empty() && call.verbosity != Verbosity::quiet)
+            say_that_nothing_is_here(host_, call.streams.err);
+        return ExitCode::done;
+    }
+
+private:
+    HostOptions host_;
+    Format format_ = Format::text;
+};
+
 } // namespace
 
-/// `gpuctr-setup list`: the GPUs and drivers of this host.
-void add_list_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
-{
-    struct Options {
-        HostOptions host;
-        Format format = Format::text;
-    };
-    auto options = std::make_shared<Options>();
+const CommandEntry list_command = {
+    "list", "show the GPUs, driver files and device nodes of this host", "[VENDOR...] [OPTION]...",
+    R"(
+Show the GPUs, the driver's version, device nodes and files of this host. With
+a vendor, show that one alone; its driver's files are listed also where it has
+no GPU.
 
-    CLI::App& command =
-        *app.add_subcommand("list", "the GPUs, driver, files and nodes of this host");
-    options->host.add_to(command);
-    options->host.add_record_to(command);
-    add_format_option(command, options->format);
-
-    command.callback([options, &chosen, &verbosity] {
-        chosen = [options, &verbosity](const Streams& streams) -> int {
-            shrink_privileges(GPUCTR_PHASE_LOOK);
-            const gpucontainer::Host host = open(options->host);
-            if (options->format == Format::json)
-                print(streams.out, "{}", host.to_json());
-            else
-                for (const auto driver : host.drivers())
-                    print_driver(driver, verbosity, streams.out);
-            const Messages messages = {streams.err, verbosity};
-            warn_about(host, messages);
-            warn_of_files_alone(host, messages);
-            if (host.drivers().empty() && host.skipped().empty() && verbosity != Verbosity::quiet)
-                say_that_nothing_is_here(options->host, streams.err);
-            return ExitCode::done;
-        };
-    });
-}
+Examples:
+  gpuctr-setup list
+      what there is
+  gpuctr-setup list --nv --format json >host.json
+      a record of this host, which `list` and `plan` take with --host
+)",
+    []() -> std::unique_ptr<Command> { return std::make_unique<List>(); }};
 
 } // namespace gpuctr_setup

@@ -2,6 +2,7 @@
 #include "commands/command.hpp"
 #include "options/request_options.hpp"
 #include "options/root_options.hpp"
+#include "options/values.hpp"
 #include "output/messages.hpp"
 #include "output/output.hpp"
 #include "output/skipped.hpp"
@@ -9,7 +10,6 @@
 #include "process/privileges.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
-#include <memory>
 
 namespace gpuctr_setup {
 namespace {
@@ -75,27 +75,43 @@ void show(const Options& options, const Messages& messages, std::FILE* out)
         print_note(root->name(), out);
 }
 
+/// Prints what apply would do, without touching anything.
+class PlanCommand : public Command {
+public:
+    void add_options(CLI::App& app) override
+    {
+        options_.request.add_to(app);
+        options_.request.host.add_record_to(app);
+        options_.root.add_to(app);
+        add_format_option(app, options_.format);
+    }
+
+    int run(const Call& call) override
+    {
+        with_gpu(options_.request.host.if_present, call.messages(),
+                 [&] { show(options_, call.messages(), call.streams.out); });
+        return ExitCode::done;
+    }
+
+private:
+    Options options_;
+};
+
 } // namespace
 
-/// `gpuctr-setup plan`: print what apply would do, without touching anything.
-void add_plan_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
-{
-    auto options = std::make_shared<Options>();
+const CommandEntry plan_command = {
+    "plan", "show what apply would do, and why", "[VENDOR...] [--rootfs DIR] [OPTION]...",
+    R"(
+Show what `gpuctr-setup apply` would do with the same options, and change
+nothing. -v adds the reason of each item, and what was left out. Without
+--rootfs, show what a typical root file system would get.
 
-    CLI::App& command = *app.add_subcommand("plan", "what apply would do, and why");
-    options->request.add_to(command);
-    options->request.host.add_record_to(command);
-    options->root.add_to(command);
-    add_format_option(command, options->format);
-
-    command.callback([options, &chosen, &verbosity] {
-        chosen = [options, &verbosity](const Streams& streams) -> int {
-            const Messages messages = {streams.err, verbosity};
-            with_gpu(options->request.host.if_present, messages,
-                     [&] { show(*options, messages, streams.out); });
-            return ExitCode::done;
-        };
-    });
-}
+Examples:
+  gpuctr-setup plan --nv --rootfs /srv/image
+      what would be mounted and created in /srv/image
+  gpuctr-setup plan --nv --host host.json --format json
+      for another machine, whose record host.json is
+)",
+    []() -> std::unique_ptr<Command> { return std::make_unique<PlanCommand>(); }};
 
 } // namespace gpuctr_setup

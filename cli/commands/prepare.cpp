@@ -8,67 +8,79 @@
 #include "process/privileges.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
-#include <memory>
 
 namespace gpuctr_setup {
 namespace {
 
-struct Options {
-    RequestOptions request;
-    bool undo = false;
-};
-
-void stage(const Options& options, const Messages& messages)
+void stage(const RequestOptions& options, const Messages& messages)
 {
-    const gpucontainer::Host host = options.request.host.open();
-    const gpucontainer::Plan plan(host, options.request.request(), -1);
-    const auto outcome = plan.stage(options.request.staged_tree);
+    const gpucontainer::Host host = options.host.open();
+    const gpucontainer::Plan plan(host, options.request(), -1);
+    const auto outcome = plan.stage(options.staged_tree);
     if (messages.verbosity == Verbosity::verbose)
-        say(messages.err, "gpuctr-setup: {}: {}\n", printable(options.request.staged_tree),
+        say(messages.err, "gpuctr-setup: {}: {}\n", printable(options.staged_tree),
             outcome == gpucontainer::Staged::made        ? "staged"
             : outcome == gpucontainer::Staged::unchanged ? "staged already"
                                                          : "an older tree was replaced");
 }
 
-int prepare(const Options& options, Verbosity verbosity, const Streams& streams)
+void unstage(const std::string& directory, const Messages& messages)
 {
-    if (options.request.host.vendors.empty())
-        throw usage_error_of("prepare", "name a vendor, such as --nv, or --gpu for all");
-    const Messages messages = {streams.err, verbosity};
-    with_gpu(options.request.host.if_present, messages, [&] { stage(options, messages); });
-    return ExitCode::done;
+    const bool found = gpucontainer::unstage(directory);
+    if (!found && messages.verbosity != Verbosity::quiet)
+        say(messages.err, "gpuctr-setup: nothing is staged at {}\n", printable(directory));
+    if (found && messages.verbosity == Verbosity::verbose)
+        say(messages.err, "gpuctr-setup: {}: unmounted\n", printable(directory));
 }
 
-int unstage(const Options& options, Verbosity verbosity, const Streams& streams)
-{
-    const bool found = gpucontainer::unstage(options.request.staged_tree);
-    if (!found && verbosity != Verbosity::quiet)
-        say(streams.err, "gpuctr-setup: nothing is staged at {}\n",
-            printable(options.request.staged_tree));
-    if (found && verbosity == Verbosity::verbose)
-        say(streams.err, "gpuctr-setup: {}: unmounted\n", printable(options.request.staged_tree));
-    return ExitCode::done;
-}
+/// Stages this node's driver tree for later set-ups.
+class Prepare : public Command {
+public:
+    void add_options(CLI::App& app) override
+    {
+        request_.add_staging_to(app);
+        app.add_flag("--undo", undo_, "unmount the tree, in place of staging one");
+    }
+
+    void check_complete() const override
+    {
+        if (!undo_ && request_.host.vendors.empty())
+            throw usage_error_of("prepare", "name a vendor, such as --nv, or --gpu for all");
+    }
+
+    int run(const Call& call) override
+    {
+        shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT);
+        if (undo_)
+            unstage(request_.staged_tree, call.messages());
+        else
+            with_gpu(request_.host.if_present, call.messages(),
+                     [&] { stage(request_, call.messages()); });
+        return ExitCode::done;
+    }
+
+private:
+    RequestOptions request_;
+    bool undo_ = false;
+};
 
 } // namespace
 
-/// `gpuctr-setup prepare`: stage this node's driver tree for later set-ups.
-void add_prepare_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
-{
-    auto options = std::make_shared<Options>();
+const CommandEntry prepare_command = {
+    "prepare", "stage the driver's files once, so that later set-ups are quicker",
+    "VENDOR... [OPTION]...\n"
+    "--undo [--staged-tree DIR]",
+    R"(
+Mount the tree of driver files once on this host, at boot or in a scheduler's
+prolog. Later set-ups clone it with one call instead of building their own.
+--undo unmounts it; containers keep what they cloned.
 
-    CLI::App& command = *app.add_subcommand(
-        "prepare", "stage the driver's files once, so that later set-ups are quicker");
-    options->request.add_staging_to(command);
-    command.add_flag("--undo", options->undo, "unmount what was staged");
-
-    command.callback([options, &chosen, &verbosity] {
-        chosen = [options, &verbosity](const Streams& streams) {
-            shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT);
-            return options->undo ? unstage(*options, verbosity, streams)
-                                 : prepare(*options, verbosity, streams);
-        };
-    });
-}
+Examples:
+  gpuctr-setup prepare --nv
+      stage the tree of the NVIDIA driver
+  gpuctr-setup prepare --undo
+      take it away
+)",
+    []() -> std::unique_ptr<Command> { return std::make_unique<Prepare>(); }};
 
 } // namespace gpuctr_setup

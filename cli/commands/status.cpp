@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
 #include "options/root_options.hpp"
+#include "options/values.hpp"
 #include "output/format.hpp"
 #include "output/output.hpp"
 #include "output/table.hpp"
@@ -11,7 +12,6 @@
 #include <ctime>
 #include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
-#include <memory>
 
 namespace gpuctr_setup {
 namespace {
@@ -23,7 +23,6 @@ enum class FailOn : int { warning, error };
 
 struct Options {
     RootOptions root;
-    bool all = false;
     std::string state;
     Format format = Format::text;
     FailOn fail_on = FailOn::error;
@@ -132,10 +131,10 @@ bool is_wrong(const State& state, FailOn least)
     });
 }
 
-int show(const Options& options, Verbosity verbosity, const Streams& streams)
+int show(const Options& options, const Call& call)
 {
     std::optional<RootDirectory> root;
-    if (!options.all)
+    if (!options.root.all)
         root.emplace(options.root.open());
     gpucontainer::ApplyOptions where;
     where.state_dir = state_directory(options.state);
@@ -143,42 +142,61 @@ int show(const Options& options, Verbosity verbosity, const Streams& streams)
         where = root->apply_options(where.state_dir);
     const State state(root ? root->fd() : -1, where);
     if (options.format == Format::json)
-        print(streams.out, "{}", state.to_json());
+        print(call.streams.out, "{}", state.to_json());
     else
         print_state(state, root ? root->name() : "",
                     options.root.pid ? "the mount namespace of " + root->name()
                                      : "this mount namespace",
-                    streams.out);
-    if (state.empty() && options.format == Format::text && verbosity != Verbosity::quiet)
-        say(streams.err, "gpuctr-setup: nothing is set up{}\n",
+                    call.streams.out);
+    if (state.empty() && options.format == Format::text && call.verbosity != Verbosity::quiet)
+        say(call.streams.err, "gpuctr-setup: nothing is set up{}\n",
             root ? " in " + printable(root->name()) : "");
     return is_wrong(state, options.fail_on) ? ExitCode::something_wrong : ExitCode::done;
 }
 
+/// What is set up, and whether it still fits the host.
+class Status : public Command {
+public:
+    void add_options(CLI::App& app) override
+    {
+        options_.root.add_to(app);
+        options_.root.add_all_to(app);
+        add_state_option(app, options_.state);
+        add_format_option(app, options_.format);
+        add_choice<FailOn>(app, "--fail-on",
+                           {{"warning", FailOn::warning}, {"error", FailOn::error}},
+                           options_.fail_on, "the least problem that makes the exit status 9");
+    }
+
+    void check_complete() const override { options_.root.require_or_all("status"); }
+
+    int run(const Call& call) override
+    {
+        shrink_privileges(options_.root.phases(GPUCTR_PHASE_STATE));
+        return show(options_, call);
+    }
+
+private:
+    Options options_;
+};
+
 } // namespace
 
-/// `gpuctr-setup status`: what is set up, and whether it still fits the host.
-void add_status_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
-{
-    auto options = std::make_shared<Options>();
-    CLI::App& command = *app.add_subcommand("status", "what is set up, and whether it still fits");
-    options->root.add_to(command);
-    CLI::Option* const all = command.add_flag("--all", options->all, "in every root file system");
-    for (const char* const one : {"--rootfs", "--rootfs-fd", "--pid"})
-        all->excludes(command.get_option(one));
-    add_state_option(command, options->state);
-    add_format_option(command, options->format);
-    add_choice<FailOn>(command, "--fail-on",
-                       {{"warning", FailOn::warning}, {"error", FailOn::error}}, options->fail_on,
-                       "from what on the exit status is 9");
+const CommandEntry status_command = {
+    "status", "show what is set up, and whether it still fits the host",
+    "--rootfs DIR [OPTION]...\n"
+    "--all [OPTION]...",
+    R"(
+Show what is set up, and what is wrong with it: whether each mount and name is
+as it was left, and whether the driver still is the loaded one. The exit status
+is 9 if something is wrong.
 
-    command.callback([options, &chosen, &verbosity] {
-        chosen = [options, &verbosity](const Streams& streams) {
-            options->root.require_or_all(options->all, "status");
-            shrink_privileges(options->root.phases(GPUCTR_PHASE_STATE));
-            return show(*options, verbosity, streams);
-        };
-    });
-}
+Examples:
+  gpuctr-setup status --rootfs /srv/image
+      the set-up of /srv/image
+  gpuctr-setup status --all --format json
+      every set-up of this host, for programs
+)",
+    []() -> std::unique_ptr<Command> { return std::make_unique<Status>(); }};
 
 } // namespace gpuctr_setup

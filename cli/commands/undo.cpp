@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <gpucontainer/gpucontainer.hpp>
-#include <memory>
 #include <vector>
 
 namespace gpuctr_setup {
@@ -19,24 +18,15 @@ namespace {
 using gpucontainer::Applied;
 using gpucontainer::Undone;
 
-struct Options {
-    RootOptions root;
-    bool all = false;
-    std::string state;
-};
-
-int undo_root(const Options& options, Verbosity verbosity, const Streams& streams)
+void undo_root(const RootDirectory& root, const std::string& state, const Messages& messages)
 {
-    const RootDirectory root = options.root.open();
-    const Messages messages = {streams.err, verbosity};
-    auto apply = root.apply_options(state_directory(options.state));
+    auto apply = root.apply_options(state);
     apply.warn = [&](std::string_view text) { messages.warn(text); };
     const bool found = gpucontainer::undo(root.fd(), apply);
-    if (!found && verbosity != Verbosity::quiet)
-        say(streams.err, "gpuctr-setup: nothing is set up in {}\n", printable(root.name()));
-    if (found && verbosity == Verbosity::verbose)
-        say(streams.err, "gpuctr-setup: {}: undone\n", printable(root.name()));
-    return ExitCode::done;
+    if (!found && messages.verbosity != Verbosity::quiet)
+        say(messages.err, "gpuctr-setup: nothing is set up in {}\n", printable(root.name()));
+    if (found && messages.verbosity == Verbosity::verbose)
+        say(messages.err, "gpuctr-setup: {}: undone\n", printable(root.name()));
 }
 
 std::string name_of(const Applied& applied)
@@ -46,68 +36,88 @@ std::string name_of(const Applied& applied)
                : printable(applied.root());
 }
 
-void tell(const Applied& applied, Undone undone, Verbosity verbosity, const Streams& streams)
+void tell(const Applied& applied, Undone undone, const Messages& messages)
 {
-    if (undone == Undone::left && verbosity != Verbosity::quiet)
-        say(streams.err, "gpuctr-setup: {}: left, {}\n", name_of(applied),
+    if (undone == Undone::left && messages.verbosity != Verbosity::quiet)
+        say(messages.err, "gpuctr-setup: {}: left, {}\n", name_of(applied),
             applied.origin() == "another_namespace"
                 ? formatted("in use in mount namespace {}", applied.mount_namespace())
                 : "not to be reached from here");
-    else if (verbosity == Verbosity::verbose)
-        say(streams.err, "gpuctr-setup: {}: {}\n", name_of(applied),
+    else if (messages.verbosity == Verbosity::verbose)
+        say(messages.err, "gpuctr-setup: {}: {}\n", name_of(applied),
             undone == Undone::undone ? "undone" : "gone, and forgotten");
 }
 
 /// One that fails does not keep the others; the first failure is the outcome.
-int undo_all(const Options& options, Verbosity verbosity, const Streams& streams)
+int undo_all(const std::string& state_directory, const Messages& messages)
 {
     gpucontainer::ApplyOptions apply;
-    apply.state_dir = state_directory(options.state);
+    apply.state_dir = state_directory;
     const gpucontainer::State state(-1, apply);
     std::vector<Applied> all(state.begin(), state.end());
     // Their mounts may lie over names that set-ups of ended namespaces left.
     std::stable_partition(all.begin(), all.end(),
                           [](const Applied& applied) { return applied.origin() == "here"; });
-    if (all.empty() && verbosity == Verbosity::verbose)
-        say(streams.err, "gpuctr-setup: nothing is set up\n");
-    const Messages messages = {streams.err, verbosity};
+    if (all.empty() && messages.verbosity == Verbosity::verbose)
+        say(messages.err, "gpuctr-setup: nothing is set up\n");
     int code = ExitCode::done;
     for (const Applied& applied : all) {
         apply.warn = [&](std::string_view text) {
             messages.warn(formatted("{}: {}", name_of(applied), text));
         };
         try {
-            tell(applied, applied.undo(apply), verbosity, streams);
+            tell(applied, applied.undo(apply), messages);
         } catch (const gpucontainer::Error& error) {
-            const int failed = report(error, streams.err);
+            const int failed = report(error, messages.err);
             code = code == ExitCode::done ? failed : code;
         }
     }
     return code;
 }
 
+/// Takes away what apply did, and only that.
+class Undo : public Command {
+public:
+    void add_options(CLI::App& app) override
+    {
+        root_.add_to(app);
+        root_.add_all_to(app);
+        add_state_option(app, state_);
+    }
+
+    void check_complete() const override { root_.require_or_all("undo"); }
+
+    int run(const Call& call) override
+    {
+        shrink_privileges(root_.phases(GPUCTR_PHASE_APPLY));
+        if (root_.all)
+            return undo_all(state_directory(state_), call.messages());
+        const RootDirectory root = root_.open();
+        undo_root(root, state_directory(state_), call.messages());
+        return ExitCode::done;
+    }
+
+private:
+    RootOptions root_;
+    std::string state_;
+};
+
 } // namespace
 
-/// `gpuctr-setup undo`: take away what apply did, and only that.
-void add_undo_command(CLI::App& app, Command& chosen, const Verbosity& verbosity)
-{
-    auto options = std::make_shared<Options>();
+const CommandEntry undo_command = {
+    "undo", "take away what apply did, and only that",
+    "--rootfs DIR [OPTION]...\n"
+    "--all [OPTION]...",
+    R"(
+Take away what `gpuctr-setup apply` set up, and only that. What others changed
+meanwhile is named and left.
 
-    CLI::App& command = *app.add_subcommand("undo", "take away what apply did, and only that");
-    options->root.add_to(command);
-    CLI::Option* const all = command.add_flag("--all", options->all, "in every root file system");
-    for (const char* const one : {"--rootfs", "--rootfs-fd", "--pid"})
-        all->excludes(command.get_option(one));
-    add_state_option(command, options->state);
-
-    command.callback([options, &chosen, &verbosity] {
-        chosen = [options, &verbosity](const Streams& streams) {
-            options->root.require_or_all(options->all, "undo");
-            shrink_privileges(options->root.phases(GPUCTR_PHASE_APPLY));
-            return options->all ? undo_all(*options, verbosity, streams)
-                                : undo_root(*options, verbosity, streams);
-        };
-    });
-}
+Examples:
+  gpuctr-setup undo --rootfs /srv/image
+      take away what is set up in /srv/image
+  gpuctr-setup undo --all
+      take away every set-up of this host, as in a scheduler's epilog
+)",
+    []() -> std::unique_ptr<Command> { return std::make_unique<Undo>(); }};
 
 } // namespace gpuctr_setup

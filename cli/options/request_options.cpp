@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "options/request_options.hpp"
 
+#include "options/groups.hpp"
 #include "options/values.hpp"
 #include "output/format.hpp"
 #include "settings/settings.hpp"
@@ -96,19 +97,24 @@ std::string check_absolute(const std::string& path)
 
 void HostOptions::add_to(CLI::App& command)
 {
+    command.option_defaults()->group(which_gpus);
     for (const VendorOption& option : vendor_options)
         command.add_flag_callback(
             option.name, [this, vendor = option.vendor] { vendors.emplace_back(vendor); },
             option.help);
-    command.add_flag("--if-present", if_present, "having no GPU is a warning");
+    command.add_flag("--if-present", if_present, "having no GPU is a warning, not an error");
+    command.option_defaults()->group(which_files);
     command.add_option("--driver-root", driver_root, "where the driver's files are")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->capture_default_str();
     command
         .add_option("--driver-version", driver_version,
                     "take this as the version of the kernel module")
         ->type_name("VERSION");
-    command.add_option("--dev-root", dev_root, "where the driver's dev/ with its nodes is")
-        ->type_name("DIR");
+    command
+        .add_option("--dev-root", dev_root, "directory whose dev/ has the driver's device nodes")
+        ->type_name("DIR")
+        ->capture_default_str();
     command
         .add_option("--catalogue", catalogues,
                     "further rules for which files belong to a driver; repeatable")
@@ -118,7 +124,9 @@ void HostOptions::add_to(CLI::App& command)
 void HostOptions::add_record_to(CLI::App& command)
 {
     CLI::Option* const option =
-        command.add_option("--host", record, "a recorded host in place of this one")
+        command
+            .add_option("--host", record,
+                        "in place of this host, one that `list --format json` recorded")
             ->type_name("FILE");
     // A record says itself where its driver is, of which version and with which files.
     for (const char* const other :
@@ -144,32 +152,43 @@ gpucontainer::Host HostOptions::open(bool files_alone) const
 void RequestOptions::add_staging_to(CLI::App& command)
 {
     host.add_to(command);
-    command.add_option("--driver-capabilities", capabilities, "compute, utility, video, all")
+    command
+        .add_option("--driver-capabilities", capabilities,
+                    "parts of the driver, with commas: compute, utility, video, or all")
         ->type_name("LIST")
         ->capture_default_str();
+    command.option_defaults()->group(how);
     command.add_option("--staged-tree", staged_tree, "where `prepare` keeps the driver's tree")
         ->type_name("DIR")
         ->check(check_absolute)
         ->capture_default_str();
-    command.add_option("--mount-label", mount_label, "SELinux label of file systems that are made")
+    command
+        .add_option("--mount-label", mount_label, "SELinux label of the file systems that are made")
         ->type_name("LABEL");
 }
 
 void RequestOptions::add_to(CLI::App& command)
 {
     add_staging_to(command);
+    command.option_defaults()->group(which_gpus);
     command
-        .add_option("--device", devices, "auto, all, none, or GPUs by index, UUID or PCI address")
-        ->type_name("LIST");
+        .add_option("--device", devices,
+                    "auto, all, none, or GPUs by index, UUID or PCI address, with commas; "
+                    "repeatable")
+        ->type_name("LIST")
+        ->default_str("auto");
+    command.option_defaults()->group(which_files);
     add_choice(command, "--vendor-libs", vendor_libs_names(), vendor_libs,
-               "whether the host's driver files come along; none: device nodes only");
+               "whether the host's driver files come along; none: device nodes alone");
+    command.option_defaults()->group(how);
     add_choice(command, "--layout", layout_names(), layout,
                "driver files in a tree of their own, or among the image's libraries");
     command.add_option("--tree-path", tree_path, "where in the container the tree is")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->default_str("/usr/lib/gpuctr");
     add_choice(command, "--write", write_names(), write,
-               "may the root file system itself be written");
-    command.add_flag("--lock", lock, "not even root of the container can make mounts writable");
+               "whether the root file system itself may be written");
+    command.add_flag("--lock", lock, "keep also root of the container from making mounts writable");
     add_choice(command, "--backend", backend_names(), backend, "how mounts are made, for tests");
     command.add_option("--allowed-devices", allowed_devices, "GPUs that may be chosen")
         ->group(policy_group);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "options/root_options.hpp"
 
+#include "options/groups.hpp"
 #include "options/values.hpp"
 #include "output/failure.hpp"
 #include "settings/settings.hpp"
@@ -18,13 +19,17 @@ constexpr int largest_pid = 1 << 22; // PID_MAX_LIMIT of the kernel
 
 void RootOptions::add_to(CLI::App& command)
 {
+    command.option_defaults()->group(where);
     CLI::Option* const by_path =
-        command.add_option("--rootfs", path, "root file system of the container")->type_name("DIR");
+        command
+            .add_option("--rootfs", path, "root directory of the container, with its /usr and /etc")
+            ->type_name("DIR");
     CLI::Option* const by_descriptor = add_number(command, "--rootfs-fd", {0, INT_MAX}, descriptor,
-                                                  "the same as an open descriptor")
+                                                  "the same, as a descriptor that is open already")
                                            ->type_name("N");
     CLI::Option* const by_process =
-        add_number(command, "--pid", {1, largest_pid}, pid, "a process of a container that runs")
+        add_number(command, "--pid", {1, largest_pid}, pid,
+                   "the same of a container that runs: one of its processes")
             ->type_name("PID");
     command.add_option("--restricted-rootfs", allowed, "where a restricted --rootfs has to be")
         ->group(policy_group);
@@ -32,7 +37,15 @@ void RootOptions::add_to(CLI::App& command)
     by_process->excludes(by_path)->excludes(by_descriptor);
 }
 
-void RootOptions::require_or_all(bool all, const std::string& command) const
+void RootOptions::add_all_to(CLI::App& command)
+{
+    CLI::Option* const every =
+        command.add_flag("--all", all, "every root directory that has something set up");
+    for (const char* const one : {"--rootfs", "--rootfs-fd", "--pid"})
+        every->excludes(command.get_option(one));
+}
+
+void RootOptions::require_or_all(const std::string& command) const
 {
     if (!all && !is_given())
         throw usage_error_of(command, "name a root file system with --rootfs DIR, --rootfs-fd N or "
@@ -68,7 +81,10 @@ std::string state_directory(const std::string& option)
 
 void add_state_option(CLI::App& command, std::string& option)
 {
-    command.add_option("--state-dir", option, "where the journal for undo is kept")
+    command
+        .add_option("--state-dir", option,
+                    "where the journals for undo are: /var/lib/gpucontainer for root, else below "
+                    "~/.local/state")
         ->type_name("DIR");
 }
 

@@ -18,7 +18,10 @@ struct RootOptions {
     std::optional<int> pid;
     std::vector<std::string> allowed; ///< Where `path` has to be; empty: anywhere.
 
+    bool all = false; ///< Every root, for commands that take --all.
+
     void add_to(CLI::App& command);
+    void add_all_to(CLI::App& command);
     /// `phases` of GPUCTR_PHASE_*, with what a process as the root needs besides.
     std::uint32_t phases(std::uint32_t phases) const noexcept
     {
@@ -26,7 +29,7 @@ struct RootOptions {
     }
     bool is_given() const noexcept { return !path.empty() || descriptor || pid; }
     /// For a command that also takes --all. Throws, when neither is given: usage.
-    void require_or_all(bool all, const std::string& command) const;
+    void require_or_all(const std::string& command) const;
     /// Throws also when none is given: usage.
     RootDirectory open() const;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "options/values.hpp"
 
+#include "options/groups.hpp"
 #include "output/format.hpp"
 
 #include <algorithm>
@@ -50,6 +51,13 @@ CLI::Option* add_number(CLI::App& command, const std::string& option, Bounds bou
                 return std::string();
             return formatted("'{}' is not a number from {} to {}", text, bounds.least, bounds.most);
         });
+}
+
+void add_format_option(CLI::App& command, Format& format)
+{
+    command.option_defaults()->group(what_is_printed);
+    add_choice<Format>(command, "--format", {{"text", Format::text}, {"json", Format::json}},
+                       format, "form of what is printed");
 }
 
 void check_values(CLI::App& command)

@@ -25,12 +25,18 @@ void add_choice(CLI::App& command, const std::string& option, const Names<Value>
     std::vector<std::string> words;
     for (const auto& [name, of_name] : names)
         words.emplace_back(name);
+    std::string standard;
+    for (const auto& [name, of_name] : names)
+        if (of_name == value)
+            standard = name;
     const auto choose = [&value, names](const std::string& word) {
         for (const auto& [name, of_name] : names)
             if (word == name)
                 value = of_name;
     };
-    take_one_of(*command.add_option_function<std::string>(option, choose, help), words);
+    take_one_of(
+        *command.add_option_function<std::string>(option, choose, help)->default_str(standard),
+        words);
 }
 
 struct Bounds {
@@ -41,6 +47,9 @@ struct Bounds {
 /// Adds an option that takes a decimal number within the bounds, and nothing else.
 CLI::Option* add_number(CLI::App& command, const std::string& option, Bounds bounds,
                         std::optional<int>& value, const std::string& help);
+
+enum class Format : int { text, json };
+void add_format_option(CLI::App& command, Format& format);
 
 /// Has all flags of a command take "true" and "false", as settings give them, and the
 /// usual other words for these; and all paths not be empty, as that of a variable in a

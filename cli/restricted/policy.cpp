@@ -90,25 +90,24 @@ void settle(CLI::App& command, Settings& settings, const Messages& messages, Ori
 
 void add_restricted_option(CLI::App& app)
 {
-    const std::string help = "give GPUs and nothing else, as a site's policy says";
+    const std::string help =
+        "give GPUs and nothing else, as a site's policy says; for lines of sudoers";
     // Without values: --restricted=false would read as taking it back.
     app.add_flag("--restricted", help)->disable_flag_override();
 }
 
-void settle_options(const CLI::App& app, bool restricted, bool with_command,
-                    const Messages& messages, Origins& origins)
+void settle_options(const TypedCall& call, Settings::Keys (*keys)(), const Messages& messages,
+                    Origins& origins)
 {
-    for (CLI::App* command : app.get_subcommands()) {
-        if (!takes_settings(*command))
-            continue;
-        Settings settings(app);
-        // Looked at in any case: a mistake in the policy ends every call.
-        const bool for_all = settings.is_true(restricted_key);
-        if (restricted || (for_all && has_privileges()))
-            restrict(*command, settings, with_command, origins);
-        else
-            settle(*command, settings, messages, origins);
-    }
+    if (!takes_settings(call.command))
+        return;
+    Settings settings(keys);
+    // Looked at in any case: a mistake in the policy ends every call.
+    const bool for_all = settings.is_true(restricted_key);
+    if (call.restricted || (for_all && has_privileges()))
+        restrict(call.command, settings, call.with_command, origins);
+    else
+        settle(call.command, settings, messages, origins);
 }
 
 } // namespace gpuctr_setup

@@ -100,6 +100,13 @@ std::string place_of(unsigned line, const std::string& key)
     return formatted("{}:{}: {}", configuration_file, line, key);
 }
 
+Settings::Keys with_policy(Settings::Keys keys)
+{
+    for (const char* const key : policy_keys)
+        keys.emplace(key, false);
+    return keys;
+}
+
 /// Options of the call whose values the file decides, as nobody told them otherwise.
 std::vector<std::string> left_to_file(const CLI::App& command)
 {
@@ -130,25 +137,24 @@ bool takes_settings(const CLI::App& command)
                        [](const CLI::Option* option) { return !name_of(*option).empty(); });
 }
 
-Settings::Settings(const CLI::App& app) { read(keys_of(app)); }
-
-Settings::Keys Settings::keys_of(const CLI::App& app)
+Settings::Keys keys_of(const CLI::App& command)
 {
-    Keys keys;
-    for (const char* const key : policy_keys)
-        keys[key] = false;
-    for (const CLI::App* command : app.get_subcommands({}))
-        for (const CLI::Option* option : command->get_options())
-            keys[name_of(*option)] = takes_list(*option);
+    Settings::Keys keys;
+    for (const CLI::Option* option : command.get_options())
+        keys[name_of(*option)] = takes_list(*option);
     keys.erase("");
     return keys;
 }
 
-void Settings::read(const Keys& known)
+void Settings::read(Keys (*known)())
 try {
     const auto config = gpucontainer::Config::with_mistakes(configuration_file);
-    for (const auto setting : config.settings())
-        add(setting, known);
+    Keys keys;
+    for (const auto setting : config.settings()) {
+        if (keys.empty())
+            keys = with_policy(known());
+        add(setting, keys);
+    }
 } catch (const Error& error) {
     if (error.object() != configuration_file)
         throw;

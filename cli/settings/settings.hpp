@@ -27,9 +27,13 @@ bool takes_settings(const CLI::App& command);
 /// What a site's file says, each for an option of some command or for the policy.
 class Settings {
 public:
-    /// Reads the file; `app` has the commands. Mistakes in it are kept for the two below, but
-    /// for one that may concern the policy. Throws gpucontainer::Error for that: usage.
-    explicit Settings(const CLI::App& app);
+    /// Keys, and whether each takes a list.
+    using Keys = std::map<std::string, bool>;
+
+    /// Reads the file. `known` yields the keys of all commands, and is asked where the file has
+    /// some. Mistakes in it are kept for the two below, but for one that may concern the policy.
+    /// Throws gpucontainer::Error for that: usage.
+    explicit Settings(Keys (*known)()) { read(known); }
 
     /// Whether nothing is known of what the file says.
     bool is_unreadable() const noexcept { return unreadable_; }
@@ -54,6 +58,8 @@ public:
     void give_to(CLI::App& command, bool restricted, Origins& origins) const;
 
 private:
+    void read(Keys (*known)());
+
     /// One value of the file.
     struct Value {
         std::string key;
@@ -66,11 +72,6 @@ private:
         unsigned line;   ///< 0 of the whole file.
     };
 
-    /// The keys that there are, and whether each takes a list.
-    using Keys = std::map<std::string, bool>;
-    static Keys keys_of(const CLI::App& app);
-
-    void read(const Keys& known);
     void add(const gpucontainer::Setting& setting, const Keys& known);
     /// Null where the file lacks the key.
     const Value* find(const std::string& key) const;
@@ -82,6 +83,9 @@ private:
     std::vector<Mistake> mistakes_;
     bool unreadable_ = false;
 };
+
+/// What a site can set of the options of a command.
+Settings::Keys keys_of(const CLI::App& command);
 
 /// Empty for a variable that is not set, or must not count: a program started
 /// with more rights than its caller has takes nothing from him.

@@ -165,14 +165,37 @@ class Commands(Words):
 
     def test_behind_options(self):
         for words in (("--nv", "apply", "--rootfs", "/srv/my image"), ("-v", "--all", "undo"),
-                      ("--rootfs", "/srv", "undo", "-q"), ("--pid", "7", "status", "--all"),
-                      ("--nv", "--device", "0", "undo"),
+                      ("--rootfs", "/srv", "undo", "-q"), ("--pid", "7", "status", "-v"),
                       ("--nv", "--format", "json", "plan"), ("--nv", "--driver-root", "undo", "list")):
             command = next(word for word in words[::-1] if word in
                            ("apply", "undo", "status", "plan", "list"))
             rest = [f"'{word}'" if " " in word else word for word in words if word != command]
             self.says(*words, problem=f"the command {command} stands behind options",
                       hint=f"put the command first: gpuctr-setup {command} {' '.join(rest)}")
+        self.says("--nv", "apply", "--rootfs", "/srv", "--", "ls", "a b",
+                  problem="the command apply stands behind options",
+                  hint="put the command first: gpuctr-setup apply --nv --rootfs /srv -- ls 'a b'")
+
+    def test_behind_options_that_it_does_not_take(self):
+        """The call of the hint is one that works, and names no value of theirs."""
+        for words, call, foreign in (
+                (("--nv", "--device", "0", "undo"), "undo --rootfs DIR", "--nv, --device"),
+                (("--nv", "--device=0", "--rootfs=/srv", "undo"), "undo --rootfs=/srv",
+                 "--nv, --device"),
+                (("--nv", "--rootfs", "/srv", "list"), "list --nv", "--rootfs"),
+                (("--nv", "--all", "-vq", "apply"), "apply --nv -vq --rootfs DIR", "--all"),
+                (("--nv", "--undo", "prepare", "--lock"), "prepare --nv --undo", "--lock"),
+                (("--rootfs", "/srv", "status", "--", "ls"), "status --rootfs /srv", "-- CMD"),
+                (("--nv", "--bind", "/a", "--bind", "/b", "version"), "version", "--nv, --bind")):
+            command = call.split()[0]
+            self.says(*words, problem=f"the command {command} stands behind options",
+                      hint=f"put the command first: gpuctr-setup {call}; "
+                           f"{command} does not take {foreign}")
+
+    def test_behind_options_that_do_not_go_together(self):
+        self.says("--pid", "7", "status", "--all",
+                  problem="the command status stands behind options",
+                  hint="put the command first: gpuctr-setup status --rootfs DIR")
 
     def test_without_a_root(self):
         for command in ("undo", "status"):
@@ -185,6 +208,14 @@ class Commands(Words):
 class Help(Words):
     def help_of(self, *words):
         return self.run_setup(*words, "--help", stdout=None).stdout
+
+    def pages(self):
+        """Of all, under "", and of each command in the list there."""
+        page = self.help_of()
+        commands = page.partition("\nCommands:\n")[2].partition("\n\n")[0]
+        names = re.findall(r"^  (\w+)", commands, re.M)
+        self.assertEqual(", ".join(names), re.search("commands are (.*);", Commands.KNOWN)[1])
+        return {"": page} | {name: self.help_of(name) for name in names}
 
     def test_shows_how_most_calls_look(self):
         text = self.help_of()
@@ -207,8 +238,37 @@ class Help(Words):
                      "--backend auto|detached|assembled|legacy"):
             self.assertRegex(text, rf"  {re.escape(line)}\s")
         self.assertRegex(self.help_of("list"), r"  --format text\|json\s")
-        for odd in ("{", "POSITIVE", "->"):
-            self.assertNotIn(odd, text)
+
+    def test_can_be_read_by_a_person(self):
+        for name, page in self.pages().items():
+            with self.subTest(page=name):
+                self.assertEqual([line for line in page.splitlines() if len(line) > 80], [])
+                self.assertEqual([line for line in page.splitlines() if line != line.rstrip()], [])
+                for odd in ("{", "}", "->", " OR ", "POSITIVE", "Excludes:", "Needs:", "REQUIRED",
+                            "[OPTIONS]", "SUBCOMMAND"):
+                    self.assertNotIn(odd, page)
+                usage = page.splitlines()[0]
+                self.assertRegex(usage, rf"^Usage: gpuctr-setup {name or re.escape('[apply]')}\b"
+                                 if name not in ("", "apply") else r"^Usage: gpuctr-setup \[apply\] ")
+
+    def test_shows_examples_that_are_understood(self):
+        """What is wrong with them here is at most that there is no such GPU or file."""
+        for name, page in self.pages().items():
+            examples = re.findall(r"^  gpuctr-setup (.+)$",
+                                  page.partition("\nExamples:\n")[2].partition("\n\n")[0], re.M)
+            self.assertEqual(len(examples) > 0, name not in ("", "version"), page)
+            for example in examples:
+                words = example.partition(" >")[0].split()
+                words = [{"/srv/image": "/nowhere", "4711": "4194304"}.get(word, word) for word in words]
+                done = self.run_setup(*words, status=None, stdout=None, stderr=None)
+                self.assertNotIn("hint: gpuctr-setup ", done.stderr, example)
+
+    def test_has_the_options_that_the_document_has(self):
+        rows = re.findall(r"^\| (`-.*?) \|", (DOCS / "cli.md").read_text(encoding="utf-8"), re.M)
+        documented = {option for row in rows for option in re.findall(r"(?<![\w-])--[a-z-]+", row)}
+        shown = {option for page in self.pages().values()
+                 for option in re.findall(r"^  (?:-\w, )?(--[a-z-]+)", page, re.M)}
+        self.assertEqual(shown, documented)
 
 
 class Refusals(Words):

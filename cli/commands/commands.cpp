@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+#include "commands/commands.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpuctr_setup {
+
+namespace {
+
+constexpr std::array table = {
+    &apply_command, &plan_command,   &list_command,    &prepare_command,
+    &undo_command,  &status_command, &version_command,
+};
+
+} // namespace
+
+std::span<const CommandEntry* const> commands() { return table; }
+
+const CommandEntry* find_command(const std::string& name)
+{
+    const auto* const found = std::find_if(
+        table.begin(), table.end(), [&](const CommandEntry* entry) { return entry->name == name; });
+    return found != table.end() ? *found : nullptr;
+}
+
+const CommandEntry& default_command() { return apply_command; }
+
+std::vector<std::string> commands_with(const std::string& option)
+{
+    std::vector<std::string> names;
+    for (const CommandEntry* const entry : table) {
+        CLI::App app;
+        const auto command = entry->make();
+        command->add_options(app);
+        if (app.get_option_no_throw(option) != nullptr)
+            names.emplace_back(entry->name);
+    }
+    return names;
+}
+
+Settings::Keys all_keys()
+{
+    Settings::Keys keys;
+    for (const CommandEntry* const entry : table) {
+        CLI::App app;
+        const auto command = entry->make();
+        command->add_options(app);
+        keys.merge(keys_of(app));
+    }
+    return keys;
+}
+
+} // namespace gpuctr_setup

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "commands/help.hpp"
+
+#include "commands/commands.hpp"
+#include "options/groups.hpp"
+#include "output/format.hpp"
+
+#include <array>
+#include <sstream>
+#include <string_view>
+#include <vector>
+
+namespace gpuctr_setup {
+namespace {
+
+constexpr std::size_t page_width = 80;
+// Of the column with names, and the margins on both sides of it.
+constexpr std::size_t option_width = 28;
+constexpr std::size_t command_width = 12;
+
+constexpr const char* about_all =
+    R"(Put the GPUs of this host into a container's root file system: the driver's
+files, the loader cache that finds them, and the device nodes.
+
+Everyday calls:
+  gpuctr-setup list                         show the GPUs of this host
+  gpuctr-setup --nv --rootfs DIR            set the NVIDIA GPUs up in DIR
+  gpuctr-setup --nv --rootfs DIR -- CMD     run CMD in DIR with them; DIR is
+                                            not written
+  gpuctr-setup --nv --device 0 --rootfs DIR -- CMD
+                                            the same with the first GPU alone
+  gpuctr-setup undo --rootfs DIR            take away what was set up in DIR
+
+VENDOR is --nv (NVIDIA), --rocm (AMD), --intel (Intel GPUs), --hpu (Intel Gaudi)
+or --gpu (every vendor that has GPUs here).
+)";
+
+constexpr const char* see_also = R"(
+`gpuctr-setup COMMAND --help` explains a command and lists its options, as
+`gpuctr-setup apply --help` does those that choose GPUs and driver files.
+)";
+
+/// Breaks a text into lines, of which the first begins behind what is in `page` already.
+void add_wrapped(std::string& page, const std::string& text, std::size_t name_width)
+{
+    const std::string margin(name_width, ' ');
+    std::size_t column = name_width;
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        const bool first = column == name_width;
+        if (!first && column + 1 + word.size() > page_width) {
+            page += "\n" + margin;
+            column = name_width;
+        } else if (!first) {
+            page += ' ';
+            ++column;
+        }
+        page += word;
+        column += word.size();
+    }
+    page += '\n';
+}
+
+/// A name in the left column, and what it stands for in the right one.
+void add_entry(std::string& page, const std::string& name, const std::string& text,
+               std::size_t name_width = option_width)
+{
+    page += name;
+    const bool fits = name.size() + 2 <= name_width;
+    page += fits ? std::string(name_width - name.size(), ' ') : "\n" + std::string(name_width, ' ');
+    add_wrapped(page, text, name_width);
+}
+
+void add_option(std::string& page, const CLI::Option& option)
+{
+    std::string name = "  ";
+    for (const std::string& letter : option.get_snames())
+        name += formatted("-{}, ", letter);
+    name += formatted("--{}", option.get_lnames().front());
+    if (option.get_items_expected_max() != 0)
+        name += " " + option.get_type_name();
+    const std::string standard = option.get_default_str();
+    add_entry(page, name,
+              option.get_description()
+                  + (standard.empty() ? "" : formatted(" (default: {})", standard)));
+}
+
+void add_group(std::string& page, const CLI::App& app, const char* group)
+{
+    const auto options = app.get_options([&](const CLI::Option* option) {
+        return option->get_group() == group && option != app.get_help_ptr();
+    });
+    if (!options.empty())
+        page += formatted("\n{}:\n", group);
+    for (const CLI::Option* const option : options)
+        add_option(page, *option);
+}
+
+void add_usage(std::string& page, const CommandEntry& entry)
+{
+    const bool may_be_left_out = &entry == &default_command();
+    const std::string name =
+        may_be_left_out ? formatted("[{}]", entry.name) : std::string(entry.name);
+    std::istringstream forms(entry.usage);
+    std::string form;
+    do {
+        std::getline(forms, form);
+        page += formatted("{} gpuctr-setup {}{}{}\n", page.empty() ? "Usage:" : "      ", name,
+                          form.empty() ? "" : " ", form);
+    } while (!forms.eof());
+}
+
+std::string page_of_all(const CLI::App& app)
+{
+    std::string page;
+    add_usage(page, default_command());
+    page += "       gpuctr-setup COMMAND [OPTION]...\n\n";
+    page += about_all;
+    page += "\nCommands:\n";
+    for (const CommandEntry* const entry : commands())
+        add_entry(page, formatted("  {}", entry->name), entry->summary, command_width);
+    page += formatted("\n{}:\n", of_every_command);
+    for (const CLI::Option* const option : app.get_options())
+        add_option(page, *option);
+    return page + see_also;
+}
+
+} // namespace
+
+std::string help_page(const CommandEntry* entry, const CLI::App& app)
+{
+    if (entry == nullptr)
+        return page_of_all(app);
+    std::string page;
+    add_usage(page, *entry);
+    page += entry->about;
+    const CLI::App& command = *app.get_subcommand(entry->name);
+    for (const char* const group :
+         {which_gpus, which_files, where, how, for_command, what_is_printed})
+        add_group(page, command, group);
+    page += formatted("\n{}:\n", of_every_command);
+    for (const CLI::Option* const option : app.get_options())
+        add_option(page, *option);
+    return page;
+}
+
+} // namespace gpuctr_setup

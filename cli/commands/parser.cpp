@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: MIT
+#include "commands/parser.hpp"
+
+#include "options/values.hpp"
+#include "output/failure.hpp"
+#include "output/format.hpp"
+#include "restricted/policy.hpp"
+
+#include <algorithm>
+#include <gpucontainer/gpucontainer.hpp>
+
+namespace gpuctr_setup {
+
+Parser::Parser(const CommandEntry* entry, Call& call) : app_("", "gpuctr-setup")
+{
+    app_.set_help_flag("-h,--help", "print this page");
+    app_.set_version_flag("--version", "gpuctr-setup " + std::string(gpucontainer::version()),
+                          "print the version");
+    app_.fallthrough();
+    app_.require_subcommand(1);
+    app_.add_flag_callback(
+        "-v,--verbose", [&call] { call.verbosity = Verbosity::verbose; },
+        "also say why, and what was done");
+    app_.add_flag_callback(
+        "-q,--quiet", [&call] { call.verbosity = Verbosity::quiet; }, "say nothing but errors");
+    add_restricted_option(app_);
+    check_values(app_);
+    if (entry == nullptr)
+        return;
+    command_ = entry->make();
+    options_ = app_.add_subcommand(entry->name);
+    command_->add_options(*options_);
+    check_values(*options_);
+}
+
+/// Finds what CLI11 would take for something else: an option that ends in "=" would get the
+/// next word as its value.
+void Parser::check_words(const std::vector<std::string>& words) const
+{
+    for (const std::string& word : words) {
+        if (!word.starts_with("--") || word.find('=') != word.size() - 1)
+            continue;
+        const std::string name = word.substr(0, word.size() - 1);
+        const CLI::Option* const option =
+            options_ != nullptr ? options_->get_option_no_throw(name) : nullptr;
+        const std::string type = option != nullptr ? option->get_type_name() : "";
+        throw usage_error_of(options_ != nullptr ? options_->get_name() : "",
+                             formatted("{}: {} is missing", name, type.empty() ? "a value" : type));
+    }
+}
+
+void Parser::parse(std::vector<std::string> words)
+{
+    check_words(words);
+    std::reverse(words.begin(), words.end()); // the order that CLI11 takes
+    app_.parse(words);
+}
+
+} // namespace gpuctr_setup
