@@ -7,8 +7,10 @@
 #include "mount/listing.hpp"
 
 #include <cerrno>
+#include <cstddef>
 #include <fcntl.h>
 #include <sched.h>
+#include <span>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,21 +98,32 @@ int list_here(const Bench& bench, const NamesOver& names, int here) noexcept
     return clone_tree(bench, listing.get(), "", true);
 }
 
+constexpr const char* copying = "make a mount namespace for mounts over";
+constexpr const char* listing_what_is_there = "list what is in";
+
+/// What the child hands over.
+enum Handed : std::size_t { overlay_fd, listing_fd, step_number, handed_count };
+
 /// Same. Returns what failed.
-const char* lay(const Bench& bench, const NamesOver& names, int& overlay, int& listing) noexcept
+const char* lay(const Bench& bench, const NamesOver& names, std::span<int> handed) noexcept
 {
     const UniqueFd here =
         enter_copy(bench, names.covered_fd) ? open_path(AT_FDCWD, ".") : UniqueFd();
-    if (!here)
-        return copy_step;
-    overlay = overlay_here(bench, names, here.get());
-    listing = overlay < 0 ? list_here(bench, names, here.get()) : -1;
-    return overlay < 0 && listing < 0 ? listing_step : nullptr;
+    if (!here) {
+        handed[step_number] = static_cast<int>(AsideStep::copy_namespace);
+        return copying;
+    }
+    handed[overlay_fd] = overlay_here(bench, names, here.get());
+    if (handed[overlay_fd] < 0)
+        handed[listing_fd] = list_here(bench, names, here.get());
+    handed[step_number] = static_cast<int>(AsideStep::list);
+    return handed[overlay_fd] < 0 && handed[listing_fd] < 0 ? listing_what_is_there : nullptr;
 }
 
 Over list_on_scratch(const Bench& bench, const NamesOver& names) noexcept
 {
-    Over over = {new_listing(bench, names, names.covered_fd), true, listing_step};
+    Over over = {new_listing(bench, names, names.covered_fd), true, listing_what_is_there,
+                 AsideStep::list};
     if (over && !mount_listed(bench, over.mount.get(), names.names_fd, names.covered_fd))
         over.mount.reset();
     return over;
@@ -122,14 +135,15 @@ Over lay_aside(const Bench& bench, const NamesOver& names) noexcept
 {
     if (!way_of(bench.backend).from_copy)
         return list_on_scratch(bench, names);
-    Child child(2);
-    const auto numbers = child.numbers();
-    const char* const failed =
-        child.run([&] { return lay(bench, names, numbers.front(), numbers.back()); });
+    Child child(handed_count);
+    const auto handed = child.numbers();
+    const char* const failed = child.run([&] { return lay(bench, names, handed); });
+    // Where no child could be had, it was at nothing.
+    const int step = handed.empty() ? -1 : handed[step_number];
     if (failed != nullptr)
-        return {UniqueFd(), false, failed};
-    const bool lists = numbers.front() < 0;
-    return {UniqueFd(lists ? numbers.back() : numbers.front()), lists, ""};
+        return {UniqueFd(), false, failed, step < 0 ? AsideStep::other : AsideStep(step)};
+    const bool lists = handed[overlay_fd] < 0;
+    return {UniqueFd(handed[lists ? listing_fd : overlay_fd]), lists};
 }
 
 int clone_private_aside(const Bench& bench, int fd) noexcept
@@ -138,7 +152,7 @@ int clone_private_aside(const Bench& bench, int fd) noexcept
     const char* const failed = child.run([&] {
         if (enter_copy(bench, fd))
             child.numbers()[0] = clone_tree(bench, AT_FDCWD, ".", true);
-        return child.numbers()[0] < 0 ? copy_step : nullptr;
+        return child.numbers()[0] < 0 ? copying : nullptr;
     });
     if (failed != nullptr)
         return -1;

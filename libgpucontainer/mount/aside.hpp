@@ -13,8 +13,7 @@
 namespace gpucontainer::mount {
 
 /// What failed, of what is done with a directory.
-inline constexpr const char* copy_step = "make a mount namespace for mounts over";
-inline constexpr const char* listing_step = "list what is in";
+enum class AsideStep : std::uint8_t { other, copy_namespace, list };
 
 /// What to tell of EXDEV.
 inline constexpr const char* why_out_of_reach =
@@ -23,9 +22,10 @@ inline constexpr const char* why_out_of_reach =
 
 /// What comes to lie over a directory.
 struct Over {
-    base::UniqueFd mount; ///< Attached nowhere. None with errno, and what failed.
-    bool lists = false;   ///< Not an overlay: what is mounted below is there already.
-    const char* failed = "";
+    base::UniqueFd mount;    ///< Attached nowhere. None with errno, and what failed.
+    bool lists = false;      ///< Not an overlay: what is mounted below is there already.
+    const char* failed = ""; ///< In words.
+    AsideStep step = AsideStep::other;
 
     explicit operator bool() const noexcept { return static_cast<bool>(mount); }
 };

@@ -87,12 +87,17 @@ bool shows_ours(const Operation& operation, int target) noexcept
     return look_at(target, found) && same_file(found, operation.made);
 }
 
-/// By which of its constants a part of mount/ says what failed.
-Cause cause_of(const char* failed) noexcept
+Cause cause_of(mount::AsideStep step) noexcept
 {
-    if (failed == mount::listing_step)
+    switch (step) {
+    case mount::AsideStep::list:
         return Cause::listing;
-    return failed == mount::copy_step ? Cause::mount_copied : Cause::other;
+    case mount::AsideStep::copy_namespace:
+        return Cause::mount_copied;
+    case mount::AsideStep::other:
+        break;
+    }
+    return Cause::other;
 }
 
 } // namespace
@@ -120,7 +125,7 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
         over = lay_names(program, bench, operation, target.get(), rootfs_fd);
         if (!over)
             return fail(failure, errno == EINVAL ? Errc::rootfs : Errc::apply, over.failed, path,
-                        cause_of(over.failed));
+                        cause_of(over.step));
         tree = over.mount.get();
     }
     if (!know_mount(operation, tree))
