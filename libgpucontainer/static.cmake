@@ -4,6 +4,7 @@
 # debug information, which is not merged here, it is a tenth as large.
 set(static_object ${CMAKE_CURRENT_BINARY_DIR}/gpucontainer.o)
 list(TRANSFORM library_modules REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+list(APPEND objects $<TARGET_OBJECTS:gpuctr_syscall>)
 add_custom_command(
   OUTPUT ${static_object}
   COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation -o ${static_object}

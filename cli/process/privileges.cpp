@@ -2,16 +2,16 @@
 #include "process/privileges.hpp"
 
 #include "output/failure.hpp"
+#include "syscall/process.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 namespace gpuctr_setup {
 
 void give_up_raised_privileges()
 {
-    if (::getauxval(AT_SECURE) == 0)
+    if (!gpucontainer::syscall::is_raised())
         return;
     const uid_t uid = ::getuid();
     const gid_t gid = ::getgid();

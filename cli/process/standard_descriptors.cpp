@@ -17,12 +17,12 @@ namespace {
 constexpr const char* null_device = "/dev/null";
 
 /// The null device as that descriptor would be opened for something of no use.
-Fd open_null(int fd, int flags)
+int open_null(int fd, int flags)
 {
     const int contrary = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
-    Fd null(::open(null_device, contrary | O_NOFOLLOW | O_NOCTTY | flags));
+    const int null = ::open(null_device, contrary | O_NOFOLLOW | O_NOCTTY | flags);
     struct stat status = {};
-    if (!null || ::fstat(null.get(), &status) != 0)
+    if (null < 0 || ::fstat(null, &status) != 0)
         fail(null_device, GPUCTR_E_REQUIREMENT, "open standard input, output and error");
     constexpr unsigned memory_devices = 1;
     constexpr unsigned null_number = 3;
@@ -39,13 +39,13 @@ void fill_standard_descriptors()
 {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (::fcntl(fd, F_GETFD) < 0)
-            (void)open_null(fd, 0).release(); // the lowest that is free
+            (void)open_null(fd, 0); // the lowest that is free
 }
 
 void keep_from_command(int fd)
 {
     const bool done = fd > STDERR_FILENO ? ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0
-                                         : ::dup2(open_null(fd, O_CLOEXEC).get(), fd) == fd;
+                                         : ::dup2(Fd(open_null(fd, O_CLOEXEC)).get(), fd) == fd;
     if (!done)
         fail(formatted("descriptor {}", fd), GPUCTR_E_INTERNAL);
 }

@@ -3,6 +3,7 @@
 
 #include "output/failure.hpp"
 #include "output/format.hpp"
+#include "syscall/capabilities.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +13,6 @@
 #include <cstring>
 #include <gpucontainer/gpucontainer.hpp>
 #include <grp.h>
-#include <linux/capability.h>
 #include <linux/keyctl.h>
 #include <pwd.h>
 #include <sys/prctl.h>
@@ -87,13 +87,10 @@ Ids ids()
 
 bool has_capabilities()
 {
-    __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> words = {};
-    if (::syscall(SYS_capget, &header, words.data()) != 0)
+    const auto sets = gpucontainer::syscall::read_capabilities();
+    if (!sets)
         fail("read the capabilities of this process", GPUCTR_E_INTERNAL);
-    return std::any_of(words.begin(), words.end(), [](const auto& word) {
-        return (word.effective | word.permitted | word.inheritable) != 0;
-    });
+    return (sets->effective | sets->permitted | sets->inheritable) != 0;
 }
 
 /// Whatever a call says: what counts is what the process is.

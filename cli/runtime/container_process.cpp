@@ -5,10 +5,10 @@
 #include "output/format.hpp"
 #include "process/privileges.hpp"
 #include "runtime/container.hpp"
+#include "syscall/process.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -47,8 +47,7 @@ std::string ContainerProcess::path(const char* name) const
 /// What was read by number before belongs to the process behind the descriptor.
 void ContainerProcess::require_alive() const
 {
-    pollfd ended = {pidfd_.get(), POLLIN, 0};
-    if (::poll(&ended, 1, 0) != 0)
+    if (gpucontainer::syscall::has_ended(pidfd_.get()))
         throw Error(GPUCTR_E_ROOTFS, formatted("process {} has ended", pid_), "", 0);
 }
 

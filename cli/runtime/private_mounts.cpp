@@ -3,20 +3,23 @@
 
 #include "output/failure.hpp"
 #include "output/format.hpp"
-#include "runtime/mount_number.hpp"
+#include "syscall/fd_path.hpp"
+#include "syscall/mount_flags.hpp"
+#include "syscall/proc.hpp"
+#include "syscall/process.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace gpuctr_setup {
 namespace {
+
+namespace syscall = gpucontainer::syscall;
+using syscall::FdPath;
 
 constexpr mode_t directory_mode = 0755;
 constexpr mode_t file_mode = S_IFREG | 0644;
@@ -24,43 +27,22 @@ constexpr const char* directory_name = "directory";
 constexpr const char* file_name = "file";
 constexpr const char* kept_name = "kept";
 
-std::string path_of(const Fd& fd) { return formatted("/proc/self/fd/{}", fd.get()); }
-
 /// Whoever started us may have mounted something else where we look for descriptors.
 void check_proc()
 {
-    const Fd proc(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const Fd directory(::open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    struct statfs system = {};
-    struct stat root = {};
-    constexpr ino_t root_inode = 1;
-    const std::uint64_t mount = mount_number(proc);
-    const bool genuine = mount != 0 && mount_number(directory) == mount
-                         && ::fstatfs(directory.get(), &system) == 0
-                         && system.f_type == PROC_SUPER_MAGIC && ::fstat(proc.get(), &root) == 0
-                         && root.st_ino == root_inode;
+    const Fd proc = syscall::open_proc();
+    const auto is_kernels = [&](const char* directory) {
+        return static_cast<bool>(
+            syscall::open_in_proc(proc.get(), directory, O_PATH | O_DIRECTORY));
+    };
+    // The latter is CMD's /dev/fd.
+    const bool genuine = proc && is_kernels(syscall::own_descriptors) && is_kernels("self/fd");
     if (!genuine)
         throw gpucontainer::Error(GPUCTR_E_REQUIREMENT, "/proc is not the kernel's",
                                   "mount it: mount -t proc proc /proc", 0);
 }
 
-bool has_mount_setattr()
-{
-    (void)::syscall(SYS_mount_setattr, -1, "", 0, nullptr, 0);
-    return errno != ENOSYS && errno != EPERM;
-}
-
-/// What the mount of the file is already, in a user namespace for ever.
-unsigned long kept_flags(const Fd& mount)
-{
-    struct statvfs status = {};
-    if (::fstatvfs(mount.get(), &status) != 0)
-        return 0;
-    // The same numbers in both, but for the last.
-    constexpr unsigned long same = ST_NOSUID | ST_NODEV | ST_NOEXEC | ST_NOATIME | ST_NODIRATIME;
-    const unsigned long flags = status.f_flag & same;
-    return (status.f_flag & ST_RELATIME) != 0 ? flags | MS_RELATIME : flags;
-}
+FdPath path_of(const Fd& fd) { return FdPath(fd.get()); }
 
 } // namespace
 
@@ -78,7 +60,7 @@ PrivateMounts::PrivateMounts()
 PrivateMounts::~PrivateMounts()
 {
     if (scratch_)
-        (void)::umount2(path_of(scratch_).c_str(), MNT_DETACH);
+        (void)::umount2(path_of(scratch_), MNT_DETACH);
 }
 
 Fd PrivateMounts::place(bool directory) const
@@ -95,16 +77,14 @@ Fd PrivateMounts::bind(const Fd& source, unsigned long flags) const
     const bool directory = S_ISDIR(status.st_mode);
     const Fd target = place(directory);
     if (!target
-        || ::mount(path_of(source).c_str(), path_of(target).c_str(), nullptr, MS_BIND | flags,
-                   nullptr)
-               != 0)
+        || ::mount(path_of(source), path_of(target), nullptr, MS_BIND | flags, nullptr) != 0)
         return Fd();
     Fd mount = place(directory); // the same name is what lies over it now
     // Of the root directory that is a copy of our own mount over it.
     struct stat top = {};
     struct stat scratch = {};
     if (::fstat(mount.get(), &top) == 0 && ::fstat(scratch_.get(), &scratch) == 0
-        && top.st_dev == scratch.st_dev && ::umount2(path_of(mount).c_str(), MNT_DETACH) == 0)
+        && top.st_dev == scratch.st_dev && ::umount2(path_of(mount), MNT_DETACH) == 0)
         mount = place(directory);
     return mount;
 }
@@ -113,7 +93,7 @@ Fd PrivateMounts::bind(const Fd& source) const { return bind(source, MS_REC); }
 
 Fd PrivateMounts::bind_read_only(const Fd& source) const
 {
-    const bool all = has_mount_setattr();
+    const bool all = syscall::has_call(SYS_mount_setattr);
     Fd mount = bind(source, all ? static_cast<unsigned long>(MS_REC) : 0UL);
     mount_attr change = {};
     change.attr_set = MOUNT_ATTR_RDONLY;
@@ -121,10 +101,7 @@ Fd PrivateMounts::bind_read_only(const Fd& source) const
         && ::mount_setattr(mount.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof change)
                != 0)
         return Fd();
-    if (mount && !all
-        && ::mount(nullptr, path_of(mount).c_str(), nullptr,
-                   MS_REMOUNT | MS_BIND | MS_RDONLY | kept_flags(mount), nullptr)
-               != 0)
+    if (mount && !all && syscall::add_mount_flags(mount.get(), MS_RDONLY) != 0)
         return Fd();
     return mount;
 }
@@ -136,9 +113,7 @@ Fd PrivateMounts::new_tmpfs(const std::string& label) const
     const std::string options =
         label.empty() ? "mode=0755" : formatted("mode=0755,context=\"{}\"", label);
     if (!target
-        || ::mount("gpuctr", path_of(target).c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC,
-                   options.c_str())
-               != 0)
+        || ::mount("gpuctr", path_of(target), "tmpfs", MS_NOSUID | MS_NOEXEC, options.c_str()) != 0)
         return Fd();
     return place(true);
 }
@@ -153,17 +128,17 @@ int PrivateMounts::keep(const Fd& mount) const
 
 int PrivateMounts::move(const Fd& mount, const Fd& target)
 {
-    return ::mount(path_of(mount).c_str(), path_of(target).c_str(), nullptr, MS_MOVE, nullptr);
+    return ::mount(path_of(mount), path_of(target), nullptr, MS_MOVE, nullptr);
 }
 
 int PrivateMounts::bind_over(const std::string& source, const Fd& target)
 {
-    return ::mount(source.c_str(), path_of(target).c_str(), nullptr, MS_BIND | MS_REC, nullptr);
+    return ::mount(source.c_str(), path_of(target), nullptr, MS_BIND | MS_REC, nullptr);
 }
 
 int PrivateMounts::make_private(const Fd& mount)
 {
-    return ::mount(nullptr, path_of(mount).c_str(), nullptr, MS_PRIVATE | MS_REC, nullptr);
+    return ::mount(nullptr, path_of(mount), nullptr, MS_PRIVATE | MS_REC, nullptr);
 }
 
 } // namespace gpuctr_setup

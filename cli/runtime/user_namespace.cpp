@@ -3,7 +3,7 @@
 
 #include "output/format.hpp"
 #include "process/descriptor.hpp"
-#include "runtime/mount_number.hpp"
+#include "syscall/mount_number.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -111,8 +111,8 @@ std::string parent_of(const std::string& pid)
 bool is_in_chroot()
 {
     const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    const std::uint64_t mount = mount_number(root);
-    if (mount == 0)
+    std::uint64_t mount = 0;
+    if (!gpucontainer::syscall::mount_number(root.get(), mount))
         return false;
     if (mount_point("/proc/self/mountinfo", mount).empty())
         return true;

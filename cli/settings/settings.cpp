@@ -3,6 +3,7 @@
 
 #include "output/format.hpp"
 #include "settings/similar.hpp"
+#include "syscall/process.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +12,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <string>
-#include <sys/auxv.h>
 #include <utility>
 #include <vector>
 
@@ -124,7 +124,7 @@ std::vector<std::string> left_to_file(const CLI::App& command)
 
 std::string trusted_variable(const std::string& name)
 {
-    if (::getauxval(AT_SECURE) != 0)
+    if (gpucontainer::syscall::is_raised())
         return "";
     const char* const value = std::getenv(name.c_str());
     return value != nullptr ? value : "";

@@ -10,6 +10,7 @@
 #include "journal/store.hpp"
 #include "mount/facts.hpp"
 #include "mount/table.hpp"
+#include "syscall/mount_flags.hpp"
 
 #include <algorithm>
 #include <array>
@@ -180,7 +181,7 @@ bool is_mounted_node(const std::string& target, const plan::Device& device, int 
     std::uint64_t flags = 0;
     return there && ::fstat(there.get(), &status) == 0 && S_ISCHR(status.st_mode)
            && status.st_rdev == ::makedev(device.major, device.minor)
-           && mount::is_mount_root(there.get()) && mount::read_flags(there.get(), flags)
+           && mount::is_mount_root(there.get()) && syscall::read_mount_flags(there.get(), flags)
            && (flags & flags_of_ours) == flags_of_ours;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
+#include "syscall/proc.hpp"
 
 namespace gpucontainer::base {
 
@@ -10,9 +11,7 @@ namespace gpucontainer::base {
 /// Errc::requirement.
 Result<UniqueFd> open_proc();
 
-/// Opens a file below it without going over to another mount on the way: EXDEV. Links of the
-/// kernel's are not followed.
-UniqueFd open_in_proc(int proc, const char* path, unsigned flags);
+using syscall::open_in_proc;
 
 /// The calling thread's directory of descriptors, as the kernel's own /proc shows it, opened
 /// with O_PATH. Whoever mounts something over it, or over /proc, would otherwise decide

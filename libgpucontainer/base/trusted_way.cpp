@@ -4,9 +4,9 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/in_root.hpp"
-#include "base/mount_number.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "syscall/mount_number.hpp"
 
 #include <algorithm>
 #include <array>
@@ -160,7 +160,8 @@ private:
         std::uint64_t mount = 0;
         std::uint64_t mount_above = 0;
         if (!above || ::fstat(directory.get(), &left) != 0 || ::fstat(above.get(), &right) != 0
-            || !mount_number(directory.get(), mount) || !mount_number(above.get(), mount_above))
+            || !syscall::mount_number(directory.get(), mount)
+            || !syscall::mount_number(above.get(), mount_above))
             return Error::from_errno(errno, "the working directory", Errc::usage);
         return left.st_dev == right.st_dev && left.st_ino == right.st_ino && mount == mount_above;
     }

@@ -2,12 +2,12 @@
 #include "drivers/wsl.hpp"
 
 #include "base/format.hpp"
-#include "base/mount_number.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "host/kernel_files.hpp"
 #include "search/data_file.hpp"
 #include "search/nodes.hpp"
+#include "syscall/mount_number.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -50,8 +50,8 @@ bool has_mounted_files(const host::DriverRoot& root, const std::string& director
     const auto file = root.open_file(base::format("{}/{}", directory, witness));
     std::uint64_t of_directory = 0;
     std::uint64_t of_file = 0;
-    return opened && file && base::mount_number(opened->fd.get(), of_directory)
-           && base::mount_number(file->fd.get(), of_file) && of_directory != of_file;
+    return opened && file && syscall::mount_number(opened->fd.get(), of_directory)
+           && syscall::mount_number(file->fd.get(), of_file) && of_directory != of_file;
 }
 
 void add_directory(const host::DriverRoot& root, const std::string& directory,

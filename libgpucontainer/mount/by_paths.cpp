@@ -5,6 +5,7 @@
 #include "mount/facts.hpp"
 #include "mount/fd_path.hpp"
 #include "mount/table.hpp"
+#include "syscall/mount_flags.hpp"
 
 #include <array>
 #include <cerrno>
@@ -14,7 +15,6 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 namespace gpucontainer::mount {
@@ -99,26 +99,6 @@ private:
     bool fits_ = false;
 };
 
-/// What mount(2) has to be told to leave a mount as statfs() shows it: in a user
-/// namespace it has to stay that.
-unsigned long to_mount_flags(std::uint64_t statfs_flags) noexcept
-{
-    // The same numbers in both, but for the last two.
-    constexpr unsigned long same =
-        ST_RDONLY | ST_NOSUID | ST_NODEV | ST_NOEXEC | ST_NOATIME | ST_NODIRATIME;
-    constexpr unsigned long no_symlinks = 0x2000; // ST_NOSYMFOLLOW, Linux 5.10
-    const auto flags = static_cast<unsigned long>(statfs_flags);
-    unsigned long result = flags & same;
-    if ((flags & no_symlinks) != 0)
-        result |= MS_NOSYMFOLLOW;
-    // Without a word on times a remount makes them relative, if it has one on directories'.
-    if ((flags & ST_RELATIME) != 0)
-        result |= MS_RELATIME;
-    else if ((flags & ST_NOATIME) == 0)
-        result |= MS_STRICTATIME;
-    return result;
-}
-
 int clone_tree(const Bench& bench, int dir_fd, const char* path, bool recursive) noexcept
 {
     const UniqueFd opened(*path != '\0' ? ::openat(dir_fd, path, O_PATH | O_NOFOLLOW | O_CLOEXEC)
@@ -191,18 +171,12 @@ int attach_below(int tree_fd, int base_fd, const char* path) noexcept
 int set_attributes(int tree_fd, std::uint64_t attributes, std::uint64_t propagation,
                    bool recursive) noexcept
 {
-    const FdPath path(tree_fd);
-    std::uint64_t flags = 0;
-    if (attributes != 0
-        && (!read_flags(tree_fd, flags)
-            || ::mount(nullptr, path, nullptr,
-                       MS_REMOUNT | MS_BIND | to_mount_flags(flags) | attributes, nullptr)
-                   != 0))
+    if (attributes != 0 && syscall::add_mount_flags(tree_fd, attributes) != 0)
         return -1;
     if (propagation == 0)
         return 0;
-    return ::mount(nullptr, path, nullptr, propagation | (recursive ? with_those_below : none),
-                   nullptr);
+    return ::mount(nullptr, FdPath(tree_fd), nullptr,
+                   propagation | (recursive ? with_those_below : none), nullptr);
 }
 
 int clone_private(const Bench& bench, int fd) noexcept

@@ -73,15 +73,6 @@ Found find_mount_root(int fd) noexcept
     return find_mount_root_by_table(fd);
 }
 
-bool read_flags(int fd, std::uint64_t& flags) noexcept
-{
-    struct statfs status = {};
-    if (::fstatfs(fd, &status) != 0)
-        return false;
-    flags = static_cast<std::uint64_t>(status.f_flags);
-    return true;
-}
-
 Found find_overlay(int fd) noexcept
 {
     return find_type(fd, OVERLAYFS_SUPER_MAGIC, OVERLAYFS_SUPER_MAGIC);

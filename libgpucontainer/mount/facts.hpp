@@ -27,9 +27,6 @@ bool exists(std::uint64_t mount_id, int table = own_table) noexcept;
 Found find_mount_root(int fd) noexcept;
 inline bool is_mount_root(int fd) noexcept { return find_mount_root(fd) == Found::yes; }
 
-/// Flags of the mount that `fd` is on, ST_* of statfs(); false with errno.
-bool read_flags(int fd, std::uint64_t& flags) noexcept;
-
 Found find_overlay(int fd) noexcept;
 /// Whether on a file system whose content is gone with the boot.
 Found find_tmpfs(int fd) noexcept;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "mount/kernel.hpp"
 
+#include "syscall/process.hpp"
+
 #include <array>
 #include <cerrno>
 #include <sys/syscall.h>
@@ -8,17 +10,6 @@
 #include <unistd.h>
 
 namespace gpucontainer::mount {
-namespace {
-
-/// A call with a descriptor that cannot be valid tells whether it exists.
-bool has_call(long number)
-{
-    (void)::syscall(number, -1, "", 0, nullptr, 0);
-    return errno != ENOSYS && errno != EPERM;
-}
-
-} // namespace
-
 std::string_view name(Backend backend)
 {
     switch (backend) {
@@ -52,11 +43,11 @@ Backend probe_backend()
 {
     constexpr unsigned mount_api_major = 5;
     constexpr unsigned mount_api_minor = 2;
-    if (!has_call(SYS_mount_setattr) || !has_call(SYS_open_tree)
+    if (!syscall::has_call(SYS_mount_setattr) || !syscall::has_call(SYS_open_tree)
         || !is_kernel_at_least(mount_api_major, mount_api_minor))
         return Backend::legacy;
     // Mounting onto a detached mount came with the release that added this call.
-    return has_call(open_tree_attr_number) ? Backend::detached : Backend::assembled;
+    return syscall::has_call(open_tree_attr_number) ? Backend::detached : Backend::assembled;
 }
 
 Result<Backend> require_backend(Backend wanted)

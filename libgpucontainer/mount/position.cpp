@@ -3,10 +3,10 @@
 
 #include "base/file.hpp"
 #include "base/in_root.hpp"
-#include "base/mount_number.hpp"
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "base/unique_fd.hpp"
+#include "syscall/mount_number.hpp"
 
 #include <algorithm>
 #include <array>
@@ -91,7 +91,7 @@ std::optional<Position> position_in(std::string_view table, int fd)
 {
     std::uint64_t mount = 0;
     const auto path = base::path_of(fd);
-    if (!path || !base::mount_number(fd, mount))
+    if (!path || !syscall::mount_number(fd, mount))
         return std::nullopt;
     const auto line = find_line(table, mount);
     const std::string root = line ? decoded(line->root) : "";
@@ -115,8 +115,8 @@ bool may_hide(int inner, int outer)
     std::uint64_t mount_of_root = 0;
     const base::UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     return ::fstat(inner, &left) == 0 && ::fstat(outer, &right) == 0 && left.st_dev == right.st_dev
-           && base::mount_number(inner, mount) && base::mount_number(outer, mount_of_outer)
-           && mount != mount_of_outer && root && base::mount_number(root.get(), mount_of_root)
+           && syscall::mount_number(inner, mount) && syscall::mount_number(outer, mount_of_outer)
+           && mount != mount_of_outer && root && syscall::mount_number(root.get(), mount_of_root)
            && mount != mount_of_root;
 }
 

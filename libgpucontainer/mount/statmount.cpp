@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "mount/statmount.hpp"
 
-#include "base/mount_number.hpp"
+#include "syscall/mount_number.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -59,6 +59,6 @@ bool unique_id(int fd, std::uint64_t& id) noexcept
     return true;
 }
 
-bool table_id(int fd, std::uint64_t& id) noexcept { return base::mount_number(fd, id); }
+bool table_id(int fd, std::uint64_t& id) noexcept { return syscall::mount_number(fd, id); }
 
 } // namespace gpucontainer::mount

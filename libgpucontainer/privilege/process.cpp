@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <linux/capability.h>
-#include <sys/auxv.h>
 #include <sys/prctl.h>
 
 namespace gpucontainer::privilege {
@@ -71,8 +70,6 @@ Result<void> harden(const Hardening& wanted)
         GPUCTR_CHECK(set_flag(PR_SET_DUMPABLE, 0, "forbid being traced"));
     return {};
 }
-
-bool is_raised() noexcept { return ::getauxval(AT_SECURE) != 0; }
 
 Result<void> refuse_raised(bool made_for_it)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "syscall/process.hpp"
 
 #include <cstdint>
 
@@ -30,7 +31,7 @@ Result<void> harden(const Hardening& wanted);
 
 /// True in a program that was started with more privileges than its caller had:
 /// setuid, setgid, or with file capabilities. Safe between clone and exec.
-bool is_raised() noexcept;
+using syscall::is_raised;
 
 /// Refuses to work for a program with raised privileges, unless it said that it
 /// is made for that. Errors: permission.

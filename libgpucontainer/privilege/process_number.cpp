@@ -9,7 +9,6 @@
 
 #include <cerrno>
 #include <fcntl.h>
-#include <poll.h>
 
 namespace gpucontainer::privilege {
 
@@ -52,12 +51,6 @@ Result<std::string> number_of(int proc, int pidfd)
         return std::string(number);
     }
     return Error(Errc::usage, "a pidfd is needed, and this is another descriptor");
-}
-
-bool has_ended(int pidfd) noexcept
-{
-    pollfd end = {pidfd, POLLIN, 0};
-    return ::poll(&end, 1, 0) != 0;
 }
 
 } // namespace gpucontainer::privilege

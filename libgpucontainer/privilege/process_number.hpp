@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "syscall/process.hpp"
 
 #include <string>
 
@@ -12,8 +13,7 @@ namespace gpucontainer::privilege {
 /// to be seen there; usage for what is no pidfd; requirement.
 Result<std::string> number_of(int proc, int pidfd);
 
-/// Whether a process has ended, or the descriptor is none of a process.
-bool has_ended(int pidfd) noexcept;
+using syscall::has_ended;
 
 /// A file below /proc/PID. Errors: rootfs when the process has ended; permission; requirement.
 Result<std::string> read_of_process(int proc, const std::string& path);

@@ -12,6 +12,7 @@
 #include "mount/table.hpp"
 #include "program/overlay.hpp"
 #include "program/parent.hpp"
+#include "syscall/mount_flags.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -142,7 +143,8 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
         && mount::carry_submounts(bench, target.get(), tree, table) != 0)
         return fail(failure, Errc::rootfs, "keep in sight what is mounted below", path);
     std::uint64_t flags = 0;
-    if (!mount::read_flags(tree, flags) || (flags & operation.attributes) != operation.attributes) {
+    if (!syscall::read_mount_flags(tree, flags)
+        || (flags & operation.attributes) != operation.attributes) {
         errno = EIO;
         return fail(failure, Errc::apply, "verify the flags of the mount at", path);
     }

@@ -9,6 +9,7 @@
 #include "mount/lock.hpp"
 #include "mount/table.hpp"
 #include "program/parent.hpp"
+#include "syscall/mount_flags.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -98,7 +99,7 @@ mount::Over lay_names(const Program& program, const mount::Bench& bench, Operati
     constexpr std::uint64_t inherited = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
     mount::Over over = {UniqueFd(), false, overlay_step};
     std::uint64_t flags = 0;
-    if (!mount::read_flags(target_fd, flags))
+    if (!syscall::read_mount_flags(target_fd, flags))
         return over;
     const mount::NamesOver names = {program.fds()[static_cast<std::size_t>(operation.fd)],
                                     target_fd, (flags & inherited) | MOUNT_ATTR_RDONLY,

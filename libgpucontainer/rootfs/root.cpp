@@ -5,10 +5,10 @@
 #include "base/file_time.hpp"
 #include "base/in_root.hpp"
 #include "base/kernel_file_system.hpp"
-#include "base/mount_number.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "syscall/mount_number.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,7 +32,7 @@ bool stat_fd(int fd, struct statx& facts)
     if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, wanted_facts, &facts) != 0)
         return false;
     std::uint64_t number = 0;
-    if ((facts.stx_mask & STATX_MNT_ID) == 0 && base::mount_number(fd, number))
+    if ((facts.stx_mask & STATX_MNT_ID) == 0 && syscall::mount_number(fd, number))
         facts.stx_mnt_id = number;
     return true;
 }

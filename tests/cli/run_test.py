@@ -7,6 +7,7 @@ import re
 import signal
 import stat
 import subprocess
+import sys
 import unittest
 
 import harness
@@ -14,6 +15,7 @@ from harness import TREE, VERSION
 
 DEVICES = {"null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm", "fd", "stdin",
            "stdout", "stderr"}
+SECCOMP = pathlib.Path(__file__).with_name("seccomp.py")
 NODES = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}
 GPUS = {f"nvidia{n}" for n in range(8)}
 
@@ -318,6 +320,27 @@ class Run:
         self.shell("echo back > /mnt/below/file", options=["--bind", f"{directory}:/mnt:ro"],
                    status=2, stderr=None)
         harness.must("umount", "-l", directory / "below")
+        self.before = self.state()
+
+    def test_a_read_only_bind_keeps_the_flags_that_its_mount_has(self):
+        """Also where mount(2) has to be told all of them."""
+        directory = harness.DIRECTORY / "flagged"
+        directory.mkdir()
+        self.addCleanup(directory.rmdir)
+        for options in ("strictatime,nodiratime", "nosymfollow,nosuid", "noatime,noexec"):
+            harness.must("mount", "-t", "tmpfs", "-o", f"mode=0755,{options}", "test", directory)
+            own = next(line for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
+                       if line.split()[4] == str(directory))
+            self.before = self.state()
+            for forbidden in ([], [sys.executable, "-B", SECCOMP, "mount_setattr:EPERM"]):
+                with self.subTest(options=options, forbidden=forbidden):
+                    done = harness.call(
+                        *forbidden, *self.prefix, harness.SETUP, "--nv", "--rootfs", self.root,
+                        "--bind", f"{directory}:/mnt:ro", "--", "grep", " /mnt ",
+                        "/proc/self/mountinfo")
+                    self.assertEqual((done.returncode, done.stderr), (0, ""))
+                    self.assertEqual(done.stdout.split()[5], own.split()[5].replace("rw", "ro"))
+            harness.must("umount", directory)
         self.before = self.state()
 
     def test_bad_binds_are_usage_errors(self):

@@ -12,7 +12,8 @@ import re
 import sys
 from pathlib import Path
 
-# A module includes lower ones and itself.
+# A module includes lower ones and itself; each of them, and the command, includes SHARED.
+SHARED = "syscall"
 LAYERS = {
     "base": 0,
     "elf": 1, "config": 1, "privilege": 1,
@@ -71,7 +72,7 @@ MOST_LINES = 500
 # An interface is one header for those who include it, and much of it documentation.
 MAY_BE_LONG = {"include/gpucontainer/gpucontainer.h", "include/gpucontainer/gpucontainer.hpp"}
 SOURCES = {".c", ".h", ".cpp", ".hpp"}
-FOLDERS = ["include", "libgpucontainer", "cli", "tests", "benchmarks", "examples"]
+FOLDERS = ["include", "syscall", "libgpucontainer", "cli", "tests", "benchmarks", "examples"]
 
 
 def includes(lines):
@@ -88,6 +89,8 @@ def check_module_include(path, name, system):
         target = name.split("/")[0]
         if "/" not in name:
             return f"{name}: not by its path from libgpucontainer/"
+        if target == SHARED:
+            return None
         if target not in LAYERS:
             return f"{target}/ is not a module"
         if target != module and LAYERS[target] >= LAYERS[module]:
@@ -106,12 +109,20 @@ def check_cli_include(path, name, system):
             return None
         return f"cli/ may not include <{name}>"
     target = name.split("/")[0]
+    if "/" in name and target == SHARED:
+        return None
     if "/" not in name or target not in CLI_LAYERS:
         return f"{name}: no file of the command's by its path from cli/"
     folder = path.parts[0]
     if len(path.parts) == 1 or target == folder or CLI_LAYERS[target] < CLI_LAYERS[folder]:
         return None
     return f"{folder}/ may not include {target}/"
+
+
+def check_shared_include(name, system):
+    """The same for what the library and the command share: it knows neither of them."""
+    allowed = SYSTEM.fullmatch(name) if system else name.startswith(f"{SHARED}/")
+    return None if allowed else f"{SHARED}/ may not include {name}"
 
 
 def check_include(path, name, system):
@@ -122,6 +133,8 @@ def check_include(path, name, system):
     if folder == "include":
         allowed = system and (STANDARD.fullmatch(name) or name.startswith("gpucontainer/"))
         return None if allowed else f"a public header may not include {name}"
+    if folder == SHARED:
+        return check_shared_include(name, system)
     if folder == "cli":
         return check_cli_include(path.relative_to(folder), name, system)
     return None

@@ -118,6 +118,18 @@ class CheckLayers(unittest.TestCase):
                 [f"cli/runtime/a.cpp:2: runtime/ may not include {folder}/"],
             )
 
+    def test_allows_what_is_shared_to_the_library_and_the_command(self):
+        for path in ("libgpucontainer/base/a.cpp", "cli/output/a.cpp", "syscall/a.cpp"):
+            self.assertEqual(self.include_problems(path, '"syscall/unique_fd.hpp"'), [])
+
+    def test_keeps_the_library_and_the_command_from_what_they_share(self):
+        for include in ('"base/result.hpp"', '"output/format.hpp"', "<fmt/format.h>",
+                        "<gpucontainer/gpucontainer.hpp>"):
+            self.assertEqual(
+                self.include_problems("syscall/a.cpp", include),
+                [f"syscall/a.cpp:2: syscall/ may not include {include[1:-1]}"],
+            )
+
     def test_finds_an_unknown_folder_of_the_command(self):
         self.assertEqual(
             self.problems("cli/helpers/a.cpp", SPDX),

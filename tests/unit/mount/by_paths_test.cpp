@@ -4,6 +4,7 @@
 #include "base/unique_fd.hpp"
 #include "mount/facts.hpp"
 #include "support/temp_root.hpp"
+#include "syscall/mount_flags.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,11 +43,11 @@ TEST_F(ByPathsTest, AttributesComeToThoseThatAMountHas)
         const base::UniqueFd mount(::open(path.c_str(), O_PATH | O_CLOEXEC));
         std::uint64_t before = 0;
         std::uint64_t after = 0;
-        ASSERT_TRUE(read_flags(mount.get(), before));
+        ASSERT_TRUE(syscall::read_mount_flags(mount.get(), before));
 
         EXPECT_EQ(legacy_way.set_attributes(mount.get(), MOUNT_ATTR_NOSUID, 0, false), 0);
 
-        EXPECT_TRUE(read_flags(mount.get(), after));
+        EXPECT_TRUE(syscall::read_mount_flags(mount.get(), after));
         EXPECT_EQ(after, before | MOUNT_ATTR_NOSUID);
         EXPECT_EQ(::umount2(path.c_str(), MNT_DETACH), 0);
     }

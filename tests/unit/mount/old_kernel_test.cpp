@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // What is asked of mounts where statx() tells neither their number nor their root, as
 // before Linux 5.8: that of this program leaves it out.
-#include "base/mount_number.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/facts.hpp"
+#include "syscall/mount_number.hpp"
 
 #include <gtest/gtest.h>
 
@@ -38,8 +38,8 @@ TEST(OldKernel, TellsTheNumberOfAMountWithoutAnError)
     std::uint64_t root = 0;
     std::uint64_t proc = 0;
     errno = 0;
-    ASSERT_TRUE(base::mount_number(open_path("/").get(), root));
-    ASSERT_TRUE(base::mount_number(open_path("/proc").get(), proc));
+    ASSERT_TRUE(syscall::mount_number(open_path("/").get(), root));
+    ASSERT_TRUE(syscall::mount_number(open_path("/proc").get(), proc));
     EXPECT_EQ(errno, 0);
     EXPECT_NE(root, proc);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "base/mount_number.hpp"
+#include "syscall/mount_number.hpp"
 
-#include "base/unique_fd.hpp"
+#include "syscall/unique_fd.hpp"
 
 #include <array>
 #include <cerrno>
@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace gpucontainer::base {
+namespace gpucontainer::syscall {
 namespace {
 
 bool read_number(int fd, std::uint64_t& number) noexcept
@@ -44,4 +44,4 @@ bool mount_number(int fd, std::uint64_t& number) noexcept
     return true;
 }
 
-} // namespace gpucontainer::base
+} // namespace gpucontainer::syscall

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/unique_fd.hpp"
+#include "syscall/unique_fd.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-namespace gpucontainer::base {
+namespace gpucontainer::syscall {
 namespace {
 
 UniqueFd open_null() { return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC)); }
@@ -126,4 +126,4 @@ TEST(UniqueFd, TakesOtherNumbersAsTheyAre)
 }
 
 } // namespace
-} // namespace gpucontainer::base
+} // namespace gpucontainer::syscall

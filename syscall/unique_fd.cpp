@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "base/unique_fd.hpp"
+#include "syscall/unique_fd.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
 #include <unistd.h>
 
-namespace gpucontainer::base {
+namespace gpucontainer::syscall {
 namespace {
 
 void close_quietly(int fd) noexcept
@@ -35,4 +35,4 @@ void UniqueFd::reset(int fd) noexcept
         close_quietly(old);
 }
 
-} // namespace gpucontainer::base
+} // namespace gpucontainer::syscall

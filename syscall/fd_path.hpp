@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstdio>
+
+namespace gpucontainer::syscall {
+
+/// A path that leads to what a descriptor of the calling thread refers to, for calls that
+/// take none; so far as open_in_proc() finds own_descriptors.
+class FdPath {
+public:
+    explicit FdPath(int fd) noexcept
+    {
+        (void)std::snprintf(text_.data(), text_.size(), "/proc/thread-self/fd/%d", fd);
+    }
+    // NOLINTNEXTLINE(google-explicit-constructor): it stands where a path does
+    operator const char*() const noexcept { return text_.data(); }
+
+private:
+    std::array<char, 40> text_ = {};
+};
+
+} // namespace gpucontainer::syscall
