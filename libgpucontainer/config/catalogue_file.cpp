@@ -4,11 +4,12 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
-#include "config/yaml_document.hpp"
+#include "config/names.hpp"
+#include "config/yaml_fields.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
-#include <span>
 #include <utility>
 
 namespace gpucontainer::config {
@@ -18,111 +19,6 @@ constexpr std::size_t max_rules = 4096;
 constexpr std::size_t max_name = 128;
 constexpr std::size_t max_path = 512;
 constexpr std::size_t max_reason = 200;
-
-using Names = std::span<const std::string_view>;
-
-Error mistake(std::size_t line, std::string_view what)
-{
-    return {Errc::usage, base::format("line {}: {}", line, what)};
-}
-
-/// Text of a file as it may stand in a message: short, and without control
-/// characters, which a terminal would obey.
-std::string quote(std::string_view text)
-{
-    constexpr std::size_t longest = 60;
-
-    std::string shown(text.substr(0, longest));
-    std::ranges::replace_if(shown, base::is_control, '?');
-    return base::format("\"{}{}\"", shown, text.size() > longest ? "..." : "");
-}
-
-struct Field {
-    std::size_t line; // of the key: yaml-cpp places an absent value behind it
-    const YamlValue* value;
-};
-
-/// A map whose keys are known, each at most once.
-class Fields {
-public:
-    static Result<Fields> read(const YamlValue& map, std::string_view what, Names allowed);
-
-    /// Null when the key is absent.
-    const Field* find(std::string_view key) const
-    {
-        const auto found = fields_.find(key);
-        return found == fields_.end() ? nullptr : &found->second;
-    }
-
-    Result<Field> need(std::string_view key) const
-    {
-        if (const Field* field = find(key))
-            return *field;
-        return mistake(line_, base::format("{} is missing", key));
-    }
-
-    /// A text that is not empty.
-    Result<std::string> text(std::string_view key) const
-    {
-        GPUCTR_TRY(const Field field, need(key));
-        if (field.value->kind != YamlValue::Kind::scalar)
-            return mistake(field.line, base::format("{} is not a single value", key));
-        if (field.value->text.empty())
-            return mistake(field.line, base::format("{} is empty", key));
-        return field.value->text;
-    }
-
-    /// A text out of a set.
-    Result<std::string> choice(std::string_view key, Names allowed) const
-    {
-        GPUCTR_TRY(std::string value, text(key));
-        if (std::ranges::find(allowed, value) == allowed.end())
-            return mistake(find(key)->line,
-                           base::format("unknown {} {} (allowed: {})", key, quote(value),
-                                        base::joined(allowed, ", ")));
-        return value;
-    }
-
-    /// False when the key is absent.
-    Result<bool> flag(std::string_view key) const
-    {
-        constexpr std::array<std::string_view, 2> allowed = {"true", "false"};
-
-        if (find(key) == nullptr)
-            return false;
-        GPUCTR_TRY(const std::string value, choice(key, allowed));
-        return value == "true";
-    }
-
-private:
-    std::size_t line_ = 0;
-    std::map<std::string_view, Field> fields_;
-};
-
-Result<Fields> Fields::read(const YamlValue& map, std::string_view what, Names allowed)
-{
-    if (map.kind != YamlValue::Kind::map)
-        return mistake(map.line, base::format("{} is not a map (allowed keys: {})", what,
-                                              base::joined(allowed, ", ")));
-    Fields fields;
-    fields.line_ = map.line;
-    for (std::size_t i = 0; i + 1 < map.items.size(); i += 2) {
-        const YamlValue& key = map.items[i];
-        if (key.kind != YamlValue::Kind::scalar
-            || std::ranges::find(allowed, key.text) == allowed.end())
-            return mistake(key.line, base::format("unknown key {} (allowed: {})", quote(key.text),
-                                                  base::joined(allowed, ", ")));
-        if (!fields.fields_.emplace(key.text, Field{key.line, &map.items[i + 1]}).second)
-            return mistake(key.line, base::format("key {} is repeated", key.text));
-    }
-    return fields;
-}
-
-bool is_name_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
-           || std::string_view("._+-").find(c) != std::string_view::npos;
-}
 
 /// The name with "{version}", where a library has it, made an ordinary version.
 std::string with_sample_version(const FileRule& rule)
@@ -152,42 +48,37 @@ std::string_view name(FileRule::Kind kind) { return kind_names.at(static_cast<st
 /// Which of the kinds the rule has: exactly one.
 Result<FileRule::Kind> read_kind(const Fields& fields, std::size_t line)
 {
-    const auto is_there = [&](std::string_view kind) { return fields.find(kind) != nullptr; };
+    const auto is_there = [&](std::string_view kind) { return fields.has(kind); };
     if (std::ranges::count_if(kind_names, is_there) != 1)
         return mistake(line, "a rule names one file (needed: one of library, tool and data)");
     return static_cast<FileRule::Kind>(std::ranges::find_if(kind_names, is_there)
                                        - kind_names.begin());
 }
 
-bool is_file_name(std::string_view name)
-{
-    return !name.empty() && std::ranges::all_of(name, is_name_character) && !name.starts_with('.');
-}
-
 Result<std::string> read_icd(const Fields& fields)
 {
-    if (fields.find("icd") == nullptr)
+    if (!fields.has("icd"))
         return std::string();
-    GPUCTR_TRY(std::string name, fields.text("icd"));
+    GPUCTR_TRY(const std::string_view name, fields.text("icd"));
     if (name.size() > max_name || !is_file_name(name) || !name.ends_with(".icd"))
         return mistake(fields.find("icd")->line,
                        base::format("icd {} is not a file name NAME.icd (allowed: letters, digits, "
                                     ". _ + -)",
                                     quote(name)));
-    return name;
+    return std::string(name);
 }
 
 Result<std::string> read_module(const Fields& fields)
 {
-    if (fields.find("module") == nullptr)
+    if (!fields.has("module"))
         return std::string();
-    GPUCTR_TRY(std::string name, fields.text("module"));
+    GPUCTR_TRY(const std::string_view name, fields.text("module"));
     if (name.size() > max_name || !is_file_name(name))
         return mistake(fields.find("module")->line,
                        base::format("module {} is not the name of a directory (allowed: letters, "
                                     "digits, . _ + -)",
                                     quote(name)));
-    return name;
+    return std::string(name);
 }
 
 /// Never below what is the container's own.
@@ -206,6 +97,18 @@ Result<void> check_data_path(const FileRule& rule)
     return {};
 }
 
+/// Whether anybody is called so is not this reader's to know.
+Result<std::string> read_vendor(const Fields& fields)
+{
+    GPUCTR_TRY(const std::string_view vendor, fields.text("vendor"));
+    if (!is_vendor_name(vendor))
+        return mistake(fields.find("vendor")->line,
+                       base::format("vendor {} is not a name of one (allowed: small letters, "
+                                    "digits and -)",
+                                    quote(vendor)));
+    return std::string(vendor);
+}
+
 Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
 {
     constexpr std::array<std::string_view, 11> keys = {
@@ -220,7 +123,7 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
     GPUCTR_TRY(rule.name, fields.text(name(rule.kind)));
     GPUCTR_CHECK(check_name(rule));
     GPUCTR_TRY(rule.capability, fields.choice("capability", capability_names));
-    if (fields.find("also") != nullptr) {
+    if (fields.has("also")) {
         GPUCTR_TRY(rule.also, fields.choice("also", capability_names));
     }
     GPUCTR_TRY(rule.entry, fields.flag("entry"));
@@ -270,7 +173,7 @@ Result<void> check_name(const FileRule& rule)
     return {};
 }
 
-Result<std::vector<FileRule>> parse_catalogue(std::string_view yaml)
+Result<CatalogueFile> parse_catalogue(std::string_view yaml)
 {
     constexpr std::array<std::string_view, 2> keys = {"vendor", "files"};
 
@@ -278,25 +181,26 @@ Result<std::vector<FileRule>> parse_catalogue(std::string_view yaml)
     if (!document)
         return Error(Errc::usage, "no content");
     GPUCTR_TRY(const Fields fields, Fields::read(*document, "a catalogue", keys));
-    GPUCTR_TRY(const std::string vendor, fields.choice("vendor", vendor_names));
+    CatalogueFile file;
+    GPUCTR_TRY(file.vendor, read_vendor(fields));
+    file.vendor_line = fields.find("vendor")->line;
     GPUCTR_TRY(const Field files, fields.need("files"));
     if (files.value->kind != YamlValue::Kind::list)
         return mistake(files.line, "files is not a list");
     if (files.value->items.size() > max_rules)
         return mistake(files.line, base::format("more than {} rules", max_rules));
 
-    std::vector<FileRule> rules;
     std::map<std::pair<FileRule::Kind, std::string>, std::size_t> lines;
     for (const YamlValue& item : files.value->items) {
-        GPUCTR_TRY(FileRule rule, read_rule(item, vendor));
+        GPUCTR_TRY(FileRule rule, read_rule(item, file.vendor));
         const auto [first, is_new] =
             lines.emplace(std::pair(rule.kind, stem_of(rule.kind, rule.name)), rule.line);
         if (!is_new)
             return mistake(rule.line, base::format("{} has a rule already, in line {}", rule.name,
                                                    first->second));
-        rules.push_back(std::move(rule));
+        file.rules.push_back(std::move(rule));
     }
-    return rules;
+    return file;
 }
 
 } // namespace gpucontainer::config

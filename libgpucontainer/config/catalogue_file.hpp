@@ -3,7 +3,6 @@
 
 #include "base/result.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -12,20 +11,12 @@
 
 namespace gpucontainer::config {
 
-/// What a file may be needed for. `none`: known, and never wanted in a container.
-inline constexpr std::array<std::string_view, 7> capability_names = {
-    "none", "compute", "utility", "graphics", "video", "display", "ngx"};
-
-/// Whose driver a catalogue describes.
-inline constexpr std::array<std::string_view, 4> vendor_names = {"nvidia", "amd", "intel",
-                                                                 "habana"};
-
 /// One rule of a catalogue file: a file of a driver, and what it is needed for.
 struct FileRule {
     enum class Kind : std::uint8_t { library, tool, data };
 
     std::size_t line = 0;
-    std::string vendor; ///< One of vendor_names.
+    std::string vendor; ///< "nvidia"
     Kind kind = Kind::library;
     /// Not empty, no '/'; "{version}" once in a library's at most. Of data an absolute path.
     std::string name;
@@ -47,6 +38,13 @@ Result<void> check_name(const FileRule& rule);
 /// of a tool's name or the path of data; empty for a name that is no library's.
 std::string_view stem_of(FileRule::Kind kind, std::string_view name);
 
+/// A catalogue file as it was read.
+struct CatalogueFile {
+    std::string vendor;          ///< Whose driver the rules are of.
+    std::size_t vendor_line = 0; ///< Where that stands.
+    std::vector<FileRule> rules;
+};
+
 /// Reads a catalogue file:
 ///
 ///     vendor: nvidia
@@ -64,7 +62,8 @@ std::string_view stem_of(FileRule::Kind kind, std::string_view name);
 /// `unversioned` may be left out. Fails on the first mistake
 /// with its line and what is allowed there: an unknown or repeated key, a value
 /// out of its set, two rules for one file. Libraries that differ only behind
-/// ".so" are one file. At most 4096 rules.
-Result<std::vector<FileRule>> parse_catalogue(std::string_view yaml);
+/// ".so" are one file. At most 4096 rules. `vendor` is any name: who there is, the
+/// registry of the makers knows.
+Result<CatalogueFile> parse_catalogue(std::string_view yaml);
 
 } // namespace gpucontainer::config

@@ -22,14 +22,11 @@ namespace {
 using model::DeviceNode;
 using model::DriverStack;
 
-Error unknown_vendor(const std::string& name)
+Error unknown_vendor(const std::string& name, std::span<const Vendor> known)
 {
-    std::string known;
-    for (const Vendor& vendor : drivers::vendors())
-        known += base::format("{}{}", known.empty() ? "" : ", ", vendor.name);
     return Error(Errc::usage, base::format("options of the host: unknown vendor '{}'", name))
         .with_object(name)
-        .with_hint(base::format("vendors are {}", known));
+        .with_hint("vendors are " + drivers::names_of(known));
 }
 
 Error missing(const Vendor& vendor)
@@ -138,6 +135,15 @@ bool is_among(const DeviceNode& recorded, const std::vector<DeviceNode>& found)
            && (node->cgroup_forbids || !recorded.cgroup_forbids);
 }
 
+/// Of a vendor that is asked for; without a GPU where its files will do.
+bool has_driver(std::string_view vendor, const Detection& detection,
+                const std::vector<DriverStack>& drivers)
+{
+    return std::ranges::any_of(drivers, [&](const DriverStack& driver) {
+        return driver.vendor == vendor && (!driver.gpus.empty() || detection.files_alone);
+    });
+}
+
 /// A record may grant less than the host has, and may not restrict less.
 Result<void> prove(const DriverStack& recorded, const DriverStack& found)
 {
@@ -177,21 +183,17 @@ bool Detection::asks_for(std::string_view vendor) const
 
 Result<void> check(const Detection& detection)
 {
-    for (const std::string& name : detection.vendors)
-        if (drivers::find_vendor(name) == nullptr)
-            return unknown_vendor(name);
     return detection.driver_version.empty() ? Result<void>() : check_version(detection);
 }
 
 Result<void> require_vendors(const Detection& detection, const std::vector<DriverStack>& drivers)
 {
-    for (const Vendor& vendor : drivers::vendors()) {
-        const bool asked_for = detection.asks_for(vendor.name);
-        const auto is_there = [&](const DriverStack& driver) {
-            return driver.vendor == vendor.name && (!driver.gpus.empty() || detection.files_alone);
-        };
-        if (asked_for && std::ranges::none_of(drivers, is_there))
-            return missing(vendor);
+    for (const std::string& name : detection.vendors) {
+        if (has_driver(name, detection, drivers))
+            continue;
+        if (const Vendor* const vendor = drivers::find_vendor(name))
+            return missing(*vendor);
+        return unknown_vendor(name, drivers::vendors());
     }
     return {};
 }
@@ -199,15 +201,17 @@ Result<void> require_vendors(const Detection& detection, const std::vector<Drive
 Result<Detected> detect(const Detection& detection)
 {
     GPUCTR_CHECK(check(detection));
+    GPUCTR_TRY(auto site, drivers::Site::read(detection.catalogue_directory, detection.catalogues));
+    for (const std::string& name : detection.vendors)
+        if (site.find(name) == nullptr)
+            return unknown_vendor(name, site.vendors);
     GPUCTR_TRY(const auto root, host::DriverRoot::open(detection.driver_root));
-    GPUCTR_TRY(auto site,
-               search::read_site_catalogue(detection.catalogue_directory, detection.catalogues));
     GPUCTR_TRY(auto dev_root, dev_root_prefix(detection.dev_root));
     const auto pci = host::make_enumerator();
     const Sources sources = {
-        *pci, root, "", detection.driver_version, std::move(site), std::move(dev_root)};
+        *pci, root, "", detection.driver_version, std::move(site.catalogue), std::move(dev_root)};
     Detected found;
-    for (const Vendor& vendor : drivers::vendors()) {
+    for (const Vendor& vendor : site.vendors) {
         const bool asked_for = detection.asks_for(vendor.name);
         if (!detection.all_vendors && !asked_for)
             continue;
@@ -218,8 +222,9 @@ Result<Detected> detect(const Detection& detection)
             record_failure(found, vendor, driver.error());
         else if (*driver)
             found.drivers.push_back(**std::move(driver));
+        if (asked_for && !has_driver(vendor.name, detection, found.drivers))
+            return missing(vendor);
     }
-    GPUCTR_CHECK(require_vendors(detection, found.drivers));
     return found;
 }
 

@@ -33,13 +33,15 @@ struct Detected {
     Errc failure = Errc::no_device;
 };
 
-/// What can be told to be wrong before anything is looked at. Errors: usage.
+/// What can be told to be wrong before anything is looked at; not yet whether there are
+/// such vendors, which a site's files may describe. Errors: usage.
 Result<void> check(const Detection& detection);
 
-/// The drivers of this host; an error where a vendor asked for has none.
+/// The drivers of this host; an error where a vendor asked for has none, or is none.
 Result<Detected> detect(const Detection& detection);
 
-/// No vendor of those asked for is missing, or without GPUs unless that will do.
+/// Of recorded drivers, that no vendor of those asked for is missing, or without GPUs unless
+/// that will do.
 Result<void> require_vendors(const Detection& detection,
                              const std::vector<model::DriverStack>& drivers);
 

@@ -71,12 +71,12 @@ std::string source_for(const std::string& vendor, const std::vector<config::File
 Result<void> compile(const std::string& input, const std::string& output)
 {
     GPUCTR_TRY(const std::string yaml, base::read_file(input));
-    GPUCTR_TRY(const auto rules, config::parse_catalogue(yaml), "{}", input);
-    if (rules.empty())
+    GPUCTR_TRY(const auto catalogue, config::parse_catalogue(yaml), "{}", input);
+    if (catalogue.rules.empty())
         return Error(Errc::usage, base::format("{}: no rules", input));
 
     std::ofstream file(output, std::ios::binary | std::ios::trunc);
-    file << source_for(rules.front().vendor, rules);
+    file << source_for(catalogue.vendor, catalogue.rules);
     file.close();
     if (!file)
         return Error(Errc::internal, base::format("write {}", output));

@@ -56,6 +56,8 @@ struct Vendor {
     /// its character drivers in /proc/devices begin with.
     std::span<const std::string_view> node_directories = {};
     std::string_view node_drivers = {};
+    /// Name of the lists of its files that other programs have, "nvliblist.conf"; maybe "".
+    std::string_view list_file = {};
 };
 
 } // namespace gpucontainer::drivers

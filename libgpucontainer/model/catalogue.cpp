@@ -2,6 +2,7 @@
 #include "model/catalogue.hpp"
 
 #include "config/catalogue_file.hpp"
+#include "config/names.hpp"
 
 #include <algorithm>
 #include <array>

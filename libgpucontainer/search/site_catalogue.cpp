@@ -23,36 +23,42 @@ using model::FileKind;
 
 namespace {
 
-constexpr std::string_view list_name = "nvliblist.conf";
-
 template <typename T>
 void append(std::vector<T>& to, std::vector<T> from)
 {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-bool is_list(const std::string& path) { return base::name_of(path) == list_name; }
-
-Error explained(Error error, const std::string& path)
+/// Null where the file is a catalogue.
+const ListFile* find_list(std::span<const ListFile> lists, const std::string& path)
 {
-    const bool list = is_list(path);
-    return std::move(error).context(path).with_object(path).with_hint(
-        list ? "a list has one name a line: a library (libcuda.so) or a tool"
-             : "a catalogue has the form that docs/configuration.md describes");
+    const auto found = std::ranges::find(lists, base::name_of(path), &ListFile::name);
+    return found == lists.end() ? nullptr : &*found;
 }
 
-Result<void> add_text(SiteCatalogue& site, const std::string& path, std::string_view text)
+Error explained(Error error, const std::string& path, const char* form)
 {
-    if (!is_list(path)) {
-        auto rules = config::parse_catalogue(text);
-        if (!rules)
-            return explained(std::move(rules).error(), path);
-        append(site.rules, *std::move(rules));
-        return {};
-    }
-    auto list = config::parse_library_list(text, "nvidia");
+    return std::move(error).context(path).with_object(path).with_hint(form);
+}
+
+Result<void> add_rules(SiteCatalogue& site, const std::string& path, std::string_view text)
+{
+    auto file = config::parse_catalogue(text);
+    if (!file)
+        return explained(std::move(file).error(), path,
+                         "a catalogue has the form that docs/configuration.md describes");
+    site.vendors.push_back({std::move(file->vendor), path, file->vendor_line});
+    append(site.rules, std::move(file->rules));
+    return {};
+}
+
+Result<void> add_list(SiteCatalogue& site, const std::string& path, std::string_view text,
+                      std::string_view vendor)
+{
+    auto list = config::parse_library_list(text, vendor);
     if (!list)
-        return explained(std::move(list).error(), path);
+        return explained(std::move(list).error(), path,
+                         "a list has one name a line: a library (NAME.so) or a tool");
     append(site.names, std::move(list->rules));
     for (std::string& entry : list->paths)
         site.skipped.push_back(
@@ -114,24 +120,30 @@ std::string absolute(const std::string& path)
 } // namespace
 
 Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
-                                          const std::vector<std::string>& files)
+                                          const std::vector<std::string>& files,
+                                          std::span<const ListFile> lists)
 {
     SiteCatalogue site;
+    const auto add = [&](const std::string& path, std::string_view text) {
+        const ListFile* const list = find_list(lists, path);
+        return list == nullptr ? add_rules(site, path, text)
+                               : add_list(site, path, text, list->vendor);
+    };
     if (!directory.empty()) {
         GPUCTR_TRY(const auto paths, config::list_trusted(directory), "catalogues");
         for (const std::string& path : paths) {
-            if (!path.ends_with(".yaml") && !is_list(path))
+            if (!path.ends_with(".yaml") && find_list(lists, path) == nullptr)
                 continue;
             GPUCTR_TRY(const auto text, config::read_trusted(path), "catalogue");
             if (text)
-                GPUCTR_CHECK(add_text(site, path, *text), "catalogue");
+                GPUCTR_CHECK(add(path, *text), "catalogue");
         }
     }
     for (const std::string& path : files) {
         GPUCTR_TRY(const auto text, config::read_trusted(path), "catalogue");
         if (!text)
             return Error::from_errno(ENOENT, "catalogue " + path, Errc::usage).with_object(path);
-        GPUCTR_CHECK(add_text(site, path, *text), "catalogue");
+        GPUCTR_CHECK(add(path, *text), "catalogue");
     }
     return site;
 }

@@ -6,25 +6,42 @@
 #include "model/catalogue.hpp"
 #include "model/driver.hpp"
 
+#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace gpucontainer::search {
 
+/// A list of names that is of one vendor's driver, whose form says nothing of it.
+struct ListFile {
+    std::string_view name; ///< Of the file: "nvliblist.conf".
+    std::string_view vendor;
+};
+
+/// Whose driver a file that was read is about, to be told from names that nobody has.
+struct NamedVendor {
+    std::string vendor;
+    std::string path;
+    std::size_t line = 0;
+};
+
 /// What a site says about the files of drivers, over the built-in catalogues.
 struct SiteCatalogue {
     std::vector<config::FileRule> rules; ///< In the order of reading: the last one counts.
     std::vector<config::FileRule> names; ///< Of lists; they count where no rule does.
     std::vector<model::Skipped> skipped; ///< What a list names and no container is given.
+    std::vector<NamedVendor> vendors;    ///< Of each file, in the order of reading.
 };
 
 /// Reads catalogue files, those of `directory` first: "*.yaml" in the order of
-/// their names, and "nvliblist.conf". An empty or missing directory holds none;
+/// their names, and `lists`. An empty or missing directory holds none;
 /// a missing file is an error. Files of the directory have to be root's or the
 /// caller's. Errors: usage, with file and line; permission.
 Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
-                                          const std::vector<std::string>& files);
+                                          const std::vector<std::string>& files,
+                                          std::span<const ListFile> lists);
 
 /// The places that this reads, as absolute paths, for a fingerprint: the directory
 /// and all that is in it, then the files. To be asked after reading them.

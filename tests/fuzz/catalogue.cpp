@@ -59,8 +59,9 @@ void check_round_trip(const std::vector<FileRule>& rules)
 {
     const auto again = config::parse_catalogue(to_yaml(rules));
     demand(again.has_value(), "what was read can be written");
-    demand(std::equal(rules.begin(), rules.end(), again->begin(), again->end(), is_same),
-           "and is the same then");
+    demand(
+        std::equal(rules.begin(), rules.end(), again->rules.begin(), again->rules.end(), is_same),
+        "and is the same then");
 }
 
 bool is_known(const search::MergedCatalogue& catalogue, const FileRule& rule)
@@ -92,17 +93,17 @@ void check_merged(const std::vector<FileRule>& rules)
 /// A site's catalogue file, alone and over the built-in one.
 void run(std::string_view input)
 {
-    const auto rules = config::parse_catalogue(input);
-    if (!rules || rules->empty())
+    const auto file = config::parse_catalogue(input);
+    if (!file || file->rules.empty())
         return;
-    for (const FileRule& rule : *rules) {
+    for (const FileRule& rule : file->rules) {
         const bool is_path = rule.name.find('/') != std::string::npos;
         demand(config::check_name(rule).has_value() && !rule.reason.empty(),
                "a rule names a file, with a reason");
         demand(is_path == (rule.kind == FileRule::Kind::data), "data has a path, others a name");
     }
-    check_round_trip(*rules);
-    check_merged(*rules);
+    check_round_trip(file->rules);
+    check_merged(file->rules);
 }
 
 } // namespace gpucontainer::fuzz

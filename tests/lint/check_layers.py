@@ -54,11 +54,10 @@ CLI_LAYERS = {
 # What the command may use besides its own files and the system.
 CLI_MAY_INCLUDE = r"gpucontainer/.*|CLI/.*|fmt/.*"
 
-# What the makers' folders and their registry alone may speak of, but in comments. Whose catalogue a file
-# is, is a word of the configuration.
-VENDORS = re.compile(r"nvidia|cuda|rocm|radeon|habana|gaudi|\bamd|\bintel", re.IGNORECASE)
-MAY_NAME_VENDORS = {"libgpucontainer/config/catalogue_file.hpp"}
+# What the makers' folders and their registry alone may speak of, but in comments: the
+# names of the folders, and what makers call their GPUs and platforms.
 VENDOR_FOLDER = "libgpucontainer/drivers/"
+PRODUCTS = ["cuda", "rocm", "radeon", "gaudi"]
 
 INCLUDE = re.compile(r'\s*#\s*include\s*(<([^>]+)>|"([^"]+)")')
 STANDARD = re.compile(r"[a-z_0-9]+|(std[a-z]+|assert|errno|limits)\.h")
@@ -140,15 +139,22 @@ def check_include(path, name, system):
     return None
 
 
-def lines_with_vendors(path, lines):
+def vendors_of(root):
+    """What names a vendor: a folder's name where a word begins, or behind "lib"."""
+    folders = sorted(file.parent.name for file in (root / VENDOR_FOLDER).glob("*/catalogue.yaml"))
+    names = "|".join(map(re.escape, folders))
+    words = [rf"(?:(?<![a-z])|lib)(?:{names})"] if folders else []
+    return re.compile("|".join([*PRODUCTS, *words]), re.IGNORECASE)
+
+
+def lines_with_vendors(path, lines, vendors):
     """Numbers of the lines of a module's code that name a vendor."""
-    text = path.as_posix()
-    if text.startswith(VENDOR_FOLDER) or text in MAY_NAME_VENDORS:
+    if path.as_posix().startswith(VENDOR_FOLDER):
         return []
-    return [n for n, line in enumerate(lines, 1) if VENDORS.search(line.split("//")[0])]
+    return [n for n, line in enumerate(lines, 1) if vendors.search(line.split("//")[0])]
 
 
-def check_file(root, path):
+def check_file(root, path, vendors):
     """Violations in one file as (line, text)."""
     lines = (root / path).read_text(encoding="utf-8", errors="replace").splitlines()
     if not lines or SPDX not in lines[0]:
@@ -163,7 +169,7 @@ def check_file(root, path):
         yield 1, f"{path.parts[1]}/ is no folder of cli/; see CLI_LAYERS in check_layers.py"
         return
     if in_module:
-        for number in lines_with_vendors(path, lines):
+        for number in lines_with_vendors(path, lines, vendors):
             yield number, "a vendor is named outside of drivers/"
     for number, name, system in includes(lines):
         if problem := check_include(path, name, system):
@@ -219,11 +225,12 @@ def check_cycles(root):
 def check_tree(root):
     """All violations of a tree, as the lines to print."""
     yield from check_cycles(root)
+    vendors = vendors_of(root)
     for folder in FOLDERS:
         for file in sorted((root / folder).rglob("*")):
             if file.suffix in SOURCES and file.is_file():
                 path = file.relative_to(root)
-                for number, problem in check_file(root, path):
+                for number, problem in check_file(root, path, vendors):
                     yield f"{path}:{number}: {problem}"
 
 

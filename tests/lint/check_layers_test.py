@@ -12,11 +12,15 @@ SPDX = "// SPDX-License-Identifier: MIT\n"
 
 
 class CheckLayers(unittest.TestCase):
-    def problems(self, path, text):
-        """What is found in a tree with this one file."""
+    def problems(self, path, text, makers=()):
+        """What is found in a tree with this one file, and the folders of makers."""
         with tempfile.TemporaryDirectory() as directory:
+            for maker in makers:
+                folder = Path(directory, "libgpucontainer", "drivers", maker)
+                folder.mkdir(parents=True)
+                folder.joinpath("catalogue.yaml").touch()
             file = Path(directory, path)
-            file.parent.mkdir(parents=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
             return list(check_layers.check_tree(Path(directory)))
 
@@ -38,6 +42,15 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(self.problems("libgpucontainer/plan/a.cpp", code),
                          ["libgpucontainer/plan/a.cpp:3: a vendor is named outside of drivers/"])
         self.assertEqual(self.problems("libgpucontainer/drivers/nvidia/a.cpp", code), [])
+
+    def test_a_folder_of_drivers_is_a_vendor(self):
+        path = "libgpucontainer/plan/a.cpp"
+        for text in ('"/dev/acme0"', '"libACME.so"', "is_acme(x)"):
+            code = f"{SPDX}{text}\n"
+            self.assertEqual(self.problems(path, code), [])
+            self.assertEqual(self.problems(path, code, ["acme", "emca"]),
+                             [f"{path}:2: a vendor is named outside of drivers/"])
+        self.assertEqual(self.problems(path, f"{SPDX}placement\n", ["acement"]), [])
 
     def test_finds_a_neighbour_of_the_same_height(self):
         self.assertEqual(

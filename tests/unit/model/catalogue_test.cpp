@@ -5,6 +5,7 @@
 #include "base/file.hpp"
 #include "base/text.hpp"
 #include "config/catalogue_file.hpp"
+#include "config/names.hpp"
 #include "drivers/nvidia/catalogue_nvidia.hpp"
 
 #include <gmock/gmock.h>
@@ -138,12 +139,12 @@ TEST(Catalogue, NamesReadBack)
 
 TEST(NvidiaCatalogue, IsWhatTheFileSays)
 {
-    const auto rules =
+    const auto file =
         config::parse_catalogue(text_of("../libgpucontainer/drivers/nvidia/catalogue.yaml"));
-    ASSERT_TRUE(rules) << rules.error().message();
+    ASSERT_TRUE(file) << file.error().message();
 
     std::vector<std::string> written;
-    for (const config::FileRule& rule : *rules)
+    for (const config::FileRule& rule : file->rules)
         written.push_back(describe(rule));
     std::vector<std::string> built_in;
     for (const CatalogueRule& rule : drivers::nvidia_catalogue())

@@ -25,6 +25,8 @@ constexpr auto built_in = std::to_array<model::CatalogueRule>({
     {FileKind::tool, Capability::utility, Capability::none, "nvidia-smi", false, false, "shows"},
 });
 
+constexpr auto lists = std::to_array<ListFile>({{"nvliblist.conf", "nvidia"}});
+
 /// One catalogue of one library.
 std::string rule(const std::string& library, const std::string& more)
 {
@@ -38,7 +40,7 @@ protected:
 
     SiteCatalogue read(const std::string& directory, const std::vector<std::string>& files = {})
     {
-        auto site = read_site_catalogue(directory, files);
+        auto site = read_site_catalogue(directory, files, lists);
         EXPECT_TRUE(site) << site.error().message();
         return site ? *std::move(site) : SiteCatalogue();
     }
@@ -117,7 +119,7 @@ TEST_F(SiteCatalogueTest, TakesFromAListOnlyWhatNoRuleSpeaksOf)
 TEST_F(SiteCatalogueTest, NamesFileAndLineOfAMistake)
 {
     root_.file("d/bad.yaml", "vendor: nvidia\nfiles:\n  - library: libx.so\n    capability: x\n");
-    const auto site = read_site_catalogue(path("d"), {});
+    const auto site = read_site_catalogue(path("d"), {}, lists);
 
     ASSERT_FALSE(site);
     EXPECT_EQ(site.error().code(), Errc::usage);
@@ -126,7 +128,7 @@ TEST_F(SiteCatalogueTest, NamesFileAndLineOfAMistake)
                   + ": line 4: unknown capability \"x\" (allowed: none, compute, utility, "
                     "graphics, video, display, ngx)");
     EXPECT_NE(site.error().hint(), "");
-    EXPECT_EQ(read_site_catalogue("", {path("missing.yaml")}).error().message(),
+    EXPECT_EQ(read_site_catalogue("", {path("missing.yaml")}, lists).error().message(),
               "catalogue " + path("missing.yaml") + ": No such file or directory");
 }
 
