@@ -86,6 +86,7 @@ Result<std::optional<DriverStack>> files_alone(const Vendor& vendor, const Sourc
                      base::format("{}, and {}", reason.message(), stack.error().message()))
             .with_object(stack.error().object())
             .with_hint(stack.error().hint());
+    stack->cdi_kind = vendor.cdi_kind;
     stack->warnings.push_back(
         {model::Capability::none,
          base::format("{}: only the driver's files are shown", reason.message())});
@@ -97,6 +98,8 @@ Result<std::optional<DriverStack>> detect(const Vendor& vendor, const Sources& s
 {
     auto driver = vendor.detect(sources);
     const bool has_gpus = driver && *driver;
+    if (has_gpus)
+        (*driver)->cdi_kind = vendor.cdi_kind;
     if (has_gpus || !or_files_alone || (!driver && driver.error().code() != Errc::no_device))
         return driver;
     return files_alone(vendor, sources, driver ? missing(vendor) : std::move(driver).error());
@@ -147,7 +150,8 @@ bool has_driver(std::string_view vendor, const Detection& detection,
 /// A record may grant less than the host has, and may not restrict less.
 Result<void> prove(const DriverStack& recorded, const DriverStack& found)
 {
-    if (recorded.vendor_name != found.vendor_name || recorded.version != found.version
+    if (recorded.vendor_name != found.vendor_name || recorded.cdi_kind != found.cdi_kind
+        || recorded.version != found.version
         || recorded.version_source != found.version_source || recorded.root != found.root
         || recorded.visible_devices != found.visible_devices || recorded.needs != found.needs
         || recorded.image_directories != found.image_directories

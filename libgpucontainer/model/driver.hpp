@@ -181,6 +181,7 @@ std::optional<VersionSource> parse_version_source(std::string_view text);
 struct DriverStack {
     std::string vendor;      ///< "nvidia"
     std::string vendor_name; ///< "NVIDIA", for messages.
+    std::string cdi_kind;    ///< What its devices are named after elsewhere: "nvidia.com/gpu".
     std::string version;
     VersionSource version_source = VersionSource::module;
     std::string root;              ///< The driver root.

@@ -4,7 +4,6 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
-#include "drivers/registry.hpp"
 #include "plan/device_words.hpp"
 #include "plan/obstacles.hpp"
 #include "plan/slurm.hpp"
@@ -19,12 +18,6 @@ namespace {
 using model::DriverStack;
 using model::Gpu;
 using Drivers = std::span<const DriverStack>;
-
-std::string_view kind_of(const DriverStack& driver)
-{
-    const drivers::Vendor* const vendor = drivers::find_vendor(driver.vendor);
-    return vendor != nullptr ? vendor->cdi_kind : std::string_view();
-}
 
 /// A list of GPUs as messages call it.
 struct Named {
@@ -54,8 +47,8 @@ Result<std::size_t> find_driver(const Named& list, std::string_view word)
     if (is_index(word))
         return Error(Errc::usage, base::format("{} {}: of several vendors' GPUs", name, word))
             .with_object(std::string(word))
-            .with_hint(base::format("say whose: {}={} or {}={}", kind_of(drivers[0]), word,
-                                    kind_of(drivers[1]), word));
+            .with_hint(base::format("say whose: {}={} or {}={}", drivers[0].cdi_kind, word,
+                                    drivers[1].cdi_kind, word));
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < drivers.size(); ++i) {
         if (!find_gpus(drivers[i], word))
@@ -117,7 +110,7 @@ private:
                              bool ignore_others)
     {
         for (std::size_t i = 0; i < drivers_.size(); ++i)
-            if (!kind.empty() && kind_of(drivers_[i]) == kind
+            if (!kind.empty() && drivers_[i].cdi_kind == kind
                 && !(ignore_others && drivers_[i].gpus.empty()))
                 return add_to(i, name, word);
         if (ignore_others)

@@ -3,7 +3,6 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "drivers/registry.hpp"
 #include "plan/device_words.hpp"
 
 #include <algorithm>
@@ -103,9 +102,8 @@ bool VariableWords::is_known_to_toolkit(std::string_view word) const
 /// "nvidia.com/gpu=0" as "0".
 std::string_view VariableWords::without_kind(std::string_view word) const
 {
-    const drivers::Vendor* const vendor = drivers::find_vendor(driver_.vendor);
-    const std::string kind = vendor != nullptr ? base::format("{}=", vendor->cdi_kind) : "";
-    if (!kind.empty() && word.starts_with(kind))
+    const std::string kind = driver_.cdi_kind + "=";
+    if (!driver_.cdi_kind.empty() && word.starts_with(kind))
         word.remove_prefix(kind.size());
     return word;
 }

@@ -34,6 +34,7 @@ model::DriverStack host(VisibleDevices variable)
     model::DriverStack driver;
     driver.vendor = "nvidia";
     driver.vendor_name = "NVIDIA";
+    driver.cdi_kind = "nvidia.com/gpu";
     driver.visible_devices = {std::move(variable)};
     add(driver, "GPU-aaaaaaaa-0000-0000-0000-000000000000", "0000:06:00.0");
     add(driver, "GPU-aaaaaaaa-0000-0000-0000-000000000001", "0000:07:00.0");

@@ -95,6 +95,7 @@ std::array<model::DriverStack, 2> machine()
     std::array drivers = {test::make_driver(), test::make_driver()};
     drivers[1].vendor = "amd";
     drivers[1].vendor_name = "AMD";
+    drivers[1].cdi_kind = "amd.com/gpu";
     for (model::Gpu& gpu : drivers[1].gpus) {
         gpu.uuid.replace(gpu.uuid.find("aaaaaaaa"), 8, "bbbbbbbb");
         gpu.pci_address.front() = '1';

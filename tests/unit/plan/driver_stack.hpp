@@ -55,6 +55,7 @@ inline model::DriverStack make_driver()
     model::DriverStack driver;
     driver.vendor = "nvidia";
     driver.vendor_name = "NVIDIA";
+    driver.cdi_kind = "nvidia.com/gpu";
     driver.version = "580.1";
     driver.root = "/";
     driver.visible_devices = {{"CUDA_VISIBLE_DEVICES", model::VisibleDevices::Reader::library,

@@ -26,6 +26,7 @@ protected:
         model::DriverStack other;
         other.vendor = "amd";
         other.vendor_name = "AMD";
+        other.cdi_kind = "amd.com/gpu";
         other.version = "6.12.12";
         other.root = "/";
         using Visible = model::VisibleDevices;

@@ -50,6 +50,7 @@ protected:
         DriverStack other = drivers_.front();
         other.vendor = "amd";
         other.vendor_name = "AMD";
+        other.cdi_kind = "amd.com/gpu";
         other.visible_devices.clear();
         drivers_.push_back(std::move(other));
     }
