@@ -142,6 +142,27 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
     return rule;
 }
 
+Result<std::vector<FileRule>> read_rules(const Field& files, const std::string& vendor)
+{
+    if (files.value->kind != YamlValue::Kind::list)
+        return mistake(files.line, "files is not a list");
+    if (files.value->items.size() > max_rules)
+        return mistake(files.line, base::format("more than {} rules", max_rules));
+
+    std::vector<FileRule> rules;
+    std::map<std::pair<FileRule::Kind, std::string>, std::size_t> lines;
+    for (const YamlValue& item : files.value->items) {
+        GPUCTR_TRY(FileRule rule, read_rule(item, vendor));
+        const auto [first, is_new] =
+            lines.emplace(std::pair(rule.kind, stem_of(rule.kind, rule.name)), rule.line);
+        if (!is_new)
+            return mistake(rule.line, base::format("{} has a rule already, in line {}", rule.name,
+                                                   first->second));
+        rules.push_back(std::move(rule));
+    }
+    return rules;
+}
+
 } // namespace
 
 std::string_view stem_of(FileRule::Kind kind, std::string_view name)
@@ -175,31 +196,24 @@ Result<void> check_name(const FileRule& rule)
 
 Result<CatalogueFile> parse_catalogue(std::string_view yaml)
 {
-    constexpr std::array<std::string_view, 2> keys = {"vendor", "files"};
+    constexpr std::array<std::string_view, 3> keys = {"vendor", "maker", "files"};
 
-    GPUCTR_TRY(const auto document, parse_yaml(yaml));
-    if (!document)
+    GPUCTR_TRY(auto content, parse_yaml(yaml));
+    if (!content)
         return Error(Errc::usage, "no content");
+    const auto document = std::make_shared<const YamlValue>(*std::move(content));
     GPUCTR_TRY(const Fields fields, Fields::read(*document, "a catalogue", keys));
     CatalogueFile file;
     GPUCTR_TRY(file.vendor, read_vendor(fields));
     file.vendor_line = fields.find("vendor")->line;
-    GPUCTR_TRY(const Field files, fields.need("files"));
-    if (files.value->kind != YamlValue::Kind::list)
-        return mistake(files.line, "files is not a list");
-    if (files.value->items.size() > max_rules)
-        return mistake(files.line, base::format("more than {} rules", max_rules));
-
-    std::map<std::pair<FileRule::Kind, std::string>, std::size_t> lines;
-    for (const YamlValue& item : files.value->items) {
-        GPUCTR_TRY(FileRule rule, read_rule(item, file.vendor));
-        const auto [first, is_new] =
-            lines.emplace(std::pair(rule.kind, stem_of(rule.kind, rule.name)), rule.line);
-        if (!is_new)
-            return mistake(rule.line, base::format("{} has a rule already, in line {}", rule.name,
-                                                   first->second));
-        file.rules.push_back(std::move(rule));
+    if (const Field* const maker = fields.find("maker")) {
+        const std::string_view name = fields.find("vendor")->value->text;
+        GPUCTR_TRY(file.maker, read_maker(document, *maker->value, name));
+        if (!fields.has("files"))
+            return file;
     }
+    GPUCTR_TRY(const Field files, fields.need("files"));
+    GPUCTR_TRY(file.rules, read_rules(files, file.vendor));
     return file;
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "config/maker.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,8 +42,9 @@ std::string_view stem_of(FileRule::Kind kind, std::string_view name);
 
 /// A catalogue file as it was read.
 struct CatalogueFile {
-    std::string vendor;          ///< Whose driver the rules are of.
-    std::size_t vendor_line = 0; ///< Where that stands.
+    std::string vendor;                 ///< Whose driver the rules are of.
+    std::size_t vendor_line = 0;        ///< Where that stands.
+    std::shared_ptr<const Maker> maker; ///< Null where the file describes none.
     std::vector<FileRule> rules;
 };
 
@@ -63,7 +66,8 @@ struct CatalogueFile {
 /// with its line and what is allowed there: an unknown or repeated key, a value
 /// out of its set, two rules for one file. Libraries that differ only behind
 /// ".so" are one file. At most 4096 rules. `vendor` is any name: who there is, the
-/// registry of the makers knows.
+/// registry of the makers knows. With a section `maker`, as read_maker() has it, `files` may
+/// be left out.
 Result<CatalogueFile> parse_catalogue(std::string_view yaml);
 
 } // namespace gpucontainer::config

@@ -137,9 +137,9 @@ TEST(CatalogueFile, MayHaveNoRules)
 TEST(CatalogueFile, NamesTheMistakeInTheFrame)
 {
     EXPECT_EQ(problem_with("- a\n"),
-              "line 1: a catalogue is not a map (allowed keys: vendor, files)");
+              "line 1: a catalogue is not a map (allowed keys: vendor, maker, files)");
     EXPECT_EQ(problem_with("vendor: nvidia\nrules: []\n"),
-              "line 2: unknown key \"rules\" (allowed: vendor, files)");
+              "line 2: unknown key \"rules\" (allowed: vendor, maker, files)");
     EXPECT_EQ(problem_with("files: []\n"), "line 1: vendor is missing");
     EXPECT_EQ(problem_with("vendor: acme\nfiles: []\n"), "") << "the registry knows who there is";
     const std::vector<std::string> others = {"Acme", "acme/x", "0acme", "any",
