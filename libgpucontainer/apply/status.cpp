@@ -235,6 +235,8 @@ private:
 
     static void check_driver(const plan::UsedDriver& driver, SetUp& set_up)
     {
+        if (drivers::find_vendor(driver.vendor) == nullptr)
+            return; // a site's file described it, which status does not read
         const auto loaded = loaded_version(driver.vendor);
         if (!loaded)
             add(set_up, ProblemKind::driver_not_loaded, driver.vendor,

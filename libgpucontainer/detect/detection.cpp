@@ -151,10 +151,9 @@ bool has_driver(std::string_view vendor, const Detection& detection,
 Result<void> prove(const DriverStack& recorded, const DriverStack& found)
 {
     if (recorded.vendor_name != found.vendor_name || recorded.cdi_kind != found.cdi_kind
-        || recorded.version != found.version
-        || recorded.version_source != found.version_source || recorded.root != found.root
-        || recorded.visible_devices != found.visible_devices || recorded.needs != found.needs
-        || recorded.image_directories != found.image_directories
+        || recorded.version != found.version || recorded.version_source != found.version_source
+        || recorded.root != found.root || recorded.visible_devices != found.visible_devices
+        || recorded.needs != found.needs || recorded.image_directories != found.image_directories
         || recorded.tree_link != found.tree_link || recorded.optional_files != found.optional_files)
         return not_found(
             base::format("{} driver {} in {}", recorded.vendor, recorded.version, recorded.root));
@@ -202,10 +201,20 @@ Result<void> require_vendors(const Detection& detection, const std::vector<Drive
     return {};
 }
 
+Result<drivers::Site> read_site(const Detection& detection)
+{
+    return drivers::Site::read(detection.catalogue_directory, detection.catalogues);
+}
+
 Result<Detected> detect(const Detection& detection)
 {
+    GPUCTR_TRY(auto site, read_site(detection));
+    return detect(detection, std::move(site));
+}
+
+Result<Detected> detect(const Detection& detection, drivers::Site site)
+{
     GPUCTR_CHECK(check(detection));
-    GPUCTR_TRY(auto site, drivers::Site::read(detection.catalogue_directory, detection.catalogues));
     for (const std::string& name : detection.vendors)
         if (site.find(name) == nullptr)
             return unknown_vendor(name, site.vendors);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "drivers/registry.hpp"
 #include "model/driver.hpp"
 
 #include <optional>
@@ -37,8 +38,13 @@ struct Detected {
 /// such vendors, which a site's files may describe. Errors: usage.
 Result<void> check(const Detection& detection);
 
+/// The files of a site that it names, and what vendors there are with them.
+Result<drivers::Site> read_site(const Detection& detection);
+
 /// The drivers of this host; an error where a vendor asked for has none, or is none.
 Result<Detected> detect(const Detection& detection);
+/// The same with a site's files that were read.
+Result<Detected> detect(const Detection& detection, drivers::Site site);
 
 /// Of recorded drivers, that no vendor of those asked for is missing, or without GPUs unless
 /// that will do.

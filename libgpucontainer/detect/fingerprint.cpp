@@ -4,15 +4,18 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "drivers/described_maker.hpp"
 #include "drivers/registry.hpp"
 #include "drivers/wsl.hpp"
 #include "host/node_access.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <unistd.h>
+#include <utility>
 
 namespace gpucontainer::detect {
 
@@ -67,9 +70,9 @@ std::string identity(const struct stat& status)
                         status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
 }
 
-std::string state_of(const KernelPlace& place, const std::string& path)
+std::string state_of(KernelPlace::How how, const std::string& path)
 {
-    switch (place.how) {
+    switch (how) {
     case KernelPlace::How::content: {
         const auto text = base::read_file(path);
         return text ? std::string(base::trim(*text)) : std::string(missing);
@@ -84,18 +87,40 @@ std::string state_of(const KernelPlace& place, const std::string& path)
     return "";
 }
 
+/// Of the makers among them that are data alone.
+std::vector<Mark> described_marks(const std::string& system_root, std::span<const Vendor> vendors)
+{
+    std::vector<Mark> marks;
+    for (const Vendor& vendor : vendors)
+        if (vendor.maker != nullptr)
+            for (drivers::DescribedPlace& place : drivers::kernel_places_of(*vendor.maker)) {
+                std::string state = state_of(place.how, system_root + place.path);
+                marks.push_back({std::move(place.path), std::move(state)});
+            }
+    return marks;
+}
+
 std::vector<Mark> kernel_marks(const std::string& system_root)
 {
     std::vector<Mark> marks;
     const auto add = [&](const KernelPlace& place) {
         const std::string path(place.path);
-        marks.push_back({path, state_of(place, system_root + path)});
+        marks.push_back({path, state_of(place.how, system_root + path)});
     };
     add({"/proc/sys/kernel/random/boot_id", KernelPlace::How::content});
     add(drivers::wsl::kernel_place);
     for (const Vendor& vendor : drivers::vendors())
         std::ranges::for_each(vendor.kernel_places, add);
+    std::ranges::move(described_marks(system_root, drivers::vendors()), std::back_inserter(marks));
     return marks;
+}
+
+/// What a mark behind those of the drivers says at the moment: of a site's file, or of a
+/// place of the kernel that one describes.
+std::string state_now(const std::string& system_root, const std::string& path)
+{
+    return path.starts_with("/sys/") ? state_of(drivers::how_place_counts(path), system_root + path)
+                                     : identity(status_of(path, 0));
 }
 
 /// Looks at places as they are; with a period, also whether they are what
@@ -202,10 +227,16 @@ bool learns_uuid(const model::Gpu& gpu) { return gpu.uuid.empty() && !gpu.pci_ad
 
 Beginning begin_fingerprint(const std::string& system_root)
 {
-    Beginning beginning = {kernel_marks(system_root), {}};
+    Beginning beginning = {kernel_marks(system_root), {}, {}};
     // The clock that file systems use; it must not be ahead of theirs.
     (void)::clock_gettime(CLOCK_REALTIME_COARSE, &beginning.time);
     return beginning;
+}
+
+void note_described(Beginning& beginning, const std::string& system_root,
+                    std::span<const Vendor> vendors)
+{
+    beginning.described = described_marks(system_root, vendors);
 }
 
 std::vector<Mark> fingerprint(const std::string& system_root, std::span<const DriverStack> drivers,
@@ -215,7 +246,9 @@ std::vector<Mark> fingerprint(const std::string& system_root, std::span<const Dr
     marks.add_drivers(drivers);
     for (const std::string& place : site_places)
         marks.add_optional(place, 0);
-    return std::move(marks).take();
+    auto all = std::move(marks).take();
+    std::ranges::move(beginning.described, std::back_inserter(all));
+    return all;
 }
 
 bool is_current(const std::string& system_root, std::span<const DriverStack> drivers,
@@ -223,9 +256,8 @@ bool is_current(const std::string& system_root, std::span<const DriverStack> dri
 {
     for (const DriverStack& driver : drivers) {
         const Vendor* const vendor = drivers::find_vendor(driver.vendor);
-        if (driver.version_source == model::VersionSource::module
-            && (vendor == nullptr || vendor->learns_uuids)
-            && std::ranges::any_of(driver.gpus, learns_uuid))
+        if (driver.version_source == model::VersionSource::module && vendor != nullptr
+            && vendor->learns_uuids && std::ranges::any_of(driver.gpus, learns_uuid))
             return false;
     }
     Marks here(system_root, kernel_marks(system_root), std::nullopt);
@@ -233,8 +265,8 @@ bool is_current(const std::string& system_root, std::span<const DriverStack> dri
     const auto now = std::move(here).take();
     if (marks.size() < now.size() || !std::ranges::equal(now, marks.first(now.size())))
         return false;
-    return std::ranges::all_of(marks.subspan(now.size()), [](const Mark& site_place) {
-        return identity(status_of(site_place.path, 0)) == site_place.state;
+    return std::ranges::all_of(marks.subspan(now.size()), [&](const Mark& mark) {
+        return state_now(system_root, mark.path) == mark.state;
     });
 }
 

@@ -4,6 +4,7 @@
 #include "base/try.hpp"
 #include "search/site_catalogue.hpp"
 
+#include <span>
 #include <utility>
 
 namespace gpucontainer::detect {
@@ -11,7 +12,11 @@ namespace gpucontainer::detect {
 Result<Host> open_host(const Detection& detection)
 {
     auto beginning = begin_fingerprint("");
-    GPUCTR_TRY(auto found, detect(detection));
+    GPUCTR_TRY(auto described, read_site(detection));
+    const auto built_in = drivers::vendors().size();
+    note_described(beginning, "",
+                   std::span<const drivers::Vendor>(described.vendors).subspan(built_in));
+    GPUCTR_TRY(auto found, detect(detection, std::move(described)));
     const auto site = search::site_places(detection.catalogue_directory, detection.catalogues);
     auto marks = fingerprint("", found.drivers, site, std::move(beginning));
     return Host{std::make_shared<const std::vector<model::DriverStack>>(std::move(found.drivers)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "base/try.hpp"
 #include "config/catalogue_file.hpp"
 
@@ -10,10 +11,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-// Makes the built-in tables: reads a catalogue file while the library is built,
-// so that the library parses none.
+// Makes the built-in tables: reads catalogue files while the library is built, so that the
+// library parses none.
 
 namespace gpucontainer {
 namespace {
@@ -43,16 +45,13 @@ std::string_view kind_of(const config::FileRule& rule)
     return "";
 }
 
-std::string source_for(const std::string& vendor, const std::vector<config::FileRule>& rules)
+std::string rules_for(std::string_view name, const std::vector<config::FileRule>& rules)
 {
+    // An array of none has no list to be made from.
     std::string source =
-        base::format("// Made from drivers/{0}/catalogue.yaml when building.\n"
-                     "#include \"drivers/{0}/catalogue_{0}.hpp\"\n\n"
-                     "#include <array>\n\n"
-                     "namespace gpucontainer::drivers {{\n"
-                     "namespace {{\n\n"
-                     "constexpr auto rules = std::to_array<model::CatalogueRule>({{\n",
-                     vendor);
+        rules.empty()
+            ? base::format("constexpr std::array<model::CatalogueRule, 0> {} = {{", name)
+            : base::format("constexpr auto {} = std::to_array<model::CatalogueRule>({{\n", name);
     for (const config::FileRule& rule : rules)
         source += base::format(
             "    {{model::FileKind::{}, model::Capability::{}, model::Capability::{}, {},\n"
@@ -60,27 +59,145 @@ std::string source_for(const std::string& vendor, const std::vector<config::File
             kind_of(rule), rule.capability, rule.also, literal(rule.name), rule.entry,
             rule.unversioned, literal(rule.reason), literal(rule.icd), literal(rule.module),
             rule.own);
-    source += base::format("}});\n\n"
-                           "}} // namespace\n\n"
-                           "model::Catalogue {}_catalogue() {{ return rules; }}\n\n"
-                           "}} // namespace gpucontainer::drivers\n",
-                           vendor);
-    return source;
+    return source + (rules.empty() ? "};\n\n" : "});\n\n");
+}
+
+/// The catalogue of a maker in C++, with what its header declares.
+std::string source_for(const config::CatalogueFile& file)
+{
+    return base::format("// Made from drivers/{0}/catalogue.yaml when building.\n"
+                        "#include \"drivers/{0}/catalogue_{0}.hpp\"\n\n"
+                        "#include <array>\n\n"
+                        "namespace gpucontainer::drivers {{\n"
+                        "namespace {{\n\n"
+                        "{1}"
+                        "}} // namespace\n\n"
+                        "model::Catalogue {0}_catalogue() {{ return rules; }}\n\n"
+                        "}} // namespace gpucontainer::drivers\n",
+                        file.vendor, rules_for("rules", file.rules));
+}
+
+/// "name = {A, B};" as a constant array.
+template <typename T, typename Write>
+std::string array_of(std::string_view type, std::string_view name, std::span<const T> all,
+                     Write write)
+{
+    std::string source =
+        base::format("inline constexpr std::array<{}, {}> {} = {{", type, all.size(), name);
+    for (const T& one : all)
+        source += base::format("\n    {},", write(one));
+    return source + "};\n";
+}
+
+std::string write(const config::Maker::Model& model)
+{
+    return base::format("config::Maker::Model{{{}, {}}}", model.device, literal(model.name));
+}
+
+std::string write(const config::Maker::Node& node)
+{
+    return base::format("config::Maker::Node{{{}, {}, {}, {}, {}, {}}}", literal(node.path),
+                        literal(node.in_class), literal(node.major),
+                        node.minor ? std::to_string(*node.minor) : "std::nullopt",
+                        literal(node.capability), node.optional);
+}
+
+std::string write(const config::Maker::Variable& variable)
+{
+    return base::format("config::Maker::Variable{{{}, {}, {}, {}, {}, {}}}", literal(variable.name),
+                        literal(variable.reader), literal(variable.inside),
+                        literal(variable.prefix), variable.always, variable.empty_is_unset);
+}
+
+/// A namespace with the tables of one maker that is data.
+std::string tables_of(const config::CatalogueFile& file, std::string_view space)
+{
+    const config::Maker& maker = *file.maker;
+    const auto any = [](const auto& one) { return write(one); };
+    const auto text = [](std::string_view one) { return literal(one); };
+    std::string source =
+        base::format("namespace {} {{ // drivers/{}/catalogue.yaml\n\n", space, file.vendor);
+    source += array_of("config::Maker::Model", "models", maker.models, any);
+    source += array_of("config::Maker::Node", "nodes", maker.nodes, any);
+    source += array_of("config::Maker::Variable", "variables", maker.variables, any);
+    source += array_of("std::string_view", "needs", maker.needs, text);
+    source += array_of("std::string_view", "directories", maker.directories, text);
+    source += "inline " + rules_for("rules", file.rules);
+    source += "inline constexpr config::Maker maker = {\n";
+    for (const std::string_view one : {maker.name, maker.title, maker.kind, maker.module,
+                                       maker.driver, maker.device_class, maker.device_name})
+        source += base::format("    {},\n", literal(one));
+    source += base::format("    {}, {}, {}, {}, {},\n", maker.pci_vendor,
+                           maker.pci_class ? std::to_string(*maker.pci_class) : "std::nullopt",
+                           maker.by_address, literal(maker.uuid), literal(maker.model));
+    return source
+           + base::format("    models, nodes, variables, needs, directories}};\n\n"
+                          "}} // namespace {}\n\n",
+                          space);
+}
+
+/// The header with the makers that are data.
+std::string header_for(const std::vector<config::CatalogueFile>& makers)
+{
+    std::string source = "// Made from drivers/*/catalogue.yaml when building.\n"
+                         "#pragma once\n\n"
+                         "#include \"config/maker.hpp\"\n"
+                         "#include \"model/catalogue.hpp\"\n\n"
+                         "#include <array>\n\n"
+                         "namespace gpucontainer::drivers {\n\n";
+    std::string all;
+    for (std::size_t i = 0; i < makers.size(); ++i) {
+        const std::string space = base::format("maker_{}", i);
+        source += tables_of(makers[i], space);
+        all += base::format("    BuiltInMaker{{{0}::maker, {0}::rules}},\n", space);
+    }
+    return source
+           + base::format(
+               "struct BuiltInMaker {{\n"
+               "    const config::Maker& maker;\n"
+               "    model::Catalogue files;\n"
+               "}};\n\n"
+               "inline constexpr std::array<BuiltInMaker, {}> built_in_makers = {{\n{}}};\n\n"
+               "}} // namespace gpucontainer::drivers\n",
+               makers.size(), all);
+}
+
+Result<config::CatalogueFile> read(const std::string& path)
+{
+    GPUCTR_TRY(const std::string yaml, base::read_file(path));
+    GPUCTR_TRY(auto file, config::parse_catalogue(yaml), "{}", path);
+    if (base::name_of(base::directory_of(path)) != file.vendor)
+        return Error(Errc::usage, base::format("{}: not in a folder called {}", path, file.vendor));
+    return file;
+}
+
+Result<void> write_to(const std::string& path, const std::string& source)
+{
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    file << source;
+    file.close();
+    if (!file)
+        return Error(Errc::internal, base::format("write {}", path));
+    return {};
 }
 
 Result<void> compile(const std::string& input, const std::string& output)
 {
-    GPUCTR_TRY(const std::string yaml, base::read_file(input));
-    GPUCTR_TRY(const auto catalogue, config::parse_catalogue(yaml), "{}", input);
-    if (catalogue.rules.empty())
+    GPUCTR_TRY(const auto file, read(input));
+    if (file.rules.empty())
         return Error(Errc::usage, base::format("{}: no rules", input));
+    return write_to(output, source_for(file));
+}
 
-    std::ofstream file(output, std::ios::binary | std::ios::trunc);
-    file << source_for(catalogue.vendor, catalogue.rules);
-    file.close();
-    if (!file)
-        return Error(Errc::internal, base::format("write {}", output));
-    return {};
+Result<void> compile_makers(const std::string& output, std::span<char*> inputs)
+{
+    std::vector<config::CatalogueFile> makers;
+    for (const char* const input : inputs) {
+        GPUCTR_TRY(auto file, read(input));
+        if (file.maker)
+            makers.push_back(std::move(file));
+    }
+    return write_to(output, header_for(makers));
 }
 
 } // namespace
@@ -89,11 +206,18 @@ Result<void> compile(const std::string& input, const std::string& output)
 int main(int argc, char** argv)
 try {
     const std::span arguments(argv, static_cast<std::size_t>(argc));
-    if (arguments.size() != 3) {
-        (void)std::fputs("usage: gpuctr-catalogue-compiler CATALOGUE.yaml OUTPUT.cpp\n", stderr);
+    using gpucontainer::compile;
+    using gpucontainer::compile_makers;
+    const bool is_of_makers = arguments.size() > 2 && arguments[1] == std::string_view("--makers");
+    if (!is_of_makers && arguments.size() != 3) {
+        (void)std::fputs("usage: gpuctr-catalogue-compiler CATALOGUE.yaml OUTPUT.cpp\n"
+                         "       gpuctr-catalogue-compiler --makers OUTPUT.hpp CATALOGUE.yaml...\n",
+                         stderr);
         return 2;
     }
-    if (const auto done = gpucontainer::compile(arguments[1], arguments[2]); !done) {
+    const auto done = is_of_makers ? compile_makers(arguments[2], arguments.subspan(3))
+                                   : compile(arguments[1], arguments[2]);
+    if (!done) {
         (void)std::fputs((done.error().message() + "\n").c_str(), stderr);
         return 1;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "config/maker.hpp"
 #include "host/driver_root.hpp"
 #include "host/enumerator.hpp"
 #include "model/driver.hpp"
@@ -34,21 +35,23 @@ struct KernelPlace {
     How how; ///< What of it counts: times there do not last.
 };
 
-/// One vendor. A further vendor is one more of these, in a folder of its own.
+/// One vendor: a maker in C++, with a folder of its own, or one that is data alone.
 struct Vendor {
+    /// What is asked of each.
+    struct Methods {
+        Result<std::optional<model::DriverStack>> (*detect)(const Vendor&, const Sources&);
+        Result<model::DriverStack> (*files_alone)(const Vendor&, const Sources&);
+        Result<std::optional<std::string>> (*loaded_version)(const Vendor&,
+                                                             const std::string& system_root);
+    };
+
     std::string_view name;     ///< "nvidia"
     std::string_view title;    ///< "NVIDIA"
-    std::string_view cdi_kind; ///< What its devices are named after elsewhere: "nvidia.com/gpu".
+    std::string_view cdi_kind; ///< As in DriverStack.
     bool learns_uuids;         ///< The kernel knows a GPU's once something has used it.
     bool is_versioned;         ///< Its files have to be of the kernel module's version.
     std::span<const KernelPlace> kernel_places;
-    /// None when the host has no GPU of this vendor.
-    Result<std::optional<model::DriverStack>> (*detect)(const Sources& sources);
-    /// The driver's files alone, for a host without a GPU of it: no GPU, no node, no
-    /// version but that of the files. Errors: no_device where there are none.
-    Result<model::DriverStack> (*files_alone)(const Sources& sources);
-    /// Version of the loaded kernel module; none when it is not loaded.
-    Result<std::optional<std::string>> (*loaded_version)(const std::string& system_root);
+    Methods methods;
     /// Files, and directories with files, of the driver root that say what its optional
     /// files are.
     std::span<const std::string_view> root_places = {};
@@ -58,6 +61,29 @@ struct Vendor {
     std::string_view node_drivers = {};
     /// Name of the lists of its files that other programs have, "nvliblist.conf"; maybe "".
     std::string_view list_file = {};
+    /// Of one that is data, with its catalogue; else null. Its kernel places are described
+    /// there, too.
+    const config::Maker* maker = nullptr;
+    model::Catalogue files = {};
+
+    /// None when the host has no GPU of this vendor.
+    Result<std::optional<model::DriverStack>> detect(const Sources& sources) const
+    {
+        return methods.detect(*this, sources);
+    }
+
+    /// The driver's files alone, for a host without a GPU of it: no GPU, no node, no
+    /// version but that of the files. Errors: no_device where there are none.
+    Result<model::DriverStack> files_alone(const Sources& sources) const
+    {
+        return methods.files_alone(*this, sources);
+    }
+
+    /// Version of the loaded kernel module; none when it is not loaded.
+    Result<std::optional<std::string>> loaded_version(const std::string& system_root) const
+    {
+        return methods.loaded_version(*this, system_root);
+    }
 };
 
 } // namespace gpucontainer::drivers

@@ -4,7 +4,6 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
-#include "drivers/registry.hpp"
 #include "record/driver.hpp"
 #include "record/fields.hpp"
 
@@ -26,14 +25,12 @@ detect::Mark read_mark(const record::Fields& fields)
     return {fields.text("path", record::is_path), fields.text("state", record::is_text)};
 }
 
-/// Each vendor that is known here, once at most.
+/// Each vendor once at most. One that a site describes may be unknown here: a plan of it is
+/// compared with what is detected before it is carried out.
 void check_vendors(const std::vector<DriverStack>& drivers, const record::Fields& fields)
 {
     for (const DriverStack& driver : drivers) {
         const auto same = [&](const auto& other) { return other.vendor == driver.vendor; };
-        const auto named = [&](const auto& vendor) { return vendor.name == driver.vendor; };
-        if (std::ranges::none_of(drivers::vendors(), named))
-            fields.complain("drivers", base::format("unknown vendor {}", driver.vendor));
         if (std::ranges::count_if(drivers, same) > 1)
             fields.complain("drivers", base::format("{} more than once", driver.vendor));
     }

@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "config/names.hpp"
 
 #include <algorithm>
 #include <array>
@@ -194,14 +195,19 @@ void visit(Visitor& field, Self& variable)
     field("preferred", preferred, TextOrNull{is_word});
 }
 
+const char* is_vendor(std::string_view text)
+{
+    return config::is_vendor_name(text) ? nullptr : "not the name of a vendor";
+}
+
 template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, DriverStack>
 void visit(Visitor& field, Self& driver)
 {
-    auto& [vendor, vendor_name, cdi_kind, version, version_source, root, library_directory,
-           optional_files, visible_devices, needs, image_directories, tree_link, gpus,
-           library_order, files, nodes, missing_nodes, warnings, masks, skipped] = driver;
-    field("vendor", vendor, Text{is_word});
+    auto& [vendor, vendor_name, cdi_kind, version, version_source, root, library_directory, optional_files,
+           visible_devices, needs, image_directories, tree_link, gpus, library_order, files, nodes,
+           missing_nodes, warnings, masks, skipped] = driver;
+    field("vendor", vendor, Text{is_vendor});
     field("vendor_name", vendor_name, Text{is_line});
     field("cdi_kind", cdi_kind, Text{is_word});
     field("version", version, TextOrNull{is_version});

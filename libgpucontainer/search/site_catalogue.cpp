@@ -47,7 +47,8 @@ Result<void> add_rules(SiteCatalogue& site, const std::string& path, std::string
     if (!file)
         return explained(std::move(file).error(), path,
                          "a catalogue has the form that docs/configuration.md describes");
-    site.vendors.push_back({std::move(file->vendor), path, file->vendor_line});
+    site.vendors.push_back(
+        {std::move(file->vendor), path, file->vendor_line, std::move(file->maker)});
     append(site.rules, std::move(file->rules));
     return {};
 }

@@ -7,6 +7,7 @@
 #include "model/driver.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,6 +26,7 @@ struct NamedVendor {
     std::string vendor;
     std::string path;
     std::size_t line = 0;
+    std::shared_ptr<const config::Maker> maker; ///< Where the file describes it, else null.
 };
 
 /// What a site says about the files of drivers, over the built-in catalogues.

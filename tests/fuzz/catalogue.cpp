@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "config/catalogue_file.hpp"
+#include "config/names.hpp"
+#include "drivers/described_gpus.hpp"
+#include "drivers/described_maker.hpp"
 #include "drivers/nvidia/catalogue_nvidia.hpp"
 #include "search/site_catalogue.hpp"
 
 #include "base/format.hpp"
+#include "fuzz/facts.hpp"
 #include "fuzz/fuzz.hpp"
+#include "fuzz/tree.hpp"
 #include "fuzz/yaml_text.hpp"
 
 #include <algorithm>
@@ -88,12 +93,86 @@ void check_merged(const std::vector<FileRule>& rules)
         demand(rule.vendor != "nvidia" || is_known(merged, rule), "a rule of the site counts");
 }
 
+/// A host that has each device which the description may mean, and others.
+class Devices final : public host::Enumerator {
+public:
+    explicit Devices(const config::Maker& maker) : maker_(maker) {}
+
+    int numa_node(const std::string& /*address*/) override { return 0; }
+
+    Result<std::vector<host::PciDevice>> pci_functions(std::uint16_t vendor_id) override
+    {
+        std::vector<host::PciDevice> functions;
+        for (unsigned n = 0; n < count; ++n) {
+            const std::uint16_t device = maker_.models.empty()
+                                             ? std::uint16_t{1}
+                                             : maker_.models[n % maker_.models.size()].device;
+            const std::uint32_t code = maker_.pci_class.value_or(0x1200) * 0x100U;
+            functions.push_back({address(n), vendor_id, device, code,
+                                 n + 1 < count ? std::string(maker_.driver) : "vfio-pci", 0});
+        }
+        return functions;
+    }
+
+    Result<std::vector<host::ClassDevice>> class_devices(const std::string& name) override
+    {
+        demand(is_file_name(name), "a class is a directory below /sys/class");
+        std::vector<host::ClassDevice> devices;
+        for (unsigned n = 0; n < count; ++n)
+            devices.push_back({drivers::with_number(maker_.device_name, count - n),
+                               base::format("/dev/node{}", n), 1, n, address(n),
+                               std::string(maker_.driver), address(n)});
+        return devices;
+    }
+
+private:
+    static constexpr unsigned count = 3;
+
+    static std::string address(unsigned n) { return base::format("0000:{:02x}:00.0", n); }
+
+    const config::Maker& maker_;
+};
+
+void check_paths(const model::DriverStack& driver)
+{
+    demand(driver.nodes.empty(), "a host without nodes has none");
+    for (const model::DeviceNode& node : driver.missing_nodes)
+        demand(is_node_path(node.path) && node.gpu < static_cast<int>(driver.gpus.size()),
+               "a node is below /dev, and of a GPU that is there");
+}
+
+void check_maker(const config::Maker& maker)
+{
+    static Tree tree; // without a file
+    demand(config::is_vendor_name(maker.name) && is_plain(maker.title), "a maker has a name");
+    for (const std::string_view name : {maker.module, maker.driver})
+        demand(is_file_name(name), "what the kernel calls it is one component of a path");
+    for (const std::string_view name : {maker.uuid, maker.model})
+        demand(name.empty() || is_file_name(name), "and so is an attribute");
+    for (const drivers::DescribedPlace& place : drivers::kernel_places_of(maker))
+        demand(place.path.starts_with("/sys/"), "a place of the kernel is in sysfs");
+    Devices devices(maker);
+    const auto root = host::DriverRoot::open(tree.path());
+    demand(root.has_value(), "there is a driver root");
+    const auto found = drivers::find_described_gpus(maker, tree.path(), devices);
+    demand(found.has_value(), "GPUs are found");
+    check_gpus(found->gpus);
+    model::DriverStack driver;
+    driver.gpus = found->gpus;
+    const drivers::Sources sources = {devices, *root, tree.path(), "", {}, ""};
+    demand(drivers::add_described_nodes(maker, sources, driver).has_value(), "and their nodes");
+    check_paths(driver);
+}
+
 } // namespace
 
-/// A site's catalogue file, alone and over the built-in one.
+/// A site's catalogue file, alone and over the built-in one, and the maker that it describes
+/// on a host of its own making.
 void run(std::string_view input)
 {
     const auto file = config::parse_catalogue(input);
+    if (file && file->maker)
+        check_maker(*file->maker);
     if (!file || file->rules.empty())
         return;
     for (const FileRule& rule : file->rules) {

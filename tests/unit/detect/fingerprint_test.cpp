@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "detect/fingerprint.hpp"
 
+#include "drivers/described_maker.hpp"
 #include "support/temp_root.hpp"
 
 #include <gtest/gtest.h>
@@ -28,6 +29,7 @@ protected:
         host_.file("drv/etc/ld.so.cache", "");
 
         model::DriverStack driver;
+        driver.vendor = "nvidia";
         driver.root = host_.at("drv").string();
         driver.gpus.resize(1);
         driver.gpus[0].uuid = "GPU-1";
@@ -53,6 +55,7 @@ protected:
     {
         wait_for_a_tick();
         auto beginning = begin_fingerprint(root());
+        note_described(beginning, root(), described_);
         change();
         return fingerprint(root(), drivers_, site_, std::move(beginning));
     }
@@ -72,6 +75,7 @@ protected:
     test::TempRoot host_;
     std::vector<model::DriverStack> drivers_;
     std::vector<std::string> site_;
+    std::vector<drivers::Vendor> described_;
     std::vector<Mark> marks_;
 
 private:
@@ -166,7 +170,6 @@ TEST_F(FingerprintTest, DoesNotWaitForTheUuidOfAGpuThatIsOnNoBus)
 TEST_F(FingerprintTest, ChangesWithTheListsOfOptionalFiles)
 {
     const std::string lists = "drv/etc/nvidia-container-runtime/host-files-for-container.d";
-    drivers_[0].vendor = "nvidia";
     drivers_[0].optional_files = true;
     EXPECT_TRUE(is_current_after([] {}));
 
@@ -206,6 +209,31 @@ TEST_F(FingerprintTest, ChangesWithASitesCatalogues)
     EXPECT_TRUE(is_current_after([] {}));
     std::filesystem::remove_all(host_.at("site"));
     EXPECT_FALSE(is_current());
+}
+
+TEST_F(FingerprintTest, ChangesWithTheGpusThatASiteDescribes)
+{
+    config::Maker acme;
+    acme.device_class = "acme";
+    acme.module = "acme_gpu";
+    described_ = {drivers::described_vendor(acme, {})};
+    EXPECT_TRUE(is_current_after([] {}));
+    host_.file("sys/class/acme/acme0", "");
+    EXPECT_FALSE(is_current());
+
+    EXPECT_TRUE(is_current_after([] {}));
+    host_.file("sys/module/acme_gpu/refcnt", "1");
+    EXPECT_FALSE(is_current());
+
+    EXPECT_FALSE(is_current_after([&] { host_.file("sys/class/acme/acme1", ""); }));
+}
+
+TEST_F(FingerprintTest, DoesNotWaitForTheUuidOfADescribedGpu)
+{
+    drivers_[0].vendor = "acme";
+    drivers_[0].gpus[0].uuid.clear();
+
+    EXPECT_TRUE(is_current_after([] {}));
 }
 
 TEST_F(FingerprintTest, FollowsALinkToACatalogue)

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/described_maker.hpp"
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/try.hpp"
+#include "drivers/described_gpus.hpp"
+#include "drivers/optional_files.hpp"
+#include "host/kernel_files.hpp"
+#include "search/nodes.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
+namespace gpucontainer::drivers {
+
+using config::Maker;
+using host::ClassDevice;
+using model::DriverStack;
+using model::VisibleDevices;
+
+namespace {
+
+constexpr std::size_t most_nodes = 4096; // that a record holds
+
+/// The nodes that a description names, as the kernel has them.
+class NodeSearch {
+public:
+    NodeSearch(const Maker& maker, const Sources& sources, const std::vector<model::Gpu>& gpus)
+        : maker_(maker), sources_(sources), gpus_(gpus)
+    {
+    }
+
+    /// Into a driver.
+    Result<void> run(DriverStack& stack)
+    {
+        for (const Maker::Node& node : maker_.nodes)
+            GPUCTR_CHECK(add(node, stack));
+        stack.nodes = std::move(found_.nodes);
+        stack.missing_nodes = std::move(found_.missing);
+        return {};
+    }
+
+private:
+    Result<void> add(const Maker::Node& node, DriverStack& stack)
+    {
+        if (node.path.find('*') != std::string_view::npos)
+            return add_paired(node, stack);
+        if (node.path.find(config::number_placeholder) == std::string_view::npos)
+            return add_one(node, std::string(node.path), node.minor.value_or(0), -1, stack);
+        for (const model::Gpu& gpu : gpus_) {
+            const auto number = static_cast<unsigned>(gpu.minor);
+            GPUCTR_CHECK(add_one(node, with_number(node.path, number), node.minor.value_or(number),
+                                 static_cast<int>(gpu.index), stack));
+        }
+        return {};
+    }
+
+    /// Those of each GPU's function.
+    Result<void> add_paired(const Maker::Node& node, DriverStack& stack)
+    {
+        GPUCTR_TRY(const auto* const devices, devices_of(node.in_class));
+        for (const model::Gpu& gpu : gpus_)
+            for (const ClassDevice& device : *devices)
+                if (!gpu.pci_address.empty() && device.pci_address == gpu.pci_address
+                    && number_in(node.path, "*", device.node))
+                    GPUCTR_CHECK(take(node,
+                                      wanted(node, device.node, device.major, device.minor,
+                                             static_cast<int>(gpu.index)),
+                                      stack));
+        return {};
+    }
+
+    Result<void> add_one(const Maker::Node& node, const std::string& path, unsigned minor, int gpu,
+                         DriverStack& stack)
+    {
+        if (!node.major.empty())
+            return take(
+                node,
+                wanted(node, path, search::character_major(proc_devices(), node.major), minor, gpu),
+                stack);
+        GPUCTR_TRY(const auto* const devices, devices_of(node.in_class));
+        const auto device = std::ranges::find(*devices, path, &ClassDevice::node);
+        if (device == devices->end())
+            return take(node, wanted(node, path, std::nullopt, 0, gpu), stack);
+        return take(node, wanted(node, path, device->major, device->minor, gpu), stack);
+    }
+
+    static search::WantedNode wanted(const Maker::Node& node, const std::string& path,
+                                     std::optional<unsigned> major, unsigned minor, int gpu)
+    {
+        return {path,
+                major,
+                minor,
+                gpu,
+                model::parse_capability(node.capability).value_or(model::Capability::none),
+                !node.optional,
+                {}};
+    }
+
+    Result<void> take(const Maker::Node& node, const search::WantedNode& wanted, DriverStack& stack)
+    {
+        if (found_.nodes.size() + found_.missing.size() == most_nodes)
+            return Error(Errc::driver, base::format("more than {} device nodes", most_nodes))
+                .with_object(std::string(node.path));
+        return search::add_node(sources_.system_root, sources_.dev_root, wanted, found_,
+                                stack.skipped);
+    }
+
+    Result<const std::vector<ClassDevice>*> devices_of(std::string_view name)
+    {
+        auto known = devices_.find(name);
+        if (known == devices_.end()) {
+            GPUCTR_TRY(auto devices, sources_.pci.class_devices(std::string(name)), "find nodes");
+            known = devices_.emplace(name, std::move(devices)).first;
+        }
+        return &known->second;
+    }
+
+    const std::string& proc_devices()
+    {
+        if (!proc_devices_)
+            if (auto text = base::read_file(sources_.system_root + "/proc/devices"))
+                proc_devices_ = *std::move(text);
+        return proc_devices_ ? *proc_devices_ : proc_devices_.emplace();
+    }
+
+    const Maker& maker_;
+    const Sources& sources_;
+    const std::vector<model::Gpu>& gpus_;
+    std::map<std::string_view, std::vector<ClassDevice>> devices_; ///< By class.
+    std::optional<std::string> proc_devices_;
+    search::Nodes found_;
+};
+
+VisibleDevices variable_of(const Maker::Variable& described)
+{
+    VisibleDevices variable;
+    variable.name = described.name;
+    variable.reader =
+        model::parse_reader(described.reader).value_or(VisibleDevices::Reader::library);
+    variable.inside =
+        model::parse_inside(described.inside).value_or(VisibleDevices::Inside::position);
+    variable.prefix = described.prefix;
+    variable.always = described.always;
+    variable.empty_is_unset = described.empty_is_unset;
+    return variable;
+}
+
+/// What does not depend on the kernel's driver.
+Result<DriverStack> new_stack(const Vendor& vendor, const Sources& sources)
+{
+    const Maker& maker = *vendor.maker;
+    DriverStack stack;
+    stack.vendor = maker.name;
+    stack.vendor_name = maker.title;
+    stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
+    stack.image_directories.assign(maker.directories.begin(), maker.directories.end());
+    const std::vector<std::string> directories = stack.image_directories;
+    GPUCTR_CHECK(add_optional_files(sources, vendor.files, directories, stack));
+    return stack;
+}
+
+/// Why there is no GPU; none where nothing says that there should be one.
+std::optional<Error> why_none(const Maker& maker, bool is_loaded, const std::string& undriven)
+{
+    if (!is_loaded && undriven.empty())
+        return std::nullopt;
+    std::string hint = base::format("look for {} in the kernel's log", maker.module);
+    return Error(Errc::no_device,
+                 is_loaded ? base::format("the kernel module {} is loaded but drives no GPU",
+                                          maker.module)
+                           : base::format("the kernel module {} is not loaded", maker.module))
+        .with_hint(undriven.empty() ? std::move(hint) : undriven);
+}
+
+} // namespace
+
+KernelPlace::How how_place_counts(std::string_view path)
+{
+    return path.starts_with("/sys/module/") ? KernelPlace::How::inode : KernelPlace::How::names;
+}
+
+std::vector<DescribedPlace> kernel_places_of(const Maker& maker)
+{
+    std::vector<DescribedPlace> places;
+    const auto add = [&](std::string path) {
+        const auto how = how_place_counts(path);
+        places.push_back({std::move(path), how});
+    };
+    if (maker.device_class.empty())
+        add(base::format("/sys/bus/pci/drivers/{}", maker.driver));
+    else
+        add(base::format("/sys/class/{}", maker.device_class));
+    add(base::format("/sys/module/{}", maker.module));
+    return places;
+}
+
+Result<void> add_described_nodes(const Maker& maker, const Sources& sources, DriverStack& stack)
+{
+    return NodeSearch(maker, sources, stack.gpus).run(stack);
+}
+
+Result<std::optional<std::string>> described_version(const Vendor& vendor,
+                                                     const std::string& system_root)
+{
+    return host::loaded_module_version(system_root, std::string(vendor.maker->module));
+}
+
+Result<DriverStack> described_files_alone(const Vendor& vendor, const Sources& sources)
+{
+    GPUCTR_TRY(DriverStack stack, new_stack(vendor, sources));
+    return without_gpus(std::move(stack));
+}
+
+Result<std::optional<DriverStack>> detect_described(const Vendor& vendor, const Sources& sources)
+{
+    const Maker& maker = *vendor.maker;
+    GPUCTR_TRY(const auto loaded, described_version(vendor, sources.system_root));
+    GPUCTR_TRY(DescribedGpus found, find_described_gpus(maker, sources.system_root, sources.pci));
+    if (found.gpus.empty()) {
+        if (auto reason = why_none(maker, loaded.has_value(), found.undriven))
+            return *std::move(reason);
+        return std::optional<DriverStack>();
+    }
+    if (!loaded)
+        return Error(Errc::driver, base::format("{} drives GPUs and {} is no loaded module",
+                                                maker.driver, maker.module));
+
+    GPUCTR_TRY(DriverStack stack, new_stack(vendor, sources));
+    stack.version = *loaded;
+    std::ranges::transform(maker.variables, std::back_inserter(stack.visible_devices), variable_of);
+    stack.needs.assign(maker.needs.begin(), maker.needs.end());
+    stack.gpus = std::move(found.gpus);
+    std::ranges::move(found.skipped, std::back_inserter(stack.skipped));
+    GPUCTR_CHECK(add_described_nodes(maker, sources, stack));
+    return std::optional(std::move(stack));
+}
+
+} // namespace gpucontainer::drivers

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "drivers/vendor.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::drivers {
+
+/// A place of the kernel that a maker's description names.
+struct DescribedPlace {
+    std::string path;
+    KernelPlace::How how;
+};
+
+/// What tells whether the module and GPUs of a maker that is data still are the same.
+std::vector<DescribedPlace> kernel_places_of(const config::Maker& maker);
+
+/// How such a place counts.
+KernelPlace::How how_place_counts(std::string_view path);
+
+/// Adds the nodes of a driver whose GPUs were found. Errors: driver.
+Result<void> add_described_nodes(const config::Maker& maker, const Sources& sources,
+                                 model::DriverStack& stack);
+
+Result<std::optional<model::DriverStack>> detect_described(const Vendor& vendor,
+                                                           const Sources& sources);
+Result<model::DriverStack> described_files_alone(const Vendor& vendor, const Sources& sources);
+Result<std::optional<std::string>> described_version(const Vendor& vendor,
+                                                     const std::string& system_root);
+
+/// The vendor that a description is of: GPUs and nodes as it says, and files of any
+/// version. Borrows from both.
+constexpr Vendor described_vendor(const config::Maker& maker, model::Catalogue files)
+{
+    Vendor vendor = {maker.name,
+                     maker.title,
+                     maker.kind,
+                     false,
+                     false,
+                     {},
+                     {detect_described, described_files_alone, described_version}};
+    vendor.maker = &maker;
+    vendor.files = files;
+    return vendor;
+}
+
+} // namespace gpucontainer::drivers

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/described_maker.hpp"
+
+#include "base/format.hpp"
+#include "config/catalogue_file.hpp"
+#include "drivers/described_gpus.hpp"
+#include "drivers/registry.hpp"
+#include "support/temp_root.hpp"
+#include "unit/drivers/described.hpp"
+#include "unit/drivers/driver_tree.hpp"
+#include "unit/drivers/fake_enumerator.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+namespace gpucontainer::drivers {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr std::uint16_t acme = 0x1e52;
+
+class DescribedMakerTest : public ::testing::Test {
+protected:
+    DescribedMakerTest() { system_.file("sys/module/acme/version", "1.2.3\n"); }
+
+    std::string root() const { return system_.at("sys").parent_path().string(); }
+
+    void describe(const std::string& gpus, const std::string& nodes)
+    {
+        auto file = config::parse_catalogue(
+            base::format("vendor: acme\nmaker:\n  title: Acme\n  kind: acme.com/gpu\n"
+                         "  module: acme\n  gpus: {{{}}}\n  nodes: [{}]\n",
+                         gpus, nodes));
+        ASSERT_TRUE(file) << file.error().message();
+        maker_ = file->maker;
+    }
+
+    void function(const std::string& address, std::uint16_t device, const std::string& driver)
+    {
+        devices_.devices.push_back({address, acme, device, 0x120000, driver, 1});
+    }
+
+    void device(const std::string& of_class, const std::string& name, const std::string& node,
+                unsigned minor, const std::string& address, const std::string& driver = "acme")
+    {
+        devices_.parts[of_class].push_back({name, node, 240, minor, address, driver, address});
+    }
+
+    DescribedGpus found()
+    {
+        auto found = find_described_gpus(*maker_, root(), devices_);
+        EXPECT_TRUE(found) << found.error().message();
+        return found ? *std::move(found) : DescribedGpus();
+    }
+
+    Result<std::optional<model::DriverStack>> detected()
+    {
+        const auto driver_root = tree_.open_driver();
+        return described_vendor(*maker_, {}).detect({devices_, driver_root, root(), "", {}, ""});
+    }
+
+    /// The nodes that would be there, which an ordinary user cannot make.
+    std::vector<std::string> missing()
+    {
+        const auto driver = detected();
+        EXPECT_TRUE(driver && *driver);
+        std::vector<std::string> all;
+        for (const model::DeviceNode& node : (*driver)->missing_nodes)
+            all.push_back(
+                base::format("{} {}:{} for {}", node.path, node.major, node.minor, node.gpu));
+        return all;
+    }
+
+    test::TempRoot system_;
+    test::DriverTree tree_;
+    test::FakeEnumerator devices_;
+    std::shared_ptr<const config::Maker> maker_;
+};
+
+constexpr const char* of_class = "driver: acme, class: accel, name: \"accel{number}\"";
+
+TEST_F(DescribedMakerTest, TakesDevicesOfTheKernelDriverInTheOrderThatIsDescribed)
+{
+    device("accel", "accel2", "/dev/accel/accel2", 2, "0000:02:00.0");
+    device("accel", "accel10", "/dev/accel/accel10", 10, "0000:01:00.0");
+    device("accel", "accel3", "/dev/accel/accel3", 3, "0000:03:00.0", "intel_vpu");
+    device("accel", "accel04", "/dev/accel/accel04", 4, "0000:04:00.0");
+    device("accel", "accel_controlD5", "/dev/accel/accel_controlD5", 5, "0000:05:00.0");
+
+    describe(base::format("{}, order: number", of_class), "{path: \"/dev/accel/accel{number}\"}");
+    const DescribedGpus by_number = found();
+    describe(base::format("{}, order: address", of_class), "{path: \"/dev/accel/accel{number}\"}");
+
+    EXPECT_THAT(test::lines(by_number.gpus),
+                ElementsAre("0 0000:02:00.0 Acme: accel2", "1 0000:01:00.0 Acme: accel10"));
+    EXPECT_THAT(test::lines(by_number.skipped),
+                ElementsAre("accel3: of the kernel driver intel_vpu"));
+    EXPECT_THAT(test::lines(found().gpus),
+                ElementsAre("0 0000:01:00.0 Acme: accel10", "1 0000:02:00.0 Acme: accel2"));
+    EXPECT_THAT(missing(),
+                ElementsAre("/dev/accel/accel10 240:10 for 0", "/dev/accel/accel2 240:2 for 1"));
+}
+
+TEST_F(DescribedMakerTest, HasModelsAndAttributes)
+{
+    describe(base::format("{}, order: number, pci-vendor: \"0x1e52\", uuid: id, model: card, "
+                          "models: [{{device: \"0x0001\", name: Acme One}}]",
+                          of_class),
+             "{path: \"/dev/accel/accel{number}\"}");
+    function("0000:01:00.0", 1, "acme");
+    function("0000:02:00.0", 2, "acme");
+    function("0000:03:00.0", 1, "vfio-pci");
+    device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
+    device("accel", "accel1", "/dev/accel/accel1", 1, "0000:02:00.0");
+    system_.file("sys/class/accel/accel0/id", "01AB\n");
+    system_.file("sys/class/accel/accel0/card", "x100\n");
+
+    const DescribedGpus all = found();
+
+    ASSERT_THAT(all.gpus, SizeIs(1));
+    EXPECT_EQ(all.gpus[0].model, "Acme One x100");
+    EXPECT_EQ(all.gpus[0].uuid, "01AB");
+    EXPECT_EQ(all.gpus[0].numa_node, 1);
+    EXPECT_THAT(test::lines(all.skipped),
+                ElementsAre("accel1: of no PCI function that is described"));
+    EXPECT_EQ(all.undriven, "0000:03:00.0 is bound to vfio-pci");
+}
+
+TEST_F(DescribedMakerTest, LeavesOutAttributesThatCannotBeShown)
+{
+    describe(base::format("{}, order: number, uuid: id, model: card", of_class),
+             "{path: \"/dev/accel/accel{number}\"}");
+    device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
+    system_.file("sys/class/accel/accel0/id", "a b\n");
+    system_.file("sys/class/accel/accel0/card", "x\033[2J\n");
+
+    EXPECT_EQ(found().gpus[0].uuid, "");
+    EXPECT_EQ(found().gpus[0].model, "Acme");
+}
+
+TEST_F(DescribedMakerTest, NumbersFunctionsByTheirAddresses)
+{
+    describe("driver: acme, pci-vendor: \"0x1e52\", pci-class: \"0x1200\"",
+             "{path: \"/dev/acme{number}\", major: acme}, "
+             "{path: /dev/acme_ctl, major: acme, minor: 255}, "
+             "{path: \"/dev/dri/renderD*\", class: drm}");
+    function("0000:01:00.0", 1, "acme");
+    function("0000:02:00.0", 1, "vfio-pci");
+    function("0000:03:00.0", 7, "acme");
+    devices_.devices.push_back({"0000:04:00.0", acme, 1, 0x020000, "acme", 0});
+    device("drm", "renderD128", "/dev/dri/renderD128", 128, "0000:03:00.0");
+    device("drm", "card0", "/dev/dri/card0", 0, "0000:03:00.0");
+    device("drm", "renderD129", "/dev/dri/renderD129", 129, "0000:09:00.0");
+    system_.file("proc/devices", "Character devices:\n250 acme\n");
+
+    EXPECT_THAT(test::lines(found().gpus),
+                ElementsAre("0 0000:01:00.0 Acme: ", "1 0000:03:00.0 Acme: "));
+    EXPECT_THAT(missing(),
+                ElementsAre("/dev/acme0 250:0 for 0", "/dev/acme1 250:1 for 1",
+                            "/dev/acme_ctl 250:255 for -1", "/dev/dri/renderD128 240:128 for 1"));
+}
+
+TEST_F(DescribedMakerTest, IsNotThereWithoutDeviceAndModule)
+{
+    describe(base::format("{}, order: number", of_class), "{path: \"/dev/accel/accel{number}\"}");
+
+    EXPECT_EQ(detected().error().message(), "the kernel module acme is loaded but drives no GPU");
+    std::filesystem::remove_all(system_.at("sys/module/acme"));
+    const auto driver = detected();
+    ASSERT_TRUE(driver) << driver.error().message();
+    EXPECT_FALSE(*driver);
+}
+
+TEST_F(DescribedMakerTest, SaysWhatItsFunctionsAreBoundTo)
+{
+    describe("driver: acme, pci-vendor: \"0x1e52\", pci-class: \"0x1200\"",
+             "{path: \"/dev/acme{number}\", major: acme}");
+    function("0000:01:00.0", 1, "vfio-pci");
+    function("0000:02:00.0", 1, "");
+    std::filesystem::remove_all(system_.at("sys/module/acme"));
+
+    const auto driver = detected();
+
+    ASSERT_FALSE(driver);
+    EXPECT_EQ(driver.error().code(), Errc::no_device);
+    EXPECT_EQ(driver.error().hint(),
+              "0000:01:00.0 is bound to vfio-pci, 0000:02:00.0 has no kernel driver");
+}
+
+TEST_F(DescribedMakerTest, IsBounded)
+{
+    describe(base::format("{}, order: number", of_class), "{path: \"/dev/accel/accel{number}\"}");
+    for (unsigned n = 0; n < 257; ++n)
+        device("accel", base::format("accel{}", n), base::format("/dev/accel/accel{}", n), n, "");
+
+    EXPECT_EQ(find_described_gpus(*maker_, root(), devices_).error().message(),
+              "more than 256 GPUs");
+}
+
+TEST_F(DescribedMakerTest, HasPlacesThatTellAChange)
+{
+    describe(base::format("{}, order: number", of_class), "{path: \"/dev/accel/accel{number}\"}");
+    const auto of_devices = kernel_places_of(*maker_);
+    describe("driver: acme, pci-vendor: \"0x1e52\", pci-class: \"0x1200\"",
+             "{path: \"/dev/acme{number}\", major: acme}");
+    const auto of_functions = kernel_places_of(*maker_);
+
+    EXPECT_EQ(of_devices[0].path, "/sys/class/accel");
+    EXPECT_EQ(of_devices[0].how, KernelPlace::How::names);
+    EXPECT_EQ(of_devices[1].path, "/sys/module/acme");
+    EXPECT_EQ(of_devices[1].how, KernelPlace::How::inode);
+    EXPECT_EQ(of_functions[0].path, "/sys/bus/pci/drivers/acme");
+}
+
+TEST(NumberIn, IsThatOfThePatternAlone)
+{
+    EXPECT_EQ(number_in("a{number}", "{number}", "a12"), 12U);
+    EXPECT_EQ(number_in("a{number}", "{number}", "a0"), 0U);
+    EXPECT_EQ(number_in("/dev/a*/b", "*", "/dev/a7/b"), 7U);
+    for (const char* const text : {"a", "b1", "a01", "a1b", "a-1", "a+1", "a 1", "a1234567"})
+        EXPECT_EQ(number_in("a{number}", "{number}", text), std::nullopt) << text;
+    EXPECT_EQ(number_in("a", "{number}", "a1"), std::nullopt);
+}
+
+class SiteTest : public ::testing::Test {
+protected:
+    static std::string description(const std::string& name, const std::string& kind,
+                                   const std::string& title = "Some")
+    {
+        return base::format(
+            "vendor: {}\nmaker:\n  title: {}\n  kind: {}\n  module: m\n"
+            "  gpus: {{driver: d, class: c, name: \"c{{number}}\", order: number}}\n"
+            "  nodes: [{{path: \"/dev/c{{number}}\"}}]\n",
+            name, title, kind);
+    }
+
+    Result<Site> read() const { return Site::read(root_.at("d").string(), {}); }
+
+    test::TempRoot root_;
+};
+
+TEST_F(SiteTest, HasTheMakersThatItsFilesDescribe)
+{
+    root_.file("d/1.yaml", description("acme", "acme.com/gpu", "Old"));
+    root_.file("d/2.yaml", description("acme", "acme.com/gpu"));
+    root_.file("d/3.yaml", "vendor: acme\nfiles: []\n");
+
+    const auto site = read();
+
+    ASSERT_TRUE(site) << site.error().message();
+    EXPECT_EQ(site->vendors.size(), vendors().size() + 1);
+    ASSERT_NE(site->find("acme"), nullptr);
+    EXPECT_EQ(site->find("acme")->title, "Some") << "the later one counts";
+    EXPECT_EQ(find_vendor("acme"), nullptr) << "for this call alone";
+}
+
+TEST_F(SiteTest, HasNoVendorThatNobodyDescribes)
+{
+    root_.file("d/1.yaml", "# a comment\nvendor: acme\nfiles: []\n");
+
+    const auto site = read();
+
+    ASSERT_FALSE(site);
+    EXPECT_EQ(site.error().code(), Errc::usage);
+    EXPECT_EQ(site.error().message(),
+              "catalogue: " + root_.at("d/1.yaml").string() + ": line 2: unknown vendor acme");
+}
+
+TEST_F(SiteTest, LeavesBuiltInMakersAsTheyAre)
+{
+    for (const Vendor& vendor : vendors())
+        root_.file(base::format("d/{}.yaml", vendor.name),
+                   description(std::string(vendor.name), "acme.com/gpu", "Changed"));
+
+    const auto site = read();
+
+    ASSERT_TRUE(site) << site.error().message();
+    ASSERT_EQ(site->vendors.size(), vendors().size());
+    for (const Vendor& vendor : vendors())
+        EXPECT_EQ(site->find(vendor.name)->title, vendor.title);
+    EXPECT_THAT(site->catalogue.skipped, SizeIs(vendors().size()));
+    EXPECT_THAT(test::lines(site->catalogue.skipped)[0], HasSubstr("it does not count"));
+}
+
+TEST_F(SiteTest, RefusesAKindThatIsTaken)
+{
+    root_.file("d/1.yaml", description("acme", std::string(vendors()[0].cdi_kind)));
+
+    EXPECT_THAT(
+        read().error().message(),
+        HasSubstr(base::format("kind {} is that of {}", vendors()[0].cdi_kind, vendors()[0].name)));
+}
+
+TEST(Registry, HasEachVendorAndKindOnce)
+{
+    for (const Vendor& vendor : vendors()) {
+        EXPECT_EQ(std::ranges::count(vendors(), vendor.name, &Vendor::name), 1);
+        EXPECT_EQ(std::ranges::count(vendors(), vendor.cdi_kind, &Vendor::cdi_kind), 1);
+        EXPECT_TRUE(vendor.maker == nullptr || vendor.name == vendor.maker->name);
+    }
+}
+
+TEST(Registry, KnowsEveryWordOfADescription)
+{
+    for (const std::string_view reader : config::reader_names)
+        EXPECT_TRUE(model::parse_reader(reader)) << reader;
+    for (const std::string_view inside : config::inside_names)
+        EXPECT_TRUE(model::parse_inside(inside)) << inside;
+}
+
+} // namespace
+} // namespace gpucontainer::drivers
