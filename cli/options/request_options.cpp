@@ -102,6 +102,14 @@ void HostOptions::add_to(CLI::App& command)
         command.add_flag_callback(
             option.name, [this, vendor = option.vendor] { vendors.emplace_back(vendor); },
             option.help);
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--vendor",
+            [this](const std::vector<std::string>& names) {
+                vendors.insert(vendors.end(), names.begin(), names.end());
+            },
+            "GPUs of the vendor of that name, also one that a catalogue describes; repeatable")
+        ->type_name("NAME");
     command.add_flag("--if-present", if_present, "having no GPU is a warning, not an error");
     command.option_defaults()->group(which_files);
     command.add_option("--driver-root", driver_root, "where the driver's files are")

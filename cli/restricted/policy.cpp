@@ -18,12 +18,12 @@ constexpr const char* user_key = "restricted-user";
 
 /// What may be typed in a restricted call. Whatever is not here is refused, an option
 /// that is added one day as well.
-constexpr std::array allowed_options = {
-    "nv",          "rocm",       "intel",  "hpu",
-    "gpu",         "if-present", "device", "driver-capabilities",
-    "vendor-libs", "layout",     "lock",   "rootfs",
-    "format",      "chdir",      "setenv", "clean-env",
-};
+constexpr std::array allowed_options = {"nv",          "rocm",     "intel",
+                                        "hpu",         "gpu",      "vendor",
+                                        "if-present",  "device",   "driver-capabilities",
+                                        "vendor-libs", "layout",   "lock",
+                                        "rootfs",      "format",   "chdir",
+                                        "setenv",      "clean-env"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint)
 {

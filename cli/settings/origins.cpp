@@ -32,6 +32,7 @@ constexpr std::array topics = {
     Topic{"staged-tree", "staged tree"},
     Topic{"state-dir", "journal directory"},
     Topic{"tree-path", "tree path"},
+    Topic{"vendor", "options of the host: unknown vendor"},
 };
 
 /// What follows the words at the beginning of a message; empty where it begins otherwise.

@@ -269,8 +269,9 @@ typedef struct gpuctr_host_options {
     uint32_t flags;     /**< GPUCTR_HOST_* @since 0.1 */
     uint32_t reserved;  /**< Zero. */
     /**
-     * NULL-terminated list of the vendors that must be there, each by its name: "nvidia",
-     * "amd", "intel", "habana" (Intel Gaudi), or one that a catalogue file describes. With
+     * NULL-terminated list of the vendors that must be there, each by its name, as
+     * gpuctr_driver_vendor() has it: "nvidia", "amd", "intel", "habana" (Intel Gaudi), one
+     * that is built in as a description, or one that a catalogue file describes. With
      * GPUCTR_VENDOR_ANY in it the others are looked for as well. NULL or empty: GPUCTR_VENDOR_ANY
      * alone. GPUCTR_E_USAGE for a name that nobody has. @since 0.1
      */

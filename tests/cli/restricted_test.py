@@ -201,7 +201,8 @@ class Command(Sudo):
 
     def test_can_be_planned_and_its_gpus_listed(self):
         for words in (["plan", "--nv"], ["plan", "--nv", "--rootfs", self.root], ["list", "-v"],
-                      ["list", "--nv", "--format", "json"], ["version"]):
+                      ["list", "--nv", "--format", "json"], ["list", "--vendor", "nvidia"],
+                      ["version"]):
             done = self.sudo("--restricted", *words)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertNotEqual(done.stdout, "")
