@@ -16,7 +16,10 @@ and /dev must be what they were afterwards. The environment chooses a variant:
 Exits with 77, a skip, for an ordinary user; CI=true turns that into a failure.
 """
 
+import functools
+import glob
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -43,12 +46,25 @@ def command(plain, module, tests, directory):
     own = os.path.dirname(os.path.abspath(__file__))
     environment["PYTHONPATH"] = os.pathsep.join([own, os.environ.get("PYTHONPATH", "")])
     for name in list(environment):
-        if name.startswith(("NVIDIA_", "CUDA_", "AMD_", "ROCR_", "HIP_", "GPU_DEVICE_", "ZE_",
-                            "HABANA_", "HLS_", "SLURM_")):
+        if name in described_variables() or name.startswith(
+                ("NVIDIA_", "CUDA_", "AMD_", "ROCR_", "HIP_", "GPU_DEVICE_", "ZE_", "HABANA_",
+                 "HLS_", "SLURM_")):
             del environment[name]
     if backend := os.environ.get("GPUCTR_TEST_BACKEND"):
         environment["GPUCTR_BACKEND"] = backend
     return words, environment
+
+
+@functools.cache
+def described_variables():
+    """Of the makers that are data: what their catalogues call in capital letters."""
+    tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    pattern = os.path.join(os.path.dirname(tests), "libgpucontainer", "drivers", "*", "catalogue.yaml")
+    names = set()
+    for path in glob.glob(pattern):
+        with open(path, encoding="utf-8") as file:
+            names |= set(re.findall(r"\bname: ([A-Z][A-Z0-9_]+)\b", file.read()))
+    return names
 
 
 def is_left_out():
