@@ -204,9 +204,9 @@ template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, DriverStack>
 void visit(Visitor& field, Self& driver)
 {
-    auto& [vendor, vendor_name, cdi_kind, version, version_source, root, library_directory, optional_files,
-           visible_devices, needs, image_directories, tree_link, gpus, library_order, files, nodes,
-           missing_nodes, warnings, masks, skipped] = driver;
+    auto& [vendor, vendor_name, cdi_kind, version, version_source, root, library_directory,
+           optional_files, visible_devices, needs, image_directories, tree_link, gpus,
+           library_order, files, nodes, missing_nodes, warnings, masks, skipped] = driver;
     field("vendor", vendor, Text{is_vendor});
     field("vendor_name", vendor_name, Text{is_line});
     field("cdi_kind", cdi_kind, Text{is_word});
