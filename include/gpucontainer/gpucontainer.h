@@ -646,7 +646,7 @@ GPUCTR_API const char* gpuctr_item_options(const gpuctr_item* item);
 GPUCTR_API const char* gpuctr_item_reason(const gpuctr_item* item);
 /** The driver that it is a part of: "nvidia"; "" of what serves all. @since 0.1 */
 GPUCTR_API const char* gpuctr_item_vendor(const gpuctr_item* item);
-/** Index of the GPU that it is for, as in gpuctr_gpu_index(); -1: all of the vendor's. @since 0.1 */
+/** Index of the GPU that it is for (gpuctr_gpu_index()); -1: all of the vendor's. @since 0.1 */
 GPUCTR_API int32_t gpuctr_item_gpu(const gpuctr_item* item);
 
 /** Changes to the environment of a process in the container. @since 0.1 */

@@ -28,10 +28,7 @@ struct SourceOf {
     std::string_view operator()(const Symlink& link) const noexcept { return link.to; }
     std::string_view operator()(const Cover& cover) const noexcept { return cover.source; }
     std::string_view operator()(const Device& device) const noexcept { return device.source; }
-    std::string_view operator()(const Variable& variable) const noexcept
-    {
-        return variable.value;
-    }
+    std::string_view operator()(const Variable& variable) const noexcept { return variable.value; }
     template <typename Generated>
     std::string_view operator()(const Generated&) const noexcept
     {
@@ -53,10 +50,7 @@ struct OptionsOf {
     {
         return place == Place::there ? file_options : "";
     }
-    std::string_view operator()(const Variable& variable) const noexcept
-    {
-        return variable.action;
-    }
+    std::string_view operator()(const Variable& variable) const noexcept { return variable.action; }
     template <typename Name>
     std::string_view operator()(const Name&) const noexcept
     {
