@@ -1136,18 +1136,23 @@ GPUCTR_API gpuctr_status gpuctr_prepared_attach(gpuctr_prepared* prepared, int r
 GPUCTR_API gpuctr_status gpuctr_prepared_undo(gpuctr_prepared* prepared, int rootfs_fd,
                                               gpuctr_attach_error* ret_error);
 
-/* -- Initialising structs --------------------------------------------------- */
+/* -- Initialising structs ------------------------------------------------ */
 
 /*
- * What the ..._INIT macros do, as functions: for C++ with designated members, and for
- * bindings, which have no macros. `size` is sizeof the struct in the caller; all of it is
- * written. @since 0.1
+ * The macros as functions, for bindings, which have no macros. `size` is sizeof the struct
+ * in the caller; all of it is written, and fields that the library does not know are zero.
  */
+/** GPUCTR_HOST_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_host_options_init(gpuctr_host_options* options, size_t size);
+/** GPUCTR_REQUEST_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_request_init(gpuctr_request* request, size_t size);
+/** GPUCTR_APPLY_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_apply_options_init(gpuctr_apply_options* options, size_t size);
+/** GPUCTR_PREPARE_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_prepare_options_init(gpuctr_prepare_options* options, size_t size);
+/** GPUCTR_HARDEN_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_harden_options_init(gpuctr_harden_options* options, size_t size);
+/** GPUCTR_ATTACH_ERROR_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_attach_error_init(gpuctr_attach_error* error, size_t size);
 
 #ifdef __cplusplus

@@ -223,10 +223,14 @@ Result<std::optional<unsigned>> read_minor(const Fields& fields)
 }
 
 /// Where the number of a node comes from: a device of the kernel, or a character driver.
-Result<void> check_number(const Fields& fields, const Maker::Node& node)
+Result<void> check_number(const Fields& fields, const Maker::Node& node,
+                          std::string_view class_of_gpus)
 {
     const bool is_paired = node.path.find('*') != std::string_view::npos;
     const bool is_numbered = node.path.find(number_placeholder) != std::string_view::npos;
+    if (is_numbered && class_of_gpus.empty())
+        return fault(fields, "path", node.path,
+                     "has {number}, which only GPUs have that are in a class");
     if (node.major.empty() && node.in_class.empty())
         return mistake(fields.line(), "a node needs class or major, which tell its number");
     if (!node.major.empty() && fields.has("class"))
@@ -254,7 +258,7 @@ Result<Maker::Node> read_node(const YamlValue& item, std::string_view class_of_g
     GPUCTR_TRY(node.minor, read_minor(fields));
     if (node.in_class.empty() && node.major.empty())
         node.in_class = class_of_gpus;
-    GPUCTR_CHECK(check_number(fields, node));
+    GPUCTR_CHECK(check_number(fields, node, class_of_gpus));
     if (fields.has("capability")) {
         GPUCTR_TRY(node.capability, fields.choice("capability", capability_names));
     }

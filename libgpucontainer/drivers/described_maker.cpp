@@ -49,11 +49,11 @@ private:
         if (node.path.find('*') != std::string_view::npos)
             return add_paired(node, stack);
         if (node.path.find(config::number_placeholder) == std::string_view::npos)
-            return add_one(node, std::string(node.path), node.minor.value_or(0), -1, stack);
+            return add_one(node, std::string(node.path), node.minor.value_or(0), nullptr, stack);
         for (const model::Gpu& gpu : gpus_) {
             const auto number = static_cast<unsigned>(gpu.minor);
             GPUCTR_CHECK(add_one(node, with_number(node.path, number), node.minor.value_or(number),
-                                 static_cast<int>(gpu.index), stack));
+                                 &gpu, stack));
         }
         return {};
     }
@@ -62,19 +62,26 @@ private:
     Result<void> add_paired(const Maker::Node& node, DriverStack& stack)
     {
         GPUCTR_TRY(const auto* const devices, devices_of(node.in_class));
-        for (const model::Gpu& gpu : gpus_)
-            for (const ClassDevice& device : *devices)
-                if (!gpu.pci_address.empty() && device.pci_address == gpu.pci_address
-                    && number_in(node.path, "*", device.node))
-                    GPUCTR_CHECK(take(node,
-                                      wanted(node, device.node, device.major, device.minor,
-                                             static_cast<int>(gpu.index)),
-                                      stack));
+        for (const model::Gpu& gpu : gpus_) {
+            bool has_one = false;
+            for (const ClassDevice& device : *devices) {
+                if (gpu.pci_address.empty() || device.pci_address != gpu.pci_address
+                    || !number_in(node.path, "*", device.node))
+                    continue;
+                has_one = true;
+                GPUCTR_CHECK(
+                    take(node, wanted(node, device.node, device.major, device.minor, &gpu), stack));
+            }
+            if (!has_one)
+                GPUCTR_CHECK(
+                    take(node, wanted(node, std::string(node.path), std::nullopt, 0, &gpu), stack));
+        }
         return {};
     }
 
-    Result<void> add_one(const Maker::Node& node, const std::string& path, unsigned minor, int gpu,
-                         DriverStack& stack)
+    /// Of one GPU, or of all where that is null.
+    Result<void> add_one(const Maker::Node& node, const std::string& path, unsigned minor,
+                         const model::Gpu* gpu, DriverStack& stack)
     {
         if (!node.major.empty())
             return take(
@@ -85,16 +92,25 @@ private:
         const auto device = std::ranges::find(*devices, path, &ClassDevice::node);
         if (device == devices->end())
             return take(node, wanted(node, path, std::nullopt, 0, gpu), stack);
+        // A container would be given another GPU than was chosen.
+        if (gpu != nullptr && device->pci_address != gpu->pci_address)
+            return Error(Errc::driver,
+                         base::format("{} is of the PCI function '{}', and GPU {} is '{}'", path,
+                                      device->pci_address, gpu->index, gpu->pci_address))
+                .with_object(path)
+                .with_hint(base::format("the description of {} does not fit its kernel driver",
+                                        maker_.name));
         return take(node, wanted(node, path, device->major, device->minor, gpu), stack);
     }
 
     static search::WantedNode wanted(const Maker::Node& node, const std::string& path,
-                                     std::optional<unsigned> major, unsigned minor, int gpu)
+                                     std::optional<unsigned> major, unsigned minor,
+                                     const model::Gpu* gpu)
     {
         return {path,
                 major,
                 minor,
-                gpu,
+                gpu != nullptr ? static_cast<int>(gpu->index) : -1,
                 model::parse_capability(node.capability).value_or(model::Capability::none),
                 !node.optional,
                 {}};

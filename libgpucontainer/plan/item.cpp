@@ -85,8 +85,8 @@ std::string_view name(ItemKind kind)
     return "";
 }
 
-ItemKind Item::kind() const noexcept { return std::visit(KindOf(), what); }
-std::string_view Item::source() const noexcept { return std::visit(SourceOf(), what); }
-std::string_view Item::options() const noexcept { return std::visit(OptionsOf{place}, what); }
+ItemKind Item::kind() const { return std::visit(KindOf(), what); }
+std::string_view Item::source() const { return std::visit(SourceOf(), what); }
+std::string_view Item::options() const { return std::visit(OptionsOf{place}, what); }
 
 } // namespace gpucontainer::plan

@@ -108,12 +108,12 @@ struct Item {
         return std::get_if<What>(&what);
     }
 
-    ItemKind kind() const noexcept;
+    ItemKind kind() const;
     /// Path on the host, what a link leads to, a variable's value; "" for what is generated.
     /// Terminated, as are the options.
-    std::string_view source() const noexcept;
+    std::string_view source() const;
     /// Mount options, or the action on a variable.
-    std::string_view options() const noexcept;
+    std::string_view options() const;
 };
 
 } // namespace gpucontainer::plan

@@ -94,7 +94,7 @@ TEST(MakerSection, DescribesGpusOnTheBus)
 {
     Parts parts;
     parts.gpus = "    {driver: acme, pci-vendor: \"0x1e3e\", pci-class: \"0x1200\"}\n";
-    parts.nodes = "    - {path: \"/dev/acme{number}\", major: acme}\n";
+    parts.nodes = "    - {path: \"/dev/acme*\", class: acme}\n";
 
     const auto file = parse_catalogue(parts.text());
 
@@ -152,6 +152,8 @@ TEST(MakerSection, WantsToKnowANodesNumber)
                 HasSubstr("no number that a node can have"));
     Parts on_bus;
     on_bus.gpus = "    {driver: acme, pci-vendor: \"0x1e3e\", pci-class: \"0x1200\"}\n";
+    on_bus.nodes = "    - {path: \"/dev/acme{number}\", major: acme}\n";
+    EXPECT_THAT(problem_with(on_bus), HasSubstr("which only GPUs have that are in a class"));
     on_bus.nodes = "    - {path: /dev/acme}\n";
     EXPECT_THAT(problem_with(on_bus), HasSubstr("a node needs class or major"));
 }

@@ -149,13 +149,15 @@ TEST_F(DescribedMakerTest, LeavesOutAttributesThatCannotBeShown)
 TEST_F(DescribedMakerTest, NumbersFunctionsByTheirAddresses)
 {
     describe("driver: acme, pci-vendor: \"0x1e52\", pci-class: \"0x1200\"",
-             "{path: \"/dev/acme{number}\", major: acme}, "
+             "{path: \"/dev/acme*\", class: acme}, "
              "{path: /dev/acme_ctl, major: acme, minor: 255}, "
              "{path: \"/dev/dri/renderD*\", class: drm}");
     function("0000:01:00.0", 1, "acme");
     function("0000:02:00.0", 1, "vfio-pci");
     function("0000:03:00.0", 7, "acme");
     devices_.devices.push_back({"0000:04:00.0", acme, 1, 0x020000, "acme", 0});
+    device("acme", "acme4", "/dev/acme4", 4, "0000:01:00.0");
+    device("acme", "acme2", "/dev/acme2", 2, "0000:03:00.0");
     device("drm", "renderD128", "/dev/dri/renderD128", 128, "0000:03:00.0");
     device("drm", "card0", "/dev/dri/card0", 0, "0000:03:00.0");
     device("drm", "renderD129", "/dev/dri/renderD129", 129, "0000:09:00.0");
@@ -164,8 +166,22 @@ TEST_F(DescribedMakerTest, NumbersFunctionsByTheirAddresses)
     EXPECT_THAT(test::lines(found().gpus),
                 ElementsAre("0 0000:01:00.0 Acme: ", "1 0000:03:00.0 Acme: "));
     EXPECT_THAT(missing(),
-                ElementsAre("/dev/acme0 250:0 for 0", "/dev/acme1 250:1 for 1",
-                            "/dev/acme_ctl 250:255 for -1", "/dev/dri/renderD128 240:128 for 1"));
+                ElementsAre("/dev/acme4 240:4 for 0", "/dev/acme2 240:2 for 1",
+                            "/dev/acme_ctl 250:255 for -1", "/dev/dri/renderD* 0:0 for 0",
+                            "/dev/dri/renderD128 240:128 for 1"));
+}
+
+TEST_F(DescribedMakerTest, GivesNoGpuTheNodeOfAnother)
+{
+    describe(base::format("{}, order: number", of_class), "{path: \"/dev/x{number}\", class: x}");
+    device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
+    device("x", "x0", "/dev/x0", 0, "0000:02:00.0");
+
+    const auto driver = detected();
+
+    ASSERT_FALSE(driver);
+    EXPECT_EQ(driver.error().message(),
+              "/dev/x0 is of the PCI function '0000:02:00.0', and GPU 0 is '0000:01:00.0'");
 }
 
 TEST_F(DescribedMakerTest, IsNotThereWithoutDeviceAndModule)
@@ -182,7 +198,7 @@ TEST_F(DescribedMakerTest, IsNotThereWithoutDeviceAndModule)
 TEST_F(DescribedMakerTest, SaysWhatItsFunctionsAreBoundTo)
 {
     describe("driver: acme, pci-vendor: \"0x1e52\", pci-class: \"0x1200\"",
-             "{path: \"/dev/acme{number}\", major: acme}");
+             "{path: \"/dev/acme*\", class: acme}");
     function("0000:01:00.0", 1, "vfio-pci");
     function("0000:02:00.0", 1, "");
     std::filesystem::remove_all(system_.at("sys/module/acme"));
@@ -210,7 +226,7 @@ TEST_F(DescribedMakerTest, HasPlacesThatTellAChange)
     describe(base::format("{}, order: number", of_class), "{path: \"/dev/accel/accel{number}\"}");
     const auto of_devices = kernel_places_of(*maker_);
     describe("driver: acme, pci-vendor: \"0x1e52\", pci-class: \"0x1200\"",
-             "{path: \"/dev/acme{number}\", major: acme}");
+             "{path: \"/dev/acme*\", class: acme}");
     const auto of_functions = kernel_places_of(*maker_);
 
     EXPECT_EQ(of_devices[0].path, "/sys/class/accel");
