@@ -212,6 +212,29 @@ Result<Detected> detect(const Detection& detection)
     return detect(detection, std::move(site));
 }
 
+namespace {
+
+/// Adds the driver of one vendor, or why there is none.
+Result<void> look_for(const Vendor& vendor, const Detection& detection, const Sources& sources,
+                      Detected& found)
+{
+    const bool asked_for = detection.asks_for(vendor.name);
+    if (!detection.all_vendors && !asked_for)
+        return {};
+    auto driver = detect(vendor, sources, asked_for && detection.files_alone);
+    if (!driver && asked_for)
+        return std::move(driver).error().context(base::format("{} driver", vendor.title));
+    if (!driver)
+        record_failure(found, vendor, driver.error());
+    else if (*driver)
+        found.drivers.push_back(**std::move(driver));
+    if (asked_for && !has_driver(vendor.name, detection, found.drivers))
+        return missing(vendor);
+    return {};
+}
+
+} // namespace
+
 Result<Detected> detect(const Detection& detection, drivers::Site site)
 {
     GPUCTR_CHECK(check(detection));
@@ -224,20 +247,8 @@ Result<Detected> detect(const Detection& detection, drivers::Site site)
     const Sources sources = {
         *pci, root, "", detection.driver_version, std::move(site.catalogue), std::move(dev_root)};
     Detected found;
-    for (const Vendor& vendor : site.vendors) {
-        const bool asked_for = detection.asks_for(vendor.name);
-        if (!detection.all_vendors && !asked_for)
-            continue;
-        auto driver = detect(vendor, sources, asked_for && detection.files_alone);
-        if (!driver && asked_for)
-            return std::move(driver).error().context(base::format("{} driver", vendor.title));
-        if (!driver)
-            record_failure(found, vendor, driver.error());
-        else if (*driver)
-            found.drivers.push_back(**std::move(driver));
-        if (asked_for && !has_driver(vendor.name, detection, found.drivers))
-            return missing(vendor);
-    }
+    for (const Vendor& vendor : site.vendors)
+        GPUCTR_CHECK(look_for(vendor, detection, sources, found));
     return found;
 }
 
