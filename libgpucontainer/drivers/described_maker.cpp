@@ -184,12 +184,12 @@ std::optional<Error> why_none(const Maker& maker, bool is_loaded, const std::str
 {
     if (!is_loaded && undriven.empty())
         return std::nullopt;
-    std::string hint = base::format("look for {} in the kernel's log", maker.module);
+    const std::string hint = base::format("look for {} in the kernel's log", maker.module);
     return Error(Errc::no_device,
                  is_loaded ? base::format("the kernel module {} is loaded but drives no GPU",
                                           maker.module)
                            : base::format("the kernel module {} is not loaded", maker.module))
-        .with_hint(undriven.empty() ? std::move(hint) : undriven);
+        .with_hint(undriven.empty() ? hint : undriven);
 }
 
 } // namespace

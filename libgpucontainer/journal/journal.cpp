@@ -172,8 +172,9 @@ json drivers_to_json(const std::vector<plan::UsedDriver>& drivers)
 /// Earlier journals had fewer fields, and -1 and "" for what is not known.
 json with_all_fields(json gpu)
 {
+    const json unknown = "";
     for (const char* const name : {"uuid", "pci_address", "architecture"})
-        if (!gpu.contains(name) || gpu[name] == "")
+        if (!gpu.contains(name) || gpu[name] == unknown)
             gpu[name] = nullptr;
     for (const char* const name : {"minor", "numa_node"})
         if (gpu.contains(name) && gpu[name] == -1)
