@@ -3,13 +3,12 @@
 
 #include "mount/calls.hpp"
 #include "mount/child.hpp"
+#include "mount/private_copy.hpp"
 
 #include <cerrno>
 #include <cstddef>
 #include <fcntl.h>
-#include <sched.h>
 #include <span>
-#include <sys/mount.h>
 #include <utility>
 
 namespace gpucontainer::mount {
@@ -59,11 +58,8 @@ constexpr const char* put_step = "put a mount into the tree";
 const char* assemble_apart(const Bench& bench, int base, const std::vector<Branch>& branches,
                            const std::vector<std::string>& parts, std::span<int> numbers) noexcept
 {
-    // A tree that nothing else sees: the copy of the namespace is private
-    // all over, and "/" is a place that there always is.
-    if (::unshare(CLONE_NEWNS) != 0
-        || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0
-        || attach_below(bench, base, AT_FDCWD, "/") != 0)
+    // A tree that nothing else sees, at a place that there always is.
+    if (!enter_private_copy() || attach_below(bench, base, AT_FDCWD, "/") != 0)
         return "make a mount namespace to put the tree together in";
     numbers[count_at] = 0;
     for (const Branch& branch : branches) {

@@ -4,6 +4,7 @@
 #include "base/unique_fd.hpp"
 #include "mount/calls.hpp"
 #include "mount/child.hpp"
+#include "mount/private_copy.hpp"
 
 #include <array>
 #include <cerrno>
@@ -12,7 +13,6 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace gpucontainer::mount {
@@ -25,16 +25,6 @@ Name name_of(std::size_t index) noexcept
     Name name = {};
     (void)std::snprintf(name.data(), name.size(), "%zu", index);
     return name;
-}
-
-/// The root of the mount namespace as root directory, from wherever the process
-/// has been moved to: from elsewhere no user namespace can be made. Where it
-/// cannot be had the kernel decides.
-void enter_root_of_namespace() noexcept
-{
-    const base::UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-    if (self)
-        (void)::setns(self.get(), CLONE_NEWNS);
 }
 
 bool put(const Bench& bench, std::size_t index, int mount) noexcept
@@ -52,13 +42,12 @@ bool put(const Bench& bench, std::size_t index, int mount) noexcept
 /// Runs in the child. Returns what failed.
 const char* copy_locked(std::span<const int> mounts, std::span<int> copies) noexcept
 {
-    if (::unshare(CLONE_NEWNS) != 0)
+    if (!enter_private_copy())
         return "make a mount namespace to lock mounts in";
-    enter_root_of_namespace();
     const Bench bench = {Backend::assembled};
     const base::UniqueFd places(new_tmpfs(bench, nullptr));
-    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || !places
-        || attach_below(bench, places.get(), AT_FDCWD, "/") != 0 || ::fchdir(places.get()) != 0)
+    if (!places || attach_below(bench, places.get(), AT_FDCWD, "/") != 0
+        || ::fchdir(places.get()) != 0)
         return "make a place to lock mounts in";
     for (std::size_t i = 0; i < mounts.size(); ++i)
         if (!put(bench, i, mounts[i]))

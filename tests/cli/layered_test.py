@@ -258,9 +258,9 @@ class Unbindable(Names, harness.Case):
                                  f"{TREE}/lib64/libcuda.so.{VERSION}\n")
 
 
-# The whole machine as it is seen here, in a directory of a mount that is unbindable.
+# The whole machine as it is seen here, in a directory of a mount, after another change of mounts.
 CHROOT = """
-mount -t tmpfs test "$1" && mount --make-unbindable "$1" && mkdir "$1/all" && cd "$1/all"
+mount -t tmpfs test "$1" && mount $2 && mkdir "$1/all" && cd "$1/all"
 for entry in /*; do
     if [ -d "$entry" ] && [ ! -L "$entry" ]; then
         mkdir ".$entry" && mount --rbind "$entry" ".$entry"
@@ -268,34 +268,55 @@ for entry in /*; do
         cp -a "$entry" .
     fi
 done
-cp -a "$2/." image
-shift 2
-exec timeout 30 chroot . "$@" --rootfs /image
+cp -a "$3/." image
+shift 3
+before=$(cat /proc/self/mountinfo)
+timeout 30 chroot . "$@" || exit
+[ "$before" = "$(cat /proc/self/mountinfo)" ]
 """
 
 
 class BelowAChroot(harness.Case):
-    """Of an unbindable mount whose root directory is above that of the command."""
+    """A root directory that is no mount, of a mount whose own is above it."""
+
+    PLACE = harness.DIRECTORY / "mount"
+
+    def setUp(self):
+        super().setUp()
+        self.PLACE.mkdir()
+        self.addCleanup(self.PLACE.rmdir)
+
+    def call(self, change, *words):
+        done = harness.call("unshare", "--mount", "--propagation", "private", "sh", "-ec", CHROOT,
+                            "sh", self.PLACE, change, f"{harness.DIRECTORY}/template", *words)
+        self.assertEqual(harness.journals(), [])
+        return done
 
     def refused(self, *words):
-        place = harness.DIRECTORY / "mount"
-        place.mkdir()
-        self.addCleanup(place.rmdir)
-        done = harness.call("unshare", "--mount", "--propagation", "private", "sh", "-ec", CHROOT,
-                            "sh", place, f"{harness.DIRECTORY}/template", harness.SETUP, "--nv",
-                            *words)
+        done = self.call(f"--make-unbindable {self.PLACE}", harness.SETUP, "--nv", "--rootfs",
+                         "/image", *words)
         self.assertEqual(done.returncode, 8, done.stderr)
         self.assertIn("\nhint: the mount that it is on cannot be bound, and its root is outside of "
                       "this process's root directory", done.stderr)
-        self.assertEqual(harness.journals(), [])
         return done.stderr
 
-    def test_ends(self):
+    def test_ends_where_that_is_unbindable(self):
         self.assertIn("bind the root file system on itself: ", self.refused())
 
     def test_so_do_names_over_a_directory(self):
         self.assertIn("make a mount namespace for mounts over /",
                       self.refused("--no-journal", "--write", "never"))
+
+    def test_a_tree_is_put_together_where_nobody_else_sees_it(self):
+        script = f"""
+            {harness.SETUP} --nv --backend assembled --rootfs /image
+            chroot image opens_driver libcuda.so.1
+            {harness.SETUP} undo --rootfs /image"""
+        for propagation in ("private", "shared"):
+            with self.subTest(propagation=propagation):
+                done = self.call(f"--make-r{propagation} /", "sh", "-ec", script)
+                self.assertEqual((done.returncode, done.stdout, done.stderr),
+                                 (0, f"{TREE}/lib64/libcuda.so.{VERSION}\n", ""))
 
 
 class UnbindableAssembled(Unbindable):
