@@ -63,12 +63,14 @@ Result<std::string_view> needed_text(const Fields& fields, std::string_view key,
     return optional_text(fields, key, fits, what);
 }
 
+/// ASCII alone: other alphabets have letters that look like those of another maker's name,
+/// and characters that a terminal obeys.
 bool is_line(std::string_view text)
 {
-    return text.size() <= longest_text && base::is_utf8(text)
-           && std::ranges::none_of(text, base::is_control);
+    return text.size() <= longest_text
+           && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
-constexpr std::string_view no_line = "is not one line of at most 200 bytes";
+constexpr std::string_view no_line = "is not one line of at most 200 bytes in ASCII";
 
 /// Of the kernel: a class, a driver, a module, an attribute, a character driver.
 bool is_kernel_name(std::string_view text)
@@ -77,11 +79,19 @@ bool is_kernel_name(std::string_view text)
 }
 constexpr std::string_view no_kernel_name = "is not a name (allowed: letters, digits, . _ + -)";
 
-/// Devices that hand out memory, terminals and disks belong to nobody's GPUs.
+/// The same, as a part of what GPUs and their variables are called in a record.
+bool is_part_of_word(std::string_view text)
+{
+    return is_kernel_name(text) && text.find('+') == std::string_view::npos;
+}
+constexpr std::string_view no_part_of_word = "is not a name (allowed: letters, digits, . _ -)";
+
+/// Devices that hand out memory, terminals, disks and functions for virtual machines belong
+/// to nobody's GPUs, and that of ROCm to none that are data.
 bool is_gpu_class(std::string_view text)
 {
-    constexpr std::array<std::string_view, 6> others = {"mem", "tty",   "block",
-                                                        "bsg", "input", "vc"};
+    constexpr std::array<std::string_view, 9> others = {"mem",   "tty", "vc",   "vcs", "block",
+                                                        "input", "bsg", "vfio", "kfd"};
     return is_kernel_name(text) && std::ranges::find(others, text) == others.end();
 }
 constexpr std::string_view no_gpu_class = "is not the name of a class that GPUs are in";
@@ -95,14 +105,25 @@ bool is_cdi_kind(std::string_view text)
            && text.find('+') == std::string_view::npos;
 }
 
+/// One that chooses GPUs says so: a container's PATH or LD_PRELOAD is none.
 bool is_variable_name(std::string_view text)
 {
+    constexpr std::array<std::string_view, 8> words = {"VISIBLE", "DEVICE", "DEVICES", "AFFINITY",
+                                                       "GPU",     "GPUS",   "NPU",     "NPUS"};
+    constexpr std::array<std::string_view, 2> others = {"GPUCTR", "SLURM"};
     const auto fits = [](char c) {
         return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
     };
+    const auto parts = base::split(text, '_');
     return text.size() <= longest_name && text.front() >= 'A' && text.front() <= 'Z'
-           && std::ranges::all_of(text, fits);
+           && std::ranges::all_of(text, fits)
+           && std::ranges::find(others, parts.front()) == others.end()
+           && std::ranges::find_first_of(parts, words) != parts.end();
 }
+constexpr std::string_view no_variable_name =
+    "is not a name of a variable that chooses GPUs (allowed: capital letters, digits and _, with "
+    "one of the words VISIBLE, DEVICE, DEVICES, AFFINITY, GPU, GPUS, NPU and NPUS, and not of "
+    "GPUCTR or SLURM)";
 
 /// The text with the placeholder, if it has one, made a digit; empty where more than one
 /// of a kind or of both is there.
@@ -124,7 +145,7 @@ bool is_device_name(std::string_view text)
     std::string sample = with_digit(text);
     std::ranges::replace(sample, '!', '_');
     return text.size() <= longest_name && text.find('*') == std::string_view::npos
-           && text.ends_with(number_placeholder) && is_file_name(sample);
+           && text.ends_with(number_placeholder) && is_part_of_word(sample);
 }
 
 bool is_node_path(std::string_view text)
@@ -272,12 +293,10 @@ Result<Maker::Variable> read_variable(const YamlValue& item)
                                                       "prefix", "always", "empty-is-unset"};
     Maker::Variable variable;
     GPUCTR_TRY(const Fields fields, Fields::read(item, "a variable", keys));
-    GPUCTR_TRY(variable.name, needed_text(fields, "name", is_variable_name,
-                                          "is not a name of a variable (allowed: capital letters, "
-                                          "digits and _)"));
+    GPUCTR_TRY(variable.name, needed_text(fields, "name", is_variable_name, no_variable_name));
     GPUCTR_TRY(variable.reader, fields.choice("reader", reader_names));
     GPUCTR_TRY(variable.inside, fields.choice("inside", inside_names));
-    GPUCTR_TRY(variable.prefix, optional_text(fields, "prefix", is_kernel_name, no_kernel_name));
+    GPUCTR_TRY(variable.prefix, optional_text(fields, "prefix", is_part_of_word, no_part_of_word));
     GPUCTR_TRY(variable.always, fields.flag("always"));
     GPUCTR_TRY(variable.empty_is_unset, fields.flag("empty-is-unset"));
     return variable;
@@ -316,7 +335,7 @@ Result<void> read_gpus(const YamlValue& section, OwnedMaker& owned)
         GPUCTR_TRY(maker.device_name,
                    needed_text(fields, "name", is_device_name,
                                "is not a name that ends in {number} (allowed: letters, digits, . _ "
-                               "+ - !)"));
+                               "- !)"));
     }
     for (const std::string_view key : {"name", "order"})
         if (fields.has(key) && maker.device_class.empty())
@@ -333,6 +352,12 @@ Result<void> read_gpus(const YamlValue& section, OwnedMaker& owned)
     return {};
 }
 
+/// Only a GPU with such a node can be used.
+bool is_what_a_gpu_needs(const Maker::Node& node)
+{
+    return !node.optional && with_digit(node.path) != node.path;
+}
+
 Result<void> read_lists(const Fields& fields, OwnedMaker& owned)
 {
     const auto node = [&](const YamlValue& item) {
@@ -341,6 +366,10 @@ Result<void> read_lists(const Fields& fields, OwnedMaker& owned)
     GPUCTR_TRY(owned.nodes, read_list<Maker::Node>(fields, "nodes", most_nodes, node));
     if (owned.nodes.empty())
         return mistake(fields.line(), "nodes are missing");
+    if (std::ranges::none_of(owned.nodes, is_what_a_gpu_needs))
+        return mistake(fields.find("nodes")->line,
+                       "no node is of one GPU and needed (needed: one with {number} or * in its "
+                       "path that is not optional)");
     GPUCTR_TRY(owned.variables,
                read_list<Maker::Variable>(fields, "variables", most_others, read_variable));
     GPUCTR_TRY(owned.needs, read_texts(fields, "needs", is_line, no_line));

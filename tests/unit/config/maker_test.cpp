@@ -130,7 +130,8 @@ TEST(MakerSection, ConfinesNodes)
                     HasSubstr("is not a plain path below /dev"))
             << path;
     EXPECT_THAT(problem_with_node("path: /dev/" + std::string(200, 'a')), HasSubstr("plain path"));
-    for (const std::string name : {"mem", "tty", "input", "../mem", "a/b", ".", ".."}) {
+    for (const std::string name :
+         {"mem", "tty", "vc", "vcs", "input", "vfio", "kfd", "../mem", "a/b", ".", ".."}) {
         EXPECT_THAT(problem_with_node(base::format("path: /dev/a, class: \"{}\"", name)),
                     HasSubstr("is not the name of a class that GPUs are in"));
         EXPECT_THAT(problem_with_node(base::format("path: /dev/a, major: \"{}\", minor: 1", name)),
@@ -195,9 +196,7 @@ TEST(MakerSection, NamesWhatIsMissingOrUnknown)
     parts.more = "  command: /bin/sh\n";
     EXPECT_THAT(problem_with(parts), HasSubstr("unknown key \"command\""));
     parts = {};
-    parts.more = "  variables: [{name: lower, reader: library, inside: name}]\n";
-    EXPECT_THAT(problem_with(parts), HasSubstr("is not a name of a variable"));
-    parts.more = "  variables: [{name: A, reader: toolkit, inside: name}]\n";
+    parts.more = "  variables: [{name: A_DEVICES, reader: toolkit, inside: name}]\n";
     EXPECT_THAT(problem_with(parts), HasSubstr("unknown reader \"toolkit\""));
     parts.more = "  directories: [/proc/self/root]\n";
     EXPECT_THAT(problem_with(parts), HasSubstr("is not a plain absolute path for libraries"));
@@ -205,11 +204,62 @@ TEST(MakerSection, NamesWhatIsMissingOrUnknown)
               "line 2: kind is missing");
 }
 
+TEST(MakerSection, HasVariablesThatChooseGpusAlone)
+{
+    Parts parts;
+    const auto problem_with_variable = [&](const std::string& name) {
+        parts.more =
+            base::format("  variables: [{{name: {}, reader: library, inside: position}}]\n", name);
+        return problem_with(parts);
+    };
+    for (const char* const name : {"TT_VISIBLE_DEVICES", "NEURON_RT_VISIBLE_CORES", "RBLN_DEVICES",
+                                   "ACME_AFFINITY_MASK", "ACME_GPUS"})
+        EXPECT_EQ(problem_with_variable(name), "");
+    for (const char* const name :
+         {"PATH", "HOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "lower_DEVICES", "GPUCTR_DEVICE",
+          "SLURM_JOB_GPUS", "INVISIBLE", "_DEVICES", "0_DEVICES"})
+        EXPECT_THAT(problem_with_variable(name),
+                    HasSubstr("is not a name of a variable that chooses GPUs"))
+            << name;
+}
+
+TEST(MakerSection, NeedsANodeOfEachGpu)
+{
+    const std::string problem =
+        "line 11: no node is of one GPU and needed (needed: one with {number} or * in its path "
+        "that is not optional)";
+    EXPECT_EQ(problem_with_node("path: /dev/a"), problem);
+    EXPECT_EQ(problem_with_node("path: \"/dev/a{number}\", optional: true"), problem);
+    EXPECT_EQ(problem_with_node("path: \"/dev/a*\", class: x"), "");
+}
+
+TEST(MakerSection, HasNamesThatLookLikeNoOthers)
+{
+    for (const char* const title :
+         {"NVІDIA", "Acme\u202e", "\"Acme\\x85\"", "Acmé", "Ac\u200bme"}) {
+        Parts parts;
+        parts.frame = base::format("  title: {}\n  kind: acme.com/gpu\n  module: a\n", title);
+        EXPECT_THAT(problem_with(parts), HasSubstr("is not one line of at most 200 bytes in ASCII"))
+            << title;
+        parts = {};
+        parts.more = base::format("  needs: [{}]\n", title);
+        EXPECT_THAT(problem_with(parts), HasSubstr("in ASCII")) << title;
+    }
+}
+
+TEST(MakerSection, HasNamesThatARecordHasToo)
+{
+    EXPECT_THAT(problem_with_gpus("driver: x, class: a, name: \"a+{number}\", order: number"),
+                HasSubstr("is not a name that ends in {number}"));
+    Parts parts;
+    parts.more = "  variables: [{name: A_DEVICES, reader: filter, inside: name, prefix: a+}]\n";
+    EXPECT_THAT(problem_with(parts), HasSubstr("prefix \"a+\" is not a name"));
+}
+
 TEST(MakerSection, IsBounded)
 {
     Parts parts;
-    parts.nodes.clear();
-    for (int i = 0; i < 33; ++i)
+    for (int i = 0; i < 32; ++i)
         parts.nodes += base::format("    - path: /dev/accel/a{}\n", i);
     EXPECT_THAT(problem_with(parts), HasSubstr("more than 32 nodes"));
     parts = {};
