@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "base/try.hpp"
 #include "drivers/described_gpus.hpp"
+#include "drivers/node_owner.hpp"
 #include "drivers/optional_files.hpp"
 #include "host/kernel_files.hpp"
 #include "search/nodes.hpp"
@@ -83,24 +84,39 @@ private:
     Result<void> add_one(const Maker::Node& node, const std::string& path, unsigned minor,
                          const model::Gpu* gpu, DriverStack& stack)
     {
-        if (!node.major.empty())
-            return take(
-                node,
-                wanted(node, path, search::character_major(proc_devices(), node.major), minor, gpu),
-                stack);
+        if (!node.major.empty()) {
+            const auto major = search::character_major(proc_devices(), node.major);
+            if (!major)
+                return take(node, wanted(node, path, std::nullopt, minor, gpu), stack);
+            GPUCTR_TRY(const auto device, sources_.pci.character_device(*major, minor),
+                       "find nodes");
+            return take_proven(node, wanted(node, path, *major, minor, gpu),
+                               device ? &*device : nullptr, gpu, stack);
+        }
         GPUCTR_TRY(const auto* const devices, devices_of(node.in_class));
         const auto device = std::ranges::find(*devices, path, &ClassDevice::node);
         if (device == devices->end())
             return take(node, wanted(node, path, std::nullopt, 0, gpu), stack);
+        return take_proven(node, wanted(node, path, device->major, device->minor, gpu), &*device,
+                           gpu, stack);
+    }
+
+    /// A node with a number, of `device` if the kernel tells of one.
+    Result<void> take_proven(const Maker::Node& node, search::WantedNode wanted,
+                             const ClassDevice* device, const model::Gpu* gpu, DriverStack& stack)
+    {
         // A container would be given another GPU than was chosen.
-        if (gpu != nullptr && device->pci_address != gpu->pci_address)
+        if (gpu != nullptr && device != nullptr && device->pci_address != gpu->pci_address)
             return Error(Errc::driver,
-                         base::format("{} is of the PCI function '{}', and GPU {} is '{}'", path,
-                                      device->pci_address, gpu->index, gpu->pci_address))
-                .with_object(path)
+                         base::format("{} is of the PCI function '{}', and GPU {} is '{}'",
+                                      wanted.path, device->pci_address, gpu->index,
+                                      gpu->pci_address))
+                .with_object(wanted.path)
                 .with_hint(base::format("the description of {} does not fit its kernel driver",
                                         maker_.name));
-        return take(node, wanted(node, path, device->major, device->minor, gpu), stack);
+        wanted.obstacle = obstacle_to_node(
+            maker_, gpus_, {wanted.major.value_or(0), device, node.major, gpu == nullptr});
+        return take(node, wanted, stack);
     }
 
     static search::WantedNode wanted(const Maker::Node& node, const std::string& path,

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -57,6 +58,9 @@ public:
     /// Those devices of a class ("drm", "accel") that have a node, which is one below
     /// /dev, ordered by name with numbers as numbers. None when the kernel has no such class.
     virtual Result<std::vector<ClassDevice>> class_devices(const std::string& name) = 0;
+
+    /// That of a character device's number; none where the kernel tells of none.
+    virtual Result<std::optional<ClassDevice>> character_device(unsigned major, unsigned minor) = 0;
 };
 
 /// By files and links of sysfs alone. libudev is left out: on text that the kernel would not

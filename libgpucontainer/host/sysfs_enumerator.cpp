@@ -122,7 +122,8 @@ std::string real_path(const std::string& path)
 class SysfsEnumerator final : public Enumerator {
 public:
     explicit SysfsEnumerator(const std::string& sysfs)
-        : bus_(sysfs + "/bus/pci/devices"), classes_(sysfs + "/class")
+        : bus_(sysfs + "/bus/pci/devices"), classes_(sysfs + "/class"),
+          characters_(sysfs + "/dev/char")
     {
     }
 
@@ -154,21 +155,25 @@ public:
         for (const std::string& device : names) {
             if (!is_file_name(device))
                 continue;
-            GPUCTR_TRY(const auto text,
-                       attribute(base::format("{}/{}", directory, device), "uevent"));
-            const Node node = parse_uevent(text);
-            if (node.path.empty())
-                continue;
-            GPUCTR_TRY(ClassDevice found, describe_part(directory, device));
-            found.node = node.path;
-            found.major = node.major;
-            found.minor = node.minor;
-            devices.push_back(std::move(found));
+            GPUCTR_TRY(auto found, describe_device(directory, device));
+            if (found)
+                devices.push_back(*std::move(found));
         }
         std::ranges::sort(devices, [](const ClassDevice& a, const ClassDevice& b) {
             return ::strverscmp(a.name.c_str(), b.name.c_str()) < 0;
         });
         return devices;
+    }
+
+    Result<std::optional<ClassDevice>> character_device(unsigned major, unsigned minor) override
+    {
+        const std::string number = base::format("{}:{}", major, minor);
+        GPUCTR_TRY(auto found, describe_device(characters_, number));
+        if (!found)
+            return found;
+        const std::string real = real_path(base::format("{}/{}", characters_, number));
+        found->name = is_file_name(base::name_of(real)) ? base::name_of(real) : "";
+        return found;
     }
 
 private:
@@ -219,6 +224,21 @@ private:
         return found;
     }
 
+    /// None where it has no node below /dev.
+    static Result<std::optional<ClassDevice>> describe_device(const std::string& directory,
+                                                              const std::string& name)
+    {
+        GPUCTR_TRY(const auto text, attribute(base::format("{}/{}", directory, name), "uevent"));
+        const Node node = parse_uevent(text);
+        if (node.path.empty())
+            return std::optional<ClassDevice>();
+        GPUCTR_TRY(ClassDevice found, describe_part(directory, name));
+        found.node = node.path;
+        found.major = node.major;
+        found.minor = node.minor;
+        return std::optional(std::move(found));
+    }
+
     /// A device is a directory in that of its parent, or in one without "uevent" there.
     static Result<ClassDevice> describe_part(const std::string& directory, const std::string& name)
     {
@@ -243,6 +263,7 @@ private:
 
     std::string bus_;
     std::string classes_;
+    std::string characters_;
     std::vector<std::pair<std::string, std::uint32_t>> vendors_; ///< By address, in order.
 };
 

@@ -97,6 +97,8 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
             found.missing.push_back(std::move(node));
         return {};
     };
+    if (!wanted.obstacle.empty())
+        return skip(wanted.obstacle);
     if (!wanted.major)
         return skip("its kernel driver is not loaded");
     const bool seen = ::fstatat(AT_FDCWD, opened_path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;

@@ -32,6 +32,7 @@ struct WantedNode {
     bool required = true;
     std::vector<std::string> links;
     std::string host_path = {}; ///< Where it is on this host; empty: at its path in dev_root.
+    std::string obstacle = {};  ///< Why it is not taken, whatever is there.
 };
 
 struct Nodes {

@@ -31,7 +31,7 @@ class Tenstorrent(VendorCase):
     def test_all_are_set_up(self):
         self.set_up()
 
-        self.assertEqual(self.below_dev("tenstorrent"), {str(n): (234, n) for n in range(4)})
+        self.assertEqual(self.below_dev("tenstorrent"), {str(n): (254, n) for n in range(4)})
         self.undo()
 
     def test_a_node_is_a_name_too(self):

@@ -125,6 +125,12 @@ public:
         return devices;
     }
 
+    Result<std::optional<host::ClassDevice>> character_device(unsigned /*major*/,
+                                                              unsigned /*minor*/) override
+    {
+        return std::optional<host::ClassDevice>();
+    }
+
 private:
     static constexpr unsigned count = 3;
 

@@ -63,6 +63,26 @@ void check_functions(const std::string& bus, host::Enumerator& devices, std::uin
     }
 }
 
+void check_device(const host::ClassDevice& device)
+{
+    demand(is_node_path(device.node), "a device has a node");
+    demand(device.major < majors && device.minor < minors, "a number is one of a node's");
+    demand(device.parent.empty() || is_file_name(device.parent), "a parent has a name");
+    demand(device.driver.empty() || is_file_name(device.driver), "a driver has a name");
+    demand(device.pci_address.empty() || is_pci_address(device.pci_address),
+           "a device is of a PCI function or not");
+}
+
+/// What a number leads to has the name of its directory, if that can be shown.
+void check_character(host::Enumerator& devices, unsigned major, unsigned minor)
+{
+    const auto found = devices.character_device(major, minor);
+    if (!found || !*found)
+        return;
+    demand((*found)->name.empty() || is_file_name((*found)->name), "a device has a name");
+    check_device(**found);
+}
+
 void check_class(host::Enumerator& devices, const char* name)
 {
     const auto found = devices.class_devices(name);
@@ -70,16 +90,12 @@ void check_class(host::Enumerator& devices, const char* name)
         return;
     const host::ClassDevice* before = nullptr;
     for (const host::ClassDevice& device : *found) {
-        demand(is_file_name(device.name) && is_node_path(device.node),
-               "a device of a class has a name and a node");
+        demand(is_file_name(device.name), "a device of a class has a name");
         demand(before == nullptr || ::strverscmp(before->name.c_str(), device.name.c_str()) < 0,
                "devices are in order, each once");
         before = &device;
-        demand(device.major < majors && device.minor < minors, "a number is one of a node's");
-        demand(device.parent.empty() || is_file_name(device.parent), "a parent has a name");
-        demand(device.driver.empty() || is_file_name(device.driver), "a driver has a name");
-        demand(device.pci_address.empty() || is_pci_address(device.pci_address),
-               "a device is of a PCI function or not");
+        check_device(device);
+        check_character(devices, device.major, device.minor);
     }
 }
 
@@ -115,6 +131,7 @@ void run(std::string_view input)
         check_functions(root + "/sys/bus/pci/devices/", *devices, vendor);
     for (const char* const name : classes)
         check_class(*devices, name);
+    check_character(*devices, 1, 1);
     check_accelerators(root, *devices);
     check_module(root);
 }

@@ -184,6 +184,42 @@ TEST_F(DescribedMakerTest, GivesNoGpuTheNodeOfAnother)
               "/dev/x0 is of the PCI function '0000:02:00.0', and GPU 0 is '0000:01:00.0'");
 }
 
+TEST_F(DescribedMakerTest, LeavesOutNodesOfOthers)
+{
+    describe(base::format("{}, order: number", of_class),
+             "{path: \"/dev/accel/accel{number}\"}, {path: /dev/net/tun, class: misc}, "
+             "{path: /dev/acme_ctl, class: misc}, {path: /dev/kvm, major: misc, minor: 232}, "
+             "{path: /dev/tpm0, major: tpm, minor: 0}, "
+             "{path: \"/dev/acme{number}\", major: acme}");
+    device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
+    devices_.parts["misc"] = {{"tun", "/dev/net/tun", 10, 200, "", "", ""},
+                              {"acme_ctl", "/dev/acme_ctl", 10, 60, "", "", ""}};
+    devices_.parts["tpm"] = {{"tpm0", "/dev/tpm0", 250, 0, "MSFT0101:00", "tpm_crb", ""}};
+    system_.file("proc/devices", "Character devices:\n 10 misc\n250 tpm\n251 acme\n");
+
+    const auto driver = detected();
+
+    ASSERT_TRUE(driver && *driver);
+    const std::string shared = "many drivers have nodes with major number 10, and nothing tells "
+                               "that this one is of acme";
+    EXPECT_THAT(test::lines((*driver)->skipped),
+                ElementsAre(HasSubstr("accel0: no device node"), "tun: " + shared,
+                            HasSubstr("acme_ctl: no device node"), "kvm: " + shared,
+                            "tpm0: of the kernel driver tpm_crb",
+                            HasSubstr("acme0: no device node")));
+    EXPECT_THAT((*driver)->missing_nodes, SizeIs(6)) << "they are needed";
+}
+
+TEST_F(DescribedMakerTest, GivesNoGpuTheNumberOfAnother)
+{
+    describe(base::format("{}, order: number", of_class), "{path: \"/dev/x{number}\", major: x}");
+    device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
+    devices_.parts["x"] = {{"x0", "/dev/x0", 241, 0, "0000:02:00.0", "acme", "0000:02:00.0"}};
+    system_.file("proc/devices", "Character devices:\n241 x\n");
+
+    EXPECT_THAT(detected().error().message(), HasSubstr("/dev/x0 is of the PCI function"));
+}
+
 TEST_F(DescribedMakerTest, IsNotThereWithoutDeviceAndModule)
 {
     describe(base::format("{}, order: number", of_class), "{path: \"/dev/accel/accel{number}\"}");

@@ -38,6 +38,17 @@ public:
         return of_class == parts.end() ? std::vector<host::ClassDevice>() : of_class->second;
     }
 
+    /// Those that are in a class, and others.
+    Result<std::optional<host::ClassDevice>> character_device(unsigned major,
+                                                              unsigned minor) override
+    {
+        for (const auto& [name, of_class] : parts)
+            for (const host::ClassDevice& device : of_class)
+                if (device.major == major && device.minor == minor)
+                    return std::optional(device);
+        return std::optional<host::ClassDevice>();
+    }
+
     void add(std::string address, std::string driver, int numa_node = -1)
     {
         constexpr std::uint16_t nvidia = 0x10de;

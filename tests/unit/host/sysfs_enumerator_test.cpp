@@ -135,6 +135,25 @@ TEST_F(SysfsEnumeratorTest, FindsNodesOfAClassWithWhatTheyArePartOf)
     EXPECT_THAT(texts(enumerator()->class_devices("accel")), IsEmpty());
 }
 
+TEST_F(SysfsEnumeratorTest, FindsTheDeviceOfANumber)
+{
+    add_function("0000:03:00.0", {}, "acme");
+    add_node("pci0000:00/0000:03:00.0/misc/acme_ctl", "acme_ctl", "10:60");
+    add_node("virtual/misc/tun", "net/tun", "10:200");
+    sys_.link("dev/char/10:60", sys_.at("devices/pci0000:00/0000:03:00.0/misc/acme_ctl").string());
+    sys_.link("dev/char/10:200", sys_.at("devices/virtual/misc/tun").string());
+
+    const auto of_function = enumerator()->character_device(10, 60);
+    const auto of_nobody = enumerator()->character_device(10, 200);
+    const auto none = enumerator()->character_device(10, 6);
+
+    ASSERT_TRUE(of_function && *of_function && of_nobody && *of_nobody && none);
+    EXPECT_EQ(text(**of_function),
+              "acme_ctl /dev/acme_ctl 10:60 of 0000:03:00.0 driver acme pci 0000:03:00.0");
+    EXPECT_EQ(text(**of_nobody), "tun /dev/net/tun 10:200 of  driver - pci -");
+    EXPECT_FALSE(*none);
+}
+
 TEST_F(SysfsEnumeratorTest, TakesNoNodeThatDoesNotLieBelowDev)
 {
     int number = 0;
