@@ -52,7 +52,7 @@ public:
                               one.number);
         });
         for (const Found& one : found_)
-            GPUCTR_CHECK(add(one));
+            add(one);
         return std::move(gathered_);
     }
 
@@ -137,8 +137,17 @@ private:
         return "";
     }
 
-    Result<void> add(const Found& one)
+    /// Unless what is asked of it cannot be read.
+    void add(const Found& one)
     {
+        auto uuid = attribute(one, maker_.uuid, is_word);
+        const auto detail = attribute(one, maker_.model, is_line);
+        if (!uuid || !detail) {
+            const Error& error = uuid ? detail.error() : uuid.error();
+            gathered_.skipped.push_back({one.names.empty() ? one.pci_address : one.names.front(),
+                                         one.directory, error.message()});
+            return;
+        }
         model::Gpu gpu;
         gpu.index = static_cast<unsigned>(gathered_.gpus.size());
         gpu.pci_address = one.pci_address;
@@ -146,15 +155,13 @@ private:
         if (!one.pci_address.empty())
             gpu.numa_node = enumerator_.numa_node(one.pci_address);
         gpu.names = one.names;
-        GPUCTR_TRY(gpu.uuid, attribute(one, maker_.uuid, is_word));
-        GPUCTR_TRY(const std::string detail, attribute(one, maker_.model, is_line));
+        gpu.uuid = *std::move(uuid);
         const auto function = functions_.find(one.pci_address);
         const Maker::Model* const model =
             function == functions_.end() ? nullptr : find_model(function->second.device_id);
         gpu.model = base::format("{}{}{}", model == nullptr ? maker_.title : model->name,
-                                 detail.empty() ? "" : " ", detail);
+                                 detail->empty() ? "" : " ", *detail);
         gathered_.gpus.push_back(std::move(gpu));
-        return {};
     }
 
     /// Empty where there is none that can be shown.
@@ -178,7 +185,8 @@ private:
     static bool is_line(std::string_view text)
     {
         constexpr std::size_t longest = 64;
-        return text.size() <= longest && base::is_utf8(text);
+        return text.size() <= longest
+               && std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
     }
 
     std::string pci_directory(const std::string& address) const

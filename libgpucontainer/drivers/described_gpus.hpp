@@ -19,8 +19,9 @@ struct DescribedGpus {
     std::string undriven; ///< Functions that the driver is not bound to, in words.
 };
 
-/// The GPUs of a maker that is data. Errors: driver, where it cannot be told what is there,
-/// or where there are more than a record can have.
+/// The GPUs of a maker that is data, but for those whose attributes cannot be read. Errors:
+/// driver, where it cannot be told what is there, or where there are more than a record can
+/// have.
 Result<DescribedGpus> find_described_gpus(const config::Maker& maker,
                                           const std::string& system_root,
                                           host::Enumerator& enumerator);

@@ -196,11 +196,15 @@ Result<DriverStack> new_stack(const Vendor& vendor, const Sources& sources)
 }
 
 /// Why there is no GPU; none where nothing says that there should be one.
-std::optional<Error> why_none(const Maker& maker, bool is_loaded, const std::string& undriven)
+std::optional<Error> why_none(const Maker& maker, bool is_loaded, const DescribedGpus& found)
 {
+    const std::string& undriven = found.undriven;
     if (!is_loaded && undriven.empty())
         return std::nullopt;
-    const std::string hint = base::format("look for {} in the kernel's log", maker.module);
+    const std::string hint =
+        found.skipped.empty()
+            ? base::format("look for {} in the kernel's log", maker.module)
+            : base::format("{}: {}", found.skipped.front().name, found.skipped.front().reason);
     return Error(Errc::no_device,
                  is_loaded ? base::format("the kernel module {} is loaded but drives no GPU",
                                           maker.module)
@@ -253,7 +257,7 @@ Result<std::optional<DriverStack>> detect_described(const Vendor& vendor, const 
     GPUCTR_TRY(const auto loaded, described_version(vendor, sources.system_root));
     GPUCTR_TRY(DescribedGpus found, find_described_gpus(maker, sources.system_root, sources.pci));
     if (found.gpus.empty()) {
-        if (auto reason = why_none(maker, loaded.has_value(), found.undriven))
+        if (auto reason = why_none(maker, loaded.has_value(), found))
             return *std::move(reason);
         return std::optional<DriverStack>();
     }

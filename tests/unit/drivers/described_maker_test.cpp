@@ -140,10 +140,25 @@ TEST_F(DescribedMakerTest, LeavesOutAttributesThatCannotBeShown)
              "{path: \"/dev/accel/accel{number}\"}");
     device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
     system_.file("sys/class/accel/accel0/id", "a b\n");
-    system_.file("sys/class/accel/accel0/card", "x\033[2J\n");
+    system_.file("sys/class/accel/accel0/card", "x\u202e\n");
 
     EXPECT_EQ(found().gpus[0].uuid, "");
     EXPECT_EQ(found().gpus[0].model, "Acme");
+}
+
+TEST_F(DescribedMakerTest, LeavesOutAGpuWhoseAttributesCannotBeRead)
+{
+    describe(base::format("{}, order: number, uuid: id", of_class),
+             "{path: \"/dev/accel/accel{number}\"}");
+    device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
+    device("accel", "accel1", "/dev/accel/accel1", 1, "0000:02:00.0");
+    system_.link("sys/class/accel/accel0/id", "/proc/self/mem"); // EIO at its beginning
+
+    EXPECT_THAT(test::lines(found().gpus), ElementsAre("0 0000:02:00.0 Acme: accel1"));
+    EXPECT_THAT(test::lines(found().skipped), ElementsAre(HasSubstr("Input/output error")));
+
+    devices_.parts["accel"].pop_back();
+    EXPECT_THAT(detected().error().hint(), HasSubstr("Input/output error")) << "all are left out";
 }
 
 TEST_F(DescribedMakerTest, NumbersFunctionsByTheirAddresses)
