@@ -119,8 +119,9 @@ std::vector<Mark> kernel_marks(const std::string& system_root)
 /// place of the kernel that one describes.
 std::string state_now(const std::string& system_root, const std::string& path)
 {
-    return path.starts_with("/sys/") ? state_of(drivers::how_place_counts(path), system_root + path)
-                                     : identity(status_of(path, 0));
+    return drivers::is_kernel_place(path)
+               ? state_of(drivers::how_place_counts(path), system_root + path)
+               : identity(status_of(path, 0));
 }
 
 /// Looks at places as they are; with a period, also whether they are what

@@ -25,6 +25,7 @@ using model::VisibleDevices;
 namespace {
 
 constexpr std::size_t most_nodes = 4096; // that a record holds
+constexpr std::string_view character_drivers = "/proc/devices";
 
 /// The nodes that a description names, as the kernel has them.
 class NodeSearch {
@@ -154,7 +155,8 @@ private:
     const std::string& proc_devices()
     {
         if (!proc_devices_)
-            if (auto text = base::read_file(sources_.system_root + "/proc/devices"))
+            if (auto text =
+                    base::read_file(base::format("{}{}", sources_.system_root, character_drivers)))
                 proc_devices_ = *std::move(text);
         return proc_devices_ ? *proc_devices_ : proc_devices_.emplace();
     }
@@ -216,13 +218,22 @@ std::optional<Error> why_none(const Maker& maker, bool is_loaded, const Describe
 
 KernelPlace::How how_place_counts(std::string_view path)
 {
+    if (path == character_drivers)
+        return KernelPlace::How::content;
     return path.starts_with("/sys/module/") ? KernelPlace::How::inode : KernelPlace::How::names;
+}
+
+bool is_kernel_place(std::string_view path)
+{
+    return path.starts_with("/sys/") || path == character_drivers;
 }
 
 std::vector<DescribedPlace> kernel_places_of(const Maker& maker)
 {
     std::vector<DescribedPlace> places;
     const auto add = [&](std::string path) {
+        if (std::ranges::find(places, path, &DescribedPlace::path) != places.end())
+            return;
         const auto how = how_place_counts(path);
         places.push_back({std::move(path), how});
     };
@@ -231,6 +242,9 @@ std::vector<DescribedPlace> kernel_places_of(const Maker& maker)
     else
         add(base::format("/sys/class/{}", maker.device_class));
     add(base::format("/sys/module/{}", maker.module));
+    for (const Maker::Node& node : maker.nodes)
+        add(node.major.empty() ? base::format("/sys/class/{}", node.in_class)
+                               : std::string(character_drivers));
     return places;
 }
 

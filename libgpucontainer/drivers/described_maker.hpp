@@ -15,10 +15,11 @@ struct DescribedPlace {
     KernelPlace::How how;
 };
 
-/// What tells whether the module and GPUs of a maker that is data still are the same.
+/// What tells whether the module, GPUs and nodes of a maker that is data still are the same.
 std::vector<DescribedPlace> kernel_places_of(const config::Maker& maker);
 
-/// How such a place counts.
+/// Whether a path is that of such a place, and how it counts.
+bool is_kernel_place(std::string_view path);
 KernelPlace::How how_place_counts(std::string_view path);
 
 /// Adds the nodes of a driver whose GPUs were found. Errors: driver.

@@ -156,7 +156,8 @@ void check_maker(const config::Maker& maker)
     for (const std::string_view name : {maker.uuid, maker.model})
         demand(name.empty() || is_file_name(name), "and so is an attribute");
     for (const drivers::DescribedPlace& place : drivers::kernel_places_of(maker))
-        demand(place.path.starts_with("/sys/"), "a place of the kernel is in sysfs");
+        demand(drivers::is_kernel_place(place.path) && place.path.find("/.") == std::string::npos,
+               "a place of the kernel is one of sysfs, or the list of character drivers");
     Devices devices(maker);
     const auto root = host::DriverRoot::open(tree.path());
     demand(root.has_value(), "there is a driver root");

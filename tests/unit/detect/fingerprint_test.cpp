@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <ctime>
 #include <filesystem>
 #include <sys/stat.h>
@@ -226,6 +227,25 @@ TEST_F(FingerprintTest, ChangesWithTheGpusThatASiteDescribes)
     EXPECT_FALSE(is_current());
 
     EXPECT_FALSE(is_current_after([&] { host_.file("sys/class/acme/acme1", ""); }));
+}
+
+TEST_F(FingerprintTest, ChangesWithTheNodesThatASiteDescribes)
+{
+    const std::array<config::Maker::Node, 2> nodes = {
+        config::Maker::Node{"/dev/dri/renderD*", "drm", "", std::nullopt, "graphics", true},
+        config::Maker::Node{"/dev/acme_ctl", "", "acme", 0, "none", true}};
+    config::Maker acme;
+    acme.device_class = "acme";
+    acme.nodes = nodes;
+    described_ = {drivers::described_vendor(acme, {})};
+    EXPECT_TRUE(is_current_after([] {}));
+    host_.file("sys/class/drm/renderD128", "");
+    EXPECT_FALSE(is_current());
+
+    host_.file("proc/devices", "Character devices:\n");
+    EXPECT_TRUE(is_current_after([] {}));
+    host_.file("proc/devices", "Character devices:\n250 acme\n");
+    EXPECT_FALSE(is_current());
 }
 
 TEST_F(FingerprintTest, DoesNotWaitForTheUuidOfADescribedGpu)

@@ -285,6 +285,15 @@ TEST_F(DescribedMakerTest, HasPlacesThatTellAChange)
     EXPECT_EQ(of_devices[1].path, "/sys/module/acme");
     EXPECT_EQ(of_devices[1].how, KernelPlace::How::inode);
     EXPECT_EQ(of_functions[0].path, "/sys/bus/pci/drivers/acme");
+    EXPECT_EQ(of_functions[2].path, "/sys/class/acme") << "another class, for nodes";
+    describe(base::format("{}, order: number", of_class),
+             "{path: \"/dev/accel/accel{number}\"}, {path: \"/dev/a*\", class: drm}, "
+             "{path: \"/dev/b*\", class: drm}, {path: /dev/c, major: c, minor: 0}");
+    std::vector<std::string> paths;
+    for (const DescribedPlace& place : kernel_places_of(*maker_))
+        paths.push_back(place.path);
+    EXPECT_THAT(paths, ElementsAre("/sys/class/accel", "/sys/module/acme", "/sys/class/drm",
+                                   "/proc/devices"));
 }
 
 TEST(NumberIn, IsThatOfThePatternAlone)
