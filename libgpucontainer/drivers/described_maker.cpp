@@ -27,6 +27,18 @@ namespace {
 constexpr std::size_t most_nodes = 4096; // that a record holds
 constexpr std::string_view character_drivers = "/proc/devices";
 
+std::string does_not_fit(const Maker& maker)
+{
+    return base::format("the description of {} does not fit its kernel driver", maker.name);
+}
+
+/// Of the module; none where it is not among those that are loaded.
+Result<std::optional<std::string>> loaded_version(const Maker& maker,
+                                                  const std::string& system_root)
+{
+    return host::loaded_module_version(system_root, std::string(maker.module));
+}
+
 /// The nodes that a description names, as the kernel has them.
 class NodeSearch {
 public:
@@ -113,8 +125,7 @@ private:
                                       wanted.path, device->pci_address, gpu->index,
                                       gpu->pci_address))
                 .with_object(wanted.path)
-                .with_hint(base::format("the description of {} does not fit its kernel driver",
-                                        maker_.name));
+                .with_hint(does_not_fit(maker_));
         wanted.obstacle = obstacle_to_node(
             maker_, gpus_, {wanted.major.value_or(0), device, node.major, gpu == nullptr});
         return take(node, wanted, stack);
@@ -256,7 +267,18 @@ Result<void> add_described_nodes(const Maker& maker, const Sources& sources, Dri
 Result<std::optional<std::string>> described_version(const Vendor& vendor,
                                                      const std::string& system_root)
 {
-    return host::loaded_module_version(system_root, std::string(vendor.maker->module));
+    const Maker& maker = *vendor.maker;
+    GPUCTR_TRY(const auto module, host::module_of_driver(system_root, std::string(maker.driver)));
+    if (module && !module->empty() && *module != maker.module)
+        return Error(Errc::driver, base::format("the kernel driver {} is of the module {}, and not "
+                                                "of {}",
+                                                maker.driver, *module, maker.module))
+            .with_hint(does_not_fit(maker));
+    GPUCTR_TRY(auto version, loaded_version(maker, system_root));
+    // Without parameters, what is built in need not be among the modules.
+    if (!version && module && module->empty())
+        return host::kernel_release(system_root);
+    return version;
 }
 
 Result<DriverStack> described_files_alone(const Vendor& vendor, const Sources& sources)
@@ -271,13 +293,15 @@ Result<std::optional<DriverStack>> detect_described(const Vendor& vendor, const 
     GPUCTR_TRY(const auto loaded, described_version(vendor, sources.system_root));
     GPUCTR_TRY(DescribedGpus found, find_described_gpus(maker, sources.system_root, sources.pci));
     if (found.gpus.empty()) {
-        if (auto reason = why_none(maker, loaded.has_value(), found))
+        GPUCTR_TRY(const auto module, loaded_version(maker, sources.system_root));
+        if (auto reason = why_none(maker, module.has_value(), found))
             return *std::move(reason);
         return std::optional<DriverStack>();
     }
     if (!loaded)
         return Error(Errc::driver, base::format("{} drives GPUs and {} is no loaded module",
-                                                maker.driver, maker.module));
+                                                maker.driver, maker.module))
+            .with_hint(does_not_fit(maker));
 
     GPUCTR_TRY(DriverStack stack, new_stack(vendor, sources));
     stack.version = *loaded;

@@ -2,6 +2,7 @@
 #include "host/kernel_files.hpp"
 
 #include "base/file.hpp"
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 
@@ -71,6 +72,23 @@ Result<std::optional<std::string>> loaded_module_version(const std::string& syst
     if (text && is_version(*text))
         return text;
     return kernel_release(system_root);
+}
+
+Result<std::optional<std::string>> module_of_driver(const std::string& system_root,
+                                                    const std::string& driver)
+{
+    for (const char* const bus : {"pci", "platform", "auxiliary"}) {
+        const std::string directory =
+            base::format("{}/sys/bus/{}/drivers/{}", system_root, bus, driver);
+        struct stat status = {};
+        if (::stat(directory.c_str(), &status) == 0) {
+            GPUCTR_TRY(std::string module, read_link_name(directory + "/module"));
+            return std::optional(std::move(module));
+        }
+        if (base::leaves_open(errno))
+            return unreadable(errno, directory);
+    }
+    return std::optional<std::string>();
 }
 
 Result<std::optional<std::string>> kernel_release(const std::string& system_root)

@@ -25,6 +25,11 @@ Result<std::string> read_link_name(const std::string& path);
 Result<std::optional<std::string>> loaded_module_version(const std::string& system_root,
                                                          const std::string& module);
 
+/// Name of the module that a kernel driver is a part of; "" where it is built into the kernel,
+/// none where there is no such driver. Errors as above.
+Result<std::optional<std::string>> module_of_driver(const std::string& system_root,
+                                                    const std::string& driver);
+
 /// Release of the kernel, never none: the version of what is a part of it.
 Result<std::optional<std::string>> kernel_release(const std::string& system_root);
 

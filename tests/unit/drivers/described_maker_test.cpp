@@ -246,6 +246,47 @@ TEST_F(DescribedMakerTest, IsNotThereWithoutDeviceAndModule)
     EXPECT_FALSE(*driver);
 }
 
+TEST_F(DescribedMakerTest, MayBeBuiltIntoTheKernel)
+{
+    describe("driver: acme, pci-vendor: \"0x1e52\", pci-class: \"0x1200\"",
+             "{path: \"/dev/acme*\", class: acme}");
+    std::filesystem::remove_all(system_.at("sys/module/acme"));
+    system_.directory("sys/bus/pci/drivers/acme");
+    system_.file("proc/sys/kernel/osrelease", "6.12.1-amd64\n");
+
+    const auto none = detected();
+    function("0000:01:00.0", 1, "acme");
+    const auto driver = detected();
+
+    ASSERT_TRUE(none) << none.error().message();
+    EXPECT_FALSE(*none) << "nothing says that there should be one";
+    ASSERT_TRUE(driver && *driver);
+    EXPECT_EQ((*driver)->version, "6.12.1-amd64");
+}
+
+TEST_F(DescribedMakerTest, SaysThatItsModuleIsAnother)
+{
+    describe(base::format("{}, order: number", of_class), "{path: \"/dev/accel/accel{number}\"}");
+    device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
+    system_.link("sys/bus/pci/drivers/acme/module", "../../../../module/acme");
+    const auto right = detected();
+    std::filesystem::remove(system_.at("sys/bus/pci/drivers/acme/module"));
+    system_.link("sys/bus/pci/drivers/acme/module", "../../../../module/acme_npu");
+
+    EXPECT_TRUE(right);
+    EXPECT_EQ(detected().error().message(),
+              "the kernel driver acme is of the module acme_npu, and not of acme");
+}
+
+TEST_F(DescribedMakerTest, SaysThatNoModuleIsLoaded)
+{
+    describe(base::format("{}, order: number", of_class), "{path: \"/dev/accel/accel{number}\"}");
+    device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
+    std::filesystem::remove_all(system_.at("sys/module/acme"));
+
+    EXPECT_EQ(detected().error().message(), "acme drives GPUs and acme is no loaded module");
+}
+
 TEST_F(DescribedMakerTest, SaysWhatItsFunctionsAreBoundTo)
 {
     describe("driver: acme, pci-vendor: \"0x1e52\", pci-class: \"0x1200\"",
