@@ -22,11 +22,15 @@ namespace {
 using model::DeviceNode;
 using model::DriverStack;
 
-Error unknown_vendor(const std::string& name, std::span<const Vendor> known)
+Error unknown_vendor(const std::string& name, const drivers::Site& site)
 {
+    if (const drivers::LeftOut* const left_out = site.find_left_out(name))
+        return Error(Errc::usage, left_out->reason)
+            .with_object(left_out->path)
+            .with_hint("a maker's title, kind, variables and nodes are its own");
     return Error(Errc::usage, base::format("options of the host: unknown vendor '{}'", name))
         .with_object(name)
-        .with_hint("vendors are " + drivers::names_of(known));
+        .with_hint("vendors are " + drivers::names_of(site.vendors));
 }
 
 Error missing(const Vendor& vendor)
@@ -105,12 +109,11 @@ Result<std::optional<DriverStack>> detect(const Vendor& vendor, const Sources& s
     return files_alone(vendor, sources, driver ? missing(vendor) : std::move(driver).error());
 }
 
-void record_failure(Detected& found, const Vendor& vendor, const Error& error)
+void record_failure(Detected& found, std::string_view title, const Error& error)
 {
     if (found.skipped.empty())
         found.failure = error.code();
-    found.skipped.push_back(
-        {base::format("{} driver", vendor.title), error.object(), error.message()});
+    found.skipped.push_back({base::format("{} driver", title), error.object(), error.message()});
 }
 
 constexpr const char* stale_record =
@@ -194,9 +197,10 @@ Result<void> require_vendors(const Detection& detection, const std::vector<Drive
     for (const std::string& name : detection.vendors) {
         if (has_driver(name, detection, drivers))
             continue;
-        if (const Vendor* const vendor = drivers::find_vendor(name))
+        GPUCTR_TRY(const auto site, read_site(detection));
+        if (const Vendor* const vendor = site.find(name))
             return missing(*vendor);
-        return unknown_vendor(name, drivers::vendors());
+        return unknown_vendor(name, site);
     }
     return {};
 }
@@ -225,7 +229,7 @@ Result<void> look_for(const Vendor& vendor, const Detection& detection, const So
     if (!driver && asked_for)
         return std::move(driver).error().context(base::format("{} driver", vendor.title));
     if (!driver)
-        record_failure(found, vendor, driver.error());
+        record_failure(found, vendor.title, driver.error());
     else if (*driver)
         found.drivers.push_back(**std::move(driver));
     if (asked_for && !has_driver(vendor.name, detection, found.drivers))
@@ -240,7 +244,7 @@ Result<Detected> detect(const Detection& detection, drivers::Site site)
     GPUCTR_CHECK(check(detection));
     for (const std::string& name : detection.vendors)
         if (site.find(name) == nullptr)
-            return unknown_vendor(name, site.vendors);
+            return unknown_vendor(name, site);
     GPUCTR_TRY(const auto root, host::DriverRoot::open(detection.driver_root));
     GPUCTR_TRY(auto dev_root, dev_root_prefix(detection.dev_root));
     const auto pci = host::make_enumerator();
@@ -249,6 +253,9 @@ Result<Detected> detect(const Detection& detection, drivers::Site site)
     Detected found;
     for (const Vendor& vendor : site.vendors)
         GPUCTR_CHECK(look_for(vendor, detection, sources, found));
+    if (detection.all_vendors)
+        for (const drivers::LeftOut& one : site.left_out)
+            record_failure(found, one.title, unknown_vendor(one.vendor, site));
     return found;
 }
 

@@ -47,7 +47,7 @@ Result<Detected> detect(const Detection& detection);
 Result<Detected> detect(const Detection& detection, drivers::Site site);
 
 /// Of recorded drivers, that no vendor of those asked for is missing, or without GPUs unless
-/// that will do.
+/// that will do. Errors: no_device; usage, where neither the record nor a site's file has it.
 Result<void> require_vendors(const Detection& detection,
                              const std::vector<model::DriverStack>& drivers);
 

@@ -36,13 +36,10 @@ Result<std::optional<std::string>> described_version(const Vendor& vendor,
 /// version. Borrows from both.
 constexpr Vendor described_vendor(const config::Maker& maker, model::Catalogue files)
 {
-    Vendor vendor = {maker.name,
-                     maker.title,
-                     maker.kind,
-                     false,
-                     false,
-                     {},
-                     {detect_described, described_files_alone, described_version}};
+    Vendor vendor = {maker.name, maker.title,
+                     maker.kind, false,
+                     false,      {},
+                     {},         {detect_described, described_files_alone, described_version}};
     vendor.maker = &maker;
     vendor.files = files;
     return vendor;

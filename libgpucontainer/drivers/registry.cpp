@@ -31,13 +31,16 @@ constexpr Vendor::Methods methods()
 /// The makers in C++: what a description cannot say. All others are in built_in_makers.
 constexpr std::array in_code = {
     Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", true, true, nvidia::kernel_places,
+           nvidia::variable_names,
            methods<nvidia::detect, nvidia::files_alone, nvidia::loaded_version>(),
            nvidia::root_places, nvidia::node_directories, "nvidia", "nvliblist.conf"},
-    Vendor{"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places,
+    Vendor{"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places, amd::variable_names,
            methods<amd::detect, amd::files_alone, amd::loaded_version>()},
     Vendor{"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,
+           intel::variable_names,
            methods<intel::detect, intel::files_alone, intel::loaded_version>()},
     Vendor{"habana", "Intel Gaudi", "intel.com/gaudi", false, false, habana::kernel_places,
+           habana::variable_names,
            methods<habana::detect, habana::files_alone, habana::loaded_version>()},
 };
 
@@ -66,10 +69,52 @@ std::vector<search::ListFile> lists()
     return lists;
 }
 
+std::string place_of(const search::NamedVendor& named)
+{
+    return base::format("catalogue: {}: line {}", named.path, named.line);
+}
+
+bool has_variable(const Vendor& vendor, std::string_view name)
+{
+    const auto in_description = [&] {
+        return std::ranges::find(vendor.maker->variables, name, &config::Maker::Variable::name)
+               != vendor.maker->variables.end();
+    };
+    return std::ranges::find(vendor.variables, name) != vendor.variables.end()
+           || (vendor.maker != nullptr && in_description());
+}
+
+/// What a description has of another vendor; empty where that is nothing.
+std::string likeness_to(const Vendor& other, const config::Maker& maker)
+{
+    const auto is_same = [](std::string_view left, std::string_view right) {
+        return base::to_lower(left) == base::to_lower(right);
+    };
+    if (is_same(maker.title, other.title))
+        return base::format("title {}", maker.title);
+    if (is_same(maker.kind, other.cdi_kind))
+        return base::format("kind {}", maker.kind);
+    for (const config::Maker::Variable& variable : maker.variables)
+        if (has_variable(other, variable.name))
+            return base::format("variable {}", variable.name);
+    for (const config::Maker::Node& node : maker.nodes)
+        for (const std::string_view name : {node.in_class, node.major})
+            if (!other.node_drivers.empty() && name.starts_with(other.node_drivers))
+                return base::format("node {} of {}", node.path, name);
+    return "";
+}
+
+std::string likeness_to(std::span<const Vendor> others, const config::Maker& maker)
+{
+    for (const Vendor& other : others)
+        if (const std::string what = likeness_to(other, maker); !what.empty())
+            return base::format("{} is that of {}", what, other.name);
+    return "";
+}
+
 Error unknown_vendor(const search::NamedVendor& named, std::span<const Vendor> known)
 {
-    return Error(Errc::usage, base::format("catalogue: {}: line {}: unknown vendor {}", named.path,
-                                           named.line, named.vendor))
+    return Error(Errc::usage, base::format("{}: unknown vendor {}", place_of(named), named.vendor))
         .with_object(named.path)
         .with_hint(base::format("vendors are {}; a file with a section `maker` describes another",
                                 names_of(known)));
@@ -86,42 +131,54 @@ Result<Site> Site::read(const std::string& directory, const std::vector<std::str
     Site site;
     GPUCTR_TRY(site.catalogue, search::read_site_catalogue(directory, files, lists()));
     site.vendors.assign(built_in.begin(), built_in.end());
+    GPUCTR_TRY(const auto described, site.descriptions());
+    for (const search::NamedVendor& named : described) {
+        const std::string reason = likeness_to(site.vendors, *named.maker);
+        if (reason.empty())
+            site.vendors.push_back(described_vendor(*named.maker, {}));
+        else
+            site.left_out.push_back({named.vendor, std::string(named.maker->title), named.path,
+                                     base::format("{}: {}", place_of(named), reason)});
+    }
     for (const search::NamedVendor& named : site.catalogue.vendors)
-        if (named.maker)
-            GPUCTR_CHECK(site.describe(named), "catalogue: {}: line {}", named.path, named.line);
-    for (const search::NamedVendor& named : site.catalogue.vendors)
-        if (site.find(named.vendor) == nullptr)
+        if (site.find(named.vendor) == nullptr && site.find_left_out(named.vendor) == nullptr)
             return unknown_vendor(named, site.vendors);
     return site;
 }
 
-/// What is built in is tested: a file that describes the same adds its rules alone.
-Result<void> Site::describe(const search::NamedVendor& named)
+/// The last one of each maker. What is built in is tested: a file that describes the same
+/// adds its rules alone.
+Result<std::vector<search::NamedVendor>> Site::descriptions()
 {
-    constexpr std::size_t most_described = 64;
-    if (find_vendor(named.vendor) != nullptr) {
-        catalogue.skipped.push_back(
-            {named.vendor, named.path, "a description of a built-in maker; it does not count"});
-        return {};
+    std::vector<search::NamedVendor> last;
+    for (const search::NamedVendor& named : catalogue.vendors) {
+        if (!named.maker)
+            continue;
+        if (find_vendor(named.vendor) != nullptr) {
+            catalogue.skipped.push_back(
+                {named.vendor, named.path, "a description of a built-in maker; it does not count"});
+            continue;
+        }
+        const auto earlier = std::ranges::find(last, named.vendor, &search::NamedVendor::vendor);
+        if (earlier != last.end())
+            *earlier = named;
+        else if (last.size() < most_described)
+            last.push_back(named);
+        else
+            return Error(Errc::usage,
+                         base::format("{}: more than {} makers", place_of(named), most_described))
+                .with_object(named.path);
     }
-    const config::Maker& maker = *named.maker;
-    const auto same_kind = std::ranges::find(vendors, maker.kind, &Vendor::cdi_kind);
-    if (same_kind != vendors.end() && same_kind->name != maker.name)
-        return Error(Errc::usage,
-                     base::format("kind {} is that of {}", maker.kind, same_kind->name))
-            .with_object(named.path);
-    const auto earlier = std::ranges::find(vendors, maker.name, &Vendor::name);
-    if (earlier != vendors.end())
-        *earlier = described_vendor(maker, {});
-    else if (vendors.size() < drivers::vendors().size() + most_described)
-        vendors.push_back(described_vendor(maker, {}));
-    else
-        return Error(Errc::usage, base::format("more than {} makers", most_described))
-            .with_object(named.path);
-    return {};
+    return last;
 }
 
 const Vendor* Site::find(std::string_view name) const { return find_in(vendors, name); }
+
+const LeftOut* Site::find_left_out(std::string_view name) const
+{
+    const auto found = std::ranges::find(left_out, name, &LeftOut::vendor);
+    return found == left_out.end() ? nullptr : &*found;
+}
 
 std::string names_of(std::span<const Vendor> vendors)
 {

@@ -51,6 +51,7 @@ struct Vendor {
     bool learns_uuids;         ///< The kernel knows a GPU's once something has used it.
     bool is_versioned;         ///< Its files have to be of the kernel module's version.
     std::span<const KernelPlace> kernel_places;
+    std::span<const std::string_view> variables; ///< Those that choose among its GPUs.
     Methods methods;
     /// Files, and directories with files, of the driver root that say what its optional
     /// files are.
@@ -61,8 +62,8 @@ struct Vendor {
     std::string_view node_drivers = {};
     /// Name of the lists of its files that other programs have, "nvliblist.conf"; maybe "".
     std::string_view list_file = {};
-    /// Of one that is data, with its catalogue; else null. Its kernel places are described
-    /// there, too.
+    /// Of one that is data, with its catalogue; else null. Its kernel places and variables
+    /// are described there.
     const config::Maker* maker = nullptr;
     model::Catalogue files = {};
 

@@ -29,7 +29,8 @@ GPUS, NUMBER = 4, "{number}"
 class Described(VendorCase):
     """The command with `options`: for the maker of that name, and `more`."""
 
-    name, kind = NAME, MAKER["kind"]
+    name, kind, title = NAME, MAKER["kind"], MAKER["title"]
+    variables_begin = ""
     more = ()
 
     def setUp(self):
@@ -70,7 +71,7 @@ class Described(VendorCase):
         """The variable that has positions, if there is one."""
         for variable in MAKER.get("variables", []):
             if variable["inside"] == "position" and "prefix" not in variable:
-                return variable["name"]
+                return self.variables_begin + variable["name"]
         self.skipTest("no variable has positions")
         return ""
 
@@ -81,7 +82,7 @@ class Same:
     def test_list_has_what_is_described(self):
         driver = self.driver()
 
-        self.assertEqual(driver["vendor_name"], MAKER["title"])
+        self.assertEqual(driver["vendor_name"], self.title)
         self.assertEqual(driver["cdi_kind"], self.kind)
         self.assertEqual(driver["version"], "2.9.1")
         self.assertEqual(driver["needs"], MAKER.get("needs", []))
@@ -193,15 +194,18 @@ class BuiltIn(Same, Described):
 
 
 class OfTheSite(Same, Described):
-    """The same description under another name, in a file of the site."""
+    """The same description under other names, in a file of the site."""
 
-    name, kind = "acme", "acme.com/thing"
+    name, kind, title = "acme", "acme.com/thing", "Acme"
+    variables_begin = "ACME_"
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.text = (FILE.read_text().replace(f"vendor: {NAME}\n", "vendor: acme\n")
-                    .replace(f"kind: {MAKER['kind']}\n", "kind: acme.com/thing\n"))
+        text = (FILE.read_text().replace(f"vendor: {NAME}\n", "vendor: acme\n")
+                .replace(f"kind: {MAKER['kind']}\n", "kind: acme.com/thing\n")
+                .replace(f"title: {MAKER['title']}\n", "title: Acme\n"))
+        cls.text = re.sub(r"(?m)(\bname: )([A-Z][A-Z0-9_]+)(,|$)", r"\1ACME_\2\3", text)
 
     def setUp(self):
         self.file = harness.DIRECTORY / "acme.yaml"
@@ -214,6 +218,19 @@ class OfTheSite(Same, Described):
         self.assertIn("unknown vendor 'acme'", done.stderr)
         self.assertIn("vendors are nvidia, amd, intel, habana", done.stderr)
         self.assertIn(NAME, done.stderr)
+
+    def test_one_that_could_be_taken_for_it_is_left_out(self):
+        other = harness.DIRECTORY / "other.yaml"
+        other.write_text(self.text.replace("vendor: acme\n", "vendor: other\n")
+                         .replace("title: Acme\n", "title: Other\n"))
+        why = f"catalogue: {other}: line 5: kind acme.com/thing is that of acme"
+
+        listed = self.listed(*self.more, "--catalogue", other)
+        self.assertIn(self.name, [driver["vendor"] for driver in listed["drivers"]])
+        self.assertIn({"name": "Other driver", "source": str(other), "reason": why},
+                      listed["skipped"])
+        done = self.command("list", "--vendor", "other", *self.more, "--catalogue", other, status=2)
+        self.assertIn(why, done.stderr)
 
     def test_others_must_not_be_able_to_write_it(self):
         self.file.chmod(0o666)

@@ -4,6 +4,7 @@
 #include "drivers/vendor.hpp"
 
 #include <array>
+#include <string_view>
 
 namespace gpucontainer::drivers::amd {
 
@@ -13,6 +14,10 @@ inline constexpr std::array kernel_places = {
     KernelPlace{"/sys/module/amdgpu/version", KernelPlace::How::content},
     KernelPlace{"/sys/class/kfd/kfd/topology/generation_id", KernelPlace::How::content},
 };
+
+inline constexpr std::array<std::string_view, 5> variable_names = {
+    "AMD_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
+    "HIP_VISIBLE_DEVICES"};
 
 /// Version of the loaded kernel module; none when it is not loaded.
 Result<std::optional<std::string>> loaded_version(const std::string& system_root);

@@ -4,6 +4,7 @@
 #include "drivers/vendor.hpp"
 
 #include <array>
+#include <string_view>
 
 namespace gpucontainer::drivers::habana {
 
@@ -13,6 +14,9 @@ inline constexpr std::array kernel_places = {
     KernelPlace{"/sys/class/infiniband_verbs", KernelPlace::How::names},
     KernelPlace{"/sys/module/habanalabs", KernelPlace::How::inode},
 };
+
+inline constexpr std::array<std::string_view, 3> variable_names = {
+    "HABANA_VISIBLE_DEVICES", "HABANA_VISIBLE_MODULES", "HLS_MODULE_ID"};
 
 /// Version of the loaded kernel module; none when it is not loaded.
 Result<std::optional<std::string>> loaded_version(const std::string& system_root);

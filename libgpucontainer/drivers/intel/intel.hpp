@@ -4,6 +4,7 @@
 #include "drivers/vendor.hpp"
 
 #include <array>
+#include <string_view>
 
 namespace gpucontainer::drivers::intel {
 
@@ -12,6 +13,8 @@ inline constexpr std::array kernel_places = {
     KernelPlace{"/sys/module/i915", KernelPlace::How::inode},
     KernelPlace{"/sys/module/xe", KernelPlace::How::inode},
 };
+
+inline constexpr std::array<std::string_view, 1> variable_names = {"ZE_AFFINITY_MASK"};
 
 /// Version of the loaded kernel module, i915 or xe; none when neither is loaded.
 Result<std::optional<std::string>> loaded_version(const std::string& system_root);

@@ -21,6 +21,9 @@ inline constexpr std::array kernel_places = {
     KernelPlace{"/sys/module/nvgpu", KernelPlace::How::inode},
 };
 
+inline constexpr std::array<std::string_view, 2> variable_names = {"NVIDIA_VISIBLE_DEVICES",
+                                                                   "CUDA_VISIBLE_DEVICES"};
+
 /// Those of a Tegra's user space.
 inline constexpr std::array<std::string_view, 2> root_places = {tegra_lists, tegra_release};
 

@@ -2,6 +2,7 @@
 #include "base/format.hpp"
 #include "drivers/amd/amd.hpp"
 
+#include "unit/drivers/described.hpp"
 #include "unit/drivers/driver_tree.hpp"
 #include "unit/drivers/fake_enumerator.hpp"
 
@@ -20,6 +21,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 /// A host with one GPU, and ROCm in a tree that a test builds.
@@ -161,6 +163,14 @@ TEST_F(AmdUserSpace, IsLeftOutWithWhatLacksItsLibraries)
     release("opt/rocm", "libamdhip64.so.6"); // no libdrm_amdgpu
 
     EXPECT_THAT(found(), Not(Contains(StartsWith("/opt/rocm/lib/libamdhip64"))));
+}
+
+TEST_F(AmdUserSpace, HasVariablesThatNoOtherMakerMayHave)
+{
+    const DriverStack driver = detected();
+
+    EXPECT_THAT(driver.visible_devices, SizeIs(5));
+    EXPECT_THAT(test::unnamed_variables(driver), IsEmpty());
 }
 
 TEST_F(AmdUserSpace, NeedNotBeThere)

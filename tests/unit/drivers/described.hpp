@@ -2,14 +2,27 @@
 #pragma once
 
 #include "base/format.hpp"
+#include "drivers/registry.hpp"
 #include "model/driver.hpp"
 #include "search/nodes.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <string>
 #include <vector>
 
 namespace gpucontainer::test {
+
+/// Variables of a driver that others may take for theirs, for its vendor does not name them.
+inline std::vector<std::string> unnamed_variables(const model::DriverStack& driver)
+{
+    const auto& names = drivers::find_vendor(driver.vendor)->variables;
+    std::vector<std::string> all;
+    for (const model::VisibleDevices& variable : driver.visible_devices)
+        if (std::ranges::find(names, variable.name) == names.end())
+            all.push_back(variable.name);
+    return all;
+}
 
 /// What was found, a line each: what a test compares.
 inline std::vector<std::string> lines(const std::vector<model::Gpu>& gpus)

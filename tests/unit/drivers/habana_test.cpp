@@ -249,6 +249,7 @@ TEST_F(HabanaTest, SaysWhatIsInTheContainer)
     EXPECT_EQ(driver.vendor_name, "Intel Gaudi");
     EXPECT_EQ(driver.version, "1.17.0-28a11ca");
     ASSERT_THAT(driver.visible_devices, SizeIs(3));
+    EXPECT_THAT(test::unnamed_variables(driver), IsEmpty());
     EXPECT_EQ(driver.visible_devices[0].name, "HABANA_VISIBLE_DEVICES");
     EXPECT_EQ(driver.visible_devices[0].prefix, "accel");
     ASSERT_THAT(driver.missing_nodes, SizeIs(1));

@@ -281,6 +281,7 @@ TEST_F(IntelTest, NamesTheNodesThatAreNotThere)
     ASSERT_TRUE(driver) << driver.error().message();
     EXPECT_EQ((*driver)->vendor_name, "Intel");
     ASSERT_THAT((*driver)->visible_devices, SizeIs(1));
+    EXPECT_THAT(test::unnamed_variables(**driver), IsEmpty());
     EXPECT_EQ((*driver)->visible_devices[0].name, "ZE_AFFINITY_MASK");
     ASSERT_THAT((*driver)->missing_nodes, SizeIs(1)) << "the card is of use, not needed";
     EXPECT_EQ((*driver)->missing_nodes[0].path, "/dev/dri/renderD128");

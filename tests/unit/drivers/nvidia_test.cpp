@@ -2,6 +2,7 @@
 #include "drivers/nvidia/nvidia.hpp"
 
 #include "support/temp_root.hpp"
+#include "unit/drivers/described.hpp"
 #include "unit/drivers/driver_tree.hpp"
 #include "unit/drivers/fake_enumerator.hpp"
 
@@ -15,6 +16,7 @@ using model::VersionSource;
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class NvidiaTest : public ::testing::Test {
@@ -74,6 +76,7 @@ TEST_F(NvidiaTest, HasTheVersionOfTheModule)
     EXPECT_EQ(driver.version_source, VersionSource::module);
     EXPECT_EQ(driver.root, tree_.prefix());
     ASSERT_EQ(driver.visible_devices.size(), 2U);
+    EXPECT_THAT(test::unnamed_variables(driver), IsEmpty());
     EXPECT_EQ(driver.visible_devices[0].name, "NVIDIA_VISIBLE_DEVICES");
     EXPECT_EQ(driver.visible_devices[1].name, "CUDA_VISIBLE_DEVICES");
     EXPECT_THAT(driver.gpus, SizeIs(1));

@@ -76,13 +76,73 @@ TEST_F(SiteTest, LeavesBuiltInMakersAsTheyAre)
     EXPECT_THAT(test::lines(site->catalogue.skipped)[0], HasSubstr("it does not count"));
 }
 
-TEST_F(SiteTest, RefusesAKindThatIsTaken)
+TEST_F(SiteTest, LeavesOutAMakerThatCouldBeTakenForAnother)
 {
-    root_.file("d/1.yaml", description("acme", std::string(vendors()[0].cdi_kind)));
+    const auto left_out = [&](const std::string& text) {
+        root_.file("d/2.yaml", text);
+        const auto site = read();
+        EXPECT_TRUE(site) << site.error().message();
+        EXPECT_NE(site->find("acme"), nullptr) << "the others go on";
+        EXPECT_EQ(site->find("beta") == nullptr, site->find_left_out("beta") != nullptr);
+        const LeftOut* const beta = site->find_left_out("beta");
+        return beta == nullptr ? "" : beta->reason.substr(beta->reason.find("line"));
+    };
+    const std::string variables =
+        "  variables: [{name: A_DEVICES, reader: library, inside: name}]\n";
+    root_.file("d/1.yaml", description("acme", "acme.com/gpu", "Acme") + variables);
 
-    EXPECT_THAT(
-        read().error().message(),
-        HasSubstr(base::format("kind {} is that of {}", vendors()[0].cdi_kind, vendors()[0].name)));
+    EXPECT_EQ(left_out(description("beta", "beta.com/gpu", "Beta")), "");
+    EXPECT_EQ(left_out(description("beta", "Acme.com/GPU", "Beta")),
+              "line 1: kind Acme.com/GPU is that of acme");
+    EXPECT_EQ(left_out(description("beta", "beta.com/gpu", "ACME")),
+              "line 1: title ACME is that of acme");
+    EXPECT_EQ(left_out(description("beta", "beta.com/gpu", "nvidia")),
+              "line 1: title nvidia is that of nvidia");
+    EXPECT_EQ(left_out(description("beta", "beta.com/gpu", "Beta") + variables),
+              "line 1: variable A_DEVICES is that of acme");
+    EXPECT_EQ(left_out(description("beta", "beta.com/gpu", "Beta")
+                       + "  variables: [{name: CUDA_VISIBLE_DEVICES, reader: library, inside: "
+                         "name}]\n"),
+              "line 1: variable CUDA_VISIBLE_DEVICES is that of nvidia");
+    std::string text = description("beta", "beta.com/gpu", "Beta");
+    text.replace(text.find("  nodes: ["), std::string("  nodes: [").size(),
+                 "  nodes: [{path: /dev/nvidia-modeset, major: nvidia, minor: 254}, ");
+    EXPECT_EQ(left_out(text), "line 1: node /dev/nvidia-modeset of nvidia is that of nvidia");
+}
+
+TEST_F(SiteTest, ComparesTheLastDescriptionOfEach)
+{
+    root_.file("d/1.yaml", description("acme", "beta.com/gpu", "Acme"));
+    root_.file("d/2.yaml", description("beta", "beta.com/gpu", "Beta"));
+    root_.file("d/3.yaml", description("acme", "acme.com/gpu", "Acme"));
+
+    const auto site = read();
+
+    ASSERT_TRUE(site) << site.error().message();
+    EXPECT_NE(site->find("acme"), nullptr);
+    EXPECT_NE(site->find("beta"), nullptr);
+}
+
+TEST_F(SiteTest, PassesOverRulesForAMakerThatIsLeftOut)
+{
+    root_.file("d/1.yaml", description("beta", std::string(vendors()[0].cdi_kind)));
+    root_.file("d/2.yaml", "vendor: beta\nfiles: []\n");
+
+    const auto site = read();
+
+    ASSERT_TRUE(site) << site.error().message();
+    EXPECT_THAT(site->left_out, SizeIs(1));
+    EXPECT_EQ(site->vendors.size(), vendors().size());
+}
+
+TEST_F(SiteTest, IsBounded)
+{
+    for (std::size_t i = 0; i <= most_described; ++i)
+        root_.file(base::format("d/{:02}.yaml", i),
+                   description(base::format("m{}", i), base::format("m{}.com/gpu", i),
+                               base::format("M{}", i)));
+
+    EXPECT_THAT(read().error().message(), HasSubstr("64.yaml: line 1: more than 64 makers"));
 }
 
 TEST(Registry, HasEachVendorAndKindOnce)
