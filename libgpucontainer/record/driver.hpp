@@ -16,7 +16,7 @@ namespace gpucontainer::record {
 
 using Json = nlohmann::ordered_json;
 
-inline constexpr std::size_t most_drivers = 16;
+inline constexpr std::size_t most_drivers = 128; // built in, and of a site
 inline constexpr std::size_t most_others = 16384;
 
 Json to_json(const model::DriverStack& driver);

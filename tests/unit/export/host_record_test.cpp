@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "drivers/registry.hpp"
 #include "export/json.hpp"
 #include "export/read_host.hpp"
 
@@ -89,6 +90,16 @@ std::string problem_with(Change&& change)
     Json document = make_document();
     change(document["drivers"][0]);
     return problem_of(document.dump());
+}
+
+TEST(HostRecord, HasEveryMakerThatASiteMayDescribe)
+{
+    std::vector<model::DriverStack> drivers(drivers::vendors().size() + drivers::most_described,
+                                            make_drivers().front());
+    for (std::size_t i = 0; i < drivers.size(); ++i)
+        drivers[i].vendor = "v" + std::to_string(i);
+
+    EXPECT_EQ(problem_of(host_to_json(drivers, {}, {})), "");
 }
 
 TEST(HostRecord, ComesBackAsItWas)
