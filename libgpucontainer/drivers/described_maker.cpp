@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/trusted_way.hpp"
 #include "base/try.hpp"
 #include "drivers/described_gpus.hpp"
 #include "drivers/node_owner.hpp"
@@ -11,6 +12,7 @@
 #include "search/nodes.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -194,6 +196,35 @@ VisibleDevices variable_of(const Maker::Variable& described)
     return variable;
 }
 
+/// A directory that root or the caller alone can have filled.
+Result<void> check_directory(const std::string& path)
+{
+    GPUCTR_TRY(const auto way, base::TrustedWay::walk(path, O_PATH | O_DIRECTORY));
+    if (way.distrust)
+        return Error(way.distrust->code(), way.distrust->message());
+    return base::check_trust(way.fd.get(), path);
+}
+
+/// Those directories of a description that are there, without links, which somebody else
+/// might turn round. Libraries that any user put there would run in everybody's container;
+/// which places are open to users is a site's to know, and their modes and owners tell it.
+std::vector<std::string> trusted_directories(const Maker& maker, const Sources& sources,
+                                             std::vector<model::Skipped>& skipped)
+{
+    std::vector<std::string> trusted;
+    for (const std::string_view directory : maker.directories) {
+        const auto opened = sources.driver_root.open_directory(std::string(directory));
+        if (!opened)
+            continue;
+        const std::string path = sources.driver_root.prefix() + opened->real_path;
+        if (const auto checked = check_directory(path))
+            trusted.push_back(opened->real_path);
+        else
+            skipped.push_back({std::string(directory), path, checked.error().message()});
+    }
+    return trusted;
+}
+
 /// What does not depend on the kernel's driver.
 Result<DriverStack> new_stack(const Vendor& vendor, const Sources& sources)
 {
@@ -203,7 +234,7 @@ Result<DriverStack> new_stack(const Vendor& vendor, const Sources& sources)
     stack.vendor_name = maker.title;
     stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.image_directories.assign(maker.directories.begin(), maker.directories.end());
-    const std::vector<std::string> directories = stack.image_directories;
+    const auto directories = trusted_directories(maker, sources, stack.skipped);
     GPUCTR_CHECK(add_optional_files(sources, vendor.files, directories, stack));
     return stack;
 }

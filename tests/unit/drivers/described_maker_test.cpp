@@ -335,6 +335,36 @@ TEST_F(DescribedMakerTest, HasPlacesThatTellAChange)
                                    "/proc/devices"));
 }
 
+TEST_F(DescribedMakerTest, HasLibrariesOfDirectoriesThatNobodyElseCanWrite)
+{
+    tree_.library("opt/acme/lib/libacme.so.1", "libacme.so.1");
+    tree_.link("opt/link", "/opt/acme/lib");
+    const auto file = config::parse_catalogue(
+        "vendor: acme\nmaker:\n  title: Acme\n  kind: acme.com/gpu\n  module: acme\n"
+        "  gpus: {driver: acme, class: accel, name: \"accel{number}\", order: number}\n"
+        "  nodes: [{path: \"/dev/accel/accel{number}\"}]\n  directories: [/opt/link, /opt/none]\n"
+        "files:\n  - {library: libacme.so.1, capability: compute, reason: a test}\n");
+    ASSERT_TRUE(file) << file.error().message();
+    const auto detected = [&] {
+        const auto root = tree_.open_driver();
+        search::SiteCatalogue site;
+        site.rules = file->rules;
+        return described_vendor(*file->maker, {})
+            .files_alone({devices_, root, this->root(), "", std::move(site), ""});
+    };
+
+    const auto found = detected();
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_EQ(found->files.front().path, tree_.prefix() + "/opt/acme/lib/libacme.so.1");
+
+    std::filesystem::permissions(tree_.at("opt/acme"), std::filesystem::perms::all);
+    EXPECT_EQ(detected().error().code(), Errc::no_device) << "anybody may put another there";
+    std::filesystem::permissions(tree_.at("opt/acme"), std::filesystem::perms::owner_all);
+    std::filesystem::permissions(tree_.at("opt/acme/lib"),
+                                 std::filesystem::perms::all | std::filesystem::perms::sticky_bit);
+    EXPECT_EQ(detected().error().code(), Errc::no_device) << "the same, though it is sticky";
+}
+
 TEST(NumberIn, IsThatOfThePatternAlone)
 {
     EXPECT_EQ(number_in("a{number}", "{number}", "a12"), 12U);
