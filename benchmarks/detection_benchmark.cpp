@@ -26,7 +26,7 @@ void gpus(benchmark::State& state)
         if (!version || !found || found->gpus.empty())
             return state.SkipWithError("no GPU");
         benchmark::DoNotOptimize(
-            drivers::nvidia::device_nodes("", "", found->gpus, found->skipped));
+            drivers::nvidia::device_nodes("", "", found->gpus, found->findings));
     }
 }
 

@@ -86,11 +86,14 @@ Plan create_plan(const Host& host, const gpuctr_request& request, int rootfs)
     return Plan(plan);
 }
 
-Prepared prepare(const Plan& plan)
+/// `staged_tree` is where a tree to clone may be; or null.
+Prepared prepare(const Plan& plan, const char* staged_tree = nullptr)
 {
+    gpuctr_prepare_options options = GPUCTR_PREPARE_OPTIONS_INIT;
+    options.staged_tree = staged_tree;
     gpuctr_error* error = nullptr;
     gpuctr_prepared* prepared = nullptr;
-    check(gpuctr_plan_prepare(plan.get(), nullptr, &prepared, &error), error);
+    check(gpuctr_plan_prepare(plan.get(), &options, &prepared, &error), error);
     return Prepared(prepared);
 }
 
@@ -122,7 +125,8 @@ struct Attached {
     double together() const { return host + create + mounts(); }
 };
 
-Attached attach(const Place& place, const gpuctr_request& request, const Host& recorded = {})
+Attached attach(const Place& place, const gpuctr_request& request, const Host& recorded = {},
+                const char* staged_tree = nullptr)
 {
     Attached taken;
     Host host;
@@ -138,7 +142,7 @@ Attached attach(const Place& place, const gpuctr_request& request, const Host& r
     });
     taken.create =
         seconds([&] { plan = create_plan(recorded ? recorded : host, request, rootfs); });
-    taken.prepare = seconds([&] { prepared = prepare(plan); });
+    taken.prepare = seconds([&] { prepared = prepare(plan, staged_tree); });
     taken.attach =
         seconds([&] { check(gpuctr_prepared_attach(prepared.get(), rootfs, &failure), failure); });
     taken.undo =
@@ -173,8 +177,10 @@ Applied apply(const Place& place)
         [&] { check(gpuctr_plan_apply(plan.get(), rootfs, &options, nullptr, &error), error); });
     ::close(rootfs);
     const int applied = open_directory(place.rootfs); // the root with the mounts on it
+    gpuctr_undo_options undo = GPUCTR_UNDO_OPTIONS_INIT;
+    undo.state_dir = place.state_dir.c_str();
     taken.undo =
-        seconds([&] { check(gpuctr_rootfs_undo(applied, &options, nullptr, &error), error); });
+        seconds([&] { check(gpuctr_rootfs_undo(applied, &undo, nullptr, &error), error); });
     ::close(applied);
     return taken;
 }
@@ -253,9 +259,7 @@ void add_second_container(const std::string& name, const Place& place, const Hos
                           std::uint32_t write)
 {
     const auto staged = [&place, &host, write] {
-        gpuctr_request request = place.request(write);
-        request.staged_tree = place.staged_tree.c_str();
-        return attach(place, request, host);
+        return attach(place, place.request(write), host, place.staged_tree.c_str());
     };
     add(name + "/host_is_current", staged, &Attached::host);
     add(name + "/plan_create", staged, &Attached::create);

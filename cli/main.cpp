@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 /// With a command to run, all but a usage error is "setting up failed".
@@ -61,11 +61,11 @@ int run(const Words& words, Call& call)
 }
 
 } // namespace
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli
 
 int main(int argc, char** argv)
 {
-    using namespace gpuctr_setup;
+    using namespace gpuctr_cli;
     Call call = {{stdout, stderr}};
     bool with_command = false;
     try {

@@ -13,7 +13,7 @@
 
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 using gpucontainer::Outcome;
@@ -52,6 +52,15 @@ void tell(Outcome outcome, const char* applied, const RootDirectory& root, const
                               kept.os_error());
 }
 
+gpucontainer::ApplyOptions apply_options(const Options& options, const RootDirectory& root)
+{
+    gpucontainer::ApplyOptions how;
+    how.state_dir = state_directory(options.state);
+    root.set_process(how);
+    options.request.set(how);
+    return how;
+}
+
 void apply(const Options& options, const Call& call)
 {
     const Messages messages = call.messages();
@@ -59,10 +68,10 @@ void apply(const Options& options, const Call& call)
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
     const gpucontainer::Plan plan(host, options.request.request(), root.fd());
-    warn_about(plan, messages);
-    auto how = root.apply_options(state_directory(options.state));
+    warn_about(plan.findings(), messages);
+    gpucontainer::ApplyOptions how = apply_options(options, root);
     how.no_replace = options.no_replace;
-    how.warn = [&](std::string_view text) { messages.warn(text); };
+    how.report = [&](const gpucontainer::Finding& finding) { messages.warn(finding); };
     try {
         tell(plan.apply(root.fd(), how), "set up", root, messages);
     } catch (const gpucontainer::Error& error) {
@@ -82,9 +91,9 @@ void apply_without_journal(const Options& options, const Call& call)
     gpucontainer::Request request = options.request.request();
     request.write = GPUCTR_WRITE_NEVER;
     const gpucontainer::Plan plan(host, request, root.fd());
-    warn_about(plan, messages);
-    auto how = root.apply_options(state_directory(options.state)); // of the set-ups of others
-    how.without_journal = true;
+    warn_about(plan.findings(), messages);
+    gpucontainer::ApplyOptions how = apply_options(options, root);
+    how.without_journal = true; // in the state directory are the set-ups of others
     const Outcome outcome = plan.apply(root.fd(), how);
     tell(outcome, "set up until this mount namespace ends", root, messages);
 }
@@ -98,7 +107,8 @@ int run_command(const Options& options, const Call& call)
     const bool if_present = options.request.host.if_present;
     std::optional<Gpus> gpus;
     with_gpu(if_present, messages, [&] {
-        gpus.emplace(Gpus{options.request.host.open(), request, if_present});
+        gpus.emplace(Gpus{options.request.host.open(), request, {}, if_present});
+        options.request.set(gpus->how);
     });
     RunOptions how = options.run;
     how.mount_label = request.mount_label;
@@ -245,4 +255,4 @@ Examples:
     []() -> std::unique_ptr<Command> { return std::make_unique<Apply>(); },
     true};
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// One call of gpuctr-setup, besides the options of its command.
 struct Call {
@@ -61,4 +61,4 @@ extern const CommandEntry undo_command;
 extern const CommandEntry status_command;
 extern const CommandEntry version_command;
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 namespace {
 
@@ -51,4 +51,4 @@ Settings::Keys all_keys()
     return keys;
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// All commands, in the order in which --help lists them. Options are built by need: those of
 /// all commands take longer than most calls.
@@ -26,4 +26,4 @@ std::vector<std::string> commands_with(const std::string& option);
 /// What a site can set, of the options of all commands.
 Settings::Keys all_keys();
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 constexpr std::size_t page_width = 80;
@@ -144,4 +144,4 @@ std::string help_page(const CommandEntry* entry, const CLI::App& app)
     return page;
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 #include <string_view>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 using gpucontainer::Error;
@@ -157,4 +157,4 @@ std::optional<Error> explain_late_command(const CLI::App& app,
                  hint_for(*find_command(*late), place, app, words), 0);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

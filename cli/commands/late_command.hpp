@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// For a call that names its command behind options, which for the parser are those of the
 /// default command: `extras` had no place among these. The hint is a call that works, without
@@ -18,4 +18,4 @@ std::optional<gpucontainer::Error> explain_late_command(const CLI::App& app,
                                                         const std::vector<std::string>& extras,
                                                         const Words& words);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

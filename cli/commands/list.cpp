@@ -2,16 +2,16 @@
 #include "commands/command.hpp"
 #include "options/request_options.hpp"
 #include "options/values.hpp"
+#include "output/findings.hpp"
 #include "output/format.hpp"
 #include "output/messages.hpp"
 #include "output/output.hpp"
-#include "output/skipped.hpp"
 #include "output/table.hpp"
 #include "process/privileges.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 using gpucontainer::Driver;
@@ -71,7 +71,7 @@ void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
     print_nodes(driver, out);
     print_files(driver, out);
     if (verbosity == Verbosity::verbose)
-        print_skipped(driver.skipped(), out);
+        print_notes(driver.findings(), out);
 }
 
 /// That a driver is there without a GPU; what else is wrong with one concerns plans.
@@ -79,8 +79,7 @@ void warn_of_files_alone(const gpucontainer::Host& host, const Messages& message
 {
     for (const auto driver : host.drivers())
         if (driver.gpus().empty())
-            for (const std::string_view warning : driver.warnings())
-                messages.warn(warning);
+            warn_about(driver.findings(), messages);
 }
 
 void say_that_nothing_is_here(const HostOptions& options, std::FILE* err)
@@ -123,9 +122,9 @@ public:
         else
             for (const auto driver : host.drivers())
                 print_driver(driver, call.verbosity, call.streams.out);
-        warn_about(host, call.messages());
+        warn_about(host.findings(), call.messages());
         warn_of_files_alone(host, call.messages());
-        if (host.drivers().empty() && host.skipped().empty() && call.verbosity != Verbosity::quiet)
+        if (host.drivers().empty() && host.findings().empty() && call.verbosity != Verbosity::quiet)
             say_that_nothing_is_here(host_, call.streams.err);
         return ExitCode::done;
     }
@@ -152,4 +151,4 @@ Examples:
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<List>(); }};
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 using gpucontainer::Error;
@@ -142,4 +142,4 @@ Error explain(const CLI::App& app, const CLI::ParseError& error, const Words& wo
                           explain_other(app, error, words));
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -6,9 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// What the parser found wrong with the words, which are as they were typed.
 gpucontainer::Error explain(const CLI::App& app, const CLI::ParseError& error, const Words& words);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 Parser::Parser(const CommandEntry* entry, Call& call) : app_("", "gpuctr-setup")
 {
@@ -56,4 +56,4 @@ void Parser::parse(std::vector<std::string> words)
     app_.parse(words);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// What parses a call: the options of every command, and those of the one that is called.
 class Parser {
@@ -35,4 +35,4 @@ private:
     CLI::App* options_ = nullptr;
 };
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

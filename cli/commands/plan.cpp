@@ -3,15 +3,15 @@
 #include "options/request_options.hpp"
 #include "options/root_options.hpp"
 #include "options/values.hpp"
+#include "output/findings.hpp"
 #include "output/messages.hpp"
 #include "output/output.hpp"
-#include "output/skipped.hpp"
 #include "output/table.hpp"
 #include "process/privileges.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 using gpucontainer::Plan;
@@ -40,10 +40,9 @@ void print_items(const Plan& plan, Verbosity verbosity, std::FILE* out)
 void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
 {
     print_items(plan, verbosity, out);
-    for (const std::string_view need : plan.needs())
-        print(out, "\nneeds {}\n", printable(need));
+    print_needs(plan.findings(), out);
     if (verbosity == Verbosity::verbose)
-        print_skipped(plan.skipped(), out);
+        print_notes(plan.findings(), out);
 }
 
 /// Apply binds a root on itself, and leaves one be that is a mount already.
@@ -65,8 +64,8 @@ void show(const Options& options, const Messages& messages, std::FILE* out)
     if (options.root.is_given())
         root.emplace(options.root.open());
     const Plan plan(host, options.request.request(), root ? root->fd() : -1);
-    warn_about(host, messages);
-    warn_about(plan, messages);
+    warn_about(host.findings(), messages);
+    warn_about(plan.findings(), messages);
     if (options.format == Format::json)
         print(out, "{}", plan.to_json());
     else
@@ -114,4 +113,4 @@ Examples:
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<PlanCommand>(); }};
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -9,7 +9,7 @@
 
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 void stage(const RequestOptions& options, const Messages& messages)
@@ -83,4 +83,4 @@ Examples:
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<Prepare>(); }};
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

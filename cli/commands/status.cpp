@@ -2,6 +2,7 @@
 #include "commands/command.hpp"
 #include "options/root_options.hpp"
 #include "options/values.hpp"
+#include "output/findings.hpp"
 #include "output/format.hpp"
 #include "output/output.hpp"
 #include "output/table.hpp"
@@ -13,19 +14,18 @@
 #include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
-using gpucontainer::Applied;
-using gpucontainer::State;
-
-enum class FailOn : int { warning, error };
+using gpucontainer::Setup;
+using gpucontainer::SetupList;
+using gpucontainer::Severity;
 
 struct Options {
     RootOptions root;
     std::string state;
     Format format = Format::text;
-    FailOn fail_on = FailOn::error;
+    Severity fail_on = Severity::error; ///< The least that makes the exit status 9.
 };
 
 std::string gpus_of(const gpucontainer::UsedDriver& driver)
@@ -40,35 +40,34 @@ std::string gpus_of(const gpucontainer::UsedDriver& driver)
 }
 
 /// "process 1234 (sleep)"; "" where none is known.
-std::string process_of(const Applied& applied)
+std::string process_of(const Setup& setup)
 {
-    if (applied.process() == 0)
+    if (setup.process() == 0)
         return "";
-    std::ifstream file(formatted("/proc/{}/comm", applied.process()));
+    std::ifstream file(formatted("/proc/{}/comm", setup.process()));
     std::string name;
     std::getline(file, name);
-    return formatted("process {}{}", applied.process(),
-                     name.empty() ? "" : formatted(" ({})", name));
+    return formatted("process {}{}", setup.process(), name.empty() ? "" : formatted(" ({})", name));
 }
 
 /// `here` is the mount namespace that was looked at: a process may be in another one.
-std::string seen_in(const Applied& applied, const std::string& here)
+std::string seen_in(const Setup& setup, const std::string& here)
 {
-    if (applied.origin() == "here")
+    if (setup.origin() == "here")
         return here;
-    if (applied.origin() == "another_mount")
+    if (setup.origin() == "another_mount")
         return here + ", on another mount";
-    if (applied.origin() == "another_namespace") {
-        const std::string process = process_of(applied);
-        return process.empty() ? formatted("mount namespace {}", applied.mount_namespace())
+    if (setup.origin() == "another_namespace") {
+        const std::string process = process_of(setup);
+        return process.empty() ? formatted("mount namespace {}", setup.mount_namespace())
                                : "the mount namespace of " + process;
     }
     return "no mount namespace any more";
 }
 
-std::string time_of(const Applied& applied)
+std::string time_of(const Setup& setup)
 {
-    const std::time_t since = applied.since();
+    const std::time_t since = setup.since();
     std::tm parts = {};
     std::array<char, 64> text = {};
     const bool is_known =
@@ -77,57 +76,57 @@ std::string time_of(const Applied& applied)
     return is_known ? text.data() : "unknown";
 }
 
-void print_applied(const Applied& applied, const std::string& root, const std::string& here,
-                   std::FILE* out)
+void print_setup(const Setup& setup, const std::string& root, const std::string& here,
+                 std::FILE* out)
 {
     print(out, "{}\n", printable(root));
-    for (const auto driver : applied.drivers()) {
+    for (const auto driver : setup.drivers()) {
         print(out, "  driver   {} {}\n", printable(driver.vendor()), printable(driver.version()));
         print(out, "  GPUs     {}\n", gpus_of(driver));
     }
     print(out, "  tree     {}\n",
-          applied.tree_path().empty() ? "none" : printable(applied.tree_path()));
-    print(out, "  since    {}\n", time_of(applied));
-    print(out, "  seen in  {}\n", printable(seen_in(applied, here)));
-    print(out, "  root     {}\n", applied.writes_root() ? "written" : "not written");
-    if (applied.problems().empty())
+          setup.tree_path().empty() ? "none" : printable(setup.tree_path()));
+    print(out, "  since    {}\n", time_of(setup));
+    print(out, "  seen in  {}\n", printable(seen_in(setup, here)));
+    print(out, "  root     {}\n", setup.writes_root() ? "written" : "not written");
+    if (setup.findings().empty())
         print(out, "  state    intact\n");
-    for (const auto problem : applied.problems())
-        print(out, "  {:<8} {}\n", problem.is_error() ? "error" : "warning",
-              printable(problem.text()));
+    for (const gpucontainer::Finding finding : setup.findings()) {
+        print(out, "  {:<8} {}\n", name(finding.severity()), printable(finding.message()));
+        if (!finding.hint().empty())
+            print(out, "  hint     {}\n", printable(finding.hint()));
+    }
 }
 
 /// Of the root of a process there is no path. `unnamed` is what it was called by the caller, or
 /// "".
-std::string name_of(const Applied& applied, const std::string& unnamed)
+std::string name_of(const Setup& setup, const std::string& unnamed)
 {
-    if (!applied.root().empty() || !unnamed.empty())
-        return applied.root().empty() ? unnamed : std::string(applied.root());
-    const std::string process = process_of(applied);
-    return process.empty()
-               ? formatted("a container of mount namespace {}", applied.mount_namespace())
-               : "the container of " + process;
+    if (!setup.root().empty() || !unnamed.empty())
+        return setup.root().empty() ? unnamed : std::string(setup.root());
+    const std::string process = process_of(setup);
+    return process.empty() ? formatted("a container of mount namespace {}", setup.mount_namespace())
+                           : "the container of " + process;
 }
 
-void print_state(const State& state, const std::string& unnamed, const std::string& here,
-                 std::FILE* out)
+void print_list(const SetupList& list, const std::string& unnamed, const std::string& here,
+                std::FILE* out)
 {
     bool first = true;
-    for (const Applied applied : state) {
+    for (const Setup setup : list) {
         if (!first)
             print(out, "\n");
         first = false;
-        print_applied(applied, name_of(applied, unnamed), here, out);
+        print_setup(setup, name_of(setup, unnamed), here, out);
     }
 }
 
-bool is_wrong(const State& state, FailOn least)
+bool is_wrong(const SetupList& list, Severity least)
 {
-    return std::any_of(state.begin(), state.end(), [&](const Applied& applied) {
-        const auto problems = applied.problems();
-        return std::any_of(problems.begin(), problems.end(), [&](const auto& problem) {
-            return least == FailOn::warning || problem.is_error();
-        });
+    return std::any_of(list.begin(), list.end(), [&](const Setup& setup) {
+        const auto findings = setup.findings();
+        return std::any_of(findings.begin(), findings.end(),
+                           [&](const auto& finding) { return finding.severity() >= least; });
     });
 }
 
@@ -136,22 +135,22 @@ int show(const Options& options, const Call& call)
     std::optional<RootDirectory> root;
     if (!options.root.all)
         root.emplace(options.root.open());
-    gpucontainer::ApplyOptions where;
+    gpucontainer::SetupListOptions where;
     where.state_dir = state_directory(options.state);
     if (root)
-        where = root->apply_options(where.state_dir);
-    const State state(root ? root->fd() : -1, where);
+        root->set_process(where);
+    const SetupList list(root ? root->fd() : -1, where);
     if (options.format == Format::json)
-        print(call.streams.out, "{}", state.to_json());
+        print(call.streams.out, "{}", list.to_json());
     else
-        print_state(state, root ? root->name() : "",
-                    options.root.pid ? "the mount namespace of " + root->name()
-                                     : "this mount namespace",
-                    call.streams.out);
-    if (state.empty() && options.format == Format::text && call.verbosity != Verbosity::quiet)
+        print_list(list, root ? root->name() : "",
+                   options.root.pid ? "the mount namespace of " + root->name()
+                                    : "this mount namespace",
+                   call.streams.out);
+    if (list.empty() && options.format == Format::text && call.verbosity != Verbosity::quiet)
         say(call.streams.err, "gpuctr-setup: nothing is set up{}\n",
             root ? " in " + printable(root->name()) : "");
-    return is_wrong(state, options.fail_on) ? ExitCode::something_wrong : ExitCode::done;
+    return is_wrong(list, options.fail_on) ? ExitCode::something_wrong : ExitCode::done;
 }
 
 /// What is set up, and whether it still fits the host.
@@ -163,16 +162,16 @@ public:
         options_.root.add_all_to(app);
         add_state_option(app, options_.state);
         add_format_option(app, options_.format);
-        add_choice<FailOn>(app, "--fail-on",
-                           {{"warning", FailOn::warning}, {"error", FailOn::error}},
-                           options_.fail_on, "the least problem that makes the exit status 9");
+        add_choice<Severity>(app, "--fail-on",
+                             {{"warning", Severity::warning}, {"error", Severity::error}},
+                             options_.fail_on, "the least finding that makes the exit status 9");
     }
 
     void check_complete() const override { options_.root.require_or_all("status"); }
 
     int run(const Call& call) override
     {
-        shrink_privileges(options_.root.phases(GPUCTR_PHASE_STATE));
+        shrink_privileges(options_.root.phases(GPUCTR_PHASE_STATUS));
         return show(options_, call);
     }
 
@@ -199,4 +198,4 @@ Examples:
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<Status>(); }};
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -12,61 +12,65 @@
 #include <gpucontainer/gpucontainer.hpp>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
-using gpucontainer::Applied;
+using gpucontainer::Setup;
 using gpucontainer::Undone;
 
 void undo_root(const RootDirectory& root, const std::string& state, const Messages& messages)
 {
-    auto apply = root.apply_options(state);
-    apply.warn = [&](std::string_view text) { messages.warn(text); };
-    const bool found = gpucontainer::undo(root.fd(), apply);
+    gpucontainer::UndoOptions how;
+    how.state_dir = state;
+    root.set_process(how);
+    how.report = [&](const gpucontainer::Finding& finding) { messages.warn(finding); };
+    const bool found = gpucontainer::undo(root.fd(), how);
     if (!found && messages.verbosity != Verbosity::quiet)
         say(messages.err, "gpuctr-setup: nothing is set up in {}\n", printable(root.name()));
     if (found && messages.verbosity == Verbosity::verbose)
         say(messages.err, "gpuctr-setup: {}: undone\n", printable(root.name()));
 }
 
-std::string name_of(const Applied& applied)
+std::string name_of(const Setup& setup)
 {
-    return applied.root().empty()
-               ? formatted("a container of mount namespace {}", applied.mount_namespace())
-               : printable(applied.root());
+    return setup.root().empty()
+               ? formatted("a container of mount namespace {}", setup.mount_namespace())
+               : printable(setup.root());
 }
 
-void tell(const Applied& applied, Undone undone, const Messages& messages)
+void tell(const Setup& setup, Undone undone, const Messages& messages)
 {
     if (undone == Undone::left && messages.verbosity != Verbosity::quiet)
-        say(messages.err, "gpuctr-setup: {}: left, {}\n", name_of(applied),
-            applied.origin() == "another_namespace"
-                ? formatted("in use in mount namespace {}", applied.mount_namespace())
+        say(messages.err, "gpuctr-setup: {}: left, {}\n", name_of(setup),
+            setup.origin() == "another_namespace"
+                ? formatted("in use in mount namespace {}", setup.mount_namespace())
                 : "not to be reached from here");
     else if (messages.verbosity == Verbosity::verbose)
-        say(messages.err, "gpuctr-setup: {}: {}\n", name_of(applied),
+        say(messages.err, "gpuctr-setup: {}: {}\n", name_of(setup),
             undone == Undone::undone ? "undone" : "gone, and forgotten");
 }
 
 /// One that fails does not keep the others; the first failure is the outcome.
 int undo_all(const std::string& state_directory, const Messages& messages)
 {
-    gpucontainer::ApplyOptions apply;
-    apply.state_dir = state_directory;
-    const gpucontainer::State state(-1, apply);
-    std::vector<Applied> all(state.begin(), state.end());
+    gpucontainer::SetupListOptions where;
+    where.state_dir = state_directory;
+    const gpucontainer::SetupList list(-1, where);
+    std::vector<Setup> all(list.begin(), list.end());
+    gpucontainer::UndoOptions how;
+    how.state_dir = state_directory;
     // Their mounts may lie over names that set-ups of ended namespaces left.
     std::stable_partition(all.begin(), all.end(),
-                          [](const Applied& applied) { return applied.origin() == "here"; });
+                          [](const Setup& setup) { return setup.origin() == "here"; });
     if (all.empty() && messages.verbosity == Verbosity::verbose)
         say(messages.err, "gpuctr-setup: nothing is set up\n");
     int code = ExitCode::done;
-    for (const Applied& applied : all) {
-        apply.warn = [&](std::string_view text) {
-            messages.warn(formatted("{}: {}", name_of(applied), text));
+    for (const Setup& setup : all) {
+        how.report = [&](const gpucontainer::Finding& finding) {
+            messages.warn(finding, name_of(setup));
         };
         try {
-            tell(applied, applied.undo(apply), messages);
+            tell(setup, setup.undo(how), messages);
         } catch (const gpucontainer::Error& error) {
             const int failed = report(error, messages.err);
             code = code == ExitCode::done ? failed : code;
@@ -120,4 +124,4 @@ Examples:
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<Undo>(); }};
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

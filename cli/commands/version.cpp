@@ -4,7 +4,7 @@
 
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 class Version : public Command {
@@ -27,4 +27,4 @@ Print the version of the library, as `gpuctr-setup --version` does.
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<Version>(); }};
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

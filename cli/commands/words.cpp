@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 bool restricts(const std::string& word)
@@ -65,4 +65,4 @@ const CommandEntry* called_command(const std::vector<std::string>& words)
     return nullptr;
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

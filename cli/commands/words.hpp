@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// The words of a call: those before "--", and those behind it.
 struct Words {
@@ -29,4 +29,4 @@ void add_default_command(std::vector<std::string>& words);
 /// as --version.
 const CommandEntry* called_command(const std::vector<std::string>& words);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Groups of options, as --help has them; in its order.
 inline constexpr const char* which_gpus = "Which GPUs";
@@ -12,4 +12,4 @@ inline constexpr const char* for_command = "With -- CMD";
 inline constexpr const char* what_is_printed = "Output";
 inline constexpr const char* of_every_command = "Options of every command";
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

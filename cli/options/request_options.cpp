@@ -15,7 +15,7 @@
 #include <fstream>
 #include <unistd.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 constexpr const char* catalogue_directory = "/etc/gpucontainer/catalogue.d";
@@ -86,11 +86,14 @@ std::string read_record(const std::string& path)
     return content;
 }
 
-/// Which directory another one names would depend on where each call is made.
-std::string check_absolute(const std::string& path)
+/// Which directory a relative path names would depend on where each call is made; one with ".."
+/// on links.
+std::string check_fixed(const std::string& path)
 {
-    return path.empty() || path.front() == '/' ? ""
-                                               : formatted("'{}' is not an absolute path", path);
+    if (!path.empty() && path.front() != '/')
+        return formatted("'{}' is not an absolute path", path);
+    return (path + "/").find("/../") != std::string::npos ? formatted("'{}' has '..' in it", path)
+                                                          : "";
 }
 
 } // namespace
@@ -168,7 +171,7 @@ void RequestOptions::add_staging_to(CLI::App& command)
     command.option_defaults()->group(how);
     command.add_option("--staged-tree", staged_tree, "where `prepare` keeps the driver's tree")
         ->type_name("DIR")
-        ->check(check_absolute)
+        ->check(check_fixed)
         ->capture_default_str();
     command
         .add_option("--mount-label", mount_label, "SELinux label of the file systems that are made")
@@ -212,8 +215,6 @@ gpucontainer::Request RequestOptions::request() const
     request.driver_capabilities = capabilities;
     request.environment = environ;
     request.write = write;
-    request.backend = backend;
-    request.staged_tree = staged_tree;
     request.layout = layout;
     request.vendor_libs = vendor_libs;
     request.tree_path = tree_path;
@@ -222,4 +223,10 @@ gpucontainer::Request RequestOptions::request() const
     return request;
 }
 
-} // namespace gpuctr_setup
+void RequestOptions::set(gpucontainer::ApplyOptions& options) const
+{
+    options.backend = backend;
+    options.staged_tree = staged_tree;
+}
+
+} // namespace gpuctr_cli

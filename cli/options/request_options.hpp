@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Where the driver comes from: shared by all commands that look at the host.
 struct HostOptions {
@@ -46,6 +46,8 @@ struct RequestOptions {
     void add_staging_to(CLI::App& command);
     void add_to(CLI::App& command);
     gpucontainer::Request request() const;
+    /// How it is carried out.
+    void set(gpucontainer::ApplyOptions& options) const;
 };
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <fcntl.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 const char* directory_hint()
@@ -63,12 +63,4 @@ RootDirectory RootDirectory::of_process(int pid)
     return root;
 }
 
-gpucontainer::ApplyOptions RootDirectory::apply_options(std::string state_directory) const
-{
-    gpucontainer::ApplyOptions options;
-    options.state_dir = std::move(state_directory);
-    options.pidfd = process_.get();
-    return options;
-}
-
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// A container's root directory, however it was named. Owns its descriptors.
 class RootDirectory {
@@ -29,8 +29,12 @@ public:
     /// For messages.
     const std::string& name() const noexcept { return name_; }
 
-    /// How the library has to work on it, with journals in `state_directory`.
-    gpucontainer::ApplyOptions apply_options(std::string state_directory) const;
+    /// Says in the options of apply, undo or status which process it is the root of, if any.
+    template <typename Options>
+    void set_process(Options& options) const noexcept
+    {
+        options.pidfd = process_.get();
+    }
 
 private:
     RootDirectory(std::string name, Fd directory)
@@ -43,4 +47,4 @@ private:
     Fd process_;
 };
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

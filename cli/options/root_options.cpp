@@ -10,7 +10,7 @@
 #include <climits>
 #include <unistd.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 constexpr int largest_pid = 1 << 22; // PID_MAX_LIMIT of the kernel
@@ -88,4 +88,4 @@ void add_state_option(CLI::App& command, std::string& option)
         ->type_name("DIR");
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// --rootfs, --rootfs-fd and --pid, of which one is given at most.
 struct RootOptions {
@@ -38,4 +38,4 @@ struct RootOptions {
 std::string state_directory(const std::string& option);
 void add_state_option(CLI::App& command, std::string& option);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

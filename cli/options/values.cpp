@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 std::optional<int> number_in(const std::string& text, Bounds bounds)
@@ -77,4 +77,4 @@ void check_values(CLI::App& command)
     }
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// The values of an option by their names, in the order in which --help has them.
 template <typename Value>
@@ -56,4 +56,4 @@ void add_format_option(CLI::App& command, Format& format);
 /// script may be.
 void check_values(CLI::App& command);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

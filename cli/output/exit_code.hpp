@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Exit codes of the command; those of errors are the library's classes.
 enum ExitCode : int {
@@ -14,4 +14,4 @@ enum ExitCode : int {
     not_found = 127,      ///< The command is not there.
 };
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

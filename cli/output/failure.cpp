@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 void fail(const std::string& what, gpuctr_status otherwise, const std::string& hint)
 {
@@ -36,4 +36,4 @@ int report(const gpucontainer::Error& error, std::FILE* err, const std::string& 
     return -error.status();
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

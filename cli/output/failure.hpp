@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Throws gpucontainer::Error for the system call that failed: permission when
 /// that is what errno says, else `otherwise`.
@@ -22,4 +22,4 @@ std::string help_of(const std::string& command);
 /// `remark` goes behind the message.
 int report(const gpucontainer::Error& error, std::FILE* err, const std::string& remark = {});
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

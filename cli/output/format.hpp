@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// What fmt::vformat() returns, made in one place: fmt is used as headers alone, and each
 /// file that formats by itself would be compiled for twice as long.
@@ -18,4 +18,4 @@ std::string formatted(fmt::format_string<Values...> text, Values&&... values)
     return formatted_values(text, fmt::make_format_args(values...));
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

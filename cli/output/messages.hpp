@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Results go to `out`, everything said to a person to `err`.
 struct Streams {
@@ -29,18 +29,26 @@ struct Messages {
         if (verbosity != Verbosity::quiet)
             say(err, "gpuctr-setup: warning: {}\n", printable(text));
     }
+
+    /// `about` is what the finding is of, where that does not show; or "".
+    void warn(const gpucontainer::Finding& finding, std::string_view about = "") const
+    {
+        if (verbosity == Verbosity::quiet)
+            return;
+        say(err, "gpuctr-setup: warning: {}{}{}\n", printable(about), about.empty() ? "" : ": ",
+            printable(finding.message()));
+        if (!finding.hint().empty())
+            say(err, "hint: {}\n", printable(finding.hint()));
+    }
 };
 
-inline void warn_about(const gpucontainer::Host& host, const Messages& messages)
+/// Of a host, driver or plan.
+template <typename Findings>
+void warn_about(const Findings& findings, const Messages& messages)
 {
-    for (const auto skipped : host.skipped())
-        messages.warn(formatted("{}: {}", skipped.name(), skipped.reason()));
-}
-
-inline void warn_about(const gpucontainer::Plan& plan, const Messages& messages)
-{
-    for (const std::string_view warning : plan.warnings())
-        messages.warn(warning);
+    for (const gpucontainer::Finding finding : findings)
+        if (finding.severity() >= gpucontainer::Severity::warning)
+            messages.warn(finding);
 }
 
 /// Does what needs a GPU. Having none is an error, or with `if_present` a warning.
@@ -56,4 +64,4 @@ void with_gpu(bool if_present, const Messages& messages, Work&& work)
     }
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <csignal>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 struct Disposition {
@@ -63,4 +63,4 @@ void restore_output_signals() noexcept
         (void)::sigaction(disposition.signal, &disposition.found, nullptr);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

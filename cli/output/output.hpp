@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Writes a part of a result. Throws gpucontainer::Error when it cannot: half of
 /// a result must not pass for the whole. A process whose reader has gone ends as
@@ -39,4 +39,4 @@ void ignore_output_signals() noexcept;
 /// Gives the signals back as they were found, for another program.
 void restore_output_signals() noexcept;
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

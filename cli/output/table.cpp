@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 /// How many bytes the first character has in UTF-8; 0 where that is none.
@@ -72,4 +72,4 @@ std::string printable(std::string_view text)
     return safe;
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Rows in aligned columns under a heading.
 class Table {
@@ -24,4 +24,4 @@ private:
 /// no UTF-8, escaped.
 std::string printable(std::string_view text);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

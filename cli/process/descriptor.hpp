@@ -3,8 +3,8 @@
 
 #include "syscall/unique_fd.hpp"
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 using Fd = gpucontainer::syscall::UniqueFd;
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -7,7 +7,7 @@
 #include <gpucontainer/gpucontainer.hpp>
 #include <unistd.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 void give_up_raised_privileges()
 {
@@ -36,4 +36,4 @@ void forbid_new_privileges(std::uint32_t phases, bool allow_setuid)
                                      | (allow_setuid ? GPUCTR_HARDEN_NEW_PRIVILEGES : 0U));
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

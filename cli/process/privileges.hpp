@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// A setuid program, or one with file capabilities, works as who started it.
 void give_up_raised_privileges();
@@ -20,4 +20,4 @@ void shrink_privileges_until_exec(std::uint32_t phases);
 /// What else CMD must not gain, to be called once it has its namespaces.
 void forbid_new_privileges(std::uint32_t phases, bool allow_setuid);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

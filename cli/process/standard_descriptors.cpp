@@ -11,7 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 constexpr const char* null_device = "/dev/null";
@@ -50,4 +50,4 @@ void keep_from_command(int fd)
         fail(formatted("descriptor {}", fd), GPUCTR_E_INTERNAL);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

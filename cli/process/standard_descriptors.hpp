@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Opens the null device as each of standard input, output and error that is closed,
 /// so that nothing which is opened later becomes one of them, and is CMD's then. It
@@ -14,4 +14,4 @@ void fill_standard_descriptors();
 /// on. Throws the same.
 void keep_from_command(int fd);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -10,7 +10,7 @@
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 constexpr const char* restricted_key = "restricted";
@@ -110,4 +110,4 @@ void settle_options(const TypedCall& call, Settings::Keys (*keys)(), const Messa
         settle(call.command, settings, messages, origins);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -6,7 +6,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// --restricted, for every command: a line of sudoers can fix it.
 void add_restricted_option(CLI::App& app);
@@ -28,4 +28,4 @@ struct TypedCall {
 void settle_options(const TypedCall& call, Settings::Keys (*keys)(), const Messages& messages,
                     Origins& origins);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 [[noreturn]] void refuse(const std::string& directory, const char* why)
@@ -81,4 +81,4 @@ Fd open_restricted_root(const std::vector<std::string>& directories, const std::
         formatted("restricted-rootfs allows {}", fmt::join(directories, ", ")), 0);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 struct User {
@@ -163,4 +163,4 @@ void become_restricted_user(const std::string& name)
     describe_in_environment(user);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Whether this process may do more than an ordinary user: one of its ids is root's,
 /// or it has capabilities, be it in a user namespace of somebody's own.
@@ -15,4 +15,4 @@ bool has_privileges();
 /// gpucontainer::Error: permission.
 void become_restricted_user(const std::string& name);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 using gpucontainer::Error;
@@ -170,4 +170,4 @@ void Container::enter(const std::string& working_directory)
         fail(formatted("working directory {} in {}", directory, name_), GPUCTR_E_ROOTFS);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Gives this process a mount namespace of its own, and a user namespace where
 /// its privileges do not suffice for that; ids stay what they are. What is
@@ -47,4 +47,4 @@ private:
     Fd root_;
 };
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

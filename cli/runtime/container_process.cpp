@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 using gpucontainer::Error;
@@ -87,4 +87,4 @@ void ContainerProcess::enter_user_namespace() const
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

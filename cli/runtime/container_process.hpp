@@ -5,7 +5,7 @@
 
 #include <gpucontainer/gpucontainer.hpp>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// A process of a container that runs already. It may end, and its number be
 /// given to another, at any time: what was opened is what counts.
@@ -33,4 +33,4 @@ private:
     Fd pidfd_;
 };
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

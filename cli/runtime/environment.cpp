@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 /// In these stand paths of the host: in the container they name nothing, or other files.
@@ -116,4 +116,4 @@ std::vector<std::string> Environment::assignments() const
     return all;
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// What CMD finds in its environment.
 class Environment {
@@ -32,4 +32,4 @@ private:
     std::vector<std::string> left_out_;
 };
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 namespace syscall = gpucontainer::syscall;
@@ -141,4 +141,4 @@ int PrivateMounts::make_private(const Fd& mount)
     return ::mount(nullptr, path_of(mount), nullptr, MS_PRIVATE | MS_REC, nullptr);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

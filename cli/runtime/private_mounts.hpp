@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Mounts of a mount namespace that is this process's own, made where nothing else
 /// looks and then moved to where they belong: with calls that every kernel has, and
@@ -47,4 +47,4 @@ private:
     Fd scratch_;
 };
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

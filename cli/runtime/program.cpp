@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 constexpr std::string_view path_variable = "PATH=";
@@ -146,4 +146,4 @@ void execute_program(const std::vector<std::string>& command_line, char* const* 
     errno = denied ? EACCES : ENOENT;
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

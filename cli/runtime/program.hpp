@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Executes a command as execvpe() does, PATH of the given environment counting, but for
 /// programs that are not below the root directory: a link of the image may lead through
@@ -14,4 +14,4 @@ namespace gpuctr_setup {
 void execute_program(const std::vector<std::string>& command_line, char* const* environment,
                      const std::string& directory);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

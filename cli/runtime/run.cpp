@@ -20,7 +20,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 constexpr std::uint32_t phases = GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT;
@@ -31,8 +31,11 @@ void put_gpus_into(const Container& container, const Gpus& gpus, Environment& en
     gpucontainer::Request request = gpus.request;
     request.write = GPUCTR_WRITE_NEVER;
     const gpucontainer::Plan plan(gpus.host, request, container.fd());
-    warn_about(plan, messages);
-    (void)plan.apply(container.fd(), {.without_journal = true, .over_copies = true});
+    warn_about(plan.findings(), messages);
+    gpucontainer::ApplyOptions how = gpus.how;
+    how.without_journal = true;
+    how.over_copies = true;
+    (void)plan.apply(container.fd(), how);
     for (const auto variable : plan.variables())
         environment.change(variable);
 }
@@ -130,4 +133,4 @@ int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& opt
     return execute(command_line, environment, options.directory.empty() ? "/" : options.directory);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

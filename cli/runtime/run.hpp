@@ -8,13 +8,14 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// The GPUs of a host, and which of them CMD gets.
 struct Gpus {
     gpucontainer::Host host;
     gpucontainer::Request request;
-    bool if_present = false; ///< Having none is a warning.
+    gpucontainer::ApplyOptions how; ///< The staged tree and the backend count.
+    bool if_present = false;        ///< Having none is a warning.
 };
 
 /// What CMD gets besides the GPUs.
@@ -51,4 +52,4 @@ void prepare_to_run();
 int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& options,
         const std::vector<std::string>& command_line, const Messages& messages);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 constexpr int wanted = CLONE_NEWUSER | CLONE_NEWNS;
@@ -247,4 +247,4 @@ void fail_to_mount(const std::string& what)
     fail(what, denied ? security_module(error) : Obstacle{::strerrordesc_np(error), ""}, error);
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Gives this process a user namespace of its own with a mount namespace in it;
 /// ids stay what they are. Throws gpucontainer::Error: permission, with what it
@@ -15,4 +15,4 @@ void enter_user_namespace();
 [[noreturn]] void fail_to_unshare(const std::string& what);
 [[noreturn]] void fail_to_mount(const std::string& what);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 /// How the library and the parts of the command that know no option call its value.
@@ -95,4 +95,4 @@ std::string Origins::explain(const std::string& message) const
     return message;
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

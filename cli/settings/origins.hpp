@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// Where the value of an option that was not typed comes from.
 struct Origin {
@@ -31,4 +31,4 @@ private:
     std::map<std::string, Origin> origins_;
 };
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

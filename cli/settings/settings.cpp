@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 using gpucontainer::Error;
@@ -292,4 +292,4 @@ std::optional<Origin> Settings::give_from_file(CLI::Option& option) const
     return give(option, std::move(origin));
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 
 /// An option of this group is policy: only the configuration file sets it, and
 /// --help does not show it.
@@ -91,4 +91,4 @@ Settings::Keys keys_of(const CLI::App& command);
 /// with more rights than its caller has takes nothing from him.
 std::string trusted_variable(const std::string& name);
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstddef>
 
-namespace gpuctr_setup {
+namespace gpuctr_cli {
 namespace {
 
 /// Number of slips between two words (optimal string alignment).
@@ -65,4 +65,4 @@ std::string meant(std::string_view typed, const std::vector<std::string>& words)
     return found;
 }
 
-} // namespace gpuctr_setup
+} // namespace gpuctr_cli

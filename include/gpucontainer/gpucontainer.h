@@ -41,21 +41,31 @@ extern "C" {
  * - *_at() returns NULL when the index is out of range.
  * - Descriptors given by the caller are borrowed. Descriptors that the library
  *   opens are close-on-exec.
- * - Host, plan and state never change and may be read from several threads at once. A
- *   prepared object belongs to one thread at a time. Different objects may be
- *   used from different threads at the same time.
+ * - A host, a plan and a list of set-ups never change. Several threads may read them at
+ *   once. A prepared object belongs to one thread at a time. Different objects may be used
+ *   from different threads at the same time.
  * - The library is a guest in its caller's process: it changes no capability,
  *   no signal handler, no environment variable, no umask and no limit, starts
  *   no thread, reads no environment variable, and writes nothing to standard
  *   output or error. gpuctr_plan_prepare(), and what works in a container that
- *   runs (GPUCTR_APPLY_IN_PROCESS), may start one short-lived child process, where
+ *   runs (GPUCTR_*_IN_PROCESS), may start one short-lived child process, where
  *   they say so. gpuctr_process_harden() is there to be asked.
  * - It changes no credential, no namespace and no root or working directory,
- *   unless gpuctr_apply_options asks for it: then those of the calling thread,
- *   until the call returns.
+ *   unless the options ask for it (GPUCTR_*_IN_PROCESS): then those of the calling
+ *   thread, until the call returns.
  * - What changes a container is refused with GPUCTR_E_PERMISSION in a program
  *   that is setuid, setgid or has file capabilities (AT_SECURE of its auxiliary
  *   vector), unless the options of the call say that it is made for it.
+ *
+ * What stays: functions, their parameters, the order and meaning of fields, values of
+ * constants, the words that functions return (kinds, codes, actions), and names and types in
+ * the JSON documents of one schema number.
+ *
+ * What may change in any version: the text of messages, reasons, findings and hints; which
+ * findings there are; new kinds, codes and words beside the old ones; new fields in JSON; the
+ * order of items, files and nodes where none is stated; which files, links and variables a
+ * plan has; the bytes of gpuctr_prepared_data(), and what is in the state directory. Until
+ * version 1.0 the rest may change too; the library then has another soname.
  */
 
 /** Outcome of a call. Values never change; negated they are exit codes. */
@@ -81,15 +91,14 @@ typedef struct gpuctr_driver gpuctr_driver;
 typedef struct gpuctr_gpu gpuctr_gpu;
 typedef struct gpuctr_file gpuctr_file;
 typedef struct gpuctr_node gpuctr_node;
-typedef struct gpuctr_skipped gpuctr_skipped;
+typedef struct gpuctr_finding gpuctr_finding;
 typedef struct gpuctr_plan gpuctr_plan;
 typedef struct gpuctr_item gpuctr_item;
 typedef struct gpuctr_variable gpuctr_variable;
 typedef struct gpuctr_prepared gpuctr_prepared;
-typedef struct gpuctr_state gpuctr_state;
-typedef struct gpuctr_applied gpuctr_applied;
+typedef struct gpuctr_setup_list gpuctr_setup_list;
+typedef struct gpuctr_setup gpuctr_setup;
 typedef struct gpuctr_used_driver gpuctr_used_driver;
-typedef struct gpuctr_problem gpuctr_problem;
 
 /** Version of the library that is loaded, such as "0.1.0". @since 0.1 */
 GPUCTR_API const char* gpuctr_version(void);
@@ -123,16 +132,52 @@ GPUCTR_API int gpuctr_error_os_error(const gpuctr_error* error);
 /** @since 0.1 */
 GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
 
+/* -- Findings -------------------------------------------------------------- */
+
+/** How much a finding matters; a higher number matters more. */
+#define GPUCTR_SEVERITY_NOTE UINT32_C(0)    /**< Something was looked at and left out. */
+#define GPUCTR_SEVERITY_NEED UINT32_C(1)    /**< The container must have it besides. */
+#define GPUCTR_SEVERITY_WARNING UINT32_C(2) /**< Something will not work, or is not known. */
+#define GPUCTR_SEVERITY_ERROR UINT32_C(3)   /**< A set-up does not work as it was made. */
+
+/**
+ * What kind of finding it is. Each has one severity:
+ *
+ * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
+ *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
+ *   "variable_ignored"
+ * - needs: "container_need"
+ * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "files_left_out",
+ *   "library_unloadable", "library_missing", "releases_differ", "compute_node_unusable",
+ *   "node_forbidden", "device_unknown", "node_left", "namespace_gone", "root_gone"
+ * - errors: "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
+ *   "interrupted", "partly_undone", "journal_damaged", "locked", "device_denied"
+ *
+ * docs/library.md says what each means. Later versions have more. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_finding_code(const gpuctr_finding* finding);
+/** GPUCTR_SEVERITY_* @since 0.1 */
+GPUCTR_API uint32_t gpuctr_finding_severity(const gpuctr_finding* finding);
+/** What it is about: a file, a GPU, a device node, a path in the container; maybe "". @since 0.1 */
+GPUCTR_API const char* gpuctr_finding_object(const gpuctr_finding* finding);
+/** What was found, in one line for people. It goes on after the object: "OBJECT: TEXT". @since 0.1
+ */
+GPUCTR_API const char* gpuctr_finding_text(const gpuctr_finding* finding);
+/** Where it was seen: a path on this host; maybe "". @since 0.1 */
+GPUCTR_API const char* gpuctr_finding_evidence(const gpuctr_finding* finding);
+/** What can be done about it, in one line for people; maybe "". @since 0.1 */
+GPUCTR_API const char* gpuctr_finding_hint(const gpuctr_finding* finding);
+
 /* -- This process ---------------------------------------------------------- */
 
 /** Functions that a process is still going to call; docs/security.md has the capabilities. */
-#define GPUCTR_PHASE_LOOK (UINT32_C(1) << 0)  /**< gpuctr_host_open(), gpuctr_plan_create() */
-#define GPUCTR_PHASE_STATE (UINT32_C(1) << 1) /**< gpuctr_state_open() */
+#define GPUCTR_PHASE_LOOK (UINT32_C(1) << 0)   /**< gpuctr_host_open(), gpuctr_plan_create() */
+#define GPUCTR_PHASE_STATUS (UINT32_C(1) << 1) /**< gpuctr_setup_list_open() */
 /** gpuctr_plan_prepare(), gpuctr_plan_stage(), gpuctr_prepared_attach() */
 #define GPUCTR_PHASE_MOUNT (UINT32_C(1) << 2)
-/** gpuctr_plan_apply(), gpuctr_rootfs_undo(), gpuctr_applied_undo() */
+/** gpuctr_plan_apply(), gpuctr_rootfs_undo(), gpuctr_setup_undo() */
 #define GPUCTR_PHASE_APPLY (UINT32_C(1) << 3)
-/** What GPUCTR_APPLY_IN_PROCESS needs besides, and opening /proc/PID/root. */
+/** What GPUCTR_*_IN_PROCESS needs besides, and opening /proc/PID/root. */
 #define GPUCTR_PHASE_IN_PROCESS (UINT32_C(1) << 4)
 
 /**
@@ -253,7 +298,7 @@ GPUCTR_API const char* gpuctr_setting_mistake(const gpuctr_setting* setting);
  * A vendor asked for that has no GPU here is no error if its driver's files are there: the
  * driver then has files and no GPUs, and its version is that of the files, or "". It can be
  * listed and planned with; preparing, applying or staging such a plan is
- * GPUCTR_E_NO_DEVICE. gpuctr_driver_warning_at() has the reason. @since 0.1
+ * GPUCTR_E_NO_DEVICE. The finding "no_gpu" of the driver has the reason. @since 0.1
  */
 #define GPUCTR_HOST_FILES_ALONE (UINT32_C(1) << 0)
 
@@ -309,7 +354,7 @@ typedef struct gpuctr_host_options {
  * Reads sysfs, procfs, the driver root and the catalogues that the options name.
  * Executes nothing, loads nothing, opens no device node, and so wakes no GPU. A vendor
  * that was not asked for and whose driver is broken is no error; see
- * gpuctr_host_skipped_at().
+ * gpuctr_host_finding_at().
  *
  * @param options    NULL for the defaults
  * @param ret_host   freed by the caller with gpuctr_host_free()
@@ -382,12 +427,12 @@ GPUCTR_API size_t gpuctr_host_driver_count(const gpuctr_host* host);
 GPUCTR_API const gpuctr_driver* gpuctr_host_driver_at(const gpuctr_host* host, size_t index);
 
 /**
- * Vendors that were not asked for and whose driver could not be recorded, with
- * the reason. @since 0.1
+ * Vendors that were not asked for and whose driver could not be recorded
+ * ("driver_unusable"). @since 0.1
  */
-GPUCTR_API size_t gpuctr_host_skipped_count(const gpuctr_host* host);
+GPUCTR_API size_t gpuctr_host_finding_count(const gpuctr_host* host);
 /** Belongs to the host. @since 0.1 */
-GPUCTR_API const gpuctr_skipped* gpuctr_host_skipped_at(const gpuctr_host* host, size_t index);
+GPUCTR_API const gpuctr_finding* gpuctr_host_finding_at(const gpuctr_host* host, size_t index);
 
 /** "nvidia": the name that gpuctr_host_options.vendors takes. @since 0.1 */
 GPUCTR_API const char* gpuctr_driver_vendor(const gpuctr_driver* driver);
@@ -420,15 +465,11 @@ GPUCTR_API const gpuctr_file* gpuctr_driver_file_at(const gpuctr_driver* driver,
 GPUCTR_API size_t gpuctr_driver_node_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.1 */
 GPUCTR_API const gpuctr_node* gpuctr_driver_node_at(const gpuctr_driver* driver, size_t index);
-/** What was looked at and not taken, with the reason. @since 0.1 */
-GPUCTR_API size_t gpuctr_driver_skipped_count(const gpuctr_driver* driver);
+/** What was looked at and left out, and what will not work. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_finding_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.1 */
-GPUCTR_API const gpuctr_skipped* gpuctr_driver_skipped_at(const gpuctr_driver* driver,
+GPUCTR_API const gpuctr_finding* gpuctr_driver_finding_at(const gpuctr_driver* driver,
                                                           size_t index);
-/** What is wrong with it and no reason to fail. @since 0.1 */
-GPUCTR_API size_t gpuctr_driver_warning_count(const gpuctr_driver* driver);
-/** NULL out of range. @since 0.1 */
-GPUCTR_API const char* gpuctr_driver_warning_at(const gpuctr_driver* driver, size_t index);
 
 /** Position in the vendor's order, from 0. @since 0.1 */
 GPUCTR_API uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu);
@@ -470,13 +511,6 @@ GPUCTR_API int32_t gpuctr_node_gpu(const gpuctr_node* node);
 /** 1 when the caller may read and write it: permissions, device cgroup and mount. @since 0.1 */
 GPUCTR_API int gpuctr_node_accessible(const gpuctr_node* node);
 
-/** Name that was wanted or seen. @since 0.1 */
-GPUCTR_API const char* gpuctr_skipped_name(const gpuctr_skipped* skipped);
-/** The path looked at. @since 0.1 */
-GPUCTR_API const char* gpuctr_skipped_source(const gpuctr_skipped* skipped);
-/** Why it was left out. @since 0.1 */
-GPUCTR_API const char* gpuctr_skipped_reason(const gpuctr_skipped* skipped);
-
 /* -- Plan ---------------------------------------------------------------- */
 
 /** May names be created in the root file system itself? */
@@ -502,21 +536,6 @@ GPUCTR_API const char* gpuctr_skipped_reason(const gpuctr_skipped* skipped);
 #define GPUCTR_VENDOR_LIBS_AUTO UINT32_C(0)
 #define GPUCTR_VENDOR_LIBS_HOST UINT32_C(1)
 #define GPUCTR_VENDOR_LIBS_NONE UINT32_C(2)
-
-/**
- * How mounts are made: the first that the kernel has, in this order. To force one is for
- * tests; GPUCTR_E_REQUIREMENT where the kernel lacks it.
- */
-#define GPUCTR_BACKEND_AUTO UINT32_C(0)
-#define GPUCTR_BACKEND_DETACHED UINT32_C(1) /**< Linux 6.15: the tree is built detached. */
-/** Linux 5.12: put together in a private namespace by a short-lived child, then cloned. */
-#define GPUCTR_BACKEND_ASSEMBLED UINT32_C(2)
-/**
- * Every kernel from 4.18, also where a seccomp filter forbids the calls of the others:
- * no detached mounts, so that gpuctr_plan_apply() alone works, in the caller's mount
- * namespace. Mounts are made on a private tmpfs below the journal directory first. @since 0.1
- */
-#define GPUCTR_BACKEND_LEGACY UINT32_C(3)
 
 /**
  * Nobody in the container can take away what makes our mounts read-only, not even
@@ -548,15 +567,10 @@ typedef struct gpuctr_request {
      * grants what the device cgroup forbids. NULL: none.
      */
     const char* const* environment;
-    uint32_t write;   /**< GPUCTR_WRITE_* */
-    uint32_t backend; /**< GPUCTR_BACKEND_* */
-    /**
-     * Directory of the host at which gpuctr_plan_stage() may have left a tree to
-     * clone, an absolute path without "..". One that does not hold just the plan's files is
-     * not used.
-     * NULL or "": none.
-     */
-    const char* staged_tree;
+    uint32_t write;       /**< GPUCTR_WRITE_* */
+    uint32_t layout;      /**< GPUCTR_LAYOUT_* */
+    uint32_t vendor_libs; /**< GPUCTR_VENDOR_LIBS_* */
+    uint32_t flags;       /**< GPUCTR_REQUEST_* */
     /**
      * Policy: the GPUs that may be chosen, in the words of `devices` without
      * "auto". What "auto" would take besides is left out; a choice outside of it
@@ -570,8 +584,6 @@ typedef struct gpuctr_request {
      * no other layout and not with GPUCTR_VENDOR_LIBS_NONE. @since 0.1
      */
     const char* tree_path;
-    uint32_t layout;      /**< GPUCTR_LAYOUT_* @since 0.1 */
-    uint32_t vendor_libs; /**< GPUCTR_VENDOR_LIBS_* @since 0.1 */
     /**
      * SELinux label of the tmpfs and overlays that are made, such as
      * "system_u:object_r:container_file_t:s0:c1,c2". Files and nodes of the host
@@ -579,15 +591,13 @@ typedef struct gpuctr_request {
      * enabled. NULL: none. @since 0.1
      */
     const char* mount_label;
-    uint32_t flags;    /**< GPUCTR_REQUEST_* @since 0.1 */
-    uint32_t reserved; /**< Must be zero. @since 0.1 */
     /** What messages call `devices`, such as "--device". NULL: "device". @since 0.1 */
     const char* devices_name;
 } gpuctr_request;
 
 /* clang-format off */
-#define GPUCTR_REQUEST_INIT                                                                        \
-    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, 0, 0, NULL, 0, 0, NULL }
+#define GPUCTR_REQUEST_INIT \
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /**
@@ -682,22 +692,31 @@ GPUCTR_API size_t gpuctr_plan_group_count(const gpuctr_plan* plan);
 /** Numeric group of the host; UINT32_MAX out of range. @since 0.1 */
 GPUCTR_API uint32_t gpuctr_plan_group_at(const gpuctr_plan* plan, size_t index);
 
-/** What else the container must have, such as "a mounted /proc". @since 0.1 */
-GPUCTR_API size_t gpuctr_plan_need_count(const gpuctr_plan* plan);
-/** Belongs to the plan; NULL out of range. @since 0.1 */
-GPUCTR_API const char* gpuctr_plan_need_at(const gpuctr_plan* plan, size_t index);
-
-/** What was asked for and will not work, though the plan can be applied. @since 0.1 */
-GPUCTR_API size_t gpuctr_plan_warning_count(const gpuctr_plan* plan);
-/** Belongs to the plan; NULL out of range. @since 0.1 */
-GPUCTR_API const char* gpuctr_plan_warning_at(const gpuctr_plan* plan, size_t index);
-
-/** What was considered and left out. @since 0.1 */
-GPUCTR_API size_t gpuctr_plan_skipped_count(const gpuctr_plan* plan);
+/**
+ * What was left out, what the container must have besides ("container_need"), and what
+ * was asked for and will not work, though the plan can be applied. @since 0.1
+ */
+GPUCTR_API size_t gpuctr_plan_finding_count(const gpuctr_plan* plan);
 /** Belongs to the plan. @since 0.1 */
-GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan, size_t index);
+GPUCTR_API const gpuctr_finding* gpuctr_plan_finding_at(const gpuctr_plan* plan, size_t index);
 
 /* -- Apply and undo ------------------------------------------------------- */
+
+/**
+ * How mounts are made. Leave it at GPUCTR_BACKEND_AUTO, which takes the first of the others
+ * that the kernel has. To force one is for tests, and to narrow down a fault.
+ * GPUCTR_E_REQUIREMENT if the kernel lacks it.
+ */
+#define GPUCTR_BACKEND_AUTO UINT32_C(0)
+#define GPUCTR_BACKEND_DETACHED UINT32_C(1) /**< Linux 6.15: the tree is built detached. */
+/** Linux 5.12: put together in a private namespace by a short-lived child, then cloned. */
+#define GPUCTR_BACKEND_ASSEMBLED UINT32_C(2)
+/**
+ * Every kernel from 4.18, also if a seccomp filter forbids the calls of the others. Mounts
+ * cannot be detached: gpuctr_plan_apply() alone works, in the caller's mount namespace. They
+ * are made on a private tmpfs below the state directory first. @since 0.1
+ */
+#define GPUCTR_BACKEND_LEGACY UINT32_C(3)
 
 /** Work in the mount namespace of the process behind `pidfd`. */
 #define GPUCTR_APPLY_IN_PROCESS (UINT32_C(1) << 0)
@@ -707,23 +726,24 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
  */
 #define GPUCTR_APPLY_SETUID (UINT32_C(1) << 1)
 /**
- * gpuctr_plan_apply() only, without GPUCTR_APPLY_IN_PROCESS: no journal is kept, and
- * there is no undo but the end of the mount namespace, which is the caller's own. As
- * prepare and attach, on every kernel. The mount that the root directory is on must not be
- * shared, and the root not be the caller's own. Names that the plan creates in the root
- * file system itself stay: plan with GPUCTR_WRITE_NEVER.
+ * Not with GPUCTR_APPLY_IN_PROCESS. No journal is kept, and there is no undo but the end of
+ * the mount namespace, which is the caller's own. It works as prepare and attach do, on every
+ * kernel. The mount that the root directory is on must not be shared, and the root must not
+ * be the caller's own. Names that the plan creates in the root file system itself stay: plan
+ * with GPUCTR_WRITE_NEVER.
  *
  * Nothing is replaced: any set-up of the root in this mount namespace is GPUCTR_E_EXISTS.
- * Those with a journal are found in `state_dir`, if that can be used, others by their
- * mounts, which may also be copies of those of another mount namespace. Who is at work on
- * the root with the same `state_dir` for more than two seconds is GPUCTR_E_APPLY. @since 0.1
+ * Set-ups with a journal are found in `state_dir`, if that can be used. Others are found by
+ * their mounts, which may also be copies of those of another mount namespace. If somebody is
+ * at work on the root with the same `state_dir` for more than two seconds, it is
+ * GPUCTR_E_APPLY. @since 0.1
  */
 #define GPUCTR_APPLY_WITHOUT_JOURNAL (UINT32_C(1) << 2)
 /**
- * gpuctr_plan_apply() only: another set-up of the same root that may be in use is
- * GPUCTR_E_EXISTS, and stays. It may be in use if it was completed, nobody began to undo
- * it, and its mounts are in this mount namespace; also if a part of it is missing. One that
- * is already what the plan wants is no other. @since 0.1
+ * Another set-up of the same root that may be in use is GPUCTR_E_EXISTS, and stays. It may be
+ * in use if it was completed, nobody began to undo it, and its mounts are in this mount
+ * namespace; also if a part of it is missing. One that is already what the plan wants is no
+ * other. @since 0.1
  */
 #define GPUCTR_APPLY_NO_REPLACE (UINT32_C(1) << 3)
 /**
@@ -733,16 +753,25 @@ GPUCTR_API const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan,
  */
 #define GPUCTR_APPLY_OVER_COPIES (UINT32_C(1) << 4)
 
-/** How apply, undo and status work. Start from GPUCTR_APPLY_OPTIONS_INIT. */
+/**
+ * Told what a person should know of what was done, once for each finding, on the calling
+ * thread, as the last step of a call, also if the call fails. The finding lives until the
+ * function returns. It must return, and throw nothing. Findings may quote names of the
+ * container. @since 0.1
+ */
+typedef void (*gpuctr_report)(void* report_data, const gpuctr_finding* finding);
+
+/** How to apply. Start from GPUCTR_APPLY_OPTIONS_INIT. */
 typedef struct gpuctr_apply_options {
-    size_t struct_size;    /**< sizeof(gpuctr_apply_options) in the caller. */
-    const char* state_dir; /**< Journal directory, created when missing. A relative path
-                                begins at the working directory. NULL:
-                                "/var/lib/gpucontainer". The rules of gpuctr_config_open()
-                                say who may write it; one that others may is
-                                GPUCTR_E_PERMISSION. One whose path leads through the root
-                                directory, by any link or mount, is GPUCTR_E_USAGE. */
-    uint32_t flags;        /**< GPUCTR_APPLY_* */
+    size_t struct_size; /**< sizeof(gpuctr_apply_options) in the caller. */
+    /**
+     * Directory of the journals, created if it is missing. A relative path begins at the
+     * working directory. NULL: "/var/lib/gpucontainer". The rules of gpuctr_config_open() say
+     * who may write it; one that others may write is GPUCTR_E_PERMISSION. One whose path leads
+     * through the root directory, by any link or mount, is GPUCTR_E_USAGE.
+     */
+    const char* state_dir;
+    uint32_t flags; /**< GPUCTR_APPLY_* */
     /**
      * With GPUCTR_APPLY_IN_PROCESS: a process of the container, whose root
      * directory rootfs_fd then is, opened through /proc/PID/root. Sources are
@@ -766,29 +795,32 @@ typedef struct gpuctr_apply_options {
      * id 0 that the caller's knows is GPUCTR_E_ROOTFS.
      *
      * gpuctr_plan_apply() asks the process's device cgroups whether they allow the plan's
-     * nodes, and gpuctr_state_open() whether they still do. Where these are not the
+     * nodes, and gpuctr_setup_list_open() whether they still do. If these are not the
      * caller's own, a short-lived child process is started in them, which asks the kernel
      * without opening a node; it costs as a fork of the caller does, raises no SIGCHLD,
      * and is ended after a second. A node that is forbidden, and without which no GPU or
      * that one works, is GPUCTR_E_PERMISSION before anything is changed. What the list of
      * cgroup version 1 lacks is added, if the caller has CAP_SYS_ADMIN in the initial user
-     * namespace, and taken back by undo. What is not known is told by `warn`.
+     * namespace, and taken back by undo. What is not known is reported.
      *
      * Without GPUCTR_APPLY_IN_PROCESS names belong to the caller, by its file system ids.
      */
     int32_t pidfd;
+    gpuctr_report report; /**< NULL: nobody is told. */
+    void* report_data;    /**< Handed to `report`. */
     /**
-     * Told what a person should know of what was done, one line for each call of it; NULL:
-     * nobody is told. Called by gpuctr_plan_apply(), gpuctr_rootfs_undo() and
-     * gpuctr_applied_undo(), on the calling thread, as their last step, also when they
-     * fail. It must return, and throw nothing. Lines may quote names of the container.
+     * Directory of the host at which gpuctr_plan_stage() may have left a tree to
+     * clone, an absolute path without "..". One that does not hold just the plan's files is
+     * not used. NULL or "": none.
      */
-    void (*warn)(void* warn_data, const char* text);
-    void* warn_data; /**< Handed to `warn`. */
+    const char* staged_tree;
+    uint32_t backend;  /**< GPUCTR_BACKEND_* */
+    uint32_t reserved; /**< Must be zero. */
 } gpuctr_apply_options;
 
 /* clang-format off */
-#define GPUCTR_APPLY_OPTIONS_INIT { sizeof(gpuctr_apply_options), NULL, 0, -1, NULL, NULL }
+#define GPUCTR_APPLY_OPTIONS_INIT                                                                  \
+    { sizeof(gpuctr_apply_options), NULL, 0, -1, NULL, NULL, NULL, 0, 0 }
 /* clang-format on */
 
 #define GPUCTR_APPLIED UINT32_C(0)   /**< The plan was made true. */
@@ -802,7 +834,7 @@ typedef struct gpuctr_apply_options {
  * All or nothing: on failure nothing of the plan is left. A directory that is
  * not a mount point, or sits on a shared mount, is bound privately on itself
  * first, so that nothing shows outside it; open it by its path again to see the
- * mounts. For this function, gpuctr_rootfs_undo() and gpuctr_state_open() a
+ * mounts. For this function, gpuctr_rootfs_undo() and gpuctr_setup_list_open() a
  * descriptor from before names the same root. Where an older set-up goes first, or went
  * since the plan was made, the same is planned anew for the root as it is then.
  *
@@ -822,6 +854,25 @@ GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_f
                                            const gpuctr_apply_options* options,
                                            uint32_t* ret_outcome, gpuctr_error** ret_error);
 
+/** GPUCTR_APPLY_IN_PROCESS, for an undo. */
+#define GPUCTR_UNDO_IN_PROCESS (UINT32_C(1) << 0)
+/** GPUCTR_APPLY_SETUID, for an undo. */
+#define GPUCTR_UNDO_SETUID (UINT32_C(1) << 1)
+
+/** How to undo. Start from GPUCTR_UNDO_OPTIONS_INIT. Fields are as in gpuctr_apply_options. */
+typedef struct gpuctr_undo_options {
+    size_t struct_size;    /**< sizeof(gpuctr_undo_options) in the caller. */
+    const char* state_dir; /**< Directory of the journals. NULL: "/var/lib/gpucontainer". */
+    uint32_t flags;        /**< GPUCTR_UNDO_* */
+    int32_t pidfd;         /**< With GPUCTR_UNDO_IN_PROCESS: a process of the container. */
+    gpuctr_report report;  /**< NULL: nobody is told. */
+    void* report_data;     /**< Handed to `report`. */
+} gpuctr_undo_options;
+
+/* clang-format off */
+#define GPUCTR_UNDO_OPTIONS_INIT { sizeof(gpuctr_undo_options), NULL, 0, -1, NULL, NULL }
+/* clang-format on */
+
 /**
  * Take away what gpuctr_plan_apply() did in a root file system, and only that.
  *
@@ -836,7 +887,7 @@ GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_f
  *         for the next attempt
  * @since 0.1
  */
-GPUCTR_API gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_options* options,
+GPUCTR_API gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_undo_options* options,
                                             int* ret_found, gpuctr_error** ret_error);
 
 /**
@@ -856,7 +907,22 @@ GPUCTR_API gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_apply_op
 GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int flags, int* ret_fd,
                                             gpuctr_error** ret_error);
 
-/* -- What is set up ------------------------------------------------------- */
+/* -- Status: what is set up ----------------------------------------------- */
+
+/** GPUCTR_APPLY_IN_PROCESS, for a look at its set-ups. */
+#define GPUCTR_SETUP_LIST_IN_PROCESS (UINT32_C(1) << 0)
+
+/** Where to look. Start from GPUCTR_SETUP_LIST_OPTIONS_INIT. */
+typedef struct gpuctr_setup_list_options {
+    size_t struct_size;    /**< sizeof(gpuctr_setup_list_options) in the caller. */
+    const char* state_dir; /**< Directory of the journals. NULL: "/var/lib/gpucontainer". */
+    uint32_t flags;        /**< GPUCTR_SETUP_LIST_* */
+    int32_t pidfd;         /**< As in gpuctr_apply_options. */
+} gpuctr_setup_list_options;
+
+/* clang-format off */
+#define GPUCTR_SETUP_LIST_OPTIONS_INIT { sizeof(gpuctr_setup_list_options), NULL, 0, -1 }
+/* clang-format on */
 
 /**
  * Look at set-ups that gpuctr_plan_apply() made, and whether they still fit.
@@ -864,21 +930,23 @@ GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int
  * Reads the journals and compares each with the root file system, the mounts of
  * this mount namespace, the boot and the loaded kernel module. Changes nothing;
  * waits while an apply or undo of the same root is under way, with -1 for half a minute
- * each: what is known of such a root then has the problem "locked".
+ * each: what is known of such a root then has the finding "locked".
  *
  * @param rootfs_fd   descriptor of a root directory, for all set-ups of it that
  *                    any mount namespace has; -1: for all of the journal directory
  * @param options     NULL for the defaults
- * @param ret_state  freed by the caller with gpuctr_state_free(); by path and age
+ * @param ret_list    freed by the caller with gpuctr_setup_list_free(); by path and age
  * @return GPUCTR_E_PERMISSION when the journals may not be read, GPUCTR_E_USAGE
  * Privileges: those to read the journals; CAP_SYS_ADMIN and CAP_SYS_CHROOT with
- * GPUCTR_APPLY_IN_PROCESS. @since 0.1
+ * GPUCTR_SETUP_LIST_IN_PROCESS. @since 0.1
  */
-GPUCTR_API gpuctr_status gpuctr_state_open(int rootfs_fd, const gpuctr_apply_options* options,
-                                           gpuctr_state** ret_state, gpuctr_error** ret_error);
+GPUCTR_API gpuctr_status gpuctr_setup_list_open(int rootfs_fd,
+                                                const gpuctr_setup_list_options* options,
+                                                gpuctr_setup_list** ret_list,
+                                                gpuctr_error** ret_error);
 
 /** @since 0.1 */
-GPUCTR_API void gpuctr_state_free(gpuctr_state* state);
+GPUCTR_API void gpuctr_setup_list_free(gpuctr_setup_list* list);
 
 /**
  * The set-ups as one JSON document, schema "gpucontainer/status/1".
@@ -886,37 +954,37 @@ GPUCTR_API void gpuctr_state_free(gpuctr_state* state);
  * @param ret_json  freed by the caller with gpuctr_string_free()
  * @since 0.1
  */
-GPUCTR_API gpuctr_status gpuctr_state_to_json(const gpuctr_state* state, char** ret_json,
-                                              gpuctr_error** ret_error);
+GPUCTR_API gpuctr_status gpuctr_setup_list_to_json(const gpuctr_setup_list* list, char** ret_json,
+                                                   gpuctr_error** ret_error);
 
 /** @since 0.1 */
-GPUCTR_API size_t gpuctr_state_count(const gpuctr_state* state);
+GPUCTR_API size_t gpuctr_setup_list_count(const gpuctr_setup_list* list);
 /** Belongs to the list. @since 0.1 */
-GPUCTR_API const gpuctr_applied* gpuctr_state_at(const gpuctr_state* state, size_t index);
+GPUCTR_API const gpuctr_setup* gpuctr_setup_list_at(const gpuctr_setup_list* list, size_t index);
 
 /**
  * Path that the root had when it was set up. For the root of a process "", or once its
  * mount namespace is gone the path at which it is still seen. @since 0.1
  */
-GPUCTR_API const char* gpuctr_applied_root(const gpuctr_applied* applied);
+GPUCTR_API const char* gpuctr_setup_root(const gpuctr_setup* setup);
 /**
  * Where it was made, as seen from here: "here" in the caller's mount namespace,
  * "another_mount" in it, where the directory is seen a second time,
  * "another_namespace", "namespace_gone", "earlier_boot". @since 0.1
  */
-GPUCTR_API const char* gpuctr_applied_origin(const gpuctr_applied* applied);
+GPUCTR_API const char* gpuctr_setup_origin(const gpuctr_setup* setup);
 /** Identity of its mount namespace, as /proc/PID/ns/mnt has it. @since 0.1 */
-GPUCTR_API uint64_t gpuctr_applied_mount_namespace(const gpuctr_applied* applied);
+GPUCTR_API uint64_t gpuctr_setup_mount_namespace(const gpuctr_setup* setup);
 /**
  * Of one in another mount namespace a process that was in it, by its number in the caller's
  * pid namespace: the lowest of those that the caller may ask. 0: none is known. @since 0.1
  */
-GPUCTR_API int32_t gpuctr_applied_process(const gpuctr_applied* applied);
+GPUCTR_API int32_t gpuctr_setup_process(const gpuctr_setup* setup);
 /** Drivers that it has a part of; none when the journal is damaged. @since 0.1 */
-GPUCTR_API size_t gpuctr_applied_driver_count(const gpuctr_applied* applied);
+GPUCTR_API size_t gpuctr_setup_driver_count(const gpuctr_setup* setup);
 /** Belongs to the list. @since 0.1 */
-GPUCTR_API const gpuctr_used_driver* gpuctr_applied_driver_at(const gpuctr_applied* applied,
-                                                              size_t index);
+GPUCTR_API const gpuctr_used_driver* gpuctr_setup_driver_at(const gpuctr_setup* setup,
+                                                            size_t index);
 /** "nvidia". @since 0.1 */
 GPUCTR_API const char* gpuctr_used_driver_vendor(const gpuctr_used_driver* driver);
 /** Version of the driver then. @since 0.1 */
@@ -927,30 +995,16 @@ GPUCTR_API size_t gpuctr_used_driver_gpu_count(const gpuctr_used_driver* driver)
 GPUCTR_API const gpuctr_gpu* gpuctr_used_driver_gpu_at(const gpuctr_used_driver* driver,
                                                        size_t index);
 /** Path of the driver's files in the container; "" without any. @since 0.1 */
-GPUCTR_API const char* gpuctr_applied_tree_path(const gpuctr_applied* applied);
+GPUCTR_API const char* gpuctr_setup_tree_path(const gpuctr_setup* setup);
 /** When it was made, in seconds since 1970. @since 0.1 */
-GPUCTR_API int64_t gpuctr_applied_since(const gpuctr_applied* applied);
+GPUCTR_API int64_t gpuctr_setup_since(const gpuctr_setup* setup);
 /** 1 when names were created in the root file system itself. @since 0.1 */
-GPUCTR_API int gpuctr_applied_writes_root(const gpuctr_applied* applied);
+GPUCTR_API int gpuctr_setup_writes_root(const gpuctr_setup* setup);
 
 /** What does not fit any more; 0 for a set-up that is as it was made. @since 0.1 */
-GPUCTR_API size_t gpuctr_applied_problem_count(const gpuctr_applied* applied);
+GPUCTR_API size_t gpuctr_setup_finding_count(const gpuctr_setup* setup);
 /** Belongs to the list. @since 0.1 */
-GPUCTR_API const gpuctr_problem* gpuctr_applied_problem_at(const gpuctr_applied* applied,
-                                                           size_t index);
-
-/**
- * "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
- * "namespace_gone", "interrupted", "partly_undone", "root_gone", "journal_damaged",
- * "locked", "device_denied" or "device_unknown". @since 0.1
- */
-GPUCTR_API const char* gpuctr_problem_kind(const gpuctr_problem* problem);
-/** 0 for what harms nothing that is in use. @since 0.1 */
-GPUCTR_API int gpuctr_problem_is_error(const gpuctr_problem* problem);
-/** What it is about: a path in the container, a version. @since 0.1 */
-GPUCTR_API const char* gpuctr_problem_object(const gpuctr_problem* problem);
-/** One line for people. @since 0.1 */
-GPUCTR_API const char* gpuctr_problem_text(const gpuctr_problem* problem);
+GPUCTR_API const gpuctr_finding* gpuctr_setup_finding_at(const gpuctr_setup* setup, size_t index);
 
 #define GPUCTR_UNDONE UINT32_C(0)    /**< Nothing of it is left. */
 #define GPUCTR_FORGOTTEN UINT32_C(1) /**< Its root is gone; the journal was removed. */
@@ -962,14 +1016,14 @@ GPUCTR_API const char* gpuctr_problem_text(const gpuctr_problem* problem);
  * forgotten when nothing is left of it: the file system says that the directory of its
  * names is gone.
  *
- * @param options      NULL for the defaults; only state_dir and warn count
+ * @param options      NULL for the defaults; GPUCTR_UNDO_IN_PROCESS is GPUCTR_E_USAGE
  * @param ret_outcome  may be NULL; GPUCTR_UNDONE, GPUCTR_FORGOTTEN or GPUCTR_LEFT
  * @return as gpuctr_rootfs_undo()
  * @since 0.1
  */
-GPUCTR_API gpuctr_status gpuctr_applied_undo(const gpuctr_applied* applied,
-                                             const gpuctr_apply_options* options,
-                                             uint32_t* ret_outcome, gpuctr_error** ret_error);
+GPUCTR_API gpuctr_status gpuctr_setup_undo(const gpuctr_setup* setup,
+                                           const gpuctr_undo_options* options,
+                                           uint32_t* ret_outcome, gpuctr_error** ret_error);
 
 /* -- Prepare and attach ---------------------------------------------------- */
 
@@ -979,15 +1033,16 @@ GPUCTR_API gpuctr_status gpuctr_applied_undo(const gpuctr_applied* applied,
  */
 #define GPUCTR_PREPARE_SETUID (UINT32_C(1) << 0)
 
-/** How to prepare and to stage. Start from GPUCTR_PREPARE_OPTIONS_INIT. */
+/** How to prepare. Start from GPUCTR_PREPARE_OPTIONS_INIT. */
 typedef struct gpuctr_prepare_options {
-    size_t struct_size; /**< sizeof(gpuctr_prepare_options) in the caller. */
-    uint32_t flags;     /**< GPUCTR_PREPARE_* */
-    uint32_t reserved;  /**< Must be zero. */
+    size_t struct_size;      /**< sizeof(gpuctr_prepare_options) in the caller. */
+    uint32_t flags;          /**< GPUCTR_PREPARE_* */
+    uint32_t backend;        /**< GPUCTR_BACKEND_* */
+    const char* staged_tree; /**< As in gpuctr_apply_options. NULL or "": none. */
 } gpuctr_prepare_options;
 
 /* clang-format off */
-#define GPUCTR_PREPARE_OPTIONS_INIT { sizeof(gpuctr_prepare_options), 0, 0 }
+#define GPUCTR_PREPARE_OPTIONS_INIT { sizeof(gpuctr_prepare_options), 0, 0, NULL }
 /* clang-format on */
 
 /**
@@ -1012,6 +1067,20 @@ GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
                                              gpuctr_prepared** ret_prepared,
                                              gpuctr_error** ret_error);
 
+/** GPUCTR_APPLY_SETUID, for staging. */
+#define GPUCTR_STAGE_SETUID (UINT32_C(1) << 0)
+
+/** How to stage and to unstage. Start from GPUCTR_STAGE_OPTIONS_INIT. */
+typedef struct gpuctr_stage_options {
+    size_t struct_size; /**< sizeof(gpuctr_stage_options) in the caller. */
+    uint32_t flags;     /**< GPUCTR_STAGE_* */
+    uint32_t backend;   /**< GPUCTR_BACKEND_*; GPUCTR_BACKEND_AUTO to unstage. */
+} gpuctr_stage_options;
+
+/* clang-format off */
+#define GPUCTR_STAGE_OPTIONS_INIT { sizeof(gpuctr_stage_options), 0, 0 }
+/* clang-format on */
+
 #define GPUCTR_STAGED UINT32_C(0)          /**< The tree was mounted. */
 #define GPUCTR_STAGE_UNCHANGED UINT32_C(1) /**< It was there already. */
 #define GPUCTR_STAGE_REPLACED UINT32_C(2)  /**< One of other files was unmounted first. */
@@ -1019,7 +1088,7 @@ GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
 /**
  * Mount a plan's driver tree once, at a directory of the host, so that each later
  * set-up with the same driver files clones it with one call instead of building
- * it: at boot, or in a scheduler's prolog. Requests name the directory as
+ * it: at boot, or in a scheduler's prolog. Apply and prepare name the directory as
  * `staged_tree` then. A tree that does not hold just the files of a plan, because the driver
  * was updated or other capabilities are asked for, is not used by it.
  *
@@ -1040,7 +1109,7 @@ GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
  * @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
-                                           const gpuctr_prepare_options* options,
+                                           const gpuctr_stage_options* options,
                                            uint32_t* ret_outcome, gpuctr_error** ret_error);
 
 /**
@@ -1054,9 +1123,8 @@ GPUCTR_API gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* 
  *         owns the mount namespace, GPUCTR_E_USAGE
  * @since 0.1
  */
-GPUCTR_API gpuctr_status gpuctr_unstage(const char* directory,
-                                        const gpuctr_prepare_options* options, int* ret_found,
-                                        gpuctr_error** ret_error);
+GPUCTR_API gpuctr_status gpuctr_unstage(const char* directory, const gpuctr_stage_options* options,
+                                        int* ret_found, gpuctr_error** ret_error);
 
 /** Closes its descriptors; what was attached stays. @since 0.1 */
 GPUCTR_API void gpuctr_prepared_free(gpuctr_prepared* prepared);
@@ -1148,6 +1216,12 @@ GPUCTR_API void gpuctr_host_options_init(gpuctr_host_options* options, size_t si
 GPUCTR_API void gpuctr_request_init(gpuctr_request* request, size_t size);
 /** GPUCTR_APPLY_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_apply_options_init(gpuctr_apply_options* options, size_t size);
+/** GPUCTR_UNDO_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_undo_options_init(gpuctr_undo_options* options, size_t size);
+/** GPUCTR_SETUP_LIST_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_setup_list_options_init(gpuctr_setup_list_options* options, size_t size);
+/** GPUCTR_STAGE_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_stage_options_init(gpuctr_stage_options* options, size_t size);
 /** GPUCTR_PREPARE_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_prepare_options_init(gpuctr_prepare_options* options, size_t size);
 /** GPUCTR_HARDEN_OPTIONS_INIT. @since 0.1 */

@@ -94,16 +94,41 @@ private:
     const gpuctr_node* node_;
 };
 
-/// Something that was left out; a view into its Host or Plan.
-class Skipped {
+/// How much a finding matters, the least first.
+enum class Severity : std::uint32_t {
+    note = GPUCTR_SEVERITY_NOTE,       ///< Something was looked at and left out.
+    need = GPUCTR_SEVERITY_NEED,       ///< The container must have it besides.
+    warning = GPUCTR_SEVERITY_WARNING, ///< Something will not work, or is not known.
+    error = GPUCTR_SEVERITY_ERROR,     ///< A set-up does not work as it was made.
+};
+
+/// Something that was left out, is needed, or does not work; a view into its Host, Plan or
+/// SetupList, or valid while a report is made.
+class Finding {
 public:
-    explicit Skipped(const gpuctr_skipped* skipped) noexcept : skipped_(skipped) {}
-    std::string_view name() const noexcept { return gpuctr_skipped_name(skipped_); }
-    std::string_view source() const noexcept { return gpuctr_skipped_source(skipped_); }
-    std::string_view reason() const noexcept { return gpuctr_skipped_reason(skipped_); }
+    explicit Finding(const gpuctr_finding* finding) noexcept : finding_(finding) {}
+    /// "not_installed", "driver_version" ...; see gpuctr_finding_code().
+    std::string_view code() const noexcept { return gpuctr_finding_code(finding_); }
+    Severity severity() const noexcept
+    {
+        return static_cast<Severity>(gpuctr_finding_severity(finding_));
+    }
+    std::string_view object() const noexcept { return gpuctr_finding_object(finding_); }
+    std::string_view text() const noexcept { return gpuctr_finding_text(finding_); }
+    std::string_view evidence() const noexcept { return gpuctr_finding_evidence(finding_); }
+    std::string_view hint() const noexcept { return gpuctr_finding_hint(finding_); }
+
+    /// "OBJECT: TEXT"
+    std::string message() const
+    {
+        std::string message(object());
+        if (!message.empty())
+            message += ": ";
+        return message.append(text());
+    }
 
 private:
-    const gpuctr_skipped* skipped_;
+    const gpuctr_finding* finding_;
 };
 
 /// The driver of one vendor; a view into its Host.
@@ -135,15 +160,10 @@ public:
         return detail::List<Node, gpuctr_driver_node_count, gpuctr_driver_node_at, gpuctr_driver>(
             driver_);
     }
-    auto skipped() const noexcept
+    /// What was left out, and what will not work.
+    auto findings() const noexcept
     {
-        return detail::List<Skipped, gpuctr_driver_skipped_count, gpuctr_driver_skipped_at,
-                            gpuctr_driver>(driver_);
-    }
-    /// What is wrong with it and no reason to fail.
-    auto warnings() const noexcept
-    {
-        return detail::List<std::string_view, gpuctr_driver_warning_count, gpuctr_driver_warning_at,
+        return detail::List<Finding, gpuctr_driver_finding_count, gpuctr_driver_finding_at,
                             gpuctr_driver>(driver_);
     }
 
@@ -200,9 +220,9 @@ public:
     }
 
     /// Vendors that were not asked for and whose driver could not be recorded.
-    auto skipped() const noexcept
+    auto findings() const noexcept
     {
-        return detail::List<Skipped, gpuctr_host_skipped_count, gpuctr_host_skipped_at,
+        return detail::List<Finding, gpuctr_host_finding_count, gpuctr_host_finding_at,
                             gpuctr_host>(handle_.get());
     }
 
@@ -220,7 +240,6 @@ public:
 private:
     explicit Host(gpuctr_host* handle) noexcept : handle_(handle) {}
 
-    /// Refers to the strings of `options`.
     /// Borrows from the options that it was made of.
     struct NativeOptions {
         explicit NativeOptions(const HostOptions& from)
@@ -257,8 +276,6 @@ struct Request {
     std::string driver_capabilities = "compute,utility";
     const char* const* environment = nullptr; ///< Where "auto" finds the scheduler's variables.
     std::uint32_t write = GPUCTR_WRITE_AUTO;
-    std::uint32_t backend = GPUCTR_BACKEND_AUTO;
-    std::string staged_tree; ///< Where Plan::stage() may have left a tree to clone; "": nowhere.
     std::string allowed_devices = {}; ///< Policy: the GPUs that may be chosen; empty: all.
     std::string tree_path;            ///< Empty: the usual one.
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
@@ -313,7 +330,44 @@ enum class Staged : std::uint32_t {
     replaced = GPUCTR_STAGE_REPLACED,
 };
 
-/// How apply, undo and status work; see gpuctr_apply_options.
+/// Told what a person should know of what was done, before a call returns or throws. What it
+/// throws itself is lost.
+using Report = std::function<void(Finding)>;
+
+namespace detail {
+
+/// A Report as C calls it.
+inline void report(void* data, const gpuctr_finding* finding) noexcept
+{
+    try {
+        (*static_cast<const Report*>(data))(Finding(finding));
+    } catch (...) { // NOLINT(bugprone-empty-catch): no exception passes through C
+    }
+}
+
+/// Fills in the fields that the options of apply, undo and status have in common.
+template <typename Options, typename Native>
+void set_common(const Options& options, Native& native, std::uint32_t in_process) noexcept
+{
+    if (!options.state_dir.empty())
+        native.state_dir = options.state_dir.c_str();
+    if (options.pidfd >= 0)
+        native.flags |= in_process;
+    native.pidfd = options.pidfd;
+}
+
+template <typename Native>
+void set_report(const Report& report_to, Native& native) noexcept
+{
+    if (!report_to)
+        return;
+    native.report = report;
+    native.report_data = const_cast<Report*>(&report_to); // NOLINT: only called
+}
+
+} // namespace detail
+
+/// How to apply; see gpuctr_apply_options.
 struct ApplyOptions {
     std::string state_dir; ///< Of the journals; empty: "/var/lib/gpucontainer".
     /// Process in whose mount namespace it is done, from a thread that shares its
@@ -324,19 +378,15 @@ struct ApplyOptions {
     bool without_journal = false;
     bool over_copies = false; ///< Without a journal: over what is set up, which is a copy.
     bool no_replace = false;  ///< Another set-up that may be in use is an error.
-    /// Told what a person should know of what was done, a line each, before a call returns
-    /// or throws. What it throws itself is lost.
-    std::function<void(std::string_view)> warn;
+    Report report;
+    std::string staged_tree; ///< Where Plan::stage() may have left a tree to clone; "": nowhere.
+    std::uint32_t backend = GPUCTR_BACKEND_AUTO;
 
     /// Valid as long as this is.
     gpuctr_apply_options native() const noexcept
     {
         gpuctr_apply_options native = GPUCTR_APPLY_OPTIONS_INIT;
-        if (!state_dir.empty())
-            native.state_dir = state_dir.c_str();
-        if (pidfd >= 0)
-            native.flags |= GPUCTR_APPLY_IN_PROCESS;
-        native.pidfd = pidfd;
+        detail::set_common(*this, native, GPUCTR_APPLY_IN_PROCESS);
         if (for_setuid)
             native.flags |= GPUCTR_APPLY_SETUID;
         if (without_journal)
@@ -345,32 +395,77 @@ struct ApplyOptions {
             native.flags |= GPUCTR_APPLY_OVER_COPIES;
         if (no_replace)
             native.flags |= GPUCTR_APPLY_NO_REPLACE;
-        if (warn) {
-            native.warn = tell;
-            native.warn_data = const_cast<ApplyOptions*>(this); // NOLINT: only read
-        }
+        detail::set_report(report, native);
+        if (!staged_tree.empty())
+            native.staged_tree = staged_tree.c_str();
+        native.backend = backend;
         return native;
-    }
-
-private:
-    static void tell(void* options, const char* text) noexcept
-    {
-        try {
-            static_cast<const ApplyOptions*>(options)->warn(text);
-        } catch (...) { // NOLINT(bugprone-empty-catch): no exception passes through C
-        }
     }
 };
 
-/// How prepare and stage work; see gpuctr_prepare_options.
+/// How to undo; see gpuctr_undo_options.
+struct UndoOptions {
+    std::string state_dir;   ///< Of the journals; empty: "/var/lib/gpucontainer".
+    int pidfd = -1;          ///< As in ApplyOptions.
+    bool for_setuid = false; ///< This program is setuid or the like, and made for it.
+    Report report;
+
+    /// Valid as long as this is.
+    gpuctr_undo_options native() const noexcept
+    {
+        gpuctr_undo_options native = GPUCTR_UNDO_OPTIONS_INIT;
+        detail::set_common(*this, native, GPUCTR_UNDO_IN_PROCESS);
+        if (for_setuid)
+            native.flags |= GPUCTR_UNDO_SETUID;
+        detail::set_report(report, native);
+        return native;
+    }
+};
+
+/// Where to look for set-ups; see gpuctr_setup_list_options.
+struct SetupListOptions {
+    std::string state_dir; ///< Of the journals; empty: "/var/lib/gpucontainer".
+    int pidfd = -1;        ///< As in ApplyOptions.
+
+    /// Valid as long as this is.
+    gpuctr_setup_list_options native() const noexcept
+    {
+        gpuctr_setup_list_options native = GPUCTR_SETUP_LIST_OPTIONS_INIT;
+        detail::set_common(*this, native, GPUCTR_SETUP_LIST_IN_PROCESS);
+        return native;
+    }
+};
+
+/// How to prepare; see gpuctr_prepare_options.
 struct PrepareOptions {
     bool for_setuid = false; ///< This program is setuid or the like, and made for it.
+    std::string staged_tree; ///< Where Plan::stage() may have left a tree to clone; "": nowhere.
+    std::uint32_t backend = GPUCTR_BACKEND_AUTO;
 
+    /// Valid as long as this is.
     gpuctr_prepare_options native() const noexcept
     {
         gpuctr_prepare_options native = GPUCTR_PREPARE_OPTIONS_INIT;
         if (for_setuid)
             native.flags |= GPUCTR_PREPARE_SETUID;
+        if (!staged_tree.empty())
+            native.staged_tree = staged_tree.c_str();
+        native.backend = backend;
+        return native;
+    }
+};
+
+/// How to stage and to unstage; see gpuctr_stage_options.
+struct StageOptions {
+    bool for_setuid = false; ///< This program is setuid or the like, and made for it.
+    std::uint32_t backend = GPUCTR_BACKEND_AUTO;
+
+    gpuctr_stage_options native() const noexcept
+    {
+        gpuctr_stage_options native = GPUCTR_STAGE_OPTIONS_INIT;
+        if (for_setuid)
+            native.flags |= GPUCTR_STAGE_SETUID;
+        native.backend = backend;
         return native;
     }
 };
@@ -414,8 +509,6 @@ public:
         native.driver_capabilities = request.driver_capabilities.c_str();
         native.environment = request.environment;
         native.write = request.write;
-        native.backend = request.backend;
-        native.staged_tree = request.staged_tree.empty() ? nullptr : request.staged_tree.c_str();
         if (!request.allowed_devices.empty())
             native.allowed_devices = request.allowed_devices.c_str();
         native.tree_path = request.tree_path.empty() ? nullptr : request.tree_path.c_str();
@@ -440,20 +533,10 @@ public:
         return detail::List<Variable, gpuctr_plan_variable_count, gpuctr_plan_variable_at,
                             gpuctr_plan>(handle_.get());
     }
-    auto needs() const noexcept
+    /// What was left out, what the container must have besides, and what will not work.
+    auto findings() const noexcept
     {
-        return detail::List<std::string_view, gpuctr_plan_need_count, gpuctr_plan_need_at,
-                            gpuctr_plan>(handle_.get());
-    }
-    /// What was asked for and will not work, though the plan can be applied.
-    auto warnings() const noexcept
-    {
-        return detail::List<std::string_view, gpuctr_plan_warning_count, gpuctr_plan_warning_at,
-                            gpuctr_plan>(handle_.get());
-    }
-    auto skipped() const noexcept
-    {
-        return detail::List<Skipped, gpuctr_plan_skipped_count, gpuctr_plan_skipped_at,
+        return detail::List<Finding, gpuctr_plan_finding_count, gpuctr_plan_finding_at,
                             gpuctr_plan>(handle_.get());
     }
     std::vector<gpuctr_device_rule> device_rules() const
@@ -502,11 +585,11 @@ public:
         return Prepared(prepared);
     }
 
-    /// Mounts the plan's driver tree at a directory of the host, for later requests
-    /// that name it as `staged_tree`. Throws Error: permission, driver, usage.
-    Staged stage(const std::string& directory, const PrepareOptions& options = {}) const
+    /// Mounts the plan's driver tree at a directory of the host, which apply and prepare
+    /// name as `staged_tree` later. Throws Error: permission, driver, usage.
+    Staged stage(const std::string& directory, const StageOptions& options = {}) const
     {
-        const gpuctr_prepare_options native = options.native();
+        const gpuctr_stage_options native = options.native();
         std::uint32_t outcome = GPUCTR_STAGED;
         gpuctr_error* error = nullptr;
         detail::check(
@@ -520,9 +603,9 @@ private:
 
 /// Takes away what Plan::apply() did; false when there was nothing. Throws
 /// Error: permission, apply.
-inline bool undo(int rootfs_fd, const ApplyOptions& options = {})
+inline bool undo(int rootfs_fd, const UndoOptions& options = {})
 {
-    const gpuctr_apply_options native = options.native();
+    const gpuctr_undo_options native = options.native();
     int found = 0;
     gpuctr_error* error = nullptr;
     detail::check(gpuctr_rootfs_undo(rootfs_fd, &native, &found, &error), error);
@@ -541,28 +624,14 @@ inline int open_in_root(int rootfs_fd, const std::string& path, int flags)
 
 /// Unmounts what Plan::stage() mounted there; false when it was nothing. Throws
 /// Error: permission, usage.
-inline bool unstage(const std::string& directory, const PrepareOptions& options = {})
+inline bool unstage(const std::string& directory, const StageOptions& options = {})
 {
-    const gpuctr_prepare_options native = options.native();
+    const gpuctr_stage_options native = options.native();
     int found = 0;
     gpuctr_error* error = nullptr;
     detail::check(gpuctr_unstage(directory.c_str(), &native, &found, &error), error);
     return found != 0;
 }
-
-/// Something about a set-up that does not fit any more; a view into its State.
-class Problem {
-public:
-    explicit Problem(const gpuctr_problem* problem) noexcept : problem_(problem) {}
-    std::string_view kind() const noexcept { return gpuctr_problem_kind(problem_); }
-    /// False for what harms nothing that is in use.
-    bool is_error() const noexcept { return gpuctr_problem_is_error(problem_) != 0; }
-    std::string_view object() const noexcept { return gpuctr_problem_object(problem_); }
-    std::string_view text() const noexcept { return gpuctr_problem_text(problem_); }
-
-private:
-    const gpuctr_problem* problem_;
-};
 
 /// What became of the undo of one set-up.
 enum class Undone : std::uint32_t {
@@ -571,7 +640,7 @@ enum class Undone : std::uint32_t {
     left = GPUCTR_LEFT,
 };
 
-/// A driver that a set-up has a part of; a view into its State.
+/// A driver that a set-up has a part of; a view into its SetupList.
 class UsedDriver {
 public:
     explicit UsedDriver(const gpuctr_used_driver* driver) noexcept : driver_(driver) {}
@@ -587,63 +656,60 @@ private:
     const gpuctr_used_driver* driver_;
 };
 
-/// One set-up that Plan::apply() made; a view into its State.
-class Applied {
+/// One set-up that Plan::apply() made; a view into its SetupList.
+class Setup {
 public:
-    explicit Applied(const gpuctr_applied* applied) noexcept : applied_(applied) {}
-    std::string_view root() const noexcept { return gpuctr_applied_root(applied_); }
-    std::string_view origin() const noexcept { return gpuctr_applied_origin(applied_); }
-    std::uint64_t mount_namespace() const noexcept
-    {
-        return gpuctr_applied_mount_namespace(applied_);
-    }
+    explicit Setup(const gpuctr_setup* setup) noexcept : setup_(setup) {}
+    std::string_view root() const noexcept { return gpuctr_setup_root(setup_); }
+    std::string_view origin() const noexcept { return gpuctr_setup_origin(setup_); }
+    std::uint64_t mount_namespace() const noexcept { return gpuctr_setup_mount_namespace(setup_); }
     /// One that is in that namespace, if it is another one; 0: none is known.
-    std::int32_t process() const noexcept { return gpuctr_applied_process(applied_); }
-    std::string_view tree_path() const noexcept { return gpuctr_applied_tree_path(applied_); }
+    std::int32_t process() const noexcept { return gpuctr_setup_process(setup_); }
+    std::string_view tree_path() const noexcept { return gpuctr_setup_tree_path(setup_); }
     /// Seconds since 1970.
-    std::int64_t since() const noexcept { return gpuctr_applied_since(applied_); }
-    bool writes_root() const noexcept { return gpuctr_applied_writes_root(applied_) != 0; }
+    std::int64_t since() const noexcept { return gpuctr_setup_since(setup_); }
+    bool writes_root() const noexcept { return gpuctr_setup_writes_root(setup_) != 0; }
     auto drivers() const noexcept
     {
-        return detail::List<UsedDriver, gpuctr_applied_driver_count, gpuctr_applied_driver_at,
-                            gpuctr_applied>(applied_);
+        return detail::List<UsedDriver, gpuctr_setup_driver_count, gpuctr_setup_driver_at,
+                            gpuctr_setup>(setup_);
     }
     /// None for a set-up that is as it was made.
-    auto problems() const noexcept
+    auto findings() const noexcept
     {
-        return detail::List<Problem, gpuctr_applied_problem_count, gpuctr_applied_problem_at,
-                            gpuctr_applied>(applied_);
+        return detail::List<Finding, gpuctr_setup_finding_count, gpuctr_setup_finding_at,
+                            gpuctr_setup>(setup_);
     }
 
     /// Where its journal says the root is. Throws Error: permission, apply.
-    Undone undo(const ApplyOptions& options = {}) const
+    Undone undo(const UndoOptions& options = {}) const
     {
-        const gpuctr_apply_options native = options.native();
+        const gpuctr_undo_options native = options.native();
         std::uint32_t outcome = GPUCTR_UNDONE;
         gpuctr_error* error = nullptr;
-        detail::check(gpuctr_applied_undo(applied_, &native, &outcome, &error), error);
+        detail::check(gpuctr_setup_undo(setup_, &native, &outcome, &error), error);
         return static_cast<Undone>(outcome);
     }
 
 private:
-    const gpuctr_applied* applied_;
+    const gpuctr_setup* setup_;
 };
 
 /// What is set up, and whether it still fits the host. Immutable.
-class State {
+class SetupList {
 public:
     /// Of one root; with -1 of the whole journal directory. Throws Error:
     /// permission, usage.
-    explicit State(int rootfs_fd, const ApplyOptions& options = {})
+    explicit SetupList(int rootfs_fd, const SetupListOptions& options = {})
     {
-        const gpuctr_apply_options native = options.native();
-        gpuctr_state* state = nullptr;
+        const gpuctr_setup_list_options native = options.native();
+        gpuctr_setup_list* list = nullptr;
         gpuctr_error* error = nullptr;
-        detail::check(gpuctr_state_open(rootfs_fd, &native, &state, &error), error);
-        handle_.reset(state);
+        detail::check(gpuctr_setup_list_open(rootfs_fd, &native, &list, &error), error);
+        handle_.reset(list);
     }
 
-    std::size_t size() const noexcept { return gpuctr_state_count(handle_.get()); }
+    std::size_t size() const noexcept { return gpuctr_setup_list_count(handle_.get()); }
     bool empty() const noexcept { return size() == 0; }
     auto begin() const noexcept { return list().begin(); }
     auto end() const noexcept { return list().end(); }
@@ -653,18 +719,19 @@ public:
     {
         char* text = nullptr;
         gpuctr_error* error = nullptr;
-        detail::check(gpuctr_state_to_json(handle_.get(), &text, &error), error);
+        detail::check(gpuctr_setup_list_to_json(handle_.get(), &text, &error), error);
         return detail::take_string(text);
     }
 
 private:
-    detail::List<Applied, gpuctr_state_count, gpuctr_state_at, gpuctr_state> list() const noexcept
+    detail::List<Setup, gpuctr_setup_list_count, gpuctr_setup_list_at, gpuctr_setup_list>
+    list() const noexcept
     {
-        return detail::List<Applied, gpuctr_state_count, gpuctr_state_at, gpuctr_state>(
-            handle_.get());
+        return detail::List<Setup, gpuctr_setup_list_count, gpuctr_setup_list_at,
+                            gpuctr_setup_list>(handle_.get());
     }
 
-    detail::Handle<gpuctr_state, gpuctr_state_free> handle_;
+    detail::Handle<gpuctr_setup_list, gpuctr_setup_list_free> handle_;
 };
 
 /// Version of the library that is loaded.

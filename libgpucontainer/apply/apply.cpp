@@ -187,7 +187,7 @@ Result<void> commit(const plan::Plan& plan, const Program& program, const mount:
         return roll_back(std::move(entered).error(), journal, place, site, program);
     if (place.is_bind())
         journal.mounts_below = place.mounts_below();
-    if (auto added = add_rules(site.devices, journal, program, site.journals, site.target.warnings);
+    if (auto added = add_rules(site.devices, journal, program, site.journals, site.target.findings);
         !added)
         return roll_back(std::move(added).error(), journal, place, site, program);
     const auto attach_all = [&] { return attach(program, place.fd(), failure, table); };
@@ -208,9 +208,9 @@ Result<void> commit(const plan::Plan& plan, const Program& program, const mount:
 Result<void> prepare_and_commit(const plan::Planned& planned, Site& site)
 {
     const plan::Plan& plan = planned.plan;
-    GPUCTR_TRY(const mount::Scratch scratch, site.journals.scratch(planned.backend));
+    GPUCTR_TRY(const mount::Scratch scratch, site.journals.scratch(site.target.backend));
     const mount::Bench bench = scratch.bench();
-    GPUCTR_TRY(auto block, prepare(planned, bench));
+    GPUCTR_TRY(auto block, prepare(planned.plan, bench, site.target.staged_tree));
     const Prepared prepared(std::move(block));
     if (plan.writes_root) {
         GPUCTR_TRY(site.ground,
@@ -236,7 +236,7 @@ Result<void> clear(Journal& journal, Site& site, const mount::Bench& bench, int 
     const int root = site.target.rootfs_fd;
     const Keep keep = may_be_inherited(journal, site.devices) ? Keep::bind_and_rules : Keep::bind;
     GPUCTR_CHECK(
-        undo_journal(journal, root, site.journals, keep, {site.owner, table, site.target.warnings}),
+        undo_journal(journal, root, site.journals, keep, {site.owner, table, site.target.findings}),
         "undo the older set-up");
     GPUCTR_TRY(const bool bound, is_bound_by(journal, root), "undo the older set-up");
     if (!bound)
@@ -323,13 +323,13 @@ Result<void> commit_anew(const plan::Planned& planned, Site& site)
 Result<void> replace(const plan::Planned& planned, std::vector<Journal>& outdated, Site& site)
 {
     {
-        GPUCTR_TRY(const mount::Scratch scratch, site.journals.scratch(planned.backend));
+        GPUCTR_TRY(const mount::Scratch scratch, site.journals.scratch(site.target.backend));
         const mount::Bench bench = scratch.bench();
-        GPUCTR_TRY(auto block, prepare(planned, bench));
+        GPUCTR_TRY(auto block, prepare(planned.plan, bench, site.target.staged_tree));
         const Prepared proof(std::move(block));
     }
     GPUCTR_CHECK(secure_rules(site.devices, outdated, site.here, site.journals));
-    GPUCTR_CHECK(make_room(outdated, site, {planned.backend}));
+    GPUCTR_CHECK(make_room(outdated, site, {site.target.backend}));
     GPUCTR_CHECK(commit_anew(planned, site), "after the older set-up was undone");
     return {};
 }
@@ -366,14 +366,14 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
     GPUCTR_TRY(const RootId root, RootId::of(rootfs_fd));
     GPUCTR_CHECK(check_root(plan, target, root));
     if (!target.over_copies)
-        GPUCTR_CHECK(require_nothing_there(planned, target));
+        GPUCTR_CHECK(require_nothing_there(plan, target));
     if (mount::sharing(rootfs_fd) == mount::Sharing::shared)
         return Error(Errc::rootfs, "the root file system is on a shared mount")
             .with_hint("what is mounted there would show in other mount namespaces, and stay; make "
                        "it private in this one (mount --make-rprivate)");
-    GPUCTR_TRY(mount::Scratch scratch, mount::Scratch::in_own_namespace(planned.backend));
+    GPUCTR_TRY(mount::Scratch scratch, mount::Scratch::in_own_namespace(target.backend));
     const mount::Bench bench = scratch.bench();
-    GPUCTR_TRY(auto block, prepare(planned, bench));
+    GPUCTR_TRY(auto block, prepare(planned.plan, bench, target.staged_tree));
     const Prepared prepared(std::move(block));
     program::Failure failure;
     if (!attach(prepared.program(), rootfs_fd, failure))
@@ -395,9 +395,9 @@ Result<Outcome> apply(const plan::Planned& planned, const Target& caller)
     GPUCTR_CHECK(privilege::require_mounting());
     // Nothing gets from one mount namespace to another but a detached mount.
     if (target.pidfd >= 0)
-        GPUCTR_CHECK(require_detached(planned));
+        GPUCTR_CHECK(require_detached(target.backend));
     GPUCTR_TRY(const auto owner, owner_in(target));
-    GPUCTR_TRY(auto devices, ask_for_devices(plan, target.pidfd, target.warnings));
+    GPUCTR_TRY(auto devices, ask_for_devices(plan, target.pidfd, target.findings));
     GPUCTR_TRY(journal::SeenRoot root, journal::SeenRoot::of(target.rootfs_fd, target.pidfd >= 0));
     if (root.path().empty() && !root.is_of_process()) // undo --all goes by it
         GPUCTR_CHECK(base::path_of(target.rootfs_fd));

@@ -83,48 +83,50 @@ std::string how_to_give(const Items& items)
                         base::joined(options, " "), base::joined(rules, ", "));
 }
 
-std::string forbidden(const Items& items, const std::string& group)
+std::string forbidden_by(const std::string& group)
 {
-    return base::format("{}: forbidden by the container's device cgroup {}", names_of(items),
-                        group);
+    return "forbidden by the container's device cgroup " + group;
 }
 
-std::string not_known(const std::string& why)
+model::Finding not_known(const std::string& why)
 {
-    return "it is not known whether the container's device cgroup allows the GPUs: " + why;
+    return {model::FindingCode::device_unknown, "",
+            "it is not known whether the container's device cgroup allows the GPUs: " + why};
 }
 
-void tell(std::vector<std::string>* warnings, std::string text)
+void tell(model::Findings* findings, model::Finding finding)
 {
-    if (warnings != nullptr)
-        warnings->push_back(std::move(text));
+    if (findings != nullptr)
+        findings->push_back(std::move(finding));
 }
 
-Result<void> judge_denied(const Asked& asked, const cgroup::Findings& findings,
-                          std::vector<std::string>* warnings)
+Result<void> judge_denied(const Asked& asked, const cgroup::Answer& answer,
+                          model::Findings* findings)
 {
     Items needed;
     Items others;
     for (std::size_t i = 0; i < asked.items.size(); ++i)
-        if (findings.verdicts[i] == Verdict::denied)
+        if (answer.verdicts[i] == Verdict::denied)
             (asked.items[i].device->required ? needed : others).push_back(asked.items[i]);
     if (!needed.empty())
-        return Error(Errc::permission, forbidden(needed, findings.group))
+        return Error(Errc::permission,
+                     base::format("{}: {}", names_of(needed), forbidden_by(answer.group)))
             .with_object(*needed.front().path)
             .with_hint(how_to_give(needed));
-    if (!others.empty())
-        tell(warnings, base::format("{}: what needs it will not work; {}",
-                                    forbidden(others, findings.group), how_to_give(others)));
+    for (const AskedNode& node : others)
+        tell(findings, {model::FindingCode::node_forbidden, *node.path,
+                        forbidden_by(answer.group) + ": what needs it will not work", answer.group,
+                        how_to_give({node})});
     return {};
 }
 
-void plan_rules(const Asked& asked, const cgroup::Findings& findings, DeviceAccess& access)
+void plan_rules(const Asked& asked, const cgroup::Answer& answer, DeviceAccess& access)
 {
     if (access.groups->listed() == nullptr)
         return;
     Items unlisted;
     for (std::size_t i = 0; i < asked.items.size(); ++i) {
-        const Verdict verdict = findings.verdicts[i];
+        const Verdict verdict = answer.verdicts[i];
         if (verdict != Verdict::unlisted && verdict != Verdict::allowed)
             continue;
         const AskedNode& node = asked.items[i];
@@ -138,8 +140,7 @@ void plan_rules(const Asked& asked, const cgroup::Findings& findings, DeviceAcce
 
 } // namespace
 
-Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, int pidfd,
-                                     std::vector<std::string>* warnings)
+Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, int pidfd, model::Findings* findings)
 {
     DeviceAccess access;
     const Asked asked = pidfd >= 0 ? nodes_of(plan) : Asked();
@@ -147,15 +148,15 @@ Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, int pidfd,
         return access;
     GPUCTR_TRY(auto groups, cgroup::Groups::of_process(pidfd));
     access.groups.emplace(std::move(groups));
-    const cgroup::Findings findings = access.groups->ask(asked.nodes);
-    GPUCTR_CHECK(judge_denied(asked, findings, warnings));
-    plan_rules(asked, findings, access);
-    if (!findings.unknown.empty())
-        tell(warnings, not_known(findings.unknown));
+    const cgroup::Answer answer = access.groups->ask(asked.nodes);
+    GPUCTR_CHECK(judge_denied(asked, answer, findings));
+    plan_rules(asked, answer, access);
+    if (!answer.unknown.empty())
+        tell(findings, not_known(answer.unknown));
     return access;
 }
 
-NodesInUse ask_about_nodes(const program::Program& program, int rootfs_fd, int pidfd)
+model::Findings ask_about_nodes(const program::Program& program, int rootfs_fd, int pidfd)
 {
     std::vector<std::string> paths;
     std::vector<UniqueFd> fds;
@@ -176,14 +177,17 @@ NodesInUse ask_about_nodes(const program::Program& program, int rootfs_fd, int p
         return {};
     const auto groups = cgroup::Groups::of_process(pidfd);
     if (!groups)
-        return {{}, not_known(groups.error().message())};
-    const cgroup::Findings findings = groups->ask(nodes);
-    NodesInUse found;
+        return {not_known(groups.error().message())};
+    const cgroup::Answer answer = groups->ask(nodes);
+    model::Findings found;
     for (std::size_t i = 0; i < nodes.size(); ++i)
-        if (findings.verdicts[i] == Verdict::denied || findings.verdicts[i] == Verdict::unlisted)
-            found.denied.push_back({paths[i], findings.group});
-    if (!findings.unknown.empty())
-        found.unknown = not_known(findings.unknown);
+        if (answer.verdicts[i] == Verdict::denied || answer.verdicts[i] == Verdict::unlisted)
+            found.push_back({model::FindingCode::device_denied, paths[i],
+                             forbidden_by(answer.group), answer.group,
+                             "apply it again, or give the container its devices when it is "
+                             "created"});
+    if (!answer.unknown.empty())
+        found.push_back(not_known(answer.unknown));
     return found;
 }
 

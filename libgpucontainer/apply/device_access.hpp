@@ -32,24 +32,12 @@ struct DeviceAccess {
 };
 
 /// Asks for a plan's nodes, opening none. -1: there is no process. What is not known, or is of
-/// no use but does not keep the GPUs from working, is told as a warning. Errors: permission,
+/// no use but does not keep the GPUs from working, is a finding. Errors: permission,
 /// where a node is forbidden that is needed, and no rule helps; those of Groups::of_process().
-Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, int pidfd,
-                                     std::vector<std::string>* warnings);
+Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, int pidfd, model::Findings* findings);
 
-/// A node of a set-up that the process may not use.
-struct DeniedNode {
-    std::string path;
-    std::string group; ///< That forbids it.
-};
-
-/// What is known of the nodes of a set-up.
-struct NodesInUse {
-    std::vector<DeniedNode> denied;
-    std::string unknown; ///< Why the others are not known to be allowed; "" if they are.
-};
-
-/// Asks whether the process may use the nodes below `rootfs_fd` that a journal has mounted.
-NodesInUse ask_about_nodes(const program::Program& program, int rootfs_fd, int pidfd);
+/// Asks whether the process may use the nodes below `rootfs_fd` that a journal has mounted:
+/// those that are forbidden, and why others are not known to be allowed.
+model::Findings ask_about_nodes(const program::Program& program, int rootfs_fd, int pidfd);
 
 } // namespace gpucontainer::apply

@@ -79,7 +79,7 @@ Rules rules_for(const DeviceAccess& access, const cgroup::DeviceList& list,
 }
 
 Result<void> add_missing(const DeviceAccess& access, std::span<const DeviceRule> missing,
-                         std::vector<std::string>* warnings)
+                         model::Findings* findings)
 {
     for (std::size_t i = 0; i < missing.size(); ++i) {
         if (missing[i].access == 0)
@@ -87,12 +87,18 @@ Result<void> add_missing(const DeviceAccess& access, std::span<const DeviceRule>
         auto added = add_rule(*access.groups->listed(), missing[i]);
         if (added)
             continue;
-        Error error = std::move(added).error().context(
-            base::format("allow {} in the container's device cgroup", access.listed[i].path));
+        Error error = std::move(added).error();
         if (access.listed[i].required)
-            return std::move(error).with_hint(access.hint);
-        if (warnings != nullptr)
-            warnings->push_back(error.message() + ": what needs it will not work");
+            return std::move(error)
+                .context(base::format("allow {} in the container's device cgroup",
+                                      access.listed[i].path))
+                .with_hint(access.hint);
+        if (findings != nullptr)
+            findings->push_back({model::FindingCode::node_forbidden, access.listed[i].path,
+                                 base::format("could not be allowed in the container's device "
+                                              "cgroup: {}; what needs it will not work",
+                                              error.message()),
+                                 access.groups->listed()->path(), access.hint});
     }
     return {};
 }
@@ -174,7 +180,7 @@ Result<void> write_with_own_rules(const DeviceAccess& access, Journal& journal,
 }
 
 Result<void> add_rules(const DeviceAccess& access, Journal& journal, const Program& program,
-                       RootJournals& journals, std::vector<std::string>* warnings)
+                       RootJournals& journals, model::Findings* findings)
 {
     if (access.listed.empty())
         return {};
@@ -195,7 +201,7 @@ Result<void> add_rules(const DeviceAccess& access, Journal& journal, const Progr
             merge(rule, journal.grant.rules);
     if (journal.grant.rules != before.rules)
         GPUCTR_CHECK(journals.write(journal, program));
-    auto added = add_missing(access, rules.missing, warnings);
+    auto added = add_missing(access, rules.missing, findings);
     if (added || !deny(group, rules.missing, {}))
         return added;
     journal.grant = before;

@@ -18,7 +18,7 @@ namespace gpucontainer::apply {
 /// unless taking a rule back fails as well: then the journal has it.
 Result<void> add_rules(const DeviceAccess& access, journal::Journal& journal,
                        const program::Program& program, journal::RootJournals& journals,
-                       std::vector<std::string>* warnings);
+                       model::Findings* findings);
 
 /// Takes the journal's rules back from the group that they were added to, if that still is there
 /// and has a list of its own, but for those that another set-up's journal has too; it has none

@@ -147,26 +147,25 @@ Error not_known(const std::string& path)
 }
 
 /// What the host prepared is there too where a bind of the host's directory shows it.
-bool is_staged_tree(const plan::Planned& planned, const std::string& path)
+bool is_staged_tree(const plan::Plan& plan, const std::string& staged, const std::string& path)
 {
-    const std::string& staged = planned.request.staged_tree;
-    return !staged.empty() && path.ends_with(staged) && path != planned.plan.tree_path;
+    return !staged.empty() && path.ends_with(staged) && path != plan.tree_path;
 }
 
 /// Any file system of ours in the root, by the name that it has in the mount table.
-Result<void> refuse_mounted(const plan::Planned& planned, int rootfs_fd)
+Result<void> refuse_mounted(const plan::Plan& plan, const Target& target)
 {
-    const auto root = base::path_of(rootfs_fd);
+    const auto root = base::path_of(target.rootfs_fd);
     if (!root) // without /proc nothing is mounted either
         return {};
     std::vector<std::string> ours;
-    if (!mount::list_ours_below(rootfs_fd, ours))
+    if (!mount::list_ours_below(target.rootfs_fd, ours))
         return Error::from_errno(errno, "read the mount table", Errc::apply);
     for (const std::string& path : ours) {
         if (!base::is_below(path, *root))
             continue;
         const std::string inside = path.substr(*root == "/" ? 0 : root->size());
-        if (!is_staged_tree(planned, inside))
+        if (!is_staged_tree(plan, target.staged_tree, inside))
             return not_known(inside.empty() ? "/" : inside);
     }
     return {};
@@ -197,11 +196,11 @@ Result<void> refuse_nodes(const plan::Plan& plan, int rootfs_fd)
 
 } // namespace
 
-Result<void> require_nothing_there(const plan::Planned& planned, const Target& target)
+Result<void> require_nothing_there(const plan::Plan& plan, const Target& target)
 {
     GPUCTR_CHECK(refuse_journalled(target));
-    GPUCTR_CHECK(refuse_mounted(planned, target.rootfs_fd));
-    return refuse_nodes(planned.plan, target.rootfs_fd);
+    GPUCTR_CHECK(refuse_mounted(plan, target));
+    return refuse_nodes(plan, target.rootfs_fd);
 }
 
 } // namespace gpucontainer::apply

@@ -4,7 +4,7 @@
 #include "apply/target.hpp"
 #include "base/result.hpp"
 #include "journal/journal.hpp"
-#include "plan/planned.hpp"
+#include "plan/plan.hpp"
 
 #include <string>
 #include <string_view>
@@ -23,6 +23,6 @@ Error not_to_be_replaced(const journal::Journal& journal, const std::string& pat
 /// For a plan without a journal, which can neither replace a set-up nor be told from one later:
 /// that nothing is set up there in this mount namespace. By the journals, as far as the caller
 /// may read them, and by what is mounted. Errors: exists.
-Result<void> require_nothing_there(const plan::Planned& planned, const Target& target);
+Result<void> require_nothing_there(const plan::Plan& plan, const Target& target);
 
 } // namespace gpucontainer::apply

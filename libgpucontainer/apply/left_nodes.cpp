@@ -57,8 +57,7 @@ std::int64_t beginning_of(const journal::Journal& journal)
                : base::to_nanoseconds(journal.since, 0);
 }
 
-std::vector<std::string> tell_left_nodes(const journal::Journal& journal, std::int64_t since,
-                                         int rootfs_fd)
+model::Findings find_left_nodes(const journal::Journal& journal, std::int64_t since, int rootfs_fd)
 {
     std::vector<std::string> found;
     for (const plan::UsedDriver& driver : journal.drivers) {
@@ -70,15 +69,17 @@ std::vector<std::string> tell_left_nodes(const journal::Journal& journal, std::i
         for (const std::string_view directory : vendor->node_directories)
             add_nodes_in(std::string(directory), rootfs_fd, majors, since, found);
     }
-    constexpr std::size_t most_lines = 16;
-    std::vector<std::string> lines;
-    for (std::size_t i = 0; i < std::min(found.size(), most_lines); ++i)
-        lines.push_back(found[i]
-                        + ": left: a program in the container made this device node of the driver");
-    if (found.size() > most_lines)
-        lines.push_back(
-            base::format("left: {} more device nodes of the driver", found.size() - most_lines));
-    return lines;
+    constexpr std::size_t most_told = 16;
+    model::Findings findings;
+    for (std::size_t i = 0; i < std::min(found.size(), most_told); ++i)
+        findings.push_back({model::FindingCode::node_left, found[i],
+                            "left: a program in the container made this device node of the "
+                            "driver"});
+    if (found.size() > most_told)
+        findings.push_back(
+            {model::FindingCode::node_left, "",
+             base::format("left: {} more device nodes of the driver", found.size() - most_told)});
+    return findings;
 }
 
 } // namespace gpucontainer::apply

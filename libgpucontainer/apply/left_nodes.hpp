@@ -15,7 +15,6 @@ std::int64_t beginning_of(const journal::Journal& journal);
 /// Device nodes of a set-up's drivers that came to be in the root since that moment, where
 /// the drivers' own programs make them: a line for each, for a person. They are the
 /// container's own. A place that cannot be looked at has none.
-std::vector<std::string> tell_left_nodes(const journal::Journal& journal, std::int64_t since,
-                                         int rootfs_fd);
+model::Findings find_left_nodes(const journal::Journal& journal, std::int64_t since, int rootfs_fd);
 
 } // namespace gpucontainer::apply

@@ -46,15 +46,15 @@ program::FileMark root_mark(int fd)
 
 class Preparation {
 public:
-    Preparation(const plan::Planned& planned, const mount::Bench& bench)
-        : planned_(planned), plan_(planned.plan), bench_(bench)
+    Preparation(const plan::Plan& plan, const mount::Bench& bench, const std::string& staged_tree)
+        : plan_(plan), bench_(bench), staged_tree_(staged_tree)
     {
     }
 
     Result<Block> run()
     {
         if (!plan_.tree_path.empty()) {
-            GPUCTR_TRY(tree_, make_tree(bench_, planned_));
+            GPUCTR_TRY(tree_, make_tree(bench_, plan_, staged_tree_));
         }
         for (const Item& item : plan_.items)
             GPUCTR_CHECK(add(item), "prepare {}", item.target);
@@ -291,9 +291,9 @@ private:
         return layer_->file(path, "");
     }
 
-    const plan::Planned& planned_;
     const plan::Plan& plan_;
     const mount::Bench& bench_;
+    const std::string& staged_tree_;
     program::ProgramBuilder builder_;
     UniqueFd tree_;
     std::optional<Layer> layer_; ///< Files and names of our own, outside the tree.
@@ -303,17 +303,17 @@ private:
 
 } // namespace
 
-Result<Block> prepare(const plan::Planned& planned, const mount::Bench& bench)
+Result<Block> prepare(const plan::Plan& plan, const mount::Bench& bench,
+                      const std::string& staged_tree)
 {
-    const plan::Plan& plan = planned.plan;
     if (!plan.has_root)
         return Error(Errc::usage, "the plan was made for no root file system");
     GPUCTR_CHECK(require_driver(plan));
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_CHECK(base::open_own_descriptors());
     GPUCTR_CHECK(privilege::require_label(plan.mount_label));
-    GPUCTR_CHECK(require_lockable(planned));
-    return Preparation(planned, bench).run();
+    GPUCTR_CHECK(require_lockable(plan, bench.backend));
+    return Preparation(plan, bench, staged_tree).run();
 }
 
 } // namespace gpucontainer::apply

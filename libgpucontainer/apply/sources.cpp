@@ -75,9 +75,9 @@ Result<void> require_driver(const plan::Plan& plan)
     return {};
 }
 
-Result<void> require_detached(const plan::Planned& planned)
+Result<void> require_detached(mount::Backend backend)
 {
-    if (mount::way_of(planned.backend).detached)
+    if (mount::way_of(backend).detached)
         return {};
     return Error(Errc::requirement, "this kernel has no detached mounts")
         .with_hint("Linux 5.12 or later is needed, without a seccomp filter on mount_setattr and "
@@ -85,9 +85,9 @@ Result<void> require_detached(const plan::Planned& planned)
                    "gpuctr_plan_apply()");
 }
 
-Result<void> require_lockable(const plan::Planned& planned)
+Result<void> require_lockable(const plan::Plan& plan, mount::Backend backend)
 {
-    if (!planned.plan.lock || mount::way_of(planned.backend).locks)
+    if (!plan.lock || mount::way_of(backend).locks)
         return {};
     return Error(Errc::requirement, "the flags of mounts cannot be locked on this kernel")
         .with_hint("Linux 5.12 or later is needed, without a seccomp filter on mount_setattr and "

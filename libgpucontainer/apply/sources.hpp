@@ -4,7 +4,7 @@
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/bench.hpp"
-#include "plan/planned.hpp"
+#include "plan/plan.hpp"
 
 #include <cstdint>
 #include <string>
@@ -29,10 +29,10 @@ Result<base::UniqueFd> clone_device(const mount::Bench& bench, const plan::Devic
 Result<void> require_driver(const plan::Plan& plan);
 
 /// An error where mounts cannot be made in one place and attached in another.
-Result<void> require_detached(const plan::Planned& planned);
+Result<void> require_detached(mount::Backend backend);
 
 /// An error where the flags of mounts are to be locked and cannot be.
-Result<void> require_lockable(const plan::Planned& planned);
+Result<void> require_lockable(const plan::Plan& plan, mount::Backend backend);
 
 /// Sets the attributes of a mount and all below it, unless those below have to get theirs
 /// before (mount::Way::sets_below), and keeps it from being attached where it would show in other

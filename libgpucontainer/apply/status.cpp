@@ -13,6 +13,7 @@
 #include "program/executor.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace gpucontainer::apply {
 
@@ -24,6 +25,7 @@ using journal::RootName;
 using journal::SeenRoot;
 using journal::SetUpKey;
 using journal::Viewpoint;
+using model::FindingCode;
 namespace {
 
 /// Version of the kernel module that serves a vendor's GPUs at the moment; none
@@ -65,9 +67,7 @@ public:
         }
         // Of a process that was cut off before it had a journal.
         if (keys.empty() && journals.has_scratch())
-            found_.push_back(unknown(name, ProblemKind::interrupted,
-                                     "was cut off before it changed anything; undo takes away "
-                                     "what it had mounted"));
+            name_interrupted(name);
         return {};
     }
 
@@ -85,10 +85,16 @@ public:
                              const std::string& reason)
     {
         GPUCTR_TRY(const auto keys, journals.keys());
+        const auto locked = [&] {
+            SetUp set_up = unknown(name);
+            add(set_up, {FindingCode::locked, "", reason, "",
+                         "wait for the other process, or look whether it hangs"});
+            return set_up;
+        };
         if (keys.empty())
-            found_.push_back(unknown(name, ProblemKind::locked, reason));
+            found_.push_back(locked());
         for (const SetUpKey& key : keys) {
-            SetUp set_up = unknown(name, ProblemKind::locked, reason);
+            SetUp set_up = locked();
             set_up.key = key;
             set_origin(set_up, -1);
             if (const auto journal = journals.read(key))
@@ -101,7 +107,9 @@ public:
     /// One whose journals are not to be looked at does not keep the others from it.
     void name_unreadable(RootName name, const Error& error)
     {
-        found_.push_back(unknown(name, ProblemKind::journal_damaged, error.message()));
+        SetUp set_up = unknown(name);
+        add_damage(set_up, error);
+        found_.push_back(std::move(set_up));
     }
 
     std::vector<SetUp> take() && { return std::move(found_); }
@@ -135,8 +143,7 @@ private:
         set_up.key = key;
         if (!journal) {
             set_origin(set_up, root);
-            set_up.problems.push_back({ProblemKind::journal_damaged, journal.error().object(),
-                                       journal.error().message()});
+            add_damage(set_up, journal.error());
             return set_up;
         }
         describe(*journal, set_up);
@@ -144,8 +151,7 @@ private:
         if (root < 0) {
             auto reached = find(*journal);
             if (!reached) {
-                add(set_up, ProblemKind::journal_damaged, set_up.root_path,
-                    reached.error().message());
+                add_damage(set_up, reached.error());
                 return set_up;
             }
             found = *std::move(reached);
@@ -155,8 +161,8 @@ private:
         if (found.fd && is_ours(set_up.origin))
             set_up.root_path = path_of(*journal, found);
         if (const auto hidden = hidden_at(*journal, set_up.origin))
-            add(set_up, ProblemKind::part_missing, *hidden,
-                "another mount lies over what is set up at " + *hidden);
+            add(set_up, {FindingCode::part_missing, *hidden,
+                         "another mount lies over what is set up", "", "unmount that first"});
         else
             check_origin(set_up, root >= 0);
         check_progress(*journal, set_up);
@@ -169,13 +175,20 @@ private:
         return set_up;
     }
 
-    SetUp unknown(RootName name, ProblemKind kind, std::string text) const
+    SetUp unknown(RootName name) const
     {
         SetUp set_up;
         set_up.root = name;
         set_up.key.from = here_;
-        add(set_up, kind, "", std::move(text));
         return set_up;
+    }
+
+    void name_interrupted(RootName name)
+    {
+        SetUp set_up = unknown(name);
+        add(set_up, {FindingCode::interrupted, "", "was cut off before it changed anything", "",
+                     "undo takes away what it had mounted"});
+        found_.push_back(std::move(set_up));
     }
 
     static void describe(const Journal& journal, SetUp& set_up)
@@ -187,9 +200,15 @@ private:
         set_up.writes_root = journal.writes_root;
     }
 
-    static void add(SetUp& set_up, ProblemKind kind, std::string object, std::string text)
+    static void add(SetUp& set_up, model::Finding finding)
     {
-        set_up.problems.push_back({kind, std::move(object), std::move(text)});
+        set_up.findings.push_back(std::move(finding));
+    }
+
+    static void add_damage(SetUp& set_up, const Error& error)
+    {
+        add(set_up,
+            {FindingCode::journal_damaged, "", error.message(), error.object(), error.hint()});
     }
 
     std::optional<std::string> hidden_at(const Journal& journal, Origin origin)
@@ -204,14 +223,16 @@ private:
     static void check_origin(SetUp& set_up, bool reached)
     {
         if (set_up.origin == Origin::earlier_boot)
-            add(set_up, ProblemKind::earlier_boot, "",
-                "made before this boot: its mounts are gone; apply it again, or undo it");
+            add(set_up,
+                {FindingCode::earlier_boot, "", "made before this boot: its mounts are gone", "",
+                 "apply it again, or undo it"});
         if (set_up.origin == Origin::namespace_end)
-            add(set_up, ProblemKind::namespace_end, "",
-                "its mount namespace is gone, and its mounts with it; undo removes the rest");
+            add(set_up, {FindingCode::namespace_gone, "",
+                         "its mount namespace is gone, and its mounts with it", "",
+                         "undo removes the rest"});
         if (!reached && set_up.origin != Origin::elsewhere)
-            add(set_up, ProblemKind::root_gone, set_up.root_path,
-                "the root file system is no longer there, or was moved");
+            add(set_up, {FindingCode::root_gone, set_up.root_path,
+                         "the root file system is no longer there, or was moved"});
     }
 
     /// Where it cannot be told, the set-up cannot be looked at either.
@@ -226,11 +247,11 @@ private:
     static void check_progress(const Journal& journal, SetUp& set_up)
     {
         if (journal.progress == Progress::begun)
-            add(set_up, ProblemKind::interrupted, "",
-                "was cut off while it was made; undo it, or apply it again");
+            add(set_up, {FindingCode::interrupted, "", "was cut off while it was made", "",
+                         "undo it, or apply it again"});
         if (journal.progress == Progress::partly_undone)
-            add(set_up, ProblemKind::partly_undone, "",
-                "could not be undone completely; undo tries again");
+            add(set_up, {FindingCode::partly_undone, "", "could not be undone completely", "",
+                         "undo tries again"});
     }
 
     static void check_driver(const plan::UsedDriver& driver, SetUp& set_up)
@@ -239,13 +260,13 @@ private:
             return; // a site's file described it, which status does not read
         const auto loaded = loaded_version(driver.vendor);
         if (!loaded)
-            add(set_up, ProblemKind::driver_not_loaded, driver.vendor,
-                base::format("the {} kernel module is not loaded", driver.vendor));
+            add(set_up, {FindingCode::driver_not_loaded, driver.vendor,
+                         "the kernel module is not loaded", "", "load it with modprobe"});
         else if (*loaded != driver.version)
-            add(set_up, ProblemKind::driver_version, *loaded,
-                base::format("made with driver {}, and the kernel module is of version {}; apply "
-                             "it again",
-                             driver.version, *loaded));
+            add(set_up, {FindingCode::driver_version, driver.vendor,
+                         base::format("made with driver {}, and the kernel module is of version {}",
+                                      driver.version, *loaded),
+                         "", "apply it again"});
     }
 
     static void check_parts(const Journal& journal, int root, SetUp& set_up)
@@ -256,8 +277,9 @@ private:
             const std::string path = program.text(operation.path);
             if (path == last || is_intact(program, operation, root))
                 continue;
-            add(set_up, ProblemKind::part_missing, path,
-                path + " is not as it was left: removed, covered or changed");
+            add(set_up,
+                {FindingCode::part_missing, path,
+                 "is not as it was left: removed, covered or changed", "", "apply it again"});
             last = path;
         }
     }
@@ -267,15 +289,8 @@ private:
     {
         if (pidfd_ < 0)
             return;
-        const NodesInUse found =
-            ask_about_nodes(program::Program(journal.program.get()), root, pidfd_);
-        for (const DeniedNode& node : found.denied)
-            add(set_up, ProblemKind::device_denied, node.path,
-                base::format("{} is forbidden by the container's device cgroup {}: apply it again, "
-                             "or give the container its devices when it is created",
-                             node.path, node.group));
-        if (!found.unknown.empty())
-            add(set_up, ProblemKind::device_unknown, "", found.unknown);
+        auto findings = ask_about_nodes(program::Program(journal.program.get()), root, pidfd_);
+        std::ranges::move(findings, std::back_inserter(set_up.findings));
     }
 
     const JournalStore& store_;
@@ -301,43 +316,6 @@ std::vector<SetUp> sorted(std::vector<SetUp> found)
 }
 
 } // namespace
-
-std::string_view name(ProblemKind kind)
-{
-    switch (kind) {
-    case ProblemKind::part_missing:
-        return "part_missing";
-    case ProblemKind::driver_version:
-        return "driver_version";
-    case ProblemKind::driver_not_loaded:
-        return "driver_not_loaded";
-    case ProblemKind::earlier_boot:
-        return "earlier_boot";
-    case ProblemKind::namespace_end:
-        return "namespace_gone";
-    case ProblemKind::interrupted:
-        return "interrupted";
-    case ProblemKind::partly_undone:
-        return "partly_undone";
-    case ProblemKind::root_gone:
-        return "root_gone";
-    case ProblemKind::journal_damaged:
-        return "journal_damaged";
-    case ProblemKind::locked:
-        return "locked";
-    case ProblemKind::device_denied:
-        return "device_denied";
-    case ProblemKind::device_unknown:
-        return "device_unknown";
-    }
-    return "";
-}
-
-bool is_error(ProblemKind kind)
-{
-    return kind != ProblemKind::namespace_end && kind != ProblemKind::root_gone
-           && kind != ProblemKind::device_unknown;
-}
 
 std::string_view name(Origin origin)
 {

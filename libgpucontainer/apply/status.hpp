@@ -13,32 +13,6 @@
 
 namespace gpucontainer::apply {
 
-enum class ProblemKind : std::uint8_t {
-    part_missing,      ///< Gone, covered, or not as it was left.
-    driver_version,    ///< The loaded kernel module is of another version.
-    driver_not_loaded, ///< There is no kernel module to work with.
-    earlier_boot,      ///< Mounts are gone with it.
-    namespace_end,     ///< Mounts are gone with their namespace.
-    interrupted,       ///< Apply was cut off.
-    partly_undone,     ///< Undo could not take everything back.
-    root_gone,         ///< The root is no longer where it was.
-    journal_damaged,   ///< What was done is not known.
-    locked,            ///< Another process is at work there, and does not come to an end.
-    device_denied,     ///< The device cgroup of the container forbids a node.
-    device_unknown,    ///< Whether it does could not be found out.
-};
-std::string_view name(ProblemKind kind);
-
-/// False for what harms nothing that is in use.
-bool is_error(ProblemKind kind);
-
-/// Something that does not fit any more about a set-up.
-struct Problem {
-    ProblemKind kind;
-    std::string object; ///< A path in the container, a version; may be empty.
-    std::string text;   ///< One line.
-};
-
 std::string_view name(journal::Origin origin);
 
 /// One set-up as its journal knows it, compared with what there is.
@@ -52,7 +26,7 @@ struct SetUp {
     std::string tree_path;
     std::int64_t since = 0;
     bool writes_root = false;
-    std::vector<Problem> problems;
+    model::Findings findings; ///< What does not fit any more.
 };
 
 /// The set-ups of one root, of all that the directory is seen from. Needs no

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "model/finding.hpp"
+#include "mount/kernel.hpp"
+
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace gpucontainer::apply {
 
 /// Where a plan is made true.
 struct Target {
     int rootfs_fd = -1;
-    std::string state_directory; ///< Of the journals.
+    std::string state_directory = "/var/lib/gpucontainer"; ///< Of the journals.
     /// Process in whose mount namespace it is done, on a thread that shares its
     /// working directory with none; -1: in the caller's.
     int pidfd = -1;
@@ -18,8 +20,10 @@ struct Target {
     bool no_replace = false; ///< A set-up that may be in use is an error, and stays.
     /// Without a journal: what is set up already are copies that nobody else uses.
     bool over_copies = false;
-    /// Gets a line for each thing that a person should know; null: nobody is told.
-    std::vector<std::string>* warnings = nullptr;
+    mount::Backend backend = mount::Backend::detached;
+    std::string staged_tree; ///< Where on the host a tree to clone may be; maybe "".
+    /// Gets what a person should know; null: nobody is told.
+    model::Findings* findings = nullptr;
 };
 
 enum class Outcome : std::uint8_t { applied, unchanged, replaced };

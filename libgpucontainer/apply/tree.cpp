@@ -15,6 +15,7 @@
 #include "privilege/capabilities.hpp"
 #include "privilege/label.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <iterator>
@@ -222,11 +223,35 @@ Result<Unmounted> unmount_trees(const std::string& directory)
 
 } // namespace
 
-Result<UniqueFd> make_tree(const mount::Bench& bench, const plan::Planned& planned)
+Result<std::string> staged_path(std::string_view given)
 {
-    const plan::Plan& plan = planned.plan;
+    if (given.empty())
+        return std::string();
+    const auto names = base::split(given, '/');
+    const bool is_absolute = given.starts_with('/');
+    if (!is_absolute || std::ranges::find(names, "..") != names.end())
+        return Error(Errc::usage,
+                     base::format("staged tree '{}': {}", given,
+                                  is_absolute ? "'..' in the path" : "not an absolute path"))
+            .with_object(std::string(given))
+            .with_hint("name the directory by its path from /, without '..'");
+    std::string path;
+    for (const std::string_view name : names)
+        if (!name.empty() && name != ".")
+            path += base::format("/{}", name);
+    if (path.empty())
+        return Error(Errc::usage,
+                     base::format("staged tree '{}': the tree would cover the whole host", given))
+            .with_object(std::string(given))
+            .with_hint("name a directory of its own, such as /run/gpucontainer/tree");
+    return path;
+}
+
+Result<UniqueFd> make_tree(const mount::Bench& bench, const plan::Plan& plan,
+                           const std::string& staged_tree)
+{
     UniqueFd tree;
-    if (const auto staged = open_staged(planned.request.staged_tree); staged && *staged)
+    if (const auto staged = open_staged(staged_tree); staged && *staged)
         if (holds(*staged, inventory(plan)))
             tree.reset(mount::clone_tree(bench, staged->get(), "", true));
     if (!tree) {
@@ -236,16 +261,16 @@ Result<UniqueFd> make_tree(const mount::Bench& bench, const plan::Planned& plann
     return tree;
 }
 
-Result<Staged> stage_tree(const plan::Planned& planned, const std::string& directory)
+Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
+                          const std::string& directory)
 {
-    const plan::Plan& plan = planned.plan;
     GPUCTR_CHECK(require_driver(plan));
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_CHECK(privilege::require_label(plan.mount_label));
     if (plan.tree_path.empty())
         return Error(Errc::usage, "the plan has no driver files to stage");
-    GPUCTR_CHECK(require_detached(planned));
-    const mount::Bench bench = {planned.backend};
+    GPUCTR_CHECK(require_detached(backend));
+    const mount::Bench bench = {backend};
     const std::string items = inventory(plan);
     GPUCTR_TRY(const UniqueFd present, open_staged(directory));
     if (present && holds(present, items))

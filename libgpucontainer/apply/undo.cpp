@@ -106,7 +106,7 @@ Result<bool> undo(const Target& target)
 {
     GPUCTR_TRY(const auto owner, owner_in(target));
     GPUCTR_TRY(auto visit, mount::NamespaceVisit::enter(target.pidfd));
-    const Actor actor = {owner, visit.table(), target.warnings};
+    const Actor actor = {owner, visit.table(), target.findings};
     GPUCTR_TRY(SeenRoot root, SeenRoot::of(target.rootfs_fd, target.pidfd >= 0));
     root.look();
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
@@ -183,7 +183,7 @@ Result<Undone> undo_set_up(journal::RootName root, const SetUpKey& key, const Ta
         }
         GPUCTR_TRY(journal, read_for({reached.root, reached.fd.get(), here}, key, *journals));
         forget_lost_mounts(journal, origin);
-        const Actor caller = {.warnings = where.warnings};
+        const Actor caller = {.findings = where.findings};
         GPUCTR_CHECK(undo_journal(journal, reached.fd.get(), *journals, Keep::nothing, caller),
                      "undo {}", path);
         return Undone::undone;

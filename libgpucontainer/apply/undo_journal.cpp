@@ -126,12 +126,12 @@ public:
                           [&] { return program::restore_times(program_, rootfs_fd_, table_); });
     }
 
-    void tell_left_nodes(std::int64_t since) const
+    void report_left_nodes(std::int64_t since) const
     {
         Failure failure;
         (void)in_name_of(actor_.owner, failure, [&] {
-            std::ranges::move(apply::tell_left_nodes(journal_, since, rootfs_fd_),
-                              std::back_inserter(*actor_.warnings));
+            std::ranges::move(find_left_nodes(journal_, since, rootfs_fd_),
+                              std::back_inserter(*actor_.findings));
             return true;
         });
     }
@@ -207,8 +207,8 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
     const std::int64_t since = beginning_of(journal);
     Undoing undoing(journal, rootfs_fd, journals, keep, actor);
     GPUCTR_CHECK(undoing.take_back());
-    if (actor.warnings != nullptr)
-        undoing.tell_left_nodes(since);
+    if (actor.findings != nullptr)
+        undoing.report_left_nodes(since);
     if (cut_off && !undoing.restore_times())
         return Error::from_errno(errno, "give directories their times back", Errc::apply);
     Result<void> cleaned;

@@ -21,7 +21,7 @@ enum class Keep : std::uint8_t { nothing, bind, bind_and_rules };
 struct Actor {
     std::optional<privilege::Owner> owner = std::nullopt; ///< None: the caller.
     int table = mount::own_table;                         ///< The mount table of this namespace.
-    std::vector<std::string>* warnings = nullptr;         ///< As in Target.
+    model::Findings* findings = nullptr;                  ///< As in Target.
 };
 
 /// Takes back what a journal says, and removes it; keeps in it what could not be

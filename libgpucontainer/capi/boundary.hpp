@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -26,6 +27,9 @@ try {
 } catch (...) {
     return publish_current_exception(ret_error);
 }
+
+/// A string of the caller, who may leave it out.
+inline std::string_view text_of(const char* given) { return given != nullptr ? given : ""; }
 
 /// A string for the caller to free; null when out of memory.
 char* to_c_string(const std::string& text);

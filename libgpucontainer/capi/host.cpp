@@ -27,10 +27,10 @@ const gpuctr_driver* gpuctr_host_driver_at(const gpuctr_host* host, size_t index
     return capi::element_at<gpuctr_driver>(*host->host.drivers, index);
 }
 
-size_t gpuctr_host_skipped_count(const gpuctr_host* host) { return host->host.skipped.size(); }
-const gpuctr_skipped* gpuctr_host_skipped_at(const gpuctr_host* host, size_t index)
+size_t gpuctr_host_finding_count(const gpuctr_host* host) { return host->host.findings.size(); }
+const gpuctr_finding* gpuctr_host_finding_at(const gpuctr_host* host, size_t index)
 {
-    return capi::element_at<gpuctr_skipped>(host->host.skipped, index);
+    return capi::element_at<gpuctr_finding>(host->host.findings, index);
 }
 
 const char* gpuctr_driver_vendor(const gpuctr_driver* driver) { return driver->vendor.c_str(); }
@@ -60,16 +60,10 @@ const gpuctr_node* gpuctr_driver_node_at(const gpuctr_driver* driver, size_t ind
 {
     return capi::element_at<gpuctr_node>(driver->nodes, index);
 }
-size_t gpuctr_driver_skipped_count(const gpuctr_driver* driver) { return driver->skipped.size(); }
-const gpuctr_skipped* gpuctr_driver_skipped_at(const gpuctr_driver* driver, size_t index)
+size_t gpuctr_driver_finding_count(const gpuctr_driver* driver) { return driver->findings.size(); }
+const gpuctr_finding* gpuctr_driver_finding_at(const gpuctr_driver* driver, size_t index)
 {
-    return capi::element_at<gpuctr_skipped>(driver->skipped, index);
-}
-
-size_t gpuctr_driver_warning_count(const gpuctr_driver* driver) { return driver->warnings.size(); }
-const char* gpuctr_driver_warning_at(const gpuctr_driver* driver, size_t index)
-{
-    return index < driver->warnings.size() ? driver->warnings[index].text.c_str() : nullptr;
+    return capi::element_at<gpuctr_finding>(driver->findings, index);
 }
 
 uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu) { return gpu->index; }
@@ -94,7 +88,3 @@ uint32_t gpuctr_node_major(const gpuctr_node* node) { return node->major; }
 uint32_t gpuctr_node_minor(const gpuctr_node* node) { return node->minor; }
 int32_t gpuctr_node_gpu(const gpuctr_node* node) { return node->gpu; }
 int gpuctr_node_accessible(const gpuctr_node* node) { return node->accessible ? 1 : 0; }
-
-const char* gpuctr_skipped_name(const gpuctr_skipped* skipped) { return skipped->name.c_str(); }
-const char* gpuctr_skipped_source(const gpuctr_skipped* skipped) { return skipped->source.c_str(); }
-const char* gpuctr_skipped_reason(const gpuctr_skipped* skipped) { return skipped->reason.c_str(); }

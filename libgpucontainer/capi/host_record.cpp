@@ -14,8 +14,8 @@ gpuctr_status gpuctr_host_to_json(const gpuctr_host* host, char** ret_json,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (host == nullptr || ret_json == nullptr)
             return Error(Errc::usage, "gpuctr_host_to_json: host or ret_json is missing");
-        *ret_json = capi::to_c_string(
-            exports::host_to_json(*host->host.drivers, host->host.skipped, host->host.fingerprint));
+        *ret_json = capi::to_c_string(exports::host_to_json(
+            *host->host.drivers, host->host.findings, host->host.fingerprint));
         return {};
     });
 }
@@ -33,7 +33,7 @@ gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
         auto required = detection.vendors;
         *ret_host = new gpuctr_host{
             {std::make_shared<const std::vector<model::DriverStack>>(std::move(record.drivers)),
-             std::move(record.skipped), Errc::driver, std::move(required),
+             std::move(record.findings), Errc::driver, std::move(required),
              std::move(record.fingerprint), std::move(detection)}};
         return {};
     });

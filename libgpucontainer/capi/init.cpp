@@ -35,6 +35,21 @@ void gpuctr_apply_options_init(gpuctr_apply_options* options, size_t size)
     init(options, size, gpuctr_apply_options GPUCTR_APPLY_OPTIONS_INIT);
 }
 
+void gpuctr_undo_options_init(gpuctr_undo_options* options, size_t size)
+{
+    init(options, size, gpuctr_undo_options GPUCTR_UNDO_OPTIONS_INIT);
+}
+
+void gpuctr_setup_list_options_init(gpuctr_setup_list_options* options, size_t size)
+{
+    init(options, size, gpuctr_setup_list_options GPUCTR_SETUP_LIST_OPTIONS_INIT);
+}
+
+void gpuctr_stage_options_init(gpuctr_stage_options* options, size_t size)
+{
+    init(options, size, gpuctr_stage_options GPUCTR_STAGE_OPTIONS_INIT);
+}
+
 void gpuctr_prepare_options_init(gpuctr_prepare_options* options, size_t size)
 {
     init(options, size, gpuctr_prepare_options GPUCTR_PREPARE_OPTIONS_INIT);

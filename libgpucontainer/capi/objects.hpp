@@ -29,26 +29,20 @@ struct gpuctr_config {
     std::vector<gpucontainer::config::Setting> settings;
 };
 struct gpuctr_setting : gpucontainer::config::Setting {};
-struct gpuctr_state {
+struct gpuctr_setup_list {
     std::vector<gpucontainer::apply::SetUp> set_ups;
 };
-struct gpuctr_applied : gpucontainer::apply::SetUp {};
-struct gpuctr_problem : gpucontainer::apply::Problem {};
+struct gpuctr_setup : gpucontainer::apply::SetUp {};
 struct gpuctr_used_driver : gpucontainer::plan::UsedDriver {};
 struct gpuctr_driver : gpucontainer::model::DriverStack {};
 struct gpuctr_gpu : gpucontainer::model::Gpu {};
 struct gpuctr_file : gpucontainer::model::DriverFile {};
 struct gpuctr_node : gpucontainer::model::DeviceNode {};
-struct gpuctr_skipped : gpucontainer::model::Skipped {};
+struct gpuctr_finding : gpucontainer::model::Finding {};
 struct gpuctr_item : gpucontainer::plan::Item {};
 struct gpuctr_variable : gpucontainer::plan::Variable {};
 
 namespace gpucontainer::capi {
-
-/// Where apply, undo and status work, from the caller's options; `further_flags` are those
-/// that one of them has besides.
-Result<apply::Target> read_target(int rootfs_fd, const gpuctr_apply_options* options,
-                                  std::uint32_t further_flags = 0);
 
 /// The element at `index` as its C handle, null when out of range.
 template <typename Handle, typename Element>

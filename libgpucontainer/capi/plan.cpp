@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "apply/apply.hpp"
+#include "apply/tree.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "capi/report.hpp"
 #include "capi/request.hpp"
-#include "capi/warnings.hpp"
 #include "export/json.hpp"
 #include "plan/planned.hpp"
 #include "privilege/process.hpp"
@@ -12,20 +13,6 @@
 using namespace gpucontainer;
 
 namespace {
-
-Result<mount::Backend> choose_backend(std::uint32_t backend)
-{
-    switch (backend) {
-    case GPUCTR_BACKEND_DETACHED:
-        return mount::require_backend(mount::Backend::detached);
-    case GPUCTR_BACKEND_ASSEMBLED:
-        return mount::require_backend(mount::Backend::assembled);
-    case GPUCTR_BACKEND_LEGACY:
-        return mount::Backend::legacy;
-    default:
-        return mount::probe_backend();
-    }
-}
 
 std::vector<gpuctr_device_rule> rules_of(const plan::Plan& plan)
 {
@@ -35,8 +22,22 @@ std::vector<gpuctr_device_rule> rules_of(const plan::Plan& plan)
     return rules;
 }
 
-constexpr std::uint32_t flags_of_apply =
-    GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_NO_REPLACE | GPUCTR_APPLY_OVER_COPIES;
+Result<apply::Target> read_apply_options(int rootfs_fd, const gpuctr_apply_options& given)
+{
+    constexpr std::uint32_t known = GPUCTR_APPLY_IN_PROCESS | GPUCTR_APPLY_SETUID
+                                    | GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_NO_REPLACE
+                                    | GPUCTR_APPLY_OVER_COPIES;
+    if (given.reserved != 0)
+        return Error(Errc::usage, "apply options: reserved is not zero");
+    GPUCTR_TRY(auto target, capi::read_target(rootfs_fd, given, known, GPUCTR_APPLY_IN_PROCESS));
+    target.for_setuid = (given.flags & GPUCTR_APPLY_SETUID) != 0;
+    target.no_replace = (given.flags & GPUCTR_APPLY_NO_REPLACE) != 0;
+    target.over_copies = (given.flags & GPUCTR_APPLY_OVER_COPIES) != 0;
+    GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
+    GPUCTR_TRY(target.staged_tree, apply::staged_path(capi::text_of(given.staged_tree)));
+    GPUCTR_TRY(target.backend, capi::read_backend(given.backend));
+    return target;
+}
 
 } // namespace
 
@@ -48,9 +49,7 @@ gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* 
             return Error(Errc::usage, "gpuctr_plan_create: host or ret_plan is missing");
         GPUCTR_TRY(const auto given, capi::read_options(request));
         GPUCTR_TRY(plan::Request chosen, capi::read_request(given));
-        GPUCTR_TRY(const mount::Backend backend, choose_backend(given.backend));
-        GPUCTR_TRY(auto planned,
-                   plan::make_plan(host->host, std::move(chosen), backend, rootfs_fd));
+        GPUCTR_TRY(auto planned, plan::make_plan(host->host, std::move(chosen), rootfs_fd));
         auto rules = rules_of(planned.plan);
         *ret_plan = new gpuctr_plan{std::move(planned), std::move(rules)};
         return {};
@@ -65,7 +64,7 @@ gpuctr_status gpuctr_plan_to_json(const gpuctr_plan* plan, char** ret_json,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (plan == nullptr || ret_json == nullptr)
             return Error(Errc::usage, "gpuctr_plan_to_json: plan or ret_json is missing");
-        *ret_json = capi::to_c_string(exports::plan_to_json(plan->planned));
+        *ret_json = capi::to_c_string(exports::plan_to_json(plan->planned.plan));
         return {};
     });
 }
@@ -78,15 +77,14 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
         if (plan == nullptr || rootfs_fd < 0)
             return Error(Errc::usage, "gpuctr_plan_apply: plan or rootfs_fd is missing");
         GPUCTR_TRY(const auto given, capi::read_options(options));
-        GPUCTR_TRY(auto target, capi::read_target(rootfs_fd, options, flags_of_apply));
+        GPUCTR_TRY(auto target, read_apply_options(rootfs_fd, given));
         const bool journal = (given.flags & GPUCTR_APPLY_WITHOUT_JOURNAL) == 0;
         if (journal && target.over_copies)
             return Error(Errc::usage, "apply options: copies are for an apply without a journal");
         if (!journal && target.pidfd >= 0)
             return Error(Errc::usage, "apply options: without a journal not in another process");
-        GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
-        capi::Warnings warnings(given);
-        target.warnings = warnings.lines();
+        capi::Report report(given.report, given.report_data);
+        target.findings = report.findings();
         GPUCTR_TRY(const auto outcome, journal
                                            ? apply::apply(plan->planned, target)
                                            : apply::apply_without_journal(plan->planned, target));
@@ -139,28 +137,11 @@ uint32_t gpuctr_plan_group_at(const gpuctr_plan* plan, size_t index)
     return index < plan->planned.plan.groups.size() ? plan->planned.plan.groups[index] : UINT32_MAX;
 }
 
-size_t gpuctr_plan_need_count(const gpuctr_plan* plan) { return plan->planned.plan.needs.size(); }
-const char* gpuctr_plan_need_at(const gpuctr_plan* plan, size_t index)
+size_t gpuctr_plan_finding_count(const gpuctr_plan* plan)
 {
-    return index < plan->planned.plan.needs.size() ? plan->planned.plan.needs[index].c_str()
-                                                   : nullptr;
+    return plan->planned.plan.findings.size();
 }
-
-size_t gpuctr_plan_warning_count(const gpuctr_plan* plan)
+const gpuctr_finding* gpuctr_plan_finding_at(const gpuctr_plan* plan, size_t index)
 {
-    return plan->planned.plan.warnings.size();
-}
-const char* gpuctr_plan_warning_at(const gpuctr_plan* plan, size_t index)
-{
-    return index < plan->planned.plan.warnings.size() ? plan->planned.plan.warnings[index].c_str()
-                                                      : nullptr;
-}
-
-size_t gpuctr_plan_skipped_count(const gpuctr_plan* plan)
-{
-    return plan->planned.plan.skipped.size();
-}
-const gpuctr_skipped* gpuctr_plan_skipped_at(const gpuctr_plan* plan, size_t index)
-{
-    return capi::element_at<gpuctr_skipped>(plan->planned.plan.skipped, index);
+    return capi::element_at<gpuctr_finding>(plan->planned.plan.findings, index);
 }

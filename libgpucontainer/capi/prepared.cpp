@@ -61,15 +61,13 @@ bool is_for_another_program(const program::Program& program) noexcept
     return program.header().for_setuid == 0 && privilege::is_raised();
 }
 
-/// Whether the caller is made for raised privileges.
-Result<bool> read_prepare_options(const gpuctr_prepare_options* options)
+Result<gpuctr_stage_options> read_stage_options(const gpuctr_stage_options* options)
 {
     GPUCTR_TRY(const auto given, capi::read_options(options));
-    if ((given.flags & ~GPUCTR_PREPARE_SETUID) != 0 || given.reserved != 0)
-        return Error(Errc::usage, "prepare options: an unknown flag is set");
-    const bool for_setuid = given.flags != 0;
-    GPUCTR_CHECK(privilege::refuse_raised(for_setuid));
-    return for_setuid;
+    if ((given.flags & ~GPUCTR_STAGE_SETUID) != 0)
+        return Error(Errc::usage, "stage options: an unknown flag is set");
+    GPUCTR_CHECK(privilege::refuse_raised((given.flags & GPUCTR_STAGE_SETUID) != 0));
+    return given;
 }
 
 } // namespace
@@ -80,11 +78,16 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (plan == nullptr || ret_prepared == nullptr)
             return Error(Errc::usage, "gpuctr_plan_prepare: plan or ret_prepared is missing");
-        GPUCTR_TRY(const bool for_setuid, read_prepare_options(options));
+        GPUCTR_TRY(const auto given, capi::read_options(options));
+        if ((given.flags & ~GPUCTR_PREPARE_SETUID) != 0)
+            return Error(Errc::usage, "prepare options: an unknown flag is set");
+        const bool for_setuid = (given.flags & GPUCTR_PREPARE_SETUID) != 0;
+        GPUCTR_CHECK(privilege::refuse_raised(for_setuid));
+        GPUCTR_TRY(const auto staged_tree, apply::staged_path(capi::text_of(given.staged_tree)));
+        GPUCTR_TRY(const auto backend, capi::read_backend(given.backend));
         GPUCTR_CHECK(plan::prove(plan->planned));
-        GPUCTR_CHECK(apply::require_detached(plan->planned));
-        const mount::Bench bench = {plan->planned.backend};
-        GPUCTR_TRY(auto block, apply::prepare(plan->planned, bench));
+        GPUCTR_CHECK(apply::require_detached(backend));
+        GPUCTR_TRY(auto block, apply::prepare(plan->planned.plan, {backend}, staged_tree));
         program::Program(block.get()).header().for_setuid = for_setuid ? 1 : 0;
         *ret_prepared = reinterpret_cast<gpuctr_prepared*>(block.release());
         return {};
@@ -92,30 +95,33 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
 }
 
 gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
-                                const gpuctr_prepare_options* options, uint32_t* ret_outcome,
+                                const gpuctr_stage_options* options, uint32_t* ret_outcome,
                                 gpuctr_error** ret_error)
 {
     return capi::boundary(ret_error, [&]() -> Result<void> {
-        if (plan == nullptr || directory == nullptr)
+        if (plan == nullptr || directory == nullptr || *directory == '\0')
             return Error(Errc::usage, "gpuctr_plan_stage: plan or directory is missing");
-        GPUCTR_TRY(const auto path, capi::read_staged_tree(directory));
-        GPUCTR_CHECK(read_prepare_options(options));
+        GPUCTR_TRY(const auto path, apply::staged_path(directory));
+        GPUCTR_TRY(const auto given, read_stage_options(options));
+        GPUCTR_TRY(const auto backend, capi::read_backend(given.backend));
         GPUCTR_CHECK(plan::prove(plan->planned));
-        GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->planned, path));
+        GPUCTR_TRY(const auto outcome, apply::stage_tree(plan->planned.plan, backend, path));
         if (ret_outcome != nullptr)
             *ret_outcome = static_cast<std::uint32_t>(outcome);
         return {};
     });
 }
 
-gpuctr_status gpuctr_unstage(const char* directory, const gpuctr_prepare_options* options,
+gpuctr_status gpuctr_unstage(const char* directory, const gpuctr_stage_options* options,
                              int* ret_found, gpuctr_error** ret_error)
 {
     return capi::boundary(ret_error, [&]() -> Result<void> {
-        if (directory == nullptr)
+        if (directory == nullptr || *directory == '\0')
             return Error(Errc::usage, "gpuctr_unstage: directory is missing");
-        GPUCTR_TRY(const auto path, capi::read_staged_tree(directory));
-        GPUCTR_CHECK(read_prepare_options(options));
+        GPUCTR_TRY(const auto path, apply::staged_path(directory));
+        GPUCTR_TRY(const auto given, read_stage_options(options));
+        if (given.backend != GPUCTR_BACKEND_AUTO)
+            return Error(Errc::usage, "gpuctr_unstage: a backend has nothing to do with it");
         GPUCTR_TRY(const bool found, apply::unstage_tree(path));
         if (ret_found != nullptr)
             *ret_found = found ? 1 : 0;

@@ -5,7 +5,7 @@
 
 using namespace gpucontainer;
 
-static_assert(GPUCTR_PHASE_LOOK == privilege::look && GPUCTR_PHASE_STATE == privilege::state
+static_assert(GPUCTR_PHASE_LOOK == privilege::look && GPUCTR_PHASE_STATUS == privilege::status
               && GPUCTR_PHASE_MOUNT == privilege::mounts && GPUCTR_PHASE_APPLY == privilege::apply
               && GPUCTR_PHASE_IN_PROCESS == privilege::in_process);
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "capi/request.hpp"
 
-#include "base/format.hpp"
-#include "base/text.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "privilege/label.hpp"
 
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -16,10 +13,10 @@ namespace {
 
 Result<void> check_numbers(const gpuctr_request& given)
 {
-    if (given.write > GPUCTR_WRITE_ALWAYS || given.backend > GPUCTR_BACKEND_LEGACY
-        || given.layout > GPUCTR_LAYOUT_MERGED || given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE)
+    if (given.write > GPUCTR_WRITE_ALWAYS || given.layout > GPUCTR_LAYOUT_MERGED
+        || given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE)
         return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range");
-    if ((given.flags & ~GPUCTR_REQUEST_LOCK) != 0 || given.reserved != 0)
+    if ((given.flags & ~GPUCTR_REQUEST_LOCK) != 0)
         return Error(Errc::usage, "gpuctr_plan_create: an unknown flag of the request is set");
     return {};
 }
@@ -76,10 +73,6 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     plan::Request request;
     assign(request.devices, given.devices);
     assign(request.devices_name, given.devices_name);
-    assign(request.staged_tree, given.staged_tree);
-    if (!request.staged_tree.empty()) {
-        GPUCTR_TRY(request.staged_tree, read_staged_tree(request.staged_tree));
-    }
     assign(request.capabilities, given.driver_capabilities);
     request.write = static_cast<plan::Write>(given.write);
     assign(request.allowed_devices, given.allowed_devices);
@@ -94,26 +87,20 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     return request;
 }
 
-Result<std::string> read_staged_tree(const std::string& given)
+Result<mount::Backend> read_backend(std::uint32_t given)
 {
-    const auto names = base::split(given, '/');
-    const bool is_absolute = given.starts_with('/');
-    if (!is_absolute || std::ranges::find(names, "..") != names.end())
-        return Error(Errc::usage,
-                     base::format("staged tree '{}': {}", given,
-                                  is_absolute ? "'..' in the path" : "not an absolute path"))
-            .with_object(given)
-            .with_hint("name the directory by its path from /, without '..'");
-    std::string path;
-    for (const std::string_view name : names)
-        if (!name.empty() && name != ".")
-            path += base::format("/{}", name);
-    if (path.empty())
-        return Error(Errc::usage,
-                     base::format("staged tree '{}': the tree would cover the whole host", given))
-            .with_object(given)
-            .with_hint("name a directory of its own, such as /run/gpucontainer/tree");
-    return path;
+    switch (given) {
+    case GPUCTR_BACKEND_AUTO:
+        return mount::probe_backend();
+    case GPUCTR_BACKEND_DETACHED:
+        return mount::require_backend(mount::Backend::detached);
+    case GPUCTR_BACKEND_ASSEMBLED:
+        return mount::require_backend(mount::Backend::assembled);
+    case GPUCTR_BACKEND_LEGACY:
+        return mount::Backend::legacy;
+    default:
+        return Error(Errc::usage, "options: backend is out of range");
+    }
 }
 
 } // namespace gpucontainer::capi

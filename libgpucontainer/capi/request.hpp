@@ -3,8 +3,10 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include "apply/target.hpp"
 #include "base/result.hpp"
 #include "detect/detection.hpp"
+#include "mount/kernel.hpp"
 #include "plan/request.hpp"
 
 #include <string>
@@ -17,9 +19,28 @@ Result<detect::Detection> read_detection(const gpuctr_host_options* options);
 /// What a caller asks for a container. Errors: usage.
 Result<plan::Request> read_request(const gpuctr_request& given);
 
-/// The path of a staged tree with nothing in it but names, so that each part of it is a
-/// directory to be made or removed. Which directory a relative path names would depend on who
-/// uses it, and one with ".." on links. Errors: usage.
-Result<std::string> read_staged_tree(const std::string& given);
+/// How mounts are made, by one of GPUCTR_BACKEND_*. Errors: usage; requirement if the kernel
+/// lacks it.
+Result<mount::Backend> read_backend(std::uint32_t given);
+
+/// Where apply, undo and status work: what their options have in common. A flag that is not
+/// `known` is an error, and so is one of `in_process` without a process. Errors: usage.
+template <typename Options>
+Result<apply::Target> read_target(int rootfs_fd, const Options& given, std::uint32_t known,
+                                  std::uint32_t in_process)
+{
+    if ((given.flags & ~known) != 0)
+        return Error(Errc::usage, "options: an unknown flag is set");
+    apply::Target target;
+    target.rootfs_fd = rootfs_fd;
+    if (given.state_dir != nullptr)
+        target.state_directory = given.state_dir;
+    if ((given.flags & in_process) == 0)
+        return target;
+    if (given.pidfd < 0)
+        return Error(Errc::usage, "options: pidfd is missing");
+    target.pidfd = given.pidfd;
+    return target;
+}
 
 } // namespace gpucontainer::capi

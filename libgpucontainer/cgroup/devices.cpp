@@ -100,7 +100,7 @@ public:
             doubt(index, why);
     }
 
-    Findings take() && { return std::move(found_); }
+    Answer take() && { return std::move(found_); }
 
 private:
     void doubt(std::size_t index, const std::string& why)
@@ -115,7 +115,7 @@ private:
 
     std::span<const Node> nodes_;
     std::vector<std::size_t> usable_;
-    Findings found_;
+    Answer found_;
 };
 
 Groups::Place Groups::place(Version version, const std::optional<std::string>& own,
@@ -175,7 +175,7 @@ void Groups::read_list(std::span<const Node> nodes, Verdicts& verdicts, base::Un
     }
 }
 
-Findings Groups::ask(std::span<const Node> nodes) const
+Answer Groups::ask(std::span<const Node> nodes) const
 {
     const bool same = !unified_.elsewhere && !devices_.elsewhere;
     Verdicts verdicts(nodes);

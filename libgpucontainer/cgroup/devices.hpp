@@ -29,7 +29,7 @@ enum class Verdict : std::uint8_t {
 };
 
 /// What was found out, for each node that was asked about.
-struct Findings {
+struct Answer {
     std::vector<Verdict> verdicts;
     std::string group;   ///< Path of one that forbids a node; maybe "".
     std::string unknown; ///< Why something is not known; maybe "".
@@ -46,7 +46,7 @@ public:
     /// Whether processes of these groups may read and write the nodes, which this thread can:
     /// what stands in its own way says nothing about them. Costs a process that is sent into
     /// the groups where they are not the caller's own.
-    Findings ask(std::span<const Node> nodes) const;
+    Answer ask(std::span<const Node> nodes) const;
 
     /// Of version 1, where that is not the caller's; null where it cannot be had.
     const Group* listed() const noexcept { return devices_.group ? &*devices_.group : nullptr; }

@@ -91,8 +91,8 @@ Result<std::optional<DriverStack>> files_alone(const Vendor& vendor, const Sourc
             .with_object(stack.error().object())
             .with_hint(stack.error().hint());
     stack->cdi_kind = vendor.cdi_kind;
-    stack->warnings.push_back(
-        {model::Capability::none,
+    stack->findings.push_back(
+        {model::FindingCode::no_gpu, "",
          base::format("{}: only the driver's files are shown", reason.message())});
     return std::optional(*std::move(stack));
 }
@@ -111,9 +111,10 @@ Result<std::optional<DriverStack>> detect(const Vendor& vendor, const Sources& s
 
 void record_failure(Detected& found, std::string_view title, const Error& error)
 {
-    if (found.skipped.empty())
+    if (found.findings.empty())
         found.failure = error.code();
-    found.skipped.push_back({base::format("{} driver", title), error.object(), error.message()});
+    found.findings.push_back({model::FindingCode::driver_unusable, base::format("{} driver", title),
+                              error.message(), error.object(), error.hint()});
 }
 
 constexpr const char* stale_record =

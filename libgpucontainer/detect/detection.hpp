@@ -30,7 +30,7 @@ struct Detection {
 struct Detected {
     std::vector<model::DriverStack> drivers;
     /// Vendors that nobody asked for and that failed; the class of the first one.
-    std::vector<model::Skipped> skipped;
+    model::Findings findings;
     Errc failure = Errc::no_device;
 };
 

@@ -20,7 +20,7 @@ Result<Host> open_host(const Detection& detection)
     const auto site = search::site_places(detection.catalogue_directory, detection.catalogues);
     auto marks = fingerprint("", found.drivers, site, std::move(beginning));
     return Host{std::make_shared<const std::vector<model::DriverStack>>(std::move(found.drivers)),
-                std::move(found.skipped),
+                std::move(found.findings),
                 found.failure,
                 detection.vendors,
                 std::move(marks),

@@ -19,7 +19,7 @@ using Drivers = std::shared_ptr<const std::vector<model::DriverStack>>;
 struct Host {
     Drivers drivers;
     /// Vendors that nobody asked for and that failed; the class of the first one.
-    std::vector<model::Skipped> skipped;
+    model::Findings findings;
     Errc failure = Errc::no_device;
     std::vector<std::string> required; ///< Vendors that were asked for by name.
     std::vector<Mark> fingerprint;

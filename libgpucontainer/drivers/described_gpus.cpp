@@ -111,7 +111,8 @@ private:
             if (!number)
                 continue;
             if (const std::string obstacle = obstacle_to(device); !obstacle.empty()) {
-                gathered_.skipped.push_back({device.name, device.node, obstacle});
+                gathered_.findings.push_back(
+                    {model::FindingCode::gpu_unusable, device.name, obstacle, device.node});
                 continue;
             }
             std::string name = device.name;
@@ -144,8 +145,9 @@ private:
         const auto detail = attribute(one, maker_.model, is_line);
         if (!uuid || !detail) {
             const Error& error = uuid ? detail.error() : uuid.error();
-            gathered_.skipped.push_back({one.names.empty() ? one.pci_address : one.names.front(),
-                                         one.directory, error.message()});
+            gathered_.findings.push_back({model::FindingCode::gpu_unusable,
+                                          one.names.empty() ? one.pci_address : one.names.front(),
+                                          error.message(), one.directory});
             return;
         }
         model::Gpu gpu;

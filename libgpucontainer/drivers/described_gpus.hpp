@@ -15,7 +15,7 @@ namespace gpucontainer::drivers {
 
 struct DescribedGpus {
     std::vector<model::Gpu> gpus; ///< In the maker's order; `minor` is the number of the device.
-    std::vector<model::Skipped> skipped;
+    model::Findings findings;
     std::string undriven; ///< Functions that the driver is not bound to, in words.
 };
 

@@ -152,7 +152,7 @@ private:
             return Error(Errc::driver, base::format("more than {} device nodes", most_nodes))
                 .with_object(std::string(node.path));
         return search::add_node(sources_.system_root, sources_.dev_root, wanted, found_,
-                                stack.skipped);
+                                stack.findings);
     }
 
     Result<const std::vector<ClassDevice>*> devices_of(std::string_view name)
@@ -209,7 +209,7 @@ Result<void> check_directory(const std::string& path)
 /// might turn round. Libraries that any user put there would run in everybody's container;
 /// which places are open to users is a site's to know, and their modes and owners tell it.
 std::vector<std::string> trusted_directories(const Maker& maker, const Sources& sources,
-                                             std::vector<model::Skipped>& skipped)
+                                             model::Findings& findings)
 {
     std::vector<std::string> trusted;
     for (const std::string_view directory : maker.directories) {
@@ -220,7 +220,8 @@ std::vector<std::string> trusted_directories(const Maker& maker, const Sources& 
         if (const auto checked = check_directory(path))
             trusted.push_back(opened->real_path);
         else
-            skipped.push_back({std::string(directory), path, checked.error().message()});
+            findings.push_back({model::FindingCode::rule_ignored, std::string(directory),
+                                checked.error().message(), path});
     }
     return trusted;
 }
@@ -234,7 +235,7 @@ Result<DriverStack> new_stack(const Vendor& vendor, const Sources& sources)
     stack.vendor_name = maker.title;
     stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
     stack.image_directories.assign(maker.directories.begin(), maker.directories.end());
-    const auto directories = trusted_directories(maker, sources, stack.skipped);
+    const auto directories = trusted_directories(maker, sources, stack.findings);
     GPUCTR_CHECK(add_optional_files(sources, vendor.files, directories, stack));
     return stack;
 }
@@ -245,10 +246,9 @@ std::optional<Error> why_none(const Maker& maker, bool is_loaded, const Describe
     const std::string& undriven = found.undriven;
     if (!is_loaded && undriven.empty())
         return std::nullopt;
-    const std::string hint =
-        found.skipped.empty()
-            ? base::format("look for {} in the kernel's log", maker.module)
-            : base::format("{}: {}", found.skipped.front().name, found.skipped.front().reason);
+    const std::string hint = found.findings.empty()
+                                 ? base::format("look for {} in the kernel's log", maker.module)
+                                 : found.findings.front().message();
     return Error(Errc::no_device,
                  is_loaded ? base::format("the kernel module {} is loaded but drives no GPU",
                                           maker.module)
@@ -339,7 +339,7 @@ Result<std::optional<DriverStack>> detect_described(const Vendor& vendor, const 
     std::ranges::transform(maker.variables, std::back_inserter(stack.visible_devices), variable_of);
     stack.needs.assign(maker.needs.begin(), maker.needs.end());
     stack.gpus = std::move(found.gpus);
-    std::ranges::move(found.skipped, std::back_inserter(stack.skipped));
+    std::ranges::move(found.findings, std::back_inserter(stack.findings));
     GPUCTR_CHECK(add_described_nodes(maker, sources, stack));
     return std::optional(std::move(stack));
 }

@@ -22,9 +22,9 @@ Result<void> add_optional_files(const Sources& sources, model::Catalogue built_i
     stack.optional_files = true;
     stack.library_directory = std::move(set.library_directory);
     stack.files = std::move(set.files);
-    for (const std::vector<model::Skipped>* const skipped :
-         {&std::as_const(set.skipped), &sources.site.skipped})
-        stack.skipped.insert(stack.skipped.end(), skipped->begin(), skipped->end());
+    for (const model::Findings* const findings :
+         {&std::as_const(set.findings), &sources.site.findings})
+        stack.findings.insert(stack.findings.end(), findings->begin(), findings->end());
     return {};
 }
 

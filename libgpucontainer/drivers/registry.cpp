@@ -155,8 +155,9 @@ Result<std::vector<search::NamedVendor>> Site::descriptions()
         if (!named.maker)
             continue;
         if (find_vendor(named.vendor) != nullptr) {
-            catalogue.skipped.push_back(
-                {named.vendor, named.path, "a description of a built-in maker; it does not count"});
+            catalogue.findings.push_back({model::FindingCode::rule_ignored, named.vendor,
+                                          "a description of a built-in maker; it does not count",
+                                          named.path});
             continue;
         }
         const auto earlier = std::ranges::find(last, named.vendor, &search::NamedVendor::vendor);

@@ -33,11 +33,11 @@ model::CatalogueRule data_rule(const std::string& path)
 }
 
 void add(const host::DriverRoot& root, const std::string& path,
-         std::vector<model::DriverFile>& files, std::vector<model::Skipped>& skipped)
+         std::vector<model::DriverFile>& files, model::Findings& findings)
 {
     const model::CatalogueRule rule = data_rule(path);
     const std::size_t first = files.size();
-    search::add_data(root, {&rule, 1}, search::Installation(), files, skipped);
+    search::add_data(root, {&rule, 1}, search::Installation(), files, findings);
     for (std::size_t i = first; i < files.size(); ++i)
         files[i].beside_own = true;
 }
@@ -56,10 +56,10 @@ bool has_mounted_files(const host::DriverRoot& root, const std::string& director
 
 void add_directory(const host::DriverRoot& root, const std::string& directory,
                    const std::string& witness, std::vector<model::DriverFile>& files,
-                   std::vector<model::Skipped>& skipped)
+                   model::Findings& findings)
 {
     if (!has_mounted_files(root, directory, witness)) {
-        add(root, directory, files, skipped);
+        add(root, directory, files, findings);
         return;
     }
     std::size_t count = 0;
@@ -69,10 +69,11 @@ void add_directory(const host::DriverRoot& root, const std::string& directory,
         if (!status || !S_ISREG(status->st_mode))
             continue;
         if (++count > most_files) {
-            skipped.push_back({name, root.prefix() + path, "is one of too many files"});
+            findings.push_back({model::FindingCode::file_unusable, name, "is one of too many files",
+                                root.prefix() + path});
             return; // the others are not named either
         }
-        add(root, path, files, skipped);
+        add(root, path, files, findings);
     }
 }
 
@@ -98,7 +99,7 @@ Result<void> add_device(model::DriverStack& stack, const Sources& sources)
     }
     search::Nodes found;
     GPUCTR_CHECK(
-        search::add_node(sources.system_root, sources.dev_root, wanted, found, stack.skipped));
+        search::add_node(sources.system_root, sources.dev_root, wanted, found, stack.findings));
     stack.nodes = std::move(found.nodes);
     stack.missing_nodes = std::move(found.missing);
     return {};
@@ -138,9 +139,9 @@ Result<void> add_to(model::DriverStack& stack, const Sources& sources, std::stri
     gpu.model = base::format("{} GPUs of Windows", stack.vendor_name);
     stack.gpus = {std::move(gpu)};
     const host::DriverRoot& root = sources.driver_root;
-    add_directory(root, library_directory, witness_of_libraries, stack.files, stack.skipped);
+    add_directory(root, library_directory, witness_of_libraries, stack.files, stack.findings);
     for (const Package& package : packages)
-        add_directory(root, package.directory, package.witness, stack.files, stack.skipped);
+        add_directory(root, package.directory, package.witness, stack.files, stack.findings);
     GPUCTR_CHECK(root.check());
     return add_device(stack, sources);
 }

@@ -56,14 +56,6 @@ json planned_to_json(const plan::UsedDriver& driver)
     return document;
 }
 
-json to_json(const apply::Problem& problem)
-{
-    return {{"kind", apply::name(problem.kind)},
-            {"severity", apply::is_error(problem.kind) ? "error" : "warning"},
-            {"object", text_or_null(problem.object)},
-            {"text", problem.text}};
-}
-
 /// UTC as RFC 3339 has it; null for a time that is not known. Not by gmtime_r(), which
 /// reads the time zone of the environment, and its file.
 json time_to_json(std::int64_t seconds)
@@ -91,7 +83,7 @@ json to_json(const apply::SetUp& set_up)
             {"mount_namespace", set_up.key.from.mount_namespace},
             {"origin", apply::name(set_up.origin)},
             {"process", set_up.process > 0 ? json(set_up.process) : json()},
-            {"problems", array_of(set_up.problems, convert)}};
+            {"findings", array_of(set_up.findings, convert)}};
 }
 
 /// Names in an image need not be UTF-8; JSON must be.
@@ -103,23 +95,21 @@ std::string dump(const json& document)
 } // namespace
 
 std::string host_to_json(std::span<const model::DriverStack> drivers,
-                         std::span<const model::Skipped> skipped,
+                         std::span<const model::Finding> findings,
                          std::span<const detect::Mark> fingerprint)
 {
     const auto convert = [](const auto& value) { return to_json(value); };
     return dump({{"schema", "gpucontainer/list/1"},
                  {"drivers", array_of(drivers, convert)},
-                 {"skipped", array_of(skipped, convert)},
+                 {"findings", array_of(findings, convert)},
                  {"fingerprint", array_of(fingerprint, convert)}});
 }
 
-std::string plan_to_json(const plan::Planned& planned)
+std::string plan_to_json(const plan::Plan& plan)
 {
-    const plan::Plan& plan = planned.plan;
     const auto convert = [](const auto& value) { return to_json(value); };
     return dump({{"schema", "gpucontainer/plan/1"},
                  {"drivers", array_of(plan.drivers, planned_to_json)},
-                 {"backend", mount::name(planned.backend)},
                  {"layout", plan::name(plan.layout)},
                  {"tree_path", text_or_null(plan.tree_path)},
                  {"writes_root", plan.writes_root},
@@ -129,9 +119,7 @@ std::string plan_to_json(const plan::Planned& planned)
                  {"environment", array_of(plan.variables, convert)},
                  {"device_rules", array_of(plan::device_rules(plan), convert)},
                  {"groups", plan.groups},
-                 {"needs", plan.needs},
-                 {"warnings", plan.warnings},
-                 {"skipped", array_of(plan.skipped, convert)}});
+                 {"findings", array_of(plan.findings, convert)}});
 }
 
 std::string set_ups_to_json(std::span<const apply::SetUp> set_ups)

@@ -4,7 +4,7 @@
 #include "apply/status.hpp"
 #include "detect/fingerprint.hpp"
 #include "model/driver.hpp"
-#include "plan/planned.hpp"
+#include "plan/plan.hpp"
 
 #include <span>
 #include <string>
@@ -14,11 +14,11 @@ namespace gpucontainer::exports {
 /// Schema "gpucontainer/list/1": what this host has, whole enough to make plans
 /// from; see read_host.hpp.
 std::string host_to_json(std::span<const model::DriverStack> drivers,
-                         std::span<const model::Skipped> skipped,
+                         std::span<const model::Finding> findings,
                          std::span<const detect::Mark> fingerprint);
 
 /// Schema "gpucontainer/plan/1": what a container is given, and why.
-std::string plan_to_json(const plan::Planned& planned);
+std::string plan_to_json(const plan::Plan& plan);
 
 /// Schema "gpucontainer/status/1": what is set up, and whether it still fits.
 std::string set_ups_to_json(std::span<const apply::SetUp> set_ups);

@@ -63,7 +63,7 @@ Result<HostRecord> host_from_json(std::string_view text)
         fields.complain("schema", "not gpucontainer/list/1");
     HostRecord record;
     record.drivers = fields.list("drivers", record::most_drivers, record::read_driver);
-    record.skipped = fields.list("skipped", record::most_others, record::read_skipped);
+    record.findings = fields.list("findings", record::most_others, record::read_finding);
     record.fingerprint = fields.list("fingerprint", record::most_others, read_mark);
     check_vendors(record.drivers, fields);
     if (problem)

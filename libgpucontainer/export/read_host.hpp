@@ -13,7 +13,7 @@ namespace gpucontainer::exports {
 /// A host as it was when its record was written.
 struct HostRecord {
     std::vector<model::DriverStack> drivers;
-    std::vector<model::Skipped> skipped;
+    model::Findings findings;
     std::vector<detect::Mark> fingerprint;
 };
 

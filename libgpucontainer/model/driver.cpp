@@ -75,8 +75,8 @@ std::optional<VersionSource> parse_version_source(std::string_view text)
 
 std::string DriverStack::obstacle_to(const DeviceNode& node) const
 {
-    const auto said = std::ranges::find(skipped, node.host_path, &Skipped::source);
-    return said != skipped.end() ? said->reason : "its permissions or the device cgroup forbid it";
+    const auto said = std::ranges::find(findings, node.host_path, &Finding::evidence);
+    return said != findings.end() ? said->text : "its permissions or the device cgroup forbid it";
 }
 
 } // namespace gpucontainer::model

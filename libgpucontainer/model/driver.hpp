@@ -2,6 +2,7 @@
 #pragma once
 
 #include "model/catalogue.hpp"
+#include "model/finding.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -87,7 +88,7 @@ struct DeviceNode {
     std::uint32_t gid = 0;
     int gpu = -1;                             ///< Index of the GPU it is for; -1: all of them.
     Capability capability = Capability::none; ///< none: needed by each.
-    /// By permissions, device cgroup and mount, unopened; why not stands in `skipped`.
+    /// By permissions, device cgroup and mount, unopened; a finding says why not.
     bool accessible = false;
     bool cgroup_forbids = false; ///< It is not accessible, and the device cgroup says so.
     bool required = true;        ///< Without it no GPU, or the one it is for, can be used.
@@ -106,20 +107,6 @@ struct Mask {
     bool directory = false;
 
     bool operator==(const Mask&) const = default;
-};
-
-/// Something that was looked at and not taken.
-struct Skipped {
-    std::string name;
-    std::string source;
-    std::string reason;
-};
-
-/// Something that is wrong with a driver and no reason to fail: what needs the
-/// capability will not work.
-struct Warning {
-    Capability capability = Capability::none;
-    std::string text;
 };
 
 /// A variable that narrows which GPUs programs use of those that they see. Several
@@ -200,12 +187,11 @@ struct DriverStack {
     std::vector<DriverFile> files;
     std::vector<DeviceNode> nodes;
     /// Those without which no GPU, or the one they are for, can be used, and
-    /// which are not there; why stands in `skipped`.
+    /// which are not there; a finding says why.
     std::vector<DeviceNode> missing_nodes;
-    std::vector<Warning> warnings;
     /// For containers whose processes may make device nodes.
     std::vector<Mask> masks;
-    std::vector<Skipped> skipped;
+    Findings findings; ///< What was left out, and what will not work.
 
     /// Why a node that is not accessible is not.
     std::string obstacle_to(const DeviceNode& node) const;

@@ -36,9 +36,10 @@ void add_share(Draft& draft, const DriverStack& driver, Selection selection)
         variable.vendor = driver.vendor;
         variables.push_back(std::move(variable));
     }
-    draft.plan.needs.insert(draft.plan.needs.end(), driver.needs.begin(), driver.needs.end());
-    draft.plan.skipped.insert(draft.plan.skipped.end(), selection.passed_over.begin(),
-                              selection.passed_over.end());
+    for (const std::string& need : driver.needs)
+        draft.need(need);
+    draft.plan.findings.insert(draft.plan.findings.end(), selection.passed_over.begin(),
+                               selection.passed_over.end());
     draft.plan.drivers.push_back(std::move(used));
     draft.shares.push_back({driver, std::move(selection)});
 }
@@ -48,10 +49,7 @@ Result<void> choose_gpus(Draft& draft, std::span<const DriverStack> drivers)
     const Request& request = draft.request;
     const DeviceChoice choice = {request.devices, request.environment, request.required,
                                  request.devices_name};
-    GPUCTR_TRY(auto selections, select_devices(drivers, choice, draft.plan.skipped));
-    for (const model::Skipped& vendor : draft.plan.skipped)
-        draft.plan.warnings.push_back(
-            base::format("{} are left out: {}", vendor.name, vendor.reason));
+    GPUCTR_TRY(auto selections, select_devices(drivers, choice, draft.plan.findings));
     GPUCTR_TRY(selections,
                restrict_to(request.allowed_devices, drivers, std::move(selections),
                            base::format("{} {}", request.devices_name, request.devices)));
@@ -97,17 +95,18 @@ Result<void> expect_names(Draft& draft)
     return draft.names.expect(paths, draft.plan.items);
 }
 
+/// What the driver warns of, as far as it concerns this container.
 void add_warnings(Draft& draft)
 {
-    const auto concerns = [&](const model::Warning& warning, const Share& share) {
+    const auto concerns = [&](const model::Finding& warning, const Share& share) {
         return share.driver.gpus.empty()
                || (draft.capabilities.contains(warning.capability)
                    && !share.selection.gpus.empty());
     };
     for (const Share& share : draft.shares)
-        for (const model::Warning& warning : share.driver.warnings)
-            if (concerns(warning, share))
-                draft.plan.warnings.push_back(warning.text);
+        for (const model::Finding& finding : share.driver.findings)
+            if (finding.severity() == model::Severity::warning && concerns(finding, share))
+                draft.plan.findings.push_back(finding);
 }
 
 void secure_mounts(Draft& draft)

@@ -55,8 +55,9 @@ private:
             return;
         const rootfs::Entry entry = draft_.view.resolve(target);
         if (entry.type != EntryType::regular) {
-            draft_.skip(std::string(base::name_of(target)), target,
-                        "the image has this name, and it leads to no file that could be covered");
+            draft_.skip(model::FindingCode::file_left_out, std::string(base::name_of(target)),
+                        "the image has this name, and it leads to no file that could be covered",
+                        target);
             return;
         }
         if (entry.device == file.id.device && entry.inode == file.id.inode)

@@ -64,9 +64,15 @@ Draft::Draft(const Request& wanted, const Target* in)
     plan.writes_root = choose_way(wanted, in) != Names::Way::overlay;
 }
 
-void Draft::skip(std::string name, std::string source, std::string reason)
+void Draft::skip(model::FindingCode code, std::string object, std::string text,
+                 std::string evidence)
 {
-    plan.skipped.push_back({std::move(name), std::move(source), std::move(reason)});
+    plan.findings.push_back({code, std::move(object), std::move(text), std::move(evidence)});
+}
+
+void Draft::need(const std::string& what)
+{
+    plan.findings.push_back({model::FindingCode::container_need, "", what});
 }
 
 void Draft::identify(std::string_view text)

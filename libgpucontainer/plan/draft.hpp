@@ -42,7 +42,11 @@ struct Draft {
     /// Adds a name that is_missing(), and what it needs before it.
     void add_name(Item item) { names.add(std::move(item), plan.items); }
 
-    void skip(std::string name, std::string source, std::string reason);
+    /// Leaves something out; `evidence` is a path of the host.
+    void skip(model::FindingCode code, std::string object, std::string text, std::string evidence);
+
+    /// What the container must have besides: "a mounted /proc".
+    void need(const std::string& what);
 
     /// What two plans have to agree about to be the same.
     void identify(std::string_view text);

@@ -55,9 +55,11 @@ public:
                     return std::move(fits).error().context(
                         base::format("files of the {} driver", driver_.vendor_name));
                 leave_out(fits.error().message());
-                draft_.plan.warnings.push_back(base::format("the host's {} files are left out: {}",
-                                                            driver_.vendor_name,
-                                                            fits.error().message()));
+                draft_.plan.findings.push_back(
+                    {model::FindingCode::files_left_out,
+                     base::format("the host's {} files", driver_.vendor_name),
+                     "left out: " + fits.error().message(), fits.error().object(),
+                     fits.error().hint()});
             }
         take();
         return {};
@@ -247,7 +249,7 @@ private:
         if (reason.empty())
             draft_.files.push_back(&file);
         else
-            draft_.skip(file.name, file.path, std::move(reason));
+            draft_.skip(model::FindingCode::file_left_out, file.name, std::move(reason), file.path);
     }
 
     bool has_place_of(const DriverFile& data) const

@@ -81,9 +81,10 @@ Result<void> add_loader_cache(Draft& draft)
     GPUCTR_TRY(auto merged, merge_cache(draft, draft.image_cache ? &*draft.image_cache : nullptr),
                "loader cache");
     for (const auto& dropped : merged.dropped)
-        draft.skip(dropped.key, dropped.path,
-                   base::format("the image's own copy for {} would be found instead",
-                                dropped.hwcaps_name));
+        draft.skip(
+            model::FindingCode::file_left_out, dropped.key,
+            base::format("the image's own copy for {} would be found instead", dropped.hwcaps_name),
+            dropped.path);
 
     Plan& plan = draft.plan;
     plan.old_cache = draft.view.look(path);

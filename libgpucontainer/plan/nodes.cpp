@@ -78,8 +78,8 @@ Result<void> leave_out(Draft& draft, const Share& share, const DeviceNode& node)
         return forbidden_node(share.driver, node);
     if (node.required && node.gpu >= 0 && share.selection.explicitly)
         return forbidden_node(share.driver, node).context(choice_of(draft));
-    draft.skip(std::string(base::name_of(node.path)), node.host_path,
-               "may not be used: " + share.driver.obstacle_to(node));
+    draft.skip(model::FindingCode::node_inaccessible, std::string(base::name_of(node.path)),
+               "may not be used: " + share.driver.obstacle_to(node), node.host_path);
     return {};
 }
 
@@ -117,10 +117,10 @@ bool has_use(const Draft& draft, const Mask& mask)
     return draft.target->may_make_nodes || (mask.directory && draft.plan.writes_root);
 }
 
-void add_need(Draft& draft, const Mask& mask)
+void need_instead_of(const Mask& mask, Draft& draft)
 {
     constexpr std::string_view when = "if root runs in the container: its programs can make";
-    draft.plan.needs.push_back(
+    draft.need(
         mask.directory
             ? base::format("{} masked, {} more of the driver's nodes from it", mask.path, when)
             : base::format("a device cgroup, {} the nodes of other GPUs, as nothing covers {}",
@@ -132,7 +132,7 @@ void add_mask(Draft& draft, const Mask& mask, const std::string& vendor)
     const EntryType wanted = mask.directory ? EntryType::directory : EntryType::regular;
     if (draft.view.resolve(mask.path).type != wanted) {
         if (draft.target->may_make_nodes)
-            add_need(draft, mask);
+            need_instead_of(mask, draft);
         return;
     }
     if (!has_use(draft, mask))

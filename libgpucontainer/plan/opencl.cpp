@@ -45,7 +45,7 @@ void add_icd(Draft& draft, const DriverFile& file)
 {
     const std::string path = path_of(file);
     if (std::string reason = objection(draft, path); !reason.empty()) {
-        draft.skip(file.icd, path, std::move(reason));
+        draft.skip(model::FindingCode::file_left_out, file.icd, std::move(reason), path);
         return;
     }
     const bool is_missing = draft.is_missing(path);
@@ -69,7 +69,8 @@ void add_opencl(Draft& draft)
         if (!file->icd.empty() && known.insert(file->icd).second)
             add_icd(draft, *file);
         else if (!file->icd.empty())
-            draft.skip(file->icd, path_of(*file), "another library has that name");
+            draft.skip(model::FindingCode::file_left_out, file->icd,
+                       "another library has that name", path_of(*file));
 }
 
 std::vector<std::string> opencl_paths(Draft& draft)

@@ -51,9 +51,8 @@ struct Plan {
     std::vector<Item> items; ///< In the order of doing it.
     std::vector<Variable> variables;
     std::vector<std::uint32_t> groups;
-    std::vector<std::string> needs;
-    std::vector<std::string> warnings; ///< What was asked for and will not work.
-    std::vector<model::Skipped> skipped;
+    /// What was left out, what the container must have besides, and what will not work.
+    model::Findings findings;
 
     rootfs::Entry old_cache; ///< The loader cache that is replaced; maybe none.
     /// Names that were there already, maybe of another set-up.

@@ -45,16 +45,14 @@ Result<Plan> plan_for(const std::vector<model::DriverStack>& drivers, const Requ
 
 Error no_driver(const detect::Host& host)
 {
-    if (host.skipped.empty())
+    if (host.findings.empty())
         return {Errc::no_device, "no GPU on this host"};
-    const model::Skipped& first = host.skipped.front();
-    return {host.failure, base::format("{}: {}", first.name, first.reason)};
+    return {host.failure, host.findings.front().message()};
 }
 
 } // namespace
 
-Result<Planned> make_plan(const detect::Host& host, Request request, mount::Backend backend,
-                          int rootfs_fd)
+Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_fd)
 {
     if (host.drivers->empty())
         return no_driver(host);
@@ -62,7 +60,7 @@ Result<Planned> make_plan(const detect::Host& host, Request request, mount::Back
         if (std::ranges::find(host.required, driver.vendor) != host.required.end())
             request.required.insert(driver.vendor);
     GPUCTR_TRY(Plan plan, plan_for(*host.drivers, request, rootfs_fd));
-    return Planned{std::move(plan), std::move(request), host.drivers, host.unproven, backend};
+    return Planned{std::move(plan), std::move(request), host.drivers, host.unproven};
 }
 
 Result<Planned> plan_anew(const Planned& planned, int rootfs_fd, bool shared,

@@ -3,7 +3,6 @@
 
 #include "base/result.hpp"
 #include "detect/host.hpp"
-#include "mount/kernel.hpp"
 #include "plan/plan.hpp"
 #include "plan/request.hpp"
 #include "privilege/file_owner.hpp"
@@ -17,14 +16,12 @@ struct Planned {
     Plan plan;
     Request request;
     detect::Drivers drivers;
-    std::optional<detect::Detection> unproven;         ///< As in its host.
-    mount::Backend backend = mount::Backend::detached; ///< What it is carried out with.
+    std::optional<detect::Detection> unproven; ///< As in its host.
 };
 
 /// Plans for the root file system at `rootfs_fd`, or for none that is known if it is -1.
 /// Errors: no_device for a host without drivers, and those of create_plan().
-Result<Planned> make_plan(const detect::Host& host, Request request, mount::Backend backend,
-                          int rootfs_fd);
+Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_fd);
 
 /// The same plan for the root as `rootfs_fd` shows it by now, with names that `owner` makes, or
 /// the caller. Nothing is written into a root that is `shared`, whatever was asked for.

@@ -26,7 +26,6 @@ struct Request {
     std::set<std::string> required; ///< Vendors that were asked for by name.
     Environment environment;        ///< Scheduler variables.
     Write write = Write::automatic;
-    std::string staged_tree;     ///< Where on the host one to clone may be; maybe "".
     std::string allowed_devices; ///< Policy: those that may be chosen; empty: all.
     Layout layout = Layout::tree;
     std::optional<std::string> tree_path; ///< The usual one where it is not given.

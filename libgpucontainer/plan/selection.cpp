@@ -209,7 +209,7 @@ Result<Selection> select_automatically(const DriverStack& driver, const Environm
 }
 
 Result<std::vector<Selection>> select_all_automatically(Drivers drivers, const DeviceChoice& choice,
-                                                        std::vector<model::Skipped>& left_out)
+                                                        model::Findings& left_out)
 {
     std::vector<Selection> selections;
     std::optional<Error> first;
@@ -225,8 +225,9 @@ Result<std::vector<Selection>> select_all_automatically(Drivers drivers, const D
         }
         if (choice.required.contains(driver.vendor))
             return std::move(selection).error();
-        left_out.push_back({base::format("{} GPUs", driver.vendor_name), driver.root,
-                            selection.error().message()});
+        left_out.push_back(
+            {model::FindingCode::vendor_left_out, base::format("{} GPUs", driver.vendor_name),
+             "left out: " + selection.error().message(), driver.root, selection.error().hint()});
         selections.emplace_back().wanted = false;
         if (!first)
             first = std::move(selection).error();
@@ -254,7 +255,7 @@ Result<std::vector<Selection>> parse_devices(Drivers drivers, std::string_view l
 }
 
 Result<std::vector<Selection>> select_devices(Drivers drivers, const DeviceChoice& choice,
-                                              std::vector<model::Skipped>& left_out)
+                                              model::Findings& left_out)
 {
     if (base::to_lower(base::trim(choice.list)) == "auto")
         return select_all_automatically(drivers, choice, left_out);

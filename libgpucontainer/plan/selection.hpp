@@ -15,11 +15,11 @@ namespace gpucontainer::plan {
 
 /// Which GPUs of one driver a container gets.
 struct Selection {
-    std::vector<unsigned> gpus;              ///< Indexes, ascending, each once.
-    bool explicitly = false;                 ///< Named by the caller, not left to "auto".
-    bool wanted = true;                      ///< False: others of several drivers were chosen.
-    std::vector<VisibleLayer> layers;        ///< What variables left; none for GPUs by name.
-    std::vector<model::Skipped> passed_over; ///< Variables that do not count, and why.
+    std::vector<unsigned> gpus;       ///< Indexes, ascending, each once.
+    bool explicitly = false;          ///< Named by the caller, not left to "auto".
+    bool wanted = true;               ///< False: others of several drivers were chosen.
+    std::vector<VisibleLayer> layers; ///< What variables left; none for GPUs by name.
+    model::Findings passed_over;      ///< Variables that do not count, and why.
 };
 
 /// Whose GPUs have to be there, and which are to be used.
@@ -39,7 +39,7 @@ struct DeviceChoice {
 /// no_device or permission.
 Result<std::vector<Selection>> select_devices(std::span<const model::DriverStack> drivers,
                                               const DeviceChoice& choice,
-                                              std::vector<model::Skipped>& left_out);
+                                              model::Findings& left_out);
 
 /// Which GPUs of each driver a list names, without "auto"; `name` is what messages call
 /// it. `ignore_others`: it may speak of vendors that are none of these drivers'.

@@ -88,8 +88,8 @@ std::vector<unsigned> numbers_of(const NumberList& list)
 
 SlurmGrant pass_over(std::string setting, std::string node, const std::string& why)
 {
-    return {std::nullopt, model::Skipped{std::move(setting), std::move(node),
-                                         "the device cgroup decides: " + why}};
+    return {std::nullopt, model::Finding{model::FindingCode::variable_ignored, std::move(setting),
+                                         "the device cgroup decides: " + why, std::move(node)}};
 }
 
 } // namespace

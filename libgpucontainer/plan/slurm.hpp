@@ -23,7 +23,7 @@ SlurmTrust slurm_trust(std::span<const model::DriverStack> drivers, std::size_t 
 /// What Slurm says about the GPUs of one driver.
 struct SlurmGrant {
     std::optional<VisibleLayer> layer;         ///< None where it says nothing.
-    std::optional<model::Skipped> passed_over; ///< What is not as the device cgroup has it.
+    std::optional<model::Finding> passed_over; ///< What is not as the device cgroup has it.
 };
 
 /// Which of the `usable` GPUs SLURM_STEP_GPUS grants or, where that is unset or empty,

@@ -18,13 +18,13 @@ constexpr std::uint64_t bit(unsigned capability) { return std::uint64_t{1} << ca
 constexpr std::uint64_t for_look = bit(CAP_DAC_OVERRIDE) | bit(CAP_DAC_READ_SEARCH);
 /// Which mount namespaces live is told by the namespaces themselves, and before
 /// Linux 6.11 by their processes.
-constexpr std::uint64_t for_state = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_PTRACE);
+constexpr std::uint64_t for_status = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_PTRACE);
 /// chroot is what a locked mount needs: a user namespace is made from no other root.
 constexpr std::uint64_t for_mounts = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT);
 /// The times of directories that belong to somebody else, and working as whom the names in a
 /// container belong to.
 constexpr std::uint64_t for_apply =
-    for_state | for_mounts | bit(CAP_FOWNER) | bit(CAP_SETUID) | bit(CAP_SETGID);
+    for_status | for_mounts | bit(CAP_FOWNER) | bit(CAP_SETUID) | bit(CAP_SETGID);
 /// /proc/PID/root, and the other namespace.
 constexpr std::uint64_t in_other_process =
     bit(CAP_SYS_PTRACE) | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT);
@@ -46,7 +46,7 @@ std::uint64_t capabilities_for(std::uint32_t phases)
             needed |= capabilities;
     };
     add(look, for_look);
-    add(state, for_state);
+    add(status, for_status);
     add(mounts, for_mounts);
     add(apply, for_apply);
     add(in_process, in_other_process);

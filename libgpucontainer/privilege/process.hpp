@@ -10,7 +10,7 @@ namespace gpucontainer::privilege {
 
 /// What a process is still going to do, a bit each.
 inline constexpr std::uint32_t look = 1U << 0U;       ///< At the host, and at a root.
-inline constexpr std::uint32_t state = 1U << 1U;      ///< At set-ups.
+inline constexpr std::uint32_t status = 1U << 1U;     ///< At set-ups.
 inline constexpr std::uint32_t mounts = 1U << 2U;     ///< Prepare, stage and attach.
 inline constexpr std::uint32_t apply = 1U << 3U;      ///< With a journal, and undo.
 inline constexpr std::uint32_t in_process = 1U << 4U; ///< In a container that runs.

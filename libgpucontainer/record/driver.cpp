@@ -65,6 +65,8 @@ struct Word {
 };
 /// A file's identity, as text: readers that keep numbers as doubles would round it.
 struct Identity {};
+/// Of a finding: it follows from the code.
+struct Severity {};
 struct List {
     std::size_t most;
 };
@@ -159,22 +161,17 @@ void visit(Visitor& field, Self& mask)
 }
 
 template <typename Visitor, typename Self>
-requires std::is_same_v<std::remove_const_t<Self>, model::Skipped>
-void visit(Visitor& field, Self& skipped)
+requires std::is_same_v<std::remove_const_t<Self>, model::Finding>
+void visit(Visitor& field, Self& finding)
 {
-    auto& [name, source, reason] = skipped;
-    field("name", name, Text{is_text});
-    field("source", source, Text{is_text});
-    field("reason", reason, Text{is_text});
-}
-
-template <typename Visitor, typename Self>
-requires std::is_same_v<std::remove_const_t<Self>, model::Warning>
-void visit(Visitor& field, Self& warning)
-{
-    auto& [capability, text] = warning;
+    auto& [code, object, text, evidence, hint, capability] = finding;
+    field("code", code, Word<model::FindingCode>{model::parse_finding_code});
+    field("severity", finding, Severity());
+    field("object", object, TextOrNull{is_text});
+    field("text", text, Text{is_text});
+    field("evidence", evidence, TextOrNull{is_text});
+    field("hint", hint, TextOrNull{is_text});
     field("capability", capability, capability_word);
-    field("text", text, Text{is_line});
 }
 
 template <typename Visitor, typename Self>
@@ -206,7 +203,7 @@ void visit(Visitor& field, Self& driver)
 {
     auto& [vendor, vendor_name, cdi_kind, version, version_source, root, library_directory,
            optional_files, visible_devices, needs, image_directories, tree_link, gpus,
-           library_order, files, nodes, missing_nodes, warnings, masks, skipped] = driver;
+           library_order, files, nodes, missing_nodes, masks, findings] = driver;
     field("vendor", vendor, Text{is_vendor});
     field("vendor_name", vendor_name, Text{is_line});
     field("cdi_kind", cdi_kind, Text{is_word});
@@ -225,9 +222,8 @@ void visit(Visitor& field, Self& driver)
     field("files", files, List{most_files});
     field("nodes", nodes, List{most_nodes});
     field("missing_nodes", missing_nodes, List{most_nodes});
-    field("warnings", warnings, List{most_names});
     field("masks", masks, List{most_names});
-    field("skipped", skipped, List{most_others});
+    field("findings", findings, List{most_others});
 }
 
 /// Writes each field.
@@ -253,6 +249,10 @@ private:
     static Json write(Enum value, const Word<Enum>& /*rule*/)
     {
         return model::name(value);
+    }
+    static Json write(const model::Finding& finding, Severity /*rule*/)
+    {
+        return model::name(finding.severity());
     }
     static Json write(const FileId& id, Identity /*rule*/)
     {
@@ -374,6 +374,11 @@ public:
     {
         value = fields_.word(name, rule.parse);
     }
+    void operator()(const char* name, const model::Finding& value, Severity /*rule*/)
+    {
+        if (fields_.text(name, is_word) != model::name(value.severity()))
+            fields_.complain(name, "not that of the code");
+    }
     void operator()(const char* name, FileId& value, Identity /*rule*/)
     {
         value = read_id(fields_, name);
@@ -414,15 +419,16 @@ std::vector<std::string> names_of()
 
 Json to_json(const DriverStack& driver) { return written(driver); }
 Json to_json(const Gpu& gpu) { return written(gpu); }
-Json to_json(const model::Skipped& skipped) { return written(skipped); }
+Json to_json(const model::Finding& finding) { return written(finding); }
 
 DriverStack read_driver(const Fields& fields) { return read<DriverStack>(fields); }
 Gpu read_gpu(const Fields& fields) { return read<Gpu>(fields); }
-model::Skipped read_skipped(const Fields& fields) { return read<model::Skipped>(fields); }
+model::Finding read_finding(const Fields& fields) { return read<model::Finding>(fields); }
 
 std::vector<std::string> names_of_gpu() { return names_of<Gpu>(); }
 std::vector<std::string> names_of_file() { return names_of<DriverFile>(); }
 std::vector<std::string> names_of_node() { return names_of<DeviceNode>(); }
 std::vector<std::string> names_of_driver() { return names_of<DriverStack>(); }
+std::vector<std::string> names_of_finding() { return names_of<model::Finding>(); }
 
 } // namespace gpucontainer::record

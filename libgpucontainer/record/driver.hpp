@@ -21,19 +21,20 @@ inline constexpr std::size_t most_others = 16384;
 
 Json to_json(const model::DriverStack& driver);
 Json to_json(const model::Gpu& gpu);
-Json to_json(const model::Skipped& skipped);
+Json to_json(const model::Finding& finding);
 
 /// Read trusting nothing: every field has its type and bounds, paths lead nowhere else, and
 /// indexes fit. The fields' first problem says what is wrong.
 model::DriverStack read_driver(const Fields& fields);
 model::Gpu read_gpu(const Fields& fields);
-model::Skipped read_skipped(const Fields& fields);
+model::Finding read_finding(const Fields& fields);
 
 /// Names of the fields in JSON, in their order.
 std::vector<std::string> names_of_gpu();
 std::vector<std::string> names_of_file();
 std::vector<std::string> names_of_node();
 std::vector<std::string> names_of_driver();
+std::vector<std::string> names_of_finding();
 
 template <typename Range, typename Function>
 Json array_of(const Range& range, Function to_json)

@@ -54,7 +54,7 @@ public:
         ClosedSet set = graph_.take();
         if (!set.files.empty()) {
             std::ranges::move(scripts_, std::back_inserter(set.files));
-            add_data(root_, catalogue_, graph_.installation(), set.files, set.skipped);
+            add_data(root_, catalogue_, graph_.installation(), set.files, set.findings);
         }
         std::ranges::sort(set.files, [](const auto& a, const auto& b) {
             return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);
@@ -173,12 +173,13 @@ private:
                                            return same(file.kind == FileKind::library ? file.soname
                                                                                       : file.name);
                                        })
-                   || std::ranges::any_of(set.skipped, same, &model::Skipped::name);
+                   || std::ranges::any_of(set.findings, same, &model::Finding::object);
         };
         for (const CatalogueRule& rule : catalogue_)
             if (rule.kind == FileKind::library && rule.entry && rule.capability != Capability::none
                 && !is_there(rule))
-                set.skipped.push_back({name_of(rule), root_.prefix() + "/", "not installed"});
+                set.findings.push_back({model::FindingCode::not_installed, name_of(rule),
+                                        "not installed", root_.prefix() + "/"});
     }
 
     const host::DriverRoot& root_;

@@ -50,7 +50,7 @@ std::string objection_to(const Result<DriverFile>& file, const host::DriverRoot&
 
 void add_data(const host::DriverRoot& root, model::Catalogue rules,
               const Installation& installation, std::vector<DriverFile>& files,
-              std::vector<model::Skipped>& skipped)
+              model::Findings& findings)
 {
     for (const model::CatalogueRule& rule : rules) {
         if (rule.kind != model::FileKind::data || rule.capability == model::Capability::none)
@@ -61,8 +61,8 @@ void add_data(const host::DriverRoot& root, model::Catalogue rules,
         if (reason.empty())
             files.push_back(*std::move(file));
         else
-            skipped.push_back(
-                {std::string(base::name_of(path)), root.prefix() + path, std::move(reason)});
+            findings.push_back({model::FindingCode::file_unusable, std::string(base::name_of(path)),
+                                std::move(reason), root.prefix() + path});
     }
 }
 

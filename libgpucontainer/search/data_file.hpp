@@ -11,9 +11,9 @@
 namespace gpucontainer::search {
 
 /// Adds the files and directories with data that rules name by their paths in the driver
-/// root, but those of another installation. What is not there is in `skipped`.
+/// root, but those of another installation. What is not there is in `findings`.
 void add_data(const host::DriverRoot& root, model::Catalogue rules,
               const Installation& installation, std::vector<model::DriverFile>& files,
-              std::vector<model::Skipped>& skipped);
+              model::Findings& findings);
 
 } // namespace gpucontainer::search

@@ -277,7 +277,8 @@ std::vector<std::string> LibraryGraph::directories_for(std::size_t by) const
 
 void LibraryGraph::object(const std::string& name, const std::string& path, std::string reason)
 {
-    objections_.try_emplace(name, model::Skipped{name, root_.prefix() + path, std::move(reason)});
+    objections_.try_emplace(name, model::Finding{model::FindingCode::file_unusable, name,
+                                                 std::move(reason), root_.prefix() + path});
 }
 
 ClosedSet LibraryGraph::take()
@@ -290,7 +291,8 @@ ClosedSet LibraryGraph::take()
     for (std::size_t i = 0; i < objects_.size(); ++i) {
         Object& object = objects_[i];
         if (object.lacks_something)
-            set.skipped.push_back({name_of(object), object.file.path, lack_of(object)});
+            set.findings.push_back({model::FindingCode::file_unusable, name_of(object),
+                                    lack_of(object), object.file.path});
         if (!object.wanted)
             continue;
         describe(i);
@@ -300,7 +302,7 @@ ClosedSet LibraryGraph::take()
     }
     for (auto& [name, objection] : objections_)
         if (!by_name_.contains(name))
-            set.skipped.push_back(std::move(objection));
+            set.findings.push_back(std::move(objection));
     return set;
 }
 
@@ -346,7 +348,7 @@ std::string LibraryGraph::lack_of(const Object& object) const
     const auto known = objections_.find(lacking->name);
     return known == objections_.end() ? base::format("needs {}, which is not there", lacking->name)
                                       : base::format("needs {}, and {} {}", lacking->name,
-                                                     known->second.source, known->second.reason);
+                                                     known->second.evidence, known->second.text);
 }
 
 /// What of a wanted object depends on the others.

@@ -21,8 +21,9 @@ namespace gpucontainer::search {
 
 /// User space of no particular kernel module's version, with all that it is linked to.
 struct ClosedSet {
-    std::vector<model::DriverFile> files; ///< Empty where it is not installed; why is in `skipped`.
-    std::vector<model::Skipped> skipped;
+    std::vector<model::DriverFile>
+        files; ///< Empty where it is not installed; why is in `findings`.
+    model::Findings findings;
     std::string library_directory; ///< Of the first library's real file; "" without any.
 };
 
@@ -106,7 +107,7 @@ private:
     std::vector<std::size_t> roots_;
     std::map<std::string, std::size_t> by_name_; ///< Sonames, and names they were needed by.
     std::map<FileKey, std::size_t> by_file_;
-    std::map<std::string, model::Skipped> objections_; ///< The first one to each name.
+    std::map<std::string, model::Finding> objections_; ///< The first one to each name.
     std::set<std::string> taken_names_;
 };
 

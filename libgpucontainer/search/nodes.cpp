@@ -77,7 +77,7 @@ Result<NodeLinks> links_by_path(const std::string& system_root, const std::strin
 }
 
 Result<void> add_node(const std::string& system_root, const std::string& dev_root,
-                      const WantedNode& wanted, Nodes& found, std::vector<model::Skipped>& skipped)
+                      const WantedNode& wanted, Nodes& found, model::Findings& findings)
 {
     struct stat status = {};
     model::DeviceNode node;
@@ -91,8 +91,9 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
     node.required = wanted.required;
     node.links = wanted.links;
     const auto skip = [&](std::string reason) -> Result<void> {
-        skipped.push_back(
-            {std::string(base::name_of(wanted.path)), node.host_path, std::move(reason)});
+        findings.push_back({model::FindingCode::node_missing,
+                            std::string(base::name_of(wanted.path)), std::move(reason),
+                            node.host_path});
         if (wanted.required)
             found.missing.push_back(std::move(node));
         return {};
@@ -116,8 +117,9 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
     node.accessible = obstacle.text.empty();
     node.cgroup_forbids = obstacle.is_device_cgroup;
     if (!node.accessible)
-        skipped.push_back(
-            {std::string(base::name_of(wanted.path)), node.host_path, std::move(obstacle.text)});
+        findings.push_back({model::FindingCode::node_inaccessible,
+                            std::string(base::name_of(wanted.path)), std::move(obstacle.text),
+                            node.host_path});
     found.nodes.push_back(std::move(node));
     return {};
 }

@@ -41,9 +41,9 @@ struct Nodes {
 };
 
 /// Adds the node of that number at its path below `dev_root` to `found`, unopened. Why
-/// it is missing, is another, or may not be used goes to `skipped`. Errors: driver,
+/// it is missing, is another, or may not be used goes to `findings`. Errors: driver,
 /// where it cannot be told what is there.
 Result<void> add_node(const std::string& system_root, const std::string& dev_root,
-                      const WantedNode& wanted, Nodes& found, std::vector<model::Skipped>& skipped);
+                      const WantedNode& wanted, Nodes& found, model::Findings& findings);
 
 } // namespace gpucontainer::search

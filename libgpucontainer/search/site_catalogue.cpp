@@ -62,10 +62,10 @@ Result<void> add_list(SiteCatalogue& site, const std::string& path, std::string_
                          "a list has one name a line: a library (NAME.so) or a tool");
     append(site.names, std::move(list->rules));
     for (std::string& entry : list->paths)
-        site.skipped.push_back(
-            {std::string(base::name_of(entry)), entry,
-             base::format("named by its path in {}; only names of libraries and tools count",
-                          path)});
+        site.findings.push_back(
+            {model::FindingCode::rule_ignored, std::string(base::name_of(entry)),
+             base::format("named by its path in {}; only names of libraries and tools count", path),
+             entry});
     return {};
 }
 

@@ -33,7 +33,7 @@ struct NamedVendor {
 struct SiteCatalogue {
     std::vector<config::FileRule> rules; ///< In the order of reading: the last one counts.
     std::vector<config::FileRule> names; ///< Of lists; they count where no rule does.
-    std::vector<model::Skipped> skipped; ///< What a list names and no container is given.
+    model::Findings findings;            ///< What a list names and no container is given.
     std::vector<NamedVendor> vendors;    ///< Of each file, in the order of reading.
 };
 

@@ -18,7 +18,7 @@ namespace gpucontainer::search {
 using model::CatalogueRule;
 using model::DriverFile;
 using model::DriverStack;
-using model::Skipped;
+using model::Finding;
 
 namespace {
 
@@ -182,8 +182,9 @@ private:
     /// Counts only when nothing better is found; the first one is the loader's choice.
     void object(const CatalogueRule& rule, const std::string& path, std::string reason)
     {
-        objections_.try_emplace(
-            &rule, Skipped{std::string(rule.name), root_.prefix() + path, std::move(reason)});
+        objections_.try_emplace(&rule,
+                                Finding{model::FindingCode::file_unusable, std::string(rule.name),
+                                        std::move(reason), root_.prefix() + path});
     }
 
     void report_missing()
@@ -199,10 +200,11 @@ private:
         if (is_taken(rule))
             return;
         const auto known = objections_.find(&rule);
-        driver_.skipped.push_back(known != objections_.end()
-                                      ? std::move(known->second)
-                                      : Skipped{std::string(rule.name), driver_.root,
-                                                "a site's rule names it; not found"});
+        driver_.findings.push_back(
+            known != objections_.end()
+                ? std::move(known->second)
+                : Finding{model::FindingCode::not_installed, std::string(rule.name),
+                          "a site's rule names it; not found", driver_.root});
     }
 
     const host::DriverRoot& root_;
@@ -210,7 +212,7 @@ private:
     DriverStack& driver_;
     std::map<std::string_view, const CatalogueRule*> libraries_; ///< By their stems.
     std::vector<const CatalogueRule*> tools_;
-    std::map<const CatalogueRule*, Skipped> objections_;
+    std::map<const CatalogueRule*, Finding> objections_;
     std::set<std::string> taken_; ///< Names of the files that the driver has.
 };
 

@@ -12,7 +12,7 @@ namespace gpucontainer::search {
 /// own and in the usual directories of programs. A library's name counts for
 /// all versions when it ends in ".so". ELF files of this machine only; a library
 /// whose file name has the version of another driver is not taken. What is not
-/// found stands in `driver.skipped`.
+/// found stands in `driver.findings`.
 void add_site_files(const host::DriverRoot& root, model::Catalogue rules,
                     bool (*is_driver_version)(std::string_view), model::DriverStack& driver);
 

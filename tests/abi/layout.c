@@ -24,30 +24,44 @@ AT(gpuctr_host_options, catalogues, 40);
 AT(gpuctr_host_options, catalogue_dir, 48);
 AT(gpuctr_host_options, dev_root, 56);
 
-SIZE(gpuctr_request, 96);
+SIZE(gpuctr_request, 80);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
 AT(gpuctr_request, environment, 24);
 AT(gpuctr_request, write, 32);
-AT(gpuctr_request, backend, 36);
-AT(gpuctr_request, staged_tree, 40);
+AT(gpuctr_request, layout, 36);
+AT(gpuctr_request, vendor_libs, 40);
+AT(gpuctr_request, flags, 44);
 AT(gpuctr_request, allowed_devices, 48);
 AT(gpuctr_request, tree_path, 56);
-AT(gpuctr_request, layout, 64);
-AT(gpuctr_request, vendor_libs, 68);
-AT(gpuctr_request, mount_label, 72);
-AT(gpuctr_request, flags, 80);
-AT(gpuctr_request, reserved, 84);
-AT(gpuctr_request, devices_name, 88);
+AT(gpuctr_request, mount_label, 64);
+AT(gpuctr_request, devices_name, 72);
 
-SIZE(gpuctr_apply_options, 40);
+SIZE(gpuctr_apply_options, 56);
 AT(gpuctr_apply_options, struct_size, 0);
 AT(gpuctr_apply_options, state_dir, 8);
 AT(gpuctr_apply_options, flags, 16);
 AT(gpuctr_apply_options, pidfd, 20);
-AT(gpuctr_apply_options, warn, 24);
-AT(gpuctr_apply_options, warn_data, 32);
+AT(gpuctr_apply_options, report, 24);
+AT(gpuctr_apply_options, report_data, 32);
+AT(gpuctr_apply_options, staged_tree, 40);
+AT(gpuctr_apply_options, backend, 48);
+AT(gpuctr_apply_options, reserved, 52);
+
+SIZE(gpuctr_undo_options, 40);
+AT(gpuctr_undo_options, struct_size, 0);
+AT(gpuctr_undo_options, state_dir, 8);
+AT(gpuctr_undo_options, flags, 16);
+AT(gpuctr_undo_options, pidfd, 20);
+AT(gpuctr_undo_options, report, 24);
+AT(gpuctr_undo_options, report_data, 32);
+
+SIZE(gpuctr_setup_list_options, 24);
+AT(gpuctr_setup_list_options, struct_size, 0);
+AT(gpuctr_setup_list_options, state_dir, 8);
+AT(gpuctr_setup_list_options, flags, 16);
+AT(gpuctr_setup_list_options, pidfd, 20);
 
 SIZE(gpuctr_harden_options, 24);
 AT(gpuctr_harden_options, struct_size, 0);
@@ -55,10 +69,16 @@ AT(gpuctr_harden_options, phases, 8);
 AT(gpuctr_harden_options, flags, 12);
 AT(gpuctr_harden_options, capabilities, 16);
 
-SIZE(gpuctr_prepare_options, 16);
+SIZE(gpuctr_prepare_options, 24);
 AT(gpuctr_prepare_options, struct_size, 0);
 AT(gpuctr_prepare_options, flags, 8);
-AT(gpuctr_prepare_options, reserved, 12);
+AT(gpuctr_prepare_options, backend, 12);
+AT(gpuctr_prepare_options, staged_tree, 16);
+
+SIZE(gpuctr_stage_options, 16);
+AT(gpuctr_stage_options, struct_size, 0);
+AT(gpuctr_stage_options, flags, 8);
+AT(gpuctr_stage_options, backend, 12);
 
 #endif
 
@@ -88,8 +108,8 @@ _Static_assert(GPUCTR_HOST_FILES_ALONE == 1, "values of gpuctr_host_options.flag
 _Static_assert(GPUCTR_WRITE_AUTO == 0 && GPUCTR_WRITE_NEVER == 1 && GPUCTR_WRITE_ALWAYS == 2,
                "values of gpuctr_request.write");
 _Static_assert(GPUCTR_BACKEND_AUTO == 0 && GPUCTR_BACKEND_DETACHED == 1
-                   && GPUCTR_BACKEND_ASSEMBLED == 2,
-               "values of gpuctr_request.backend");
+                   && GPUCTR_BACKEND_ASSEMBLED == 2 && GPUCTR_BACKEND_LEGACY == 3,
+               "values of backend");
 _Static_assert(GPUCTR_LAYOUT_TREE == 0 && GPUCTR_LAYOUT_MERGED == 1,
                "values of gpuctr_request.layout");
 _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
@@ -102,8 +122,15 @@ _Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_SETUID == 2
                    && GPUCTR_APPLY_WITHOUT_JOURNAL == 4 && GPUCTR_APPLY_NO_REPLACE == 8
                    && GPUCTR_APPLY_OVER_COPIES == 16,
                "values of gpuctr_apply_options.flags");
+_Static_assert(GPUCTR_UNDO_IN_PROCESS == 1 && GPUCTR_UNDO_SETUID == 2,
+               "values of gpuctr_undo_options.flags");
+_Static_assert(GPUCTR_SETUP_LIST_IN_PROCESS == 1, "values of gpuctr_setup_list_options.flags");
 _Static_assert(GPUCTR_PREPARE_SETUID == 1, "values of gpuctr_prepare_options.flags");
-_Static_assert(GPUCTR_PHASE_LOOK == 1 && GPUCTR_PHASE_STATE == 2 && GPUCTR_PHASE_MOUNT == 4
+_Static_assert(GPUCTR_STAGE_SETUID == 1, "values of gpuctr_stage_options.flags");
+_Static_assert(GPUCTR_SEVERITY_NOTE == 0 && GPUCTR_SEVERITY_NEED == 1
+                   && GPUCTR_SEVERITY_WARNING == 2 && GPUCTR_SEVERITY_ERROR == 3,
+               "values of gpuctr_finding_severity()");
+_Static_assert(GPUCTR_PHASE_LOOK == 1 && GPUCTR_PHASE_STATUS == 2 && GPUCTR_PHASE_MOUNT == 4
                    && GPUCTR_PHASE_APPLY == 8 && GPUCTR_PHASE_IN_PROCESS == 16,
                "values of gpuctr_harden_options.phases");
 _Static_assert(GPUCTR_HARDEN_FOR_EXEC == 1 && GPUCTR_HARDEN_NEW_PRIVILEGES == 2

@@ -51,7 +51,7 @@ static void free_nothing(void)
     gpuctr_host_free(NULL);
     gpuctr_plan_free(NULL);
     gpuctr_prepared_free(NULL);
-    gpuctr_state_free(NULL);
+    gpuctr_setup_list_free(NULL);
 }
 
 static void missing_arguments(int root)
@@ -101,9 +101,9 @@ static void missing_arguments(int root)
     /* An error that nobody wants is not kept. */
     CHECK(gpuctr_host_open(NULL, NULL, NULL) == GPUCTR_E_USAGE);
     CHECK(gpuctr_rootfs_undo(-1, NULL, NULL, NULL) == GPUCTR_E_USAGE);
-    CHECK(gpuctr_state_open(-1, NULL, NULL, NULL) == GPUCTR_E_USAGE);
-    CHECK(gpuctr_state_to_json(NULL, NULL, NULL) == GPUCTR_E_USAGE);
-    CHECK(gpuctr_applied_undo(NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
+    CHECK(gpuctr_setup_list_open(-1, NULL, NULL, NULL) == GPUCTR_E_USAGE);
+    CHECK(gpuctr_setup_list_to_json(NULL, NULL, NULL) == GPUCTR_E_USAGE);
+    CHECK(gpuctr_setup_undo(NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
 }
 
 static void wrong_options(int root)
@@ -115,7 +115,12 @@ static void wrong_options(int root)
     gpuctr_apply_options apply_options = GPUCTR_APPLY_OPTIONS_INIT;
     gpuctr_harden_options harden_options = GPUCTR_HARDEN_OPTIONS_INIT;
     gpuctr_prepare_options prepare_options = GPUCTR_PREPARE_OPTIONS_INIT;
-    gpuctr_state* state = NULL;
+    gpuctr_stage_options stage_options = GPUCTR_STAGE_OPTIONS_INIT;
+    gpuctr_undo_options undo_options = GPUCTR_UNDO_OPTIONS_INIT;
+    gpuctr_setup_list_options list_options = GPUCTR_SETUP_LIST_OPTIONS_INIT;
+    gpuctr_prepared* prepared = NULL;
+    gpuctr_plan* plan = NULL;
+    gpuctr_setup_list* list = NULL;
 
     host_options.struct_size = 0;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
@@ -135,43 +140,60 @@ static void wrong_options(int root)
     harden_options.flags = 0;
     harden_options.phases = UINT32_C(1) << 31;
     USAGE(gpuctr_process_harden(&harden_options, &error));
-    prepare_options.flags = UINT32_C(1) << 31;
-    USAGE(gpuctr_unstage("/nonexistent", &prepare_options, NULL, &error));
-    prepare_options.flags = 0;
-    prepare_options.reserved = 1;
-    USAGE(gpuctr_unstage("/nonexistent", &prepare_options, NULL, &error));
+    stage_options.flags = UINT32_C(1) << 31;
+    USAGE(gpuctr_unstage("/nonexistent", &stage_options, NULL, &error));
+    stage_options.flags = 0;
+    stage_options.backend = GPUCTR_BACKEND_LEGACY;
+    USAGE(gpuctr_unstage("/nonexistent", &stage_options, NULL, &error));
+    if (gpuctr_host_open(NULL, &host, NULL) == GPUCTR_OK
+        && gpuctr_plan_create(host, NULL, root, &plan, NULL) == GPUCTR_OK) {
+        prepare_options.flags = UINT32_C(1) << 31;
+        USAGE(gpuctr_plan_prepare(plan, &prepare_options, &prepared, &error));
+        apply_options.flags = UINT32_C(1) << 31;
+        USAGE(gpuctr_plan_apply(plan, root, &apply_options, NULL, &error));
+        apply_options.flags = 0;
+        apply_options.reserved = 1;
+        USAGE(gpuctr_plan_apply(plan, root, &apply_options, NULL, &error));
+        apply_options.reserved = 0;
+        apply_options.flags = GPUCTR_APPLY_IN_PROCESS;
+        USAGE(gpuctr_plan_apply(plan, root, &apply_options, NULL, &error));
+    }
+    gpuctr_plan_free(plan);
+    gpuctr_host_free(host);
 
-    apply_options.struct_size = 1;
-    USAGE(gpuctr_rootfs_undo(root, &apply_options, NULL, &error));
-    apply_options.struct_size = sizeof apply_options;
-    apply_options.flags = UINT32_C(1) << 31;
-    USAGE(gpuctr_rootfs_undo(root, &apply_options, NULL, &error));
-    USAGE(gpuctr_state_open(root, &apply_options, &state, &error));
-    apply_options.flags = GPUCTR_APPLY_IN_PROCESS;
-    USAGE(gpuctr_rootfs_undo(root, &apply_options, NULL, &error));
-    USAGE(gpuctr_state_open(root, &apply_options, &state, &error));
-    apply_options.pidfd = root; /* an open descriptor, and no pidfd */
-    USAGE(gpuctr_state_open(-1, &apply_options, &state, &error));
-    CHECK(gpuctr_state_open(root, &apply_options, &state, NULL) != GPUCTR_OK);
-    CHECK(state == NULL);
+    undo_options.struct_size = 1;
+    USAGE(gpuctr_rootfs_undo(root, &undo_options, NULL, &error));
+    undo_options.struct_size = sizeof undo_options;
+    undo_options.flags = UINT32_C(1) << 31;
+    USAGE(gpuctr_rootfs_undo(root, &undo_options, NULL, &error));
+    list_options.flags = UINT32_C(1) << 31;
+    USAGE(gpuctr_setup_list_open(root, &list_options, &list, &error));
+    undo_options.flags = GPUCTR_UNDO_IN_PROCESS;
+    USAGE(gpuctr_rootfs_undo(root, &undo_options, NULL, &error));
+    list_options.flags = GPUCTR_SETUP_LIST_IN_PROCESS;
+    USAGE(gpuctr_setup_list_open(root, &list_options, &list, &error));
+    list_options.pidfd = root; /* an open descriptor, and no pidfd */
+    USAGE(gpuctr_setup_list_open(-1, &list_options, &list, &error));
+    CHECK(gpuctr_setup_list_open(root, &list_options, &list, NULL) != GPUCTR_OK);
+    CHECK(list == NULL);
 }
 
 /* Where nothing was ever set up, nothing is; and looking leaves nothing. */
 static void no_state(int root)
 {
-    gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
+    gpuctr_setup_list_options options = GPUCTR_SETUP_LIST_OPTIONS_INIT;
     gpuctr_error* error = NULL;
-    gpuctr_state* state = NULL;
+    gpuctr_setup_list* list = NULL;
     char* json = NULL;
 
     options.state_dir = "/nonexistent/gpucontainer";
-    CHECK(gpuctr_state_open(root, &options, &state, &error) == GPUCTR_OK);
-    CHECK(gpuctr_state_count(state) == 0 && gpuctr_state_at(state, 0) == NULL);
-    CHECK(gpuctr_state_to_json(state, &json, &error) == GPUCTR_OK);
+    CHECK(gpuctr_setup_list_open(root, &options, &list, &error) == GPUCTR_OK);
+    CHECK(gpuctr_setup_list_count(list) == 0 && gpuctr_setup_list_at(list, 0) == NULL);
+    CHECK(gpuctr_setup_list_to_json(list, &json, &error) == GPUCTR_OK);
     CHECK(strstr(json, "gpucontainer/status/1") != NULL);
-    USAGE(gpuctr_state_to_json(state, NULL, &error));
+    USAGE(gpuctr_setup_list_to_json(list, NULL, &error));
     gpuctr_string_free(json);
-    gpuctr_state_free(state);
+    gpuctr_setup_list_free(list);
     CHECK(access("/nonexistent", F_OK) != 0);
 }
 
@@ -220,7 +242,7 @@ static void no_driver(int root)
         return;
     CHECK(gpuctr_host_driver_at(host, gpuctr_host_driver_count(host)) == NULL);
     CHECK(gpuctr_host_driver_at(host, SIZE_MAX) == NULL);
-    CHECK(gpuctr_host_skipped_at(host, gpuctr_host_skipped_count(host)) == NULL);
+    CHECK(gpuctr_host_finding_at(host, gpuctr_host_finding_count(host)) == NULL);
     USAGE(gpuctr_host_to_json(host, NULL, &error));
     USAGE(gpuctr_plan_create(host, NULL, root, NULL, &error));
     if (gpuctr_host_driver_count(host) == 0) {

@@ -103,22 +103,24 @@ void look(const Calls& calls, int root)
 
 void set_up(const Calls& calls, const Plan& plan, int root, const ApplyOptions& options)
 {
+    const SetupListOptions where = {.state_dir = options.state_dir, .pidfd = options.pidfd};
+    const UndoOptions how = {.state_dir = options.state_dir, .pidfd = options.pidfd};
     calls.succeed("apply", [&] { (void)plan.apply(root, options); });
     calls.succeed("another apply", [&] { (void)plan.apply(root, options); });
-    calls.succeed("status", [&] { (void)State(root, options).to_json(); });
+    calls.succeed("status", [&] { (void)SetupList(root, where).to_json(); });
     if (options.pidfd < 0)
-        calls.succeed("undo of one", [&] { (void)(*State(-1, options).begin()).undo(options); });
-    calls.succeed("undo", [&] { (void)undo(root, options); });
+        calls.succeed("undo of one", [&] { (void)(*SetupList(-1, where).begin()).undo(how); });
+    calls.succeed("undo", [&] { (void)undo(root, how); });
     calls.fail("apply to nothing", [&] { (void)plan.apply(-1, options); });
 }
 
-void stage(const Calls& calls, const Plan& plan, int root)
+void stage(const Calls& calls, const Plan& plan, int root, std::uint32_t backend)
 {
     const std::string tree = std::string(directory) + "/tree";
-    calls.succeed("stage", [&] { (void)plan.stage(tree); });
+    calls.succeed("stage", [&] { (void)plan.stage(tree, {.backend = backend}); });
     calls.succeed("unstage", [&] { (void)unstage(tree); });
     calls.succeed("attach", [&] {
-        Prepared prepared = plan.prepare();
+        Prepared prepared = plan.prepare({.backend = backend});
         prepared.attach(root);
         prepared.undo(root);
     });
@@ -133,16 +135,16 @@ void make_calls(const Calls& calls, int root, int own_process)
     Request request;
     for (const auto backend :
          {GPUCTR_BACKEND_DETACHED, GPUCTR_BACKEND_ASSEMBLED, GPUCTR_BACKEND_LEGACY}) {
-        request.backend = backend;
+        options.backend = backend;
         request.lock = backend != GPUCTR_BACKEND_LEGACY;
         for (const auto write : {GPUCTR_WRITE_AUTO, GPUCTR_WRITE_NEVER}) {
             request.write = write;
             set_up(calls, Plan(host, request, root), root, options);
         }
         if (request.lock)
-            stage(calls, Plan(host, request, root), root);
+            stage(calls, Plan(host, request, root), root, backend);
     }
-    request.backend = GPUCTR_BACKEND_AUTO;
+    options.backend = GPUCTR_BACKEND_AUTO;
     options.pidfd = own_process;
     set_up(calls, Plan(host, request, root), root, options);
 }

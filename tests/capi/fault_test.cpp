@@ -43,9 +43,9 @@ protected:
         if (!test::may_mount())
             GTEST_SKIP() << "mounting is for root";
         root_ = std::make_unique<test::ContainerRoot>(directory_);
+        how_.backend = GetParam();
         ASSERT_EQ(gpuctr_host_open(nullptr, &host_, nullptr), GPUCTR_OK);
         gpuctr_request request = GPUCTR_REQUEST_INIT;
-        request.backend = GetParam();
         request.devices = "0";
         ASSERT_EQ(gpuctr_plan_create(host_, &request, root_->fd(), &plan_, nullptr), GPUCTR_OK);
         listing_ = root_->listing();
@@ -98,13 +98,14 @@ protected:
     Prepared prepare() const
     {
         gpuctr_prepared* prepared = nullptr;
-        EXPECT_EQ(gpuctr_plan_prepare(plan_, nullptr, &prepared, nullptr), GPUCTR_OK);
+        EXPECT_EQ(gpuctr_plan_prepare(plan_, &how_, &prepared, nullptr), GPUCTR_OK);
         return {prepared, &gpuctr_prepared_free};
     }
 
     const std::string directory_ = "/tmp/gpuctr-fault." + std::to_string(::getpid());
     std::unique_ptr<test::ContainerRoot> root_;
     gpuctr_host* host_ = nullptr;
+    gpuctr_prepare_options how_ = GPUCTR_PREPARE_OPTIONS_INIT;
     gpuctr_plan* plan_ = nullptr;
     std::vector<std::string> listing_;
     std::vector<std::string> mounts_;
@@ -121,7 +122,7 @@ TEST_P(FaultTest, PrepareGivesEverythingOrNothing)
         fail_each_call(
             [&] {
                 prepared = nullptr;
-                status = gpuctr_plan_prepare(plan_, nullptr, &prepared, nullptr);
+                status = gpuctr_plan_prepare(plan_, &how_, &prepared, nullptr);
             },
             [&] {
                 EXPECT_EQ(status == GPUCTR_OK, prepared != nullptr);

@@ -142,6 +142,11 @@ protected:
         ASSERT_EQ(gpuctr_host_open(nullptr, &host_, nullptr), GPUCTR_OK);
         plan_ = make_plan(0);
         options_.state_dir = state_.c_str();
+        options_.backend = GetParam();
+        undo_.state_dir = state_.c_str();
+        where_.state_dir = state_.c_str();
+        prepare_.backend = GetParam();
+        stage_.backend = GetParam();
         // A change of credentials takes it away.
         ASSERT_EQ(::prctl(PR_SET_PDEATHSIG, SIGURG, 0UL, 0UL, 0UL), 0);
     }
@@ -160,7 +165,6 @@ protected:
                            std::uint32_t write = GPUCTR_WRITE_AUTO)
     {
         gpuctr_request request = GPUCTR_REQUEST_INIT;
-        request.backend = GetParam();
         request.flags = flags;
         request.mount_label = label;
         request.write = write;
@@ -185,6 +189,10 @@ protected:
     gpuctr_plan* plan_ = nullptr;
     std::string state_ = std::string(directory) + "/state";
     gpuctr_apply_options options_ = GPUCTR_APPLY_OPTIONS_INIT;
+    gpuctr_undo_options undo_ = GPUCTR_UNDO_OPTIONS_INIT;
+    gpuctr_setup_list_options where_ = GPUCTR_SETUP_LIST_OPTIONS_INIT;
+    gpuctr_prepare_options prepare_ = GPUCTR_PREPARE_OPTIONS_INIT;
+    gpuctr_stage_options stage_ = GPUCTR_STAGE_OPTIONS_INIT;
 };
 
 TEST_P(GuestCallsTest, LookingChangesNothing)
@@ -247,26 +255,26 @@ TEST_P(GuestCallsTest, SettingUpChangesNothingOfTheCaller)
     const auto apply = [&](const gpuctr_plan* plan) {
         return gpuctr_plan_apply(plan, root_->fd(), &options_, nullptr, nullptr);
     };
-    const auto undo = [&] { return gpuctr_rootfs_undo(root_->fd(), &options_, nullptr, nullptr); };
+    const auto undo = [&] { return gpuctr_rootfs_undo(root_->fd(), &undo_, nullptr, nullptr); };
     expect(GPUCTR_OK, "apply", [&] { return apply(plan_); });
     expect(GPUCTR_OK, "apply again", [&] { return apply(plan_); });
     gpuctr_plan* labelled = make_plan(0, "system_u:object_r:container_file_t:s0");
     gpuctr_plan* locked = make_plan(GPUCTR_REQUEST_LOCK);
     expect(GPUCTR_OK, "replace", [&] { return apply(locked); });
-    gpuctr_state* state = nullptr;
-    expect(GPUCTR_OK, "state_open",
-           [&] { return gpuctr_state_open(-1, &options_, &state, nullptr); });
-    ASSERT_EQ(gpuctr_state_count(state), 1U);
-    expect(GPUCTR_OK, "state_to_json", [&] {
+    gpuctr_setup_list* list = nullptr;
+    expect(GPUCTR_OK, "setup_list_open",
+           [&] { return gpuctr_setup_list_open(-1, &where_, &list, nullptr); });
+    ASSERT_EQ(gpuctr_setup_list_count(list), 1U);
+    expect(GPUCTR_OK, "setup_list_to_json", [&] {
         char* json = nullptr;
-        const auto status = gpuctr_state_to_json(state, &json, nullptr);
+        const auto status = gpuctr_setup_list_to_json(list, &json, nullptr);
         gpuctr_string_free(json);
         return status;
     });
-    expect(GPUCTR_OK, "applied_undo", [&] {
-        return gpuctr_applied_undo(gpuctr_state_at(state, 0), &options_, nullptr, nullptr);
+    expect(GPUCTR_OK, "setup_undo", [&] {
+        return gpuctr_setup_undo(gpuctr_setup_list_at(list, 0), &undo_, nullptr, nullptr);
     });
-    gpuctr_state_free(state);
+    gpuctr_setup_list_free(list);
     expect(GPUCTR_OK, "undo of nothing", undo);
     gpuctr_plan* never = make_plan(GPUCTR_REQUEST_LOCK, nullptr, GPUCTR_WRITE_NEVER);
     expect(GPUCTR_OK, "apply with overlays", [&] { return apply(never); });
@@ -290,9 +298,9 @@ TEST_P(GuestCallsTest, StagingAndAttachingChangeNothingOfTheCaller)
     const Bystanders bystanders;
     const std::string tree = std::string(directory) + "/tree";
     expect(GPUCTR_OK, "stage",
-           [&] { return gpuctr_plan_stage(plan_, tree.c_str(), nullptr, nullptr, nullptr); });
+           [&] { return gpuctr_plan_stage(plan_, tree.c_str(), &stage_, nullptr, nullptr); });
     expect(GPUCTR_OK, "stage again",
-           [&] { return gpuctr_plan_stage(plan_, tree.c_str(), nullptr, nullptr, nullptr); });
+           [&] { return gpuctr_plan_stage(plan_, tree.c_str(), &stage_, nullptr, nullptr); });
     expect(GPUCTR_OK, "unstage",
            [&] { return gpuctr_unstage(tree.c_str(), nullptr, nullptr, nullptr); });
     expect(GPUCTR_OK, "unstage of nothing",
@@ -304,7 +312,7 @@ TEST_P(GuestCallsTest, StagingAndAttachingChangeNothingOfTheCaller)
         // A prepared plan is descriptors, and nothing else that shows.
         const Facts before = all_facts();
         gpuctr_prepared* prepared = nullptr;
-        ASSERT_EQ(gpuctr_plan_prepare(plan, nullptr, &prepared, nullptr), GPUCTR_OK);
+        ASSERT_EQ(gpuctr_plan_prepare(plan, &prepare_, &prepared, nullptr), GPUCTR_OK);
         expect(GPUCTR_E_ROOTFS, "attach elsewhere", [&] {
             const int none = ::open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
             const auto status = gpuctr_prepared_attach(prepared, none, nullptr);
@@ -312,7 +320,7 @@ TEST_P(GuestCallsTest, StagingAndAttachingChangeNothingOfTheCaller)
             return status == GPUCTR_E_PERMISSION ? gpuctr_status{GPUCTR_E_ROOTFS} : status;
         });
         gpuctr_prepared_free(prepared);
-        ASSERT_EQ(gpuctr_plan_prepare(plan, nullptr, &prepared, nullptr), GPUCTR_OK);
+        ASSERT_EQ(gpuctr_plan_prepare(plan, &prepare_, &prepared, nullptr), GPUCTR_OK);
         expect(GPUCTR_OK, "attach",
                [&] { return gpuctr_prepared_attach(prepared, root_->fd(), nullptr); });
         expect(GPUCTR_E_USAGE, "attach again",
@@ -334,6 +342,8 @@ TEST_P(GuestCallsTest, WorkingAsRootOfAContainerGivesTheThreadBack)
     const ContainerProcess container(root_->path(), "0 1000 1");
     options_.flags = GPUCTR_APPLY_IN_PROCESS;
     options_.pidfd = container.pidfd;
+    undo_.flags = GPUCTR_UNDO_IN_PROCESS;
+    undo_.pidfd = container.pidfd;
     gpuctr_plan* always = make_plan(0, nullptr, GPUCTR_WRITE_ALWAYS);
     ASSERT_EQ(::unshare(CLONE_FS), 0);
     ASSERT_EQ(::prctl(PR_SET_PDEATHSIG, SIGKILL), 0);
@@ -348,7 +358,7 @@ TEST_P(GuestCallsTest, WorkingAsRootOfAContainerGivesTheThreadBack)
     ASSERT_EQ(::fstatat(container.root_fd, "etc/ld.so.cache", &made, AT_SYMLINK_NOFOLLOW), 0);
     EXPECT_EQ(made.st_uid, user);
     EXPECT_EQ(made.st_gid, user);
-    EXPECT_EQ(gpuctr_rootfs_undo(container.root_fd, &options_, nullptr, nullptr), GPUCTR_OK);
+    EXPECT_EQ(gpuctr_rootfs_undo(container.root_fd, &undo_, nullptr, nullptr), GPUCTR_OK);
     EXPECT_THAT(test::differences(before, all_facts()), testing::IsEmpty());
     gpuctr_plan_free(always);
     ASSERT_EQ(::prctl(PR_SET_PDEATHSIG, 0), 0);
@@ -361,6 +371,8 @@ TEST_P(GuestCallsTest, AProcessWithoutARootThatIsKnownIsRefused)
         const ContainerProcess container(root_->path(), map);
         options_.flags = GPUCTR_APPLY_IN_PROCESS;
         options_.pidfd = container.pidfd;
+        undo_.flags = GPUCTR_UNDO_IN_PROCESS;
+        undo_.pidfd = container.pidfd;
         const auto before = root_->listing();
         gpuctr_error* error = nullptr;
 
@@ -369,8 +381,7 @@ TEST_P(GuestCallsTest, AProcessWithoutARootThatIsKnownIsRefused)
         EXPECT_STREQ(gpuctr_error_message(error),
                      "the process's user namespace has no root that is known here");
         gpuctr_error_free(error);
-        EXPECT_EQ(gpuctr_rootfs_undo(container.root_fd, &options_, nullptr, nullptr),
-                  GPUCTR_E_ROOTFS);
+        EXPECT_EQ(gpuctr_rootfs_undo(container.root_fd, &undo_, nullptr, nullptr), GPUCTR_E_ROOTFS);
         EXPECT_EQ(root_->listing(), before);
     }
 }
@@ -381,6 +392,8 @@ TEST_P(GuestCallsTest, WorkingInAContainerGivesTheThreadBack)
     const ContainerProcess container(root_->path());
     options_.flags = GPUCTR_APPLY_IN_PROCESS;
     options_.pidfd = container.pidfd;
+    undo_.flags = GPUCTR_UNDO_IN_PROCESS;
+    undo_.pidfd = container.pidfd;
     const auto apply = [&] {
         return gpuctr_plan_apply(plan_, container.root_fd, &options_, nullptr, nullptr);
     };
@@ -396,7 +409,7 @@ TEST_P(GuestCallsTest, WorkingInAContainerGivesTheThreadBack)
         const Facts mine = all_facts();
         EXPECT_EQ(apply(), GPUCTR_OK);
         EXPECT_THAT(test::differences(mine, all_facts()), testing::IsEmpty());
-        EXPECT_EQ(gpuctr_rootfs_undo(container.root_fd, &options_, nullptr, nullptr), GPUCTR_OK);
+        EXPECT_EQ(gpuctr_rootfs_undo(container.root_fd, &undo_, nullptr, nullptr), GPUCTR_OK);
         EXPECT_THAT(test::differences(mine, all_facts()), testing::IsEmpty());
     });
     made.set_value();

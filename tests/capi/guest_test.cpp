@@ -139,7 +139,6 @@ private:
                    error))
             return;
         gpuctr_request request = GPUCTR_REQUEST_INIT;
-        request.backend = backend_;
         const int fd = ::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
         gpuctr_plan* plan = nullptr;
         if (check("plan_create",
@@ -156,23 +155,28 @@ private:
     {
         gpuctr_error* error = nullptr;
         gpuctr_prepared* prepared = nullptr;
+        gpuctr_prepare_options how = GPUCTR_PREPARE_OPTIONS_INIT;
+        how.backend = backend_;
         if (check("prepare",
-                  function<decltype(gpuctr_plan_prepare)>("gpuctr_plan_prepare")(plan, nullptr,
+                  function<decltype(gpuctr_plan_prepare)>("gpuctr_plan_prepare")(plan, &how,
                                                                                  &prepared, &error),
                   error))
             function<decltype(gpuctr_prepared_free)>("gpuctr_prepared_free")(prepared);
         gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
         options.state_dir = state_.c_str();
+        options.backend = backend_;
         if (!check("apply",
                    function<decltype(gpuctr_plan_apply)>("gpuctr_plan_apply")(plan, fd, &options,
                                                                               nullptr, &error),
                    error))
             return;
+        gpuctr_undo_options undo = GPUCTR_UNDO_OPTIONS_INIT;
+        undo.state_dir = state_.c_str();
         int found = 0;
-        check("undo",
-              function<decltype(gpuctr_rootfs_undo)>("gpuctr_rootfs_undo")(fd, &options, &found,
-                                                                           &error),
-              error);
+        check(
+            "undo",
+            function<decltype(gpuctr_rootfs_undo)>("gpuctr_rootfs_undo")(fd, &undo, &found, &error),
+            error);
         if (found != 1)
             problems.emplace_back("undo found nothing");
     }

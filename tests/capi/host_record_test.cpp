@@ -96,7 +96,9 @@ gpuctr_status apply(const Plan& plan, int root)
     gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
     options.state_dir = state.c_str();
     const gpuctr_status status = gpuctr_plan_apply(plan.get(), root, &options, nullptr, nullptr);
-    EXPECT_EQ(gpuctr_rootfs_undo(root, &options, nullptr, nullptr), GPUCTR_OK);
+    gpuctr_undo_options undo = GPUCTR_UNDO_OPTIONS_INIT;
+    undo.state_dir = state.c_str();
+    EXPECT_EQ(gpuctr_rootfs_undo(root, &undo, nullptr, nullptr), GPUCTR_OK);
     std::filesystem::remove_all(state);
     return status;
 }
@@ -194,7 +196,7 @@ TEST_F(HostRecordTest, MayServeAVendorThatIsAskedFor)
     options.vendors = nvidia.data();
     gpuctr_host* host = nullptr;
     const std::string none =
-        R"({"schema": "gpucontainer/list/1", "drivers": [], "skipped": [], "fingerprint": []})";
+        R"({"schema": "gpucontainer/list/1", "drivers": [], "findings": [], "fingerprint": []})";
 
     EXPECT_EQ(gpuctr_host_driver_count(read_host(to_json(open_host().get()), &options).get()), 1U);
     EXPECT_EQ(gpuctr_host_from_json(none.data(), none.size(), &options, &host, nullptr),
@@ -217,7 +219,7 @@ TEST_F(HostRecordTest, IsRefusedWhereItRestrictsLess)
     const std::string record = to_json(open_host().get());
     ASSERT_THAT(record, HasSubstr("ModifyDeviceFiles"));
 
-    EXPECT_EQ(problem_with(without(record, "\"masks\": [", "],\n      \"skipped\"")),
+    EXPECT_EQ(problem_with(without(record, "\"masks\": [", "],\n      \"findings\"")),
               "nvidia masks: in the host record, but not found on this host");
 }
 

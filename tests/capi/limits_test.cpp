@@ -75,7 +75,9 @@ protected:
 
     gpuctr_status undo() const
     {
-        return gpuctr_rootfs_undo(root_->fd(), &options_, nullptr, nullptr);
+        gpuctr_undo_options options = GPUCTR_UNDO_OPTIONS_INIT;
+        options.state_dir = state_.c_str();
+        return gpuctr_rootfs_undo(root_->fd(), &options, nullptr, nullptr);
     }
 
     void expect_all_or_nothing(int resource, rlim_t limit) const

@@ -57,22 +57,26 @@ protected:
 
     std::string origin() const
     {
-        gpuctr_state* state = nullptr;
-        EXPECT_EQ(gpuctr_state_open(root_->fd(), &options_, &state, nullptr), GPUCTR_OK);
+        gpuctr_setup_list_options options = GPUCTR_SETUP_LIST_OPTIONS_INIT;
+        options.state_dir = state_.c_str();
+        gpuctr_setup_list* list = nullptr;
+        EXPECT_EQ(gpuctr_setup_list_open(root_->fd(), &options, &list, nullptr), GPUCTR_OK);
         std::string found;
-        for (std::size_t i = 0; i < gpuctr_state_count(state); ++i) {
-            const gpuctr_applied* const applied = gpuctr_state_at(state, i);
-            found += gpuctr_applied_origin(applied);
-            EXPECT_EQ(gpuctr_applied_problem_count(applied), 0U);
+        for (std::size_t i = 0; i < gpuctr_setup_list_count(list); ++i) {
+            const gpuctr_setup* const setup = gpuctr_setup_list_at(list, i);
+            found += gpuctr_setup_origin(setup);
+            EXPECT_EQ(gpuctr_setup_finding_count(setup), 0U);
         }
-        gpuctr_state_free(state);
+        gpuctr_setup_list_free(list);
         return found;
     }
 
     int undo() const
     {
+        gpuctr_undo_options options = GPUCTR_UNDO_OPTIONS_INIT;
+        options.state_dir = state_.c_str();
         int found = -1;
-        EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options_, &found, nullptr), GPUCTR_OK);
+        EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options, &found, nullptr), GPUCTR_OK);
         return found;
     }
 

@@ -76,6 +76,12 @@ TEST_F(OptionsTest, AreInitialisedByAFunctionAsByAMacro)
     EXPECT_EQ(bytes_of(gpuctr_request_init), bytes_of(gpuctr_request GPUCTR_REQUEST_INIT));
     EXPECT_EQ(bytes_of(gpuctr_apply_options_init),
               bytes_of(gpuctr_apply_options GPUCTR_APPLY_OPTIONS_INIT));
+    EXPECT_EQ(bytes_of(gpuctr_undo_options_init),
+              bytes_of(gpuctr_undo_options GPUCTR_UNDO_OPTIONS_INIT));
+    EXPECT_EQ(bytes_of(gpuctr_setup_list_options_init),
+              bytes_of(gpuctr_setup_list_options GPUCTR_SETUP_LIST_OPTIONS_INIT));
+    EXPECT_EQ(bytes_of(gpuctr_stage_options_init),
+              bytes_of(gpuctr_stage_options GPUCTR_STAGE_OPTIONS_INIT));
     EXPECT_EQ(bytes_of(gpuctr_prepare_options_init),
               bytes_of(gpuctr_prepare_options GPUCTR_PREPARE_OPTIONS_INIT));
     EXPECT_EQ(bytes_of(gpuctr_harden_options_init),
@@ -144,9 +150,6 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     request.write = GPUCTR_WRITE_ALWAYS + 1;
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
     request = GPUCTR_REQUEST_INIT;
-    request.backend = GPUCTR_BACKEND_LEGACY + 1;
-    EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
-    request = GPUCTR_REQUEST_INIT;
     request.layout = GPUCTR_LAYOUT_MERGED + 1;
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
     request = GPUCTR_REQUEST_INIT;
@@ -155,14 +158,6 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     request = GPUCTR_REQUEST_INIT;
     request.tree_path = "relative";
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
-    request = GPUCTR_REQUEST_INIT;
-    for (const char* const path : {"relative/tree", "/run/../tree", "/run/tree/.."}) {
-        request.staged_tree = path;
-        EXPECT_EQ(plan(request), GPUCTR_E_USAGE) << path;
-        EXPECT_EQ(gpuctr_unstage(path, nullptr, nullptr, nullptr), GPUCTR_E_USAGE) << path;
-    }
-    request.staged_tree = "";
-    EXPECT_EQ(plan(request), GPUCTR_OK);
 
     gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
     const std::array<const char*, 3> unknown = {"nvidia", "nobody", nullptr};
@@ -180,20 +175,35 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     EXPECT_EQ(host, nullptr);
 }
 
-TEST_F(OptionsTest, RefusesAFlagOfAnotherCall)
+TEST_F(OptionsTest, RefusesABackendThatThereIsNotAndAStagedTreeOfNoPlace)
 {
+    gpuctr_plan* plan = nullptr;
+    ASSERT_EQ(gpuctr_plan_create(host_, nullptr, -1, &plan, nullptr), GPUCTR_OK);
     const int root = ::open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    gpuctr_apply_options options = GPUCTR_APPLY_OPTIONS_INIT;
-    options.state_dir = "/nonexistent/gpucontainer";
-    gpuctr_state* state = nullptr;
-    for (const std::uint32_t flag :
-         {GPUCTR_APPLY_WITHOUT_JOURNAL, GPUCTR_APPLY_NO_REPLACE, GPUCTR_APPLY_OVER_COPIES}) {
-        options.flags = flag;
-        EXPECT_EQ(gpuctr_rootfs_undo(root, &options, nullptr, nullptr), GPUCTR_E_USAGE);
-        EXPECT_EQ(gpuctr_state_open(root, &options, &state, nullptr), GPUCTR_E_USAGE);
+    gpuctr_prepared* prepared = nullptr;
+    const auto expect_refused = [&](std::uint32_t backend, const char* staged_tree) {
+        gpuctr_apply_options apply = GPUCTR_APPLY_OPTIONS_INIT;
+        gpuctr_prepare_options prepare = GPUCTR_PREPARE_OPTIONS_INIT;
+        apply.backend = backend;
+        apply.staged_tree = staged_tree;
+        prepare.backend = backend;
+        prepare.staged_tree = staged_tree;
+        EXPECT_EQ(gpuctr_plan_apply(plan, root, &apply, nullptr, nullptr), GPUCTR_E_USAGE);
+        EXPECT_EQ(gpuctr_plan_prepare(plan, &prepare, &prepared, nullptr), GPUCTR_E_USAGE);
+    };
+    expect_refused(GPUCTR_BACKEND_LEGACY + 1, nullptr);
+    for (const char* const path : {"relative/tree", "/run/../tree", "/run/tree/..", "/"}) {
+        expect_refused(GPUCTR_BACKEND_AUTO, path);
+        EXPECT_EQ(gpuctr_plan_stage(plan, path, nullptr, nullptr, nullptr), GPUCTR_E_USAGE);
+        EXPECT_EQ(gpuctr_unstage(path, nullptr, nullptr, nullptr), GPUCTR_E_USAGE) << path;
     }
-    EXPECT_EQ(state, nullptr);
+    EXPECT_EQ(gpuctr_plan_stage(plan, "", nullptr, nullptr, nullptr), GPUCTR_E_USAGE);
+    gpuctr_stage_options stage = GPUCTR_STAGE_OPTIONS_INIT;
+    stage.backend = GPUCTR_BACKEND_LEGACY + 1;
+    EXPECT_EQ(gpuctr_plan_stage(plan, "/tmp/gpuctr-tree", &stage, nullptr, nullptr),
+              GPUCTR_E_USAGE);
     ::close(root);
+    gpuctr_plan_free(plan);
 }
 
 TEST_F(OptionsTest, RefusesMissingArguments)
@@ -277,13 +287,12 @@ TEST_F(OptionsTest, ListsEndWithNull)
     EXPECT_EQ(gpuctr_driver_gpu_at(driver, gpuctr_driver_gpu_count(driver)), nullptr);
     EXPECT_EQ(gpuctr_driver_file_at(driver, gpuctr_driver_file_count(driver)), nullptr);
     EXPECT_EQ(gpuctr_driver_node_at(driver, gpuctr_driver_node_count(driver)), nullptr);
-    EXPECT_EQ(gpuctr_driver_skipped_at(driver, gpuctr_driver_skipped_count(driver)), nullptr);
+    EXPECT_EQ(gpuctr_driver_finding_at(driver, gpuctr_driver_finding_count(driver)), nullptr);
     EXPECT_EQ(gpuctr_plan_item_at(plan, gpuctr_plan_item_count(plan)), nullptr);
     EXPECT_EQ(gpuctr_plan_variable_at(plan, gpuctr_plan_variable_count(plan)), nullptr);
     EXPECT_EQ(gpuctr_plan_device_rule_at(plan, gpuctr_plan_device_rule_count(plan)), nullptr);
     EXPECT_EQ(gpuctr_plan_group_at(plan, gpuctr_plan_group_count(plan)), UINT32_MAX);
-    EXPECT_EQ(gpuctr_plan_need_at(plan, gpuctr_plan_need_count(plan)), nullptr);
-    EXPECT_EQ(gpuctr_plan_skipped_at(plan, gpuctr_plan_skipped_count(plan)), nullptr);
+    EXPECT_EQ(gpuctr_plan_finding_at(plan, gpuctr_plan_finding_count(plan)), nullptr);
     gpuctr_plan_free(plan);
 }
 

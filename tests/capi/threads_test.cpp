@@ -25,7 +25,7 @@ constexpr const char* directory = "/tmp/gpuctr-threads";
 using Host = std::unique_ptr<gpuctr_host, decltype(&gpuctr_host_free)>;
 using Plan = std::unique_ptr<gpuctr_plan, decltype(&gpuctr_plan_free)>;
 using Prepared = std::unique_ptr<gpuctr_prepared, decltype(&gpuctr_prepared_free)>;
-using State = std::unique_ptr<gpuctr_state, decltype(&gpuctr_state_free)>;
+using SetupList = std::unique_ptr<gpuctr_setup_list, decltype(&gpuctr_setup_list_free)>;
 
 /// What went wrong in one thread; assertions are for the test's own.
 using Problems = std::vector<std::string>;
@@ -102,8 +102,8 @@ std::size_t read_all(const gpuctr_host* host)
         }
         for (std::size_t j = 0; j < gpuctr_driver_node_count(driver); ++j)
             add(gpuctr_node_path(gpuctr_driver_node_at(driver, j)));
-        for (std::size_t j = 0; j < gpuctr_driver_skipped_count(driver); ++j)
-            add(gpuctr_skipped_reason(gpuctr_driver_skipped_at(driver, j)));
+        for (std::size_t j = 0; j < gpuctr_driver_finding_count(driver); ++j)
+            add(gpuctr_finding_text(gpuctr_driver_finding_at(driver, j)));
     }
     return length;
 }
@@ -122,10 +122,8 @@ std::size_t read_all(const gpuctr_plan* plan)
         add(gpuctr_variable_value(gpuctr_plan_variable_at(plan, i)));
     for (std::size_t i = 0; i < gpuctr_plan_device_rule_count(plan); ++i)
         length += gpuctr_plan_device_rule_at(plan, i)->minor;
-    for (std::size_t i = 0; i < gpuctr_plan_need_count(plan); ++i)
-        add(gpuctr_plan_need_at(plan, i));
-    for (std::size_t i = 0; i < gpuctr_plan_skipped_count(plan); ++i)
-        add(gpuctr_skipped_name(gpuctr_plan_skipped_at(plan, i)));
+    for (std::size_t i = 0; i < gpuctr_plan_finding_count(plan); ++i)
+        add(gpuctr_finding_object(gpuctr_plan_finding_at(plan, i)));
     return length;
 }
 
@@ -297,14 +295,19 @@ TEST_F(ThreadsThatMountTest, SetUpRootsOfTheirOwnInOneStateDirectory)
             || !passed(gpuctr_plan_apply(plan.get(), root, &options, nullptr, &error), error,
                        "apply", problems))
             return;
-        gpuctr_state* found = nullptr;
-        passed(gpuctr_state_open(root, &options, &found, &error), error, "state_open", problems);
-        const State state(found, &gpuctr_state_free);
-        if (found == nullptr || gpuctr_state_count(found) != 1
-            || gpuctr_applied_problem_count(gpuctr_state_at(found, 0)) != 0)
+        gpuctr_setup_list_options where = GPUCTR_SETUP_LIST_OPTIONS_INIT;
+        where.state_dir = state_directory.c_str();
+        gpuctr_setup_list* found = nullptr;
+        passed(gpuctr_setup_list_open(root, &where, &found, &error), error, "setup_list_open",
+               problems);
+        const SetupList list(found, &gpuctr_setup_list_free);
+        if (found == nullptr || gpuctr_setup_list_count(found) != 1
+            || gpuctr_setup_finding_count(gpuctr_setup_list_at(found, 0)) != 0)
             problems.emplace_back("the set-up is not as it was left");
         int undone = 0;
-        passed(gpuctr_rootfs_undo(root, &options, &undone, &error), error, "undo", problems);
+        gpuctr_undo_options how = GPUCTR_UNDO_OPTIONS_INIT;
+        how.state_dir = state_directory.c_str();
+        passed(gpuctr_rootfs_undo(root, &how, &undone, &error), error, "undo", problems);
         if (undone != 1)
             problems.emplace_back("undo found nothing");
     };

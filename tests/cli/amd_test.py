@@ -138,9 +138,9 @@ class OnePartition(Amd):
         driver = self.driver()
 
         self.assertEqual([gpu["minor"] for gpu in driver["gpus"]], list(range(128, 192, 8)))
-        unused = [entry for entry in driver["skipped"] if entry["name"].startswith("renderD")]
+        unused = [entry for entry in driver["findings"] if entry["object"].startswith("renderD")]
         self.assertEqual(len(unused), 56)
-        self.assertEqual({entry["reason"] for entry in unused},
+        self.assertEqual({entry["text"] for entry in unused},
                          {"no partition in use has it: it is not in KFD's topology"})
         self.assertEqual(self.renders(), list(range(128, 192, 8)))
 
@@ -160,9 +160,10 @@ class OnePartition(Amd):
 
         self.assertEqual([item["target"] for item in plan["items"] if item["kind"] == "device"],
                          ["/dev/kfd", *(f"/dev/dri/renderD{n}" for n in range(128, 192, 8))])
-        self.assertIn({"name": "card1", "source": "/dev/dri/card1",
-                       "reason": "may not be used: its permissions forbid it (mode 0660, user 0, "
-                                 "group 44)"}, plan["skipped"])
+        self.assertIn(("card1", "/dev/dri/card1", "may not be used: its permissions forbid it "
+                                                  "(mode 0660, user 0, group 44)"),
+                      [(entry["object"], entry["evidence"], entry["text"])
+                       for entry in plan["findings"]])
 
     def test_a_user_who_may_open_none_is_told_of_the_group(self):
         done = harness.call(*user(), harness.SETUP, "plan", "--rocm")
@@ -339,7 +340,7 @@ class SeveralVendors(Amd):
         self.assertEqual(done.returncode, 0, done.stderr)
         plan = json.loads(done.stdout)
         self.assertEqual([driver["vendor"] for driver in plan["drivers"]], ["nvidia"])
-        self.assertIn("AMD GPUs", [entry["name"] for entry in plan["skipped"]])
+        self.assertIn("AMD GPUs", [entry["object"] for entry in plan["findings"]])
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class Case(process_test.Container):
     def problems(self, **options):
         done = self.on_process("status", "--format", "json", stdout=None, **options)
         [found] = json.loads(done.stdout)["setups"]
-        return [(problem["kind"], problem["object"]) for problem in found["problems"]]
+        return [(finding["code"], finding["object"]) for finding in found["findings"]]
 
     def open_in_group(self, name):
         """What a program of the container is told that opens it; there is no GPU."""
@@ -86,11 +86,12 @@ class Programs(Case):
     def test_a_node_that_some_need_is_a_warning(self):
         self.group.forbid(UVM)
         self.set_up(stderr=(
-            "gpuctr-setup: warning: /dev/nvidia-uvm, /dev/nvidia-uvm-tools: forbidden by the "
-            f"container's device cgroup {self.group.path}: what needs it will not work; give the "
-            "container its devices when it is created: `--device /dev/nvidia-uvm --device "
-            "/dev/nvidia-uvm-tools` of podman and docker, DeviceAllow= of systemd, "
-            "linux.resources.devices of an OCI runtime's config.json (c 238:0 rw, c 238:1 rw)\n"))
+            "".join(f"gpuctr-setup: warning: /dev/{node}: forbidden by the container's device "
+                    f"cgroup {self.group.path}: what needs it will not work\nhint: give the "
+                    f"container its devices when it is created: `--device /dev/{node}` of podman "
+                    "and docker, DeviceAllow= of systemd, linux.resources.devices of an OCI "
+                    f"runtime's config.json (c 238:{minor} rw)\n"
+                    for minor, node in enumerate(("nvidia-uvm", "nvidia-uvm-tools")))))
         self.assertEqual(self.nodes(), ["nvidia3"])
         self.on_process("undo")
 
@@ -100,8 +101,8 @@ class Programs(Case):
         self.assertEqual(self.problems(status=9), [("device_denied", "/dev/nvidia3")])
         self.refused_again()
         done = self.on_process("status", status=9, stdout=None)
-        self.assertIn("  error    /dev/nvidia3 is forbidden by the container's device cgroup "
-                      f"{self.group.path}: ", done.stdout)
+        self.assertIn("  error    /dev/nvidia3: forbidden by the container's device cgroup "
+                      f"{self.group.path}\n  hint     apply it again, or give ", done.stdout)
         self.on_process("undo")
 
     def refused_again(self):

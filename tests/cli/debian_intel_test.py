@@ -74,7 +74,7 @@ class DebianIntel(harness.Case):
                                  set())
                 self.assertIn("/dev/dri/renderD129", [item["target"] for item in plan["items"]])
                 self.assertIn(f"the image brings its own: {own}",
-                              {skipped["reason"] for skipped in plan["skipped"]})
+                              {entry["text"] for entry in plan["findings"]})
             inside.unlink()
 
     def test_opencl_finds_the_driver(self):

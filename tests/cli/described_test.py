@@ -190,7 +190,7 @@ class BuiltIn(Same, Described):
         driver = json.loads(done.stdout)["drivers"][0]
         self.assertEqual(driver["vendor_name"], MAKER["title"])
         self.assertIn("a description of a built-in maker; it does not count",
-                      [entry["reason"] for entry in driver["skipped"]])
+                      [entry["text"] for entry in driver["findings"]])
 
 
 class OfTheSite(Same, Described):
@@ -227,8 +227,9 @@ class OfTheSite(Same, Described):
 
         listed = self.listed(*self.more, "--catalogue", other)
         self.assertIn(self.name, [driver["vendor"] for driver in listed["drivers"]])
-        self.assertIn({"name": "Other driver", "source": str(other), "reason": why},
-                      listed["skipped"])
+        self.assertIn(("driver_unusable", "Other driver", str(other), why),
+                      [(entry["code"], entry["object"], entry["evidence"], entry["text"])
+                       for entry in listed["findings"]])
         done = self.command("list", "--vendor", "other", *self.more, "--catalogue", other, status=2)
         self.assertIn(why, done.stderr)
 

@@ -86,7 +86,7 @@ class Named(harness.Case):
 
     def status(self, **options):
         done = self.on_root("status", "--format", "json", stdout=None, **options)
-        return [(one["origin"], one["problems"]) for one in json.loads(done.stdout)["setups"]]
+        return [(one["origin"], one["findings"]) for one in json.loads(done.stdout)["setups"]]
 
     def check_undone(self):
         self.assert_state(self.before)
@@ -161,7 +161,7 @@ class CutOff(Named):
                      "inject=renameat2:signal=KILL:when=1", harness.SETUP, "--nv", *root,
                      env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"), **how)
         [(_, problems)] = self.status(status=9)
-        self.assertEqual([problem["kind"] for problem in problems], ["interrupted"])
+        self.assertEqual([problem["code"] for problem in problems], ["interrupted"])
 
         self.on_root("undo")
 
@@ -219,7 +219,7 @@ class Hidden(Below):
         if not harness.IS_WITHOUT_OPENAT2:
             return super().status(**options)
         [(origin, [problem])] = super().status(status=9)
-        self.assertEqual((origin, problem["kind"]), ("another_mount", "part_missing"))
+        self.assertEqual((origin, problem["code"]), ("another_mount", "part_missing"))
         return [("here", [])]
 
     def on_root(self, *words, **options):
@@ -332,8 +332,8 @@ class Covered(harness.Case):
         for words in (["--rootfs", self.root], ["--all"]):
             done = self.run_setup("status", "--format", "json", *words, status=9, stdout=None)
             [found] = json.loads(done.stdout)["setups"]
-            self.assertEqual([(problem["kind"], problem["object"])
-                              for problem in found["problems"]],
+            self.assertEqual([(problem["code"], problem["object"])
+                              for problem in found["findings"]],
                              [("part_missing", str(self.root))])
         harness.must("umount", "-l", self.root)
         self.undo()

@@ -78,7 +78,7 @@ class InARoot(Hidden, harness.Case):
     def test_without_a_proc_the_plan_says_what_is_needed(self):
         self.assertEqual(self.planned(), [])
         self.assertIn(f"{CAPABILITIES} masked, if root runs in the container: its programs can make "
-                      "more of the driver's nodes from it", self.plan()["needs"])
+                      "more of the driver's nodes from it", [entry["text"] for entry in self.plan()["findings"]])
 
     def test_what_is_mounted_over_the_hidden_directory_is_left_and_named(self):
         harness.must("mount", "--rbind", "/proc", self.root / "proc")
@@ -129,7 +129,7 @@ class InAContainer(Hidden, process_test.Container):
         self.check_hidden()
         [found] = json.loads(self.on_process("status", "--format", "json", stdout=None)
                              .stdout)["setups"]
-        self.assertEqual(found["problems"], [])
+        self.assertEqual(found["findings"], [])
         self.on_process("undo")
         self.assertEqual(self.mounts(), before)
 

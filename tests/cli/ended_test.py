@@ -65,7 +65,7 @@ class Container(harness.Case):
     def status(self, *words, **options):
         done = self.run_setup("status", "--format", "json", "--all", *words, stdout=None,
                               **options)
-        return [(found["root"], [problem["kind"] for problem in found["problems"]])
+        return [(found["root"], [finding["code"] for finding in found["findings"]])
                 for found in json.loads(done.stdout)["setups"]]
 
     def assert_clean(self):

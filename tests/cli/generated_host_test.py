@@ -60,11 +60,11 @@ class Detection(unittest.TestCase):
             self.assertIn(soname, sonames)
 
     def test_a_dangling_link_is_left_out_with_its_reason(self):
-        skipped = {entry["name"]: entry for entry in detected()["skipped"]}
+        skipped = {entry["object"]: entry for entry in detected()["findings"]}
 
         for soname in ("libnvsdm.so.1", "libnvidia-ifr.so.1"):
-            self.assertEqual(skipped[soname]["source"], f"{LIBRARIES}/{soname}")
-            self.assertRegex(skipped[soname]["reason"],
+            self.assertEqual(skipped[soname]["evidence"], f"{LIBRARIES}/{soname}")
+            self.assertRegex(skipped[soname]["text"],
                              r"^is a link to lib[a-z-]+\.so\.575\.57\.08, which is not there$")
 
 

@@ -123,8 +123,8 @@ class Twelve(Gaudi):
         driver = self.driver()
 
         self.assertEqual([gpu["minor"] for gpu in driver["gpus"]], list(range(1, 13)))
-        self.assertEqual([(entry["name"], entry["reason"]) for entry in driver["skipped"]
-                          if entry["name"].startswith("accel")],
+        self.assertEqual([(entry["object"], entry["text"]) for entry in driver["findings"]
+                          if entry["object"].startswith("accel")],
                          [("accel0", "of the kernel driver intel_vpu"),
                           ("accel13", "of the kernel driver amdxdna")])
         self.assertTrue(os.path.exists("/dev/accel/accel13"))

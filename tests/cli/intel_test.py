@@ -137,8 +137,8 @@ class VirtualFunctions(Intel):
 
         self.assertEqual([gpu["pci_address"] for gpu in driver["gpus"]],
                          ["0000:3a:00.1", "0000:3a:00.2"])
-        self.assertEqual([(entry["name"], entry["reason"]) for entry in driver["skipped"]
-                          if entry["name"].startswith("GPU")],
+        self.assertEqual([(entry["object"], entry["text"]) for entry in driver["findings"]
+                          if entry["object"].startswith("GPU")],
                          [("GPU 0000:3a:00.0", "its virtual functions are used in its place"),
                           ("GPU 0000:3a:00.3", "bound to the kernel driver vfio-pci")])
         self.assertEqual(self.renders(), [129, 130])
@@ -182,8 +182,8 @@ class Laptop(VendorCase):
         env["ZE_AFFINITY_MASK"] = "7"
         plan = self.planned(env=env)
         self.assertEqual([driver["vendor"] for driver in plan["drivers"]], ["nvidia"])
-        self.assertIn("ZE_AFFINITY_MASK=7 grants no GPU that may be used",
-                      [entry["reason"] for entry in plan["skipped"]])
+        self.assertIn("left out: ZE_AFFINITY_MASK=7 grants no GPU that may be used",
+                      [entry["text"] for entry in plan["findings"]])
 
     def test_a_command_sees_both(self):
         with self.nothing_changes():

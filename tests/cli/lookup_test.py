@@ -58,7 +58,7 @@ class OpenCl(harness.Case):
         self.apply()
         self.assertEqual(outside.exists(), before)
         plan = self.plan("--layout", "merged")
-        self.assertIn("nvidia.icd", [skipped["name"] for skipped in plan["skipped"]])
+        self.assertIn("nvidia.icd", [entry["object"] for entry in plan["findings"]])
         self.undo()
 
 

@@ -74,8 +74,8 @@ class Output(harness.Case):
             self.assertLessEqual({"kind", "source", "target", "options", "reason"}, item.keys())
             self.assertIn(item["kind"], KINDS)
             self.assertNotEqual(item["reason"], "", item)
-        for skipped in document["skipped"]:
-            self.assertNotEqual(skipped["reason"], "", skipped)
+        for finding in document["findings"]:
+            self.assertNotEqual(finding["text"], "", finding)
 
     def test_the_plan_is_the_same_on_each_run(self):
         first = self.run_setup("plan", "--nv", "--rootfs", self.root, "--format", "json",
@@ -142,7 +142,7 @@ class Record(harness.Case):
 
     def test_without_the_vendor_asked_for_it_is_an_error(self):
         self.record.write_text('{"schema": "gpucontainer/list/1", "drivers": [], '
-                               '"skipped": [], "fingerprint": []}')
+                               '"findings": [], "fingerprint": []}')
         self.run_setup("list", "--host", self.record,
                        stderr="gpuctr-setup: no GPU on this host\n")
         done = self.run_setup("list", "--nv", "--host", self.record, status=3, stderr=None)

@@ -208,7 +208,7 @@ class Raised(harness.Case):
         lines = done.stdout.splitlines()
         self.assertIn("setuid, setgid or has file capabilities; run it as root", lines.pop(1))
         self.assertEqual(lines, ["apply -6", "rootfs_undo -6", "stage -6", "unstage -6",
-                                 "prepare -6", "apply 0", "applied_undo 0", "rootfs_undo 0",
+                                 "prepare -6", "apply 0", "setup_undo 0", "rootfs_undo 0",
                                  "stage 0", "unstage 0", "prepare 0", "attach 0", "undo 0"])
 
     def test_without_raised_privileges_it_says_nothing_of_the_kind(self):

@@ -77,7 +77,7 @@ class Container(harness.Case):
         self.assertEqual(mount_table.read(), host)
         [found] = json.loads(self.on_process("status", "--format", "json", stdout=None)
                              .stdout)["setups"]
-        self.assertEqual((found["root"], found["origin"], found["problems"]), (None, "here", []))
+        self.assertEqual((found["root"], found["origin"], found["findings"]), (None, "here", []))
         self.on_process("-v", "--nv", "--device", "3", *words,
                         stderr=f"gpuctr-setup: process {self.pid}: set up already\n")
         self.on_process("-v", "--nv", "--device", "4", *words,

@@ -22,13 +22,17 @@ int main(int argc, char** argv)
         return 1;
     for (int made_for_it = 0; made_for_it < 2; ++made_for_it) {
         gpuctr_apply_options apply = GPUCTR_APPLY_OPTIONS_INIT;
+        gpuctr_undo_options undo = GPUCTR_UNDO_OPTIONS_INIT;
         gpuctr_prepare_options prepare = GPUCTR_PREPARE_OPTIONS_INIT;
+        gpuctr_stage_options stage = GPUCTR_STAGE_OPTIONS_INIT;
         gpuctr_prepared* prepared = NULL;
-        gpuctr_state* state = NULL;
+        gpuctr_setup_list* list = NULL;
         gpuctr_attach_error attach_error = GPUCTR_ATTACH_ERROR_INIT;
 
         if (made_for_it) {
             apply.flags = GPUCTR_APPLY_SETUID;
+            undo.flags = GPUCTR_UNDO_SETUID;
+            stage.flags = GPUCTR_STAGE_SETUID;
             prepare.flags = GPUCTR_PREPARE_SETUID;
         }
         printf("apply %d\n", gpuctr_plan_apply(plan, root, &apply, NULL, &error));
@@ -36,13 +40,14 @@ int main(int argc, char** argv)
             printf("%s; %s\n", gpuctr_error_message(error), gpuctr_error_hint(error));
         gpuctr_error_free(error);
         error = NULL;
-        if (gpuctr_state_open(-1, &apply, &state, NULL) == GPUCTR_OK && gpuctr_state_count(state))
-            printf("applied_undo %d\n",
-                   gpuctr_applied_undo(gpuctr_state_at(state, 0), &apply, NULL, NULL));
-        gpuctr_state_free(state);
-        printf("rootfs_undo %d\n", gpuctr_rootfs_undo(root, &apply, NULL, NULL));
-        printf("stage %d\n", gpuctr_plan_stage(plan, argv[2], &prepare, NULL, NULL));
-        printf("unstage %d\n", gpuctr_unstage(argv[2], &prepare, NULL, NULL));
+        if (gpuctr_setup_list_open(-1, NULL, &list, NULL) == GPUCTR_OK
+            && gpuctr_setup_list_count(list))
+            printf("setup_undo %d\n",
+                   gpuctr_setup_undo(gpuctr_setup_list_at(list, 0), &undo, NULL, NULL));
+        gpuctr_setup_list_free(list);
+        printf("rootfs_undo %d\n", gpuctr_rootfs_undo(root, &undo, NULL, NULL));
+        printf("stage %d\n", gpuctr_plan_stage(plan, argv[2], &stage, NULL, NULL));
+        printf("unstage %d\n", gpuctr_unstage(argv[2], &stage, NULL, NULL));
         printf("prepare %d\n", gpuctr_plan_prepare(plan, &prepare, &prepared, NULL));
         if (prepared != NULL) {
             printf("attach %d\n", gpuctr_prepared_attach(prepared, root, &attach_error));

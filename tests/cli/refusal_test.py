@@ -258,8 +258,8 @@ class Host(Refusal):
                         done.stderr)
         document = json.loads(done.stdout)
         self.assertEqual(document["drivers"], [])
-        self.assertEqual(document["skipped"][0]["name"], "NVIDIA driver")
-        self.assertIn("570.1.2", document["skipped"][0]["reason"])
+        self.assertEqual(document["findings"][0]["object"], "NVIDIA driver")
+        self.assertIn("570.1.2", document["findings"][0]["text"])
         self.refuse("list", "--nv", status=4, stderr=None)
         self.assertIn("NVIDIA driver: no libcuda", self.refuse("plan", status=4, stderr=None))
 
@@ -268,12 +268,14 @@ class Host(Refusal):
         devices.write_text("".join(line for line in devices.read_text().splitlines(True)
                                    if "nvidia-uvm" not in line))
         words = [harness.SIMHOST, "-q", self.host, "--", SETUP]
-        warning = "gpuctr-setup: warning: /dev/nvidia-uvm is missing: "
+        warning = "gpuctr-setup: warning: /dev/nvidia-uvm: is missing: "
 
         plan = harness.call(*words, "plan", "--nv", "--format", "json")
         self.assertTrue(plan.stderr.startswith(warning), plan.stderr)
-        self.assertEqual(f"gpuctr-setup: warning: {json.loads(plan.stdout)['warnings'][0]}\n",
-                         plan.stderr)
+        (found,) = [entry for entry in json.loads(plan.stdout)["findings"]
+                    if entry["severity"] == "warning"]
+        self.assertEqual(f"gpuctr-setup: warning: {found['object']}: {found['text']}\n"
+                         f"hint: {found['hint']}\n", plan.stderr)
         done = harness.call(*words, "--nv", "--rootfs", self.root, "--", "true")
         self.assertEqual((done.returncode, done.stderr), (0, plan.stderr))
         done = harness.call(*words, "plan", "--nv", "--driver-capabilities", "utility")

@@ -163,7 +163,7 @@ class Found:
         with harness.new_boot():
             for words in (("--rootfs", self.root), ("--all",)):
                 [found] = self.status(*words, status=9)
-                self.assertEqual([problem["kind"] for problem in found["problems"]],
+                self.assertEqual([finding["code"] for finding in found["findings"]],
                                  ["earlier_boot"])
 
         self.assertEqual((self.files(), snapshot.take(harness.STATE)), before)

@@ -294,8 +294,9 @@ class LockedFlags(Rootless):
                         "the container\n"))
 
     def test_of_the_drivers_files_stay(self):
-        warning = (f"gpuctr-setup: warning: {DRIVER}/lib64/libcuda.so.{VERSION} is on a mount that "
-                   "allows no programs (noexec): they cannot load it\n")
+        warning = (f"gpuctr-setup: warning: {DRIVER}/lib64/libcuda.so.{VERSION}: is on a mount "
+                   "that allows no programs (noexec): they cannot load it\n"
+                   "hint: mount its file system with exec\n")
         for flags, backend in itertools.product(FLAGS, ("auto", "assembled")):
             with self.subTest(flags=flags, backend=backend), \
                     self.mounted(DRIVER, DRIVER, flags):

@@ -122,9 +122,11 @@ class Cgroup(Job):
         self.assertEqual(self.gpus_in([1], **variables), [1])
         plan = self.planned_in([2], **variables)
         self.assertEqual([gpu["index"] for gpu in plan["drivers"][0]["gpus"]], [2])
-        self.assertIn({"name": "SLURM_STEP_GPUS=1", "source": "/dev/nvidia1",
-                       "reason": "the device cgroup decides: it forbids GPU 1"}, plan["skipped"])
-        self.assertEqual(plan["warnings"], [])
+        self.assertIn(("variable_ignored", "SLURM_STEP_GPUS=1", "/dev/nvidia1",
+                       "the device cgroup decides: it forbids GPU 1"),
+                      [(entry["code"], entry["object"], entry["evidence"], entry["text"])
+                       for entry in plan["findings"]])
+        self.assertNotIn("warning", [entry["severity"] for entry in plan["findings"]])
         done = self.call_in([2], "-v", "plan", "--nv", **variables)
         self.assertRegex(done.stdout, "SLURM_STEP_GPUS=1 +/dev/nvidia1 +the device cgroup decides: ")
         done = self.call_in([2], "--nv", "--rootfs", self.root, "--", "sh", "-c",

@@ -204,7 +204,7 @@ class Staged(harness.Case):
                 done = harness.setup(*words, "--staged-tree", path)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertTrue(done.stderr.startswith(
-                    f"gpuctr-setup: staged tree '{path}': '..' in the path\nhint: "),
+                    f"gpuctr-setup: --staged-tree: '{path}' has '..' in it\nhint: "),
                     done.stderr)
         self.assertFalse(STAGED.parent.exists())
 

@@ -36,7 +36,7 @@ class Case(harness.Case):
 
     def problems(self, *words, status=9):
         [found] = self.status(*words, status=status)
-        return [(problem["kind"], problem["object"]) for problem in found["problems"]]
+        return [(finding["code"], finding["object"]) for finding in found["findings"]]
 
     def end_namespace_with_set_up(self, *words):
         harness.must("unshare", "--mount", "--propagation", "private", harness.SETUP, "--nv",
@@ -84,7 +84,7 @@ class Status(Case):
         self.assertEqual((driver["vendor"], driver["version"]), ("nvidia", VERSION))
         self.assertEqual([gpu["index"] for gpu in driver["gpus"]], [1, 2])
         self.assertEqual((found["tree_path"], found["writes_root"]), (TREE, True))
-        self.assertEqual((found["origin"], found["problems"]), ("here", []))
+        self.assertEqual((found["origin"], found["findings"]), ("here", []))
 
     def test_text(self):
         self.apply("--device", "0")
@@ -138,7 +138,7 @@ class Status(Case):
         self.apply("--device", "0")
         harness.load_module(self, NEW_VERSION)
 
-        self.assertEqual(self.problems(), [("driver_version", NEW_VERSION)])
+        self.assertEqual(self.problems(), [("driver_version", "nvidia")])
 
     def test_no_kernel_module(self):
         self.apply("--device", "0")
@@ -178,7 +178,7 @@ class Status(Case):
 
         [found] = self.status()
 
-        self.assertEqual((found["origin"], found["problems"]), ("another_namespace", []))
+        self.assertEqual((found["origin"], found["findings"]), ("another_namespace", []))
         self.assertEqual(found["process"], process.pid)
         self.assertEqual(found["mount_namespace"],
                          json.loads(inside(process, harness.SETUP, "status", "--all", "--format",
@@ -323,7 +323,7 @@ class Refresh(Case):
                          f"{self.root}{TREE}/lib64/libcuda.so.{NEW_VERSION}")
         self.assertNotIn(VERSION, self.inside("ldconfig", "-p"))
         [found] = self.status()
-        self.assertEqual((found["drivers"][0]["version"], found["problems"]), (NEW_VERSION, []))
+        self.assertEqual((found["drivers"][0]["version"], found["findings"]), (NEW_VERSION, []))
         self.undo()
         for path in ("/sys/module/nvidia/version", "/proc/driver/nvidia/version"):
             harness.must("umount", path)

@@ -27,7 +27,7 @@ class Tegra(VendorCase):
         return {file["soname"] for file in self.driver()["files"] if file["kind"] == "library"}
 
     def reasons(self):
-        return {(entry["name"], entry["reason"]) for entry in self.driver()["skipped"]}
+        return {(entry["object"], entry["text"]) for entry in self.driver()["findings"]}
 
     def loaded_from(self, root):
         """What the loader of the root finds for the entry library and what that needs."""

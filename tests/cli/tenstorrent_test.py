@@ -25,7 +25,7 @@ class Tenstorrent(VendorCase):
                            "0123456789AB0001")])
 
     def test_what_is_not_theirs_is_left_out(self):
-        skipped = [(entry["name"], entry["reason"]) for entry in self.driver()["skipped"]]
+        skipped = [(entry["object"], entry["text"]) for entry in self.driver()["findings"]]
         self.assertIn(("tenstorrent!4", "of the kernel driver other"), skipped)
 
     def test_all_are_set_up(self):

@@ -102,7 +102,7 @@ class InANamespace:
     def status(self):
         out = self.setup("status", "--rootfs", self.root, "--format", "json", output=None)
         [found] = json.loads(out)["setups"]
-        return found["origin"], found["problems"]
+        return found["origin"], found["findings"]
 
     def journals(self):
         return list(self.home.glob(".local/state/gpucontainer/*/*.json"))
@@ -169,7 +169,7 @@ class InANamespace:
 
         origin, problems = self.status()
         self.assertEqual(origin, "namespace_gone")
-        self.assertEqual([problem["kind"] for problem in problems], ["namespace_gone"])
+        self.assertEqual([problem["code"] for problem in problems], ["namespace_gone"])
         self.setup("undo", "--rootfs", self.root)
 
         self.assert_state(before)

@@ -50,7 +50,7 @@ class Nvidia(WithoutGpu):
         self.assertEqual(said, self.WARNING)
         self.assertEqual((driver["version"], driver["version_source"]), (VERSION, "files"))
         self.assertEqual((driver["gpus"], driver["nodes"], driver["missing_nodes"]), ([], [], []))
-        self.assertEqual([warning["text"] for warning in driver["warnings"]],
+        self.assertEqual([entry["text"] for entry in driver["findings"] if entry["code"] == "no_gpu"],
                          ["no NVIDIA GPU on this host: only the driver's files are shown"])
         self.assertIn("libcuda.so.1", [file["soname"] for file in driver["files"]])
 
@@ -70,7 +70,9 @@ class Nvidia(WithoutGpu):
             with self.subTest(words=words):
                 document, said = self.printed("plan", "--nv", "--rootfs", self.root, *words)
                 self.assertEqual(said, self.WARNING)
-                self.assertEqual(document["warnings"], [self.WARNING.split("warning: ")[1].strip()])
+                self.assertEqual([entry["text"] for entry in document["findings"]
+                                  if entry["severity"] == "warning"],
+                                 [self.WARNING.split("warning: ")[1].strip()])
                 self.assertEqual(document["drivers"], [{"vendor": "nvidia", "version": VERSION,
                                                         "version_source": "files", "gpus": []}])
                 self.assertEqual(document["device_rules"], [])

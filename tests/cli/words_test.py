@@ -304,7 +304,7 @@ class Refusals(Words):
 class Needs(Words):
     def test_of_root_in_a_container_without_proc(self):
         done = self.run_setup("plan", "--nv", "--rootfs", self.root, stdout=None)
-        self.assertIn("\nneeds a device cgroup, if root runs in the container: its programs can make "
+        self.assertIn("\nneed: a device cgroup, if root runs in the container: its programs can make "
                       "the nodes of other GPUs, as nothing covers /proc/driver/nvidia/params\n",
                       done.stdout)
 

@@ -48,7 +48,7 @@ class Windows(VendorCase):
                     self.mount("--bind", file, place)
 
     def skipped(self, *words):
-        return {item["source"]: item["reason"] for item in self.planned(*words)["skipped"]}
+        return {item["evidence"]: item["text"] for item in self.planned(*words)["findings"]}
 
     def path_inside(self, path):
         return self.inside("readlink", "-f", path).rstrip()
@@ -113,8 +113,8 @@ class Nvidia(Windows):
         self.as_a_runtime_mounts_them()
         for number in range(1001):
             pathlib.Path(LIBRARIES, f"zz{number:04}").touch()
-        found = self.driver()["skipped"]
-        named = [item["source"] for item in found if item["reason"] == "is one of too many files"]
+        found = self.driver()["findings"]
+        named = [item["evidence"] for item in found if item["text"] == "is one of too many files"]
         self.assertEqual(len(named), 1, found)
         self.assertTrue(named[0].startswith(f"{LIBRARIES}/zz0"), named)
 
@@ -157,7 +157,7 @@ class Nvidia(Windows):
         status = json.loads(self.command("status", "--rootfs", self.root, "--format",
                                          "json").stdout)
         (setup,) = status["setups"]
-        self.assertEqual((setup["problems"], setup["drivers"][0]["gpus"][0]["pci_address"]),
+        self.assertEqual((setup["findings"], setup["drivers"][0]["gpus"][0]["pci_address"]),
                          ([], None))
         self.undo()
 
@@ -221,7 +221,7 @@ class Rocm(Windows):
         self.assert_state(before)
 
     def test_says_what_older_releases_need(self):
-        self.assertIn("HSA_ENABLE_DXG_DETECTION=1", "\n".join(self.planned()["needs"]))
+        self.assertIn("HSA_ENABLE_DXG_DETECTION=1", "\n".join(entry["text"] for entry in self.planned()["findings"]))
 
     def test_an_image_with_rocm_gets_none_of_the_hosts(self):
         own = self.root / "opt/rocm/lib/libhsa-runtime64.so.1"

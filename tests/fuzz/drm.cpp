@@ -53,7 +53,7 @@ void check_amd(const std::string& root, host::Enumerator& devices)
         return;
     check_gpus(found->gpus);
     check_wanted(found->nodes, found->gpus);
-    std::vector<model::Skipped> skipped;
+    model::Findings skipped;
     if (const auto nodes =
             drivers::amd::device_nodes(root, "/dev-root", std::move(found->nodes), skipped))
         check_found(root, *nodes, found->gpus);
@@ -67,16 +67,16 @@ void check_intel(const std::string& root, host::Enumerator& devices)
     check_gpus(found->gpus);
     check_wanted(found->wanted, found->gpus);
     search::Nodes nodes;
-    std::vector<model::Skipped> skipped;
+    model::Findings skipped;
     for (const search::WantedNode& wanted : found->wanted)
         if (!search::add_node(root, "/dev-root", wanted, nodes, skipped))
             return;
     check_found(root, nodes, found->gpus);
     if (const auto others = drivers::intel::undriven(devices, found->gpus))
-        for (const model::Skipped& other : *others)
+        for (const model::Finding& other : *others)
             demand(std::ranges::none_of(found->gpus,
                                         [&](const model::Gpu& gpu) {
-                                            return other.name == "GPU " + gpu.pci_address;
+                                            return other.object == "GPU " + gpu.pci_address;
                                         }),
                    "a GPU is driven or not");
 }

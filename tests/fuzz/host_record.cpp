@@ -38,12 +38,12 @@ void check_plan(const model::DriverStack& driver, plan::Layout layout)
         check_item(item, driver);
     demand(plan->drivers.size() == 1 && plan->drivers.front().gpus.size() == driver.gpus.size(),
            "all GPUs are all");
-    (void)exports::plan_to_json({*plan, request, nullptr, std::nullopt});
+    (void)exports::plan_to_json(*plan);
 }
 
 std::string to_json(const exports::HostRecord& record)
 {
-    return exports::host_to_json(record.drivers, record.skipped, record.fingerprint);
+    return exports::host_to_json(record.drivers, record.findings, record.fingerprint);
 }
 
 } // namespace

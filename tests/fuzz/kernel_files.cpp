@@ -69,7 +69,7 @@ void check_gpus(const drivers::nvidia::Gpus& found)
         demand(gpu.minor >= -1 && gpu.minor < control_minor, "a minor is one of a GPU");
         demand(gpu.uuid.find('?') == std::string::npos, "a UUID is known or not");
     }
-    demand(found.gpus.size() + found.skipped.size() == 2, "each GPU is found or left out");
+    demand(found.gpus.size() + found.findings.size() == 2, "each GPU is found or left out");
 }
 
 void check_masks(const std::string& root)
@@ -101,7 +101,7 @@ void run(std::string_view input)
     const auto gpus = drivers::nvidia::driven_gpus(root, pci);
     demand(gpus.has_value(), "a directory of GPUs can be read");
     check_gpus(*gpus);
-    std::vector<model::Skipped> skipped;
+    model::Findings skipped;
     const auto nodes = drivers::nvidia::device_nodes(root, "", gpus->gpus, skipped);
     demand(nodes.has_value() && nodes->nodes.empty(), "there is no node");
     (void)drivers::nvidia::warnings(gpus->gpus, nodes->nodes);

@@ -160,12 +160,14 @@ std::string host_record()
     model::DriverStack driver = test::make_driver();
     driver.library_directory = "/drv/lib";
     driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
-    driver.warnings = {{model::Capability::compute, "something does not work"}};
     driver.masks = {{"/proc/driver/nvidia/params", "A: 1\n", "a reason"},
                     {"/proc/driver/nvidia/capabilities", "", "another reason", true}};
-    driver.skipped = {{"libx.so", "/drv/lib/libx.so", "is for i386"}};
+    driver.findings = {
+        {model::FindingCode::library_missing, "libx.so", "something does not work", "",
+         "install it", model::Capability::compute},
+        {model::FindingCode::file_unusable, "libx.so", "is for i386", "/drv/lib/libx.so"}};
     const std::vector<detect::Mark> marks = {{"/etc/ld.so.cache", "missing"}};
-    return exports::host_to_json({&driver, 1}, driver.skipped, marks);
+    return exports::host_to_json({&driver, 1}, driver.findings, marks);
 }
 
 void write_all(const std::filesystem::path& directory)

@@ -111,8 +111,8 @@ void check_library(const model::DriverFile& file, const plan::Plan& plan, const 
     const auto told = std::ranges::count_if(plan.items, [&](const plan::Item& item) {
         return item.target == path && content_of(item) == file.soname + "\n";
     });
-    const auto skipped = std::ranges::count_if(plan.skipped, [&](const model::Skipped& one) {
-        return one.name == file.icd && one.source == path;
+    const auto skipped = std::ranges::count_if(plan.findings, [&](const model::Finding& one) {
+        return one.object == file.icd && one.evidence == path;
     });
     constexpr std::size_t longest = 4096;
     const auto content = image.read(path, longest);

@@ -172,7 +172,7 @@ void check_slurm(const model::DriverStack& driver, const Input& input,
     for (const unsigned gpu : selection.gpus)
         demand(!selection.passed_over.empty() || is_in_list(environment, gpu),
                "no GPU is chosen that Slurm does not grant");
-    std::vector<model::Skipped> left_out;
+    model::Findings left_out;
     const auto without = environment_of(driver, {input.list, input.scheduler, std::nullopt});
     const auto others = plan::select_devices({&driver, 1}, {input.list, without, {}}, left_out);
     demand(repeats_slurm(driver, input)
@@ -185,7 +185,7 @@ void check(const model::DriverStack& driver, const Input& input)
     const std::string_view list = input.list;
     const std::string& variable = driver.visible_devices.front().name;
     const plan::Environment environment = environment_of(driver, input);
-    std::vector<model::Skipped> left_out;
+    model::Findings left_out;
     const auto selections = plan::select_devices({&driver, 1}, {list, environment, {}}, left_out);
     if (!selections)
         return;

@@ -89,7 +89,7 @@ Result<elf::Symbols> calls_of(const host::DriverRoot& root, const DriverFile& li
 
 /// They pass structures without their sizes: one of another release writes past the ends.
 Result<void> warn_of_releases(const host::DriverRoot& root, const DriverFile& runtime,
-                              const DriverFile& thunk, std::vector<model::Warning>& warnings)
+                              const DriverFile& thunk, model::Findings& warnings)
 {
     GPUCTR_TRY(const auto calls, calls_of(root, runtime), "{}", runtime.path);
     GPUCTR_TRY(const auto answers, calls_of(root, thunk), "{}", thunk.path);
@@ -99,9 +99,10 @@ Result<void> warn_of_releases(const host::DriverRoot& root, const DriverFile& ru
     std::ranges::set_difference(calls.undefined, answers.defined, std::back_inserter(missing));
     if (!missing.empty())
         warnings.push_back(
-            {model::Capability::compute,
-             base::format("{} needs {}, which {} does not have: they are of different releases",
-                          runtime.path, missing.front(), thunk.path)});
+            {model::FindingCode::releases_differ, runtime.path,
+             base::format("needs {}, which {} does not have: they are of different releases",
+                          missing.front(), thunk.path),
+             thunk.path, "install both from one release of ROCm", model::Capability::compute});
     return {};
 }
 
@@ -117,7 +118,7 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
     if (thunk == nullptr || runtime == nullptr)
         return std::optional<DriverStack>();
     stack.needs = {"HSA_ENABLE_DXG_DETECTION=1 in its environment, for ROCm before 7.13"};
-    GPUCTR_CHECK(warn_of_releases(sources.driver_root, *runtime, *thunk, stack.warnings));
+    GPUCTR_CHECK(warn_of_releases(sources.driver_root, *runtime, *thunk, stack.findings));
     GPUCTR_CHECK(wsl::add_to(stack, sources, *loaded, {}));
     return std::optional(std::move(stack));
 }
@@ -158,9 +159,9 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     GPUCTR_TRY(Gpus gpus, driven_gpus(sources.system_root, sources.pci));
     if (gpus.gpus.empty())
         return Error(Errc::no_device, "the amdgpu kernel module is loaded but has no GPU for ROCm")
-            .with_hint(gpus.skipped.empty() ? "look for amdgpu and kfd messages in the kernel's log"
-                                            : base::format("{}: {}", gpus.skipped.front().name,
-                                                           gpus.skipped.front().reason));
+            .with_hint(gpus.findings.empty()
+                           ? "look for amdgpu and kfd messages in the kernel's log"
+                           : gpus.findings.front().message());
 
     GPUCTR_TRY(DriverStack stack, new_stack(sources));
     stack.version = *loaded;
@@ -168,9 +169,9 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.needs = {need};
     stack.gpus = std::move(gpus.gpus);
     stack.library_order = std::move(gpus.library_order);
-    std::ranges::move(gpus.skipped, std::back_inserter(stack.skipped));
+    std::ranges::move(gpus.findings, std::back_inserter(stack.findings));
     GPUCTR_TRY(search::Nodes nodes, device_nodes(sources.system_root, sources.dev_root,
-                                                 std::move(gpus.nodes), stack.skipped));
+                                                 std::move(gpus.nodes), stack.findings));
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     return std::optional(std::move(stack));

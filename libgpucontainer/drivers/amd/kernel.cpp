@@ -112,15 +112,16 @@ std::vector<Found> join(const std::vector<TopologyNode>& nodes,
 }
 
 void skip_unused(const std::vector<ClassDevice>& parts, const std::vector<Found>& used,
-                 std::vector<model::Skipped>& skipped)
+                 model::Findings& findings)
 {
     for (const ClassDevice& part : parts)
         if (is_render_node(part) && is_amds(part)
             && std::ranges::find(used, &part, &Found::render) == used.end())
-            skipped.push_back({part.name, part.node,
-                               is_of_partition(part)
-                                   ? "no partition in use has it: it is not in KFD's topology"
-                                   : "its GPU is not in KFD's topology: ROCm cannot use it"});
+            findings.push_back({model::FindingCode::node_left_out, part.name,
+                                is_of_partition(part)
+                                    ? "no partition in use has it: it is not in KFD's topology"
+                                    : "its GPU is not in KFD's topology: ROCm cannot use it",
+                                part.node});
 }
 
 /// As ROCr writes one.
@@ -208,9 +209,9 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& devic
     GPUCTR_TRY(Topology topology, read_topology(system_root));
     GPUCTR_TRY(const auto parts, devices.class_devices("drm"), "find AMD GPUs");
     Gpus found;
-    found.skipped = std::move(topology.skipped);
+    found.findings = std::move(topology.findings);
     const auto all = join(topology.present ? topology.gpus : assumed_nodes(parts), parts);
-    skip_unused(parts, all, found.skipped);
+    skip_unused(parts, all, found.findings);
     std::map<std::string, Card> cards;
     for (const Found& one : all) {
         if (!cards.contains(one.address)) {
@@ -240,8 +241,7 @@ Result<std::vector<std::string>> undriven_gpus(host::Enumerator& devices)
 }
 
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
-                                   std::vector<WantedNode> of_gpus,
-                                   std::vector<model::Skipped>& skipped)
+                                   std::vector<WantedNode> of_gpus, model::Findings& findings)
 {
     const std::string path = "/proc/devices";
     const auto devices = base::read_file(system_root + path);
@@ -253,10 +253,10 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
     kfd.major = devices ? search::character_major(*devices, "kfd") : std::nullopt;
 
     search::Nodes found;
-    GPUCTR_CHECK(search::add_node(system_root, dev_root, kfd, found, skipped));
+    GPUCTR_CHECK(search::add_node(system_root, dev_root, kfd, found, findings));
     for (WantedNode& node : of_gpus) {
         node.links = std::move(links[std::string(base::name_of(node.path))]);
-        GPUCTR_CHECK(search::add_node(system_root, dev_root, node, found, skipped));
+        GPUCTR_CHECK(search::add_node(system_root, dev_root, node, found, findings));
     }
     return found;
 }

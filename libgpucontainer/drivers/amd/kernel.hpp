@@ -15,7 +15,7 @@ struct Gpus {
     std::vector<model::Gpu> gpus;
     std::vector<unsigned> library_order;   ///< As in DriverStack.
     std::vector<search::WantedNode> nodes; ///< Theirs; without links.
-    std::vector<model::Skipped> skipped;   ///< Render nodes that are not in use, and GPUs.
+    model::Findings findings;              ///< Render nodes that are not in use, and GPUs.
 };
 
 /// The GPUs and partitions that programs can use, ordered by PCI address, partitions of
@@ -27,9 +27,9 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& devic
 Result<std::vector<std::string>> undriven_gpus(host::Enumerator& devices);
 
 /// /dev/kfd and the nodes of the GPUs below `dev_root`, with the links to them; what is
-/// missing or is not the device of that name goes to `skipped`.
+/// missing or is not the device of that name goes to `findings`.
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
                                    std::vector<search::WantedNode> of_gpus,
-                                   std::vector<model::Skipped>& skipped);
+                                   model::Findings& findings);
 
 } // namespace gpucontainer::drivers::amd

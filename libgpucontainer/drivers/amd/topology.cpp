@@ -65,7 +65,8 @@ Result<void> read_node(const std::string& system_root, const std::string& name, 
 {
     const std::string place = base::format("{}/{}/properties", nodes, name);
     const auto skip = [&](std::string reason) {
-        found.skipped.push_back({"KFD node " + name, place, std::move(reason)});
+        found.findings.push_back(
+            {model::FindingCode::gpu_unusable, "KFD node " + name, std::move(reason), place});
         return Result<void>();
     };
     const auto number = base::to_number(name);

@@ -28,7 +28,7 @@ TopologyNode parse_properties(std::string_view text);
 struct Topology {
     bool present = false; ///< The kernel has a compute driver.
     std::vector<TopologyNode> gpus;
-    std::vector<model::Skipped> skipped;
+    model::Findings findings;
 };
 Result<Topology> read_topology(const std::string& system_root);
 

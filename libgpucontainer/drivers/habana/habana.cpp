@@ -78,11 +78,11 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.version = *loaded;
     stack.visible_devices = variables(found.prefix);
     stack.gpus = std::move(found.gpus);
-    std::ranges::move(found.skipped, std::back_inserter(stack.skipped));
+    std::ranges::move(found.findings, std::back_inserter(stack.findings));
     search::Nodes nodes;
     for (const search::WantedNode& wanted : found.wanted)
         GPUCTR_CHECK(
-            search::add_node(sources.system_root, sources.dev_root, wanted, nodes, stack.skipped));
+            search::add_node(sources.system_root, sources.dev_root, wanted, nodes, stack.findings));
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     return std::optional(std::move(stack));

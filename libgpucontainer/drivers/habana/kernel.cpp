@@ -166,7 +166,8 @@ private:
 
     void skip(const ClassDevice& device, std::string reason)
     {
-        gathered_.skipped.push_back({device.name, device.node, std::move(reason)});
+        gathered_.findings.push_back(
+            {model::FindingCode::gpu_unusable, device.name, std::move(reason), device.node});
     }
 
     std::string pci_directory(const std::string& address) const

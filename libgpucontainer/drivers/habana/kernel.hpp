@@ -15,7 +15,7 @@ struct Accelerators {
     std::vector<model::Gpu> gpus;           ///< In the order of the numbers of their nodes.
     std::vector<search::WantedNode> wanted; ///< Theirs.
     std::string prefix;                     ///< Of the name that a number makes one: "accel", "hl".
-    std::vector<model::Skipped> skipped;
+    model::Findings findings;
 };
 
 /// What habanalabs drives, told from other kernel drivers' accelerators.

@@ -22,11 +22,11 @@ namespace {
 
 constexpr const char* need = "a mounted /sys: Level Zero and OpenCL read it";
 
-Error nothing_driven(bool is_loaded, const std::vector<model::Skipped>& others)
+Error nothing_driven(bool is_loaded, const model::Findings& others)
 {
     std::string hint;
-    for (const model::Skipped& other : others)
-        hint += base::format("{}{}: {}", hint.empty() ? "" : "; ", other.name, other.reason);
+    for (const model::Finding& other : others)
+        hint += base::format("{}{}", hint.empty() ? "" : "; ", other.message());
     return Error(Errc::no_device, is_loaded ? "the kernel module is loaded but drives no Intel GPU"
                                             : "no kernel module, i915 or xe, is loaded")
         .with_hint(std::move(hint));
@@ -118,13 +118,12 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.visible_devices = {affinity_mask()};
     stack.needs = {need};
     stack.gpus = std::move(found.gpus);
-    stack.warnings = std::move(found.warnings);
-    std::ranges::move(found.skipped, std::back_inserter(stack.skipped));
-    std::ranges::move(others, std::back_inserter(stack.skipped));
+    stack.findings = std::move(found.findings);
+    std::ranges::move(others, std::back_inserter(stack.findings));
     search::Nodes nodes;
     for (const search::WantedNode& wanted : found.wanted)
         GPUCTR_CHECK(
-            search::add_node(sources.system_root, sources.dev_root, wanted, nodes, stack.skipped));
+            search::add_node(sources.system_root, sources.dev_root, wanted, nodes, stack.findings));
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     return std::optional(std::move(stack));

@@ -102,8 +102,9 @@ private:
         }
         for (const std::string& address : physical)
             if (functions_.erase(address) != 0)
-                gathered_.skipped.push_back({"GPU " + address, "/sys/bus/pci/devices/" + address,
-                                             "its virtual functions are used in its place"});
+                gathered_.findings.push_back({model::FindingCode::gpu_unusable, "GPU " + address,
+                                              "its virtual functions are used in its place",
+                                              "/sys/bus/pci/devices/" + address});
         return {};
     }
 
@@ -137,10 +138,10 @@ private:
             gpu.names.push_back(function.render->name);
             want(*function.render, index, true);
         } else {
-            gathered_.warnings.push_back({model::Capability::compute,
-                                          base::format("GPU {} has no render node: programs that "
-                                                       "compute do not find it",
-                                                       function.address)});
+            gathered_.findings.push_back(
+                {model::FindingCode::compute_node_unusable, "GPU " + function.address,
+                 "has no render node: programs that compute do not find it",
+                 pci_directory(function.address), "", model::Capability::compute});
         }
         if (function.card) {
             gpu.names.push_back(function.card->name);
@@ -179,10 +180,11 @@ private:
         GPUCTR_TRY(const auto devices, enumerator_.class_devices("mei"), "find Intel GPUs");
         for (const ClassDevice& device : devices)
             if (functions_.contains(device.pci_address))
-                gathered_.skipped.push_back(
-                    {device.name, device.node,
+                gathered_.findings.push_back(
+                    {model::FindingCode::node_left_out, device.name,
                      "the firmware of GPU " + device.pci_address
-                         + " is managed through it, which is not for containers"});
+                         + " is managed through it, which is not for containers",
+                     device.node});
         return {};
     }
 
@@ -212,20 +214,20 @@ Result<Gpus> find_gpus(const std::string& system_root, const std::string& dev_ro
     return Search(system_root, dev_root, enumerator).run();
 }
 
-Result<std::vector<model::Skipped>> undriven(host::Enumerator& enumerator,
-                                             const std::vector<Gpu>& driven)
+Result<model::Findings> undriven(host::Enumerator& enumerator, const std::vector<Gpu>& driven)
 {
     GPUCTR_TRY(const auto functions, enumerator.pci_functions(pci_vendor), "find Intel GPUs");
-    std::vector<model::Skipped> others;
+    model::Findings others;
     for (const host::PciDevice& function : functions) {
         const bool is_driven =
             is_kernel_driver(function.driver)
             || std::ranges::find(driven, function.address, &Gpu::pci_address) != driven.end();
         if (host::is_display_controller(function) && !is_driven)
-            others.push_back({"GPU " + function.address, "/sys/bus/pci/devices/" + function.address,
+            others.push_back({model::FindingCode::gpu_unusable, "GPU " + function.address,
                               function.driver.empty()
                                   ? "no kernel driver is bound to it"
-                                  : "bound to the kernel driver " + function.driver});
+                                  : "bound to the kernel driver " + function.driver,
+                              "/sys/bus/pci/devices/" + function.address});
     }
     return others;
 }

@@ -15,8 +15,7 @@ struct Gpus {
     /// As Level Zero counts: discrete ones before integrated ones, each by PCI address.
     std::vector<model::Gpu> gpus;
     std::vector<search::WantedNode> wanted; ///< Theirs.
-    std::vector<model::Warning> warnings;
-    std::vector<model::Skipped> skipped;
+    model::Findings findings;
 };
 
 /// The GPUs that i915 or xe drives. A physical function whose virtual functions are
@@ -26,7 +25,7 @@ Result<Gpus> find_gpus(const std::string& system_root, const std::string& dev_ro
                        host::Enumerator& enumerator);
 
 /// Those on the bus that have no node.
-Result<std::vector<model::Skipped>> undriven(host::Enumerator& enumerator,
-                                             const std::vector<model::Gpu>& driven);
+Result<model::Findings> undriven(host::Enumerator& enumerator,
+                                 const std::vector<model::Gpu>& driven);
 
 } // namespace gpucontainer::drivers::intel

@@ -63,14 +63,15 @@ Error unreadable(const Error& error, const std::string& path)
 }
 
 Result<std::optional<Gpu>> read_information(const std::string& path, const std::string& address,
-                                            std::vector<model::Skipped>& skipped)
+                                            model::Findings& findings)
 {
     const std::optional<Gpu> none;
     const auto text = base::read_file(path);
     if (!text && base::leaves_open(text.error().os_error()))
         return unreadable(text.error(), path);
     if (!text) {
-        skipped.push_back({"GPU " + address, path, text.error().message()});
+        findings.push_back(
+            {model::FindingCode::gpu_unusable, "GPU " + address, text.error().message(), path});
         return none;
     }
     auto field = fields(*text);
@@ -83,7 +84,8 @@ Result<std::optional<Gpu>> read_information(const std::string& path, const std::
     if (const auto minor = base::to_number(field["Device Minor"]); minor && *minor < control_minor)
         gpu.minor = static_cast<int>(*minor);
     if (field["GPU Excluded"] == "Yes") {
-        skipped.push_back({"GPU " + address, path, "the driver was told to exclude it"});
+        findings.push_back({model::FindingCode::gpu_unusable, "GPU " + address,
+                            "the driver was told to exclude it", path});
         return none;
     }
     return std::optional(std::move(gpu));
@@ -134,7 +136,7 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
         for (const std::string& address : *addresses) {
             GPUCTR_TRY(auto gpu,
                        read_information(base::format("{}/{}/information", directory, address),
-                                        address, found.skipped));
+                                        address, found.findings));
             if (gpu)
                 found.gpus.push_back(*std::move(gpu));
         }
@@ -158,16 +160,16 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
         gpu.numa_node = device.numa_node;
         found.gpus.push_back(std::move(gpu));
         if (!device.driver.empty())
-            found.skipped.push_back({"GPU " + device.address, device.address,
-                                     "bound to the kernel driver " + device.driver});
+            found.findings.push_back({model::FindingCode::gpu_unusable, "GPU " + device.address,
+                                      "bound to the kernel driver " + device.driver,
+                                      "/sys/bus/pci/devices/" + device.address});
     }
     number(found.gpus);
     return found;
 }
 
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
-                                   const std::vector<Gpu>& gpus,
-                                   std::vector<model::Skipped>& skipped)
+                                   const std::vector<Gpu>& gpus, model::Findings& findings)
 {
     const std::string path = system_root + "/proc/devices";
     const auto devices = base::read_file(path);
@@ -192,22 +194,23 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
 
     search::Nodes found;
     for (const search::WantedNode& node : wanted)
-        GPUCTR_CHECK(search::add_node(system_root, dev_root, node, found, skipped));
+        GPUCTR_CHECK(search::add_node(system_root, dev_root, node, found, findings));
     return found;
 }
 
-std::vector<model::Warning> warnings(const std::vector<Gpu>& gpus,
-                                     const std::vector<model::DeviceNode>& nodes)
+model::Findings warnings(const std::vector<Gpu>& gpus, const std::vector<model::DeviceNode>& nodes)
 {
     const auto uvm = std::find_if(nodes.begin(), nodes.end(), [](const model::DeviceNode& node) {
         return node.path == uvm_path;
     });
     if (!is_driven(gpus) || (uvm != nodes.end() && uvm->accessible))
         return {};
-    return {{Capability::compute,
-             base::format("{} {}: nvidia-smi works without it, CUDA programs do not{}", uvm_path,
-                          uvm == nodes.end() ? "is missing" : "may not be used",
-                          uvm == nodes.end() ? "; nvidia-modprobe -u -c 0 as root makes it" : "")}};
+    const bool is_missing = uvm == nodes.end();
+    return {{model::FindingCode::compute_node_unusable, uvm_path,
+             base::format("{}: nvidia-smi works without it, CUDA programs do not",
+                          is_missing ? "is missing" : "may not be used"),
+             "", is_missing ? "`nvidia-modprobe -u -c 0` as root makes it" : "",
+             Capability::compute}};
 }
 
 namespace {

@@ -17,7 +17,7 @@ Result<std::optional<std::string>> module_version(const std::string& system_root
 
 struct Gpus {
     std::vector<model::Gpu> gpus;
-    std::vector<model::Skipped> skipped; ///< GPUs that the driver excludes.
+    model::Findings findings; ///< GPUs that the driver excludes.
 };
 
 /// The GPUs that the loaded module drives, in PCI order as NVML counts them.
@@ -27,14 +27,13 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci);
 Result<Gpus> undriven_gpus(host::Enumerator& pci);
 
 /// Control nodes, unified memory, and one node a GPU, below `dev_root`; what is
-/// missing or is not the device of that name goes to `skipped`.
+/// missing or is not the device of that name goes to `findings`.
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
-                                   const std::vector<model::Gpu>& gpus,
-                                   std::vector<model::Skipped>& skipped);
+                                   const std::vector<model::Gpu>& gpus, model::Findings& findings);
 
 /// What works in part only, with these nodes.
-std::vector<model::Warning> warnings(const std::vector<model::Gpu>& gpus,
-                                     const std::vector<model::DeviceNode>& nodes);
+model::Findings warnings(const std::vector<model::Gpu>& gpus,
+                         const std::vector<model::DeviceNode>& nodes);
 
 /// The module's parameters as a container should see them: with "1" there, the
 /// driver's libraries make the nodes of every GPU by themselves when they run

@@ -24,7 +24,7 @@ using model::VersionSource;
 
 namespace {
 
-void append(std::vector<model::Skipped>& to, std::vector<model::Skipped> from)
+void append(model::Findings& to, model::Findings from)
 {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
@@ -38,10 +38,10 @@ void warn_of_noexec(DriverStack& stack)
     struct statvfs status = {};
     if (main != stack.files.end() && ::statvfs(main->path.c_str(), &status) == 0
         && (status.f_flag & ST_NOEXEC) != 0)
-        stack.warnings.push_back({model::Capability::compute,
-                                  main->path
-                                      + " is on a mount that allows no programs (noexec): they "
-                                        "cannot load it"});
+        stack.findings.push_back(
+            {model::FindingCode::library_unloadable, main->path,
+             "is on a mount that allows no programs (noexec): they cannot load it", main->path,
+             "mount its file system with exec", model::Capability::compute});
 }
 
 /// What a container of any GPU on a bus needs.
@@ -66,11 +66,11 @@ Result<void> add_files(const Sources& sources, const std::optional<std::string>&
     stack.version = std::move(user_space.version);
     stack.library_directory = std::move(user_space.library_directory);
     stack.files = std::move(user_space.files);
-    append(stack.skipped, std::move(user_space.skipped));
-    append(stack.skipped, sources.site.skipped);
+    append(stack.findings, std::move(user_space.findings));
+    append(stack.findings, sources.site.findings);
     search::add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
     search::add_data(sources.driver_root, catalogue.of_driver(), search::Installation(),
-                     stack.files, stack.skipped);
+                     stack.files, stack.findings);
     return sources.driver_root.check();
 }
 
@@ -82,7 +82,7 @@ Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std:
     stack.visible_devices = variables(model::VisibleDevices::Inside::uuid);
     require_proc(stack);
     stack.gpus = std::move(gpus.gpus);
-    stack.skipped = std::move(gpus.skipped);
+    stack.findings = std::move(gpus.findings);
 
     std::optional<std::string> version = loaded;
     stack.version_source = loaded ? VersionSource::module : VersionSource::files;
@@ -94,10 +94,10 @@ Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std:
         return version ? std::move(added).error()
                        : std::move(added).error().context("the NVIDIA kernel module is not loaded");
     GPUCTR_TRY(search::Nodes nodes,
-               device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.skipped));
+               device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.findings));
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
-    stack.warnings = warnings(stack.gpus, stack.nodes);
+    append(stack.findings, warnings(stack.gpus, stack.nodes));
     warn_of_noexec(stack);
     GPUCTR_TRY(stack.masks, masks(sources.system_root));
     return std::optional(std::move(stack));

@@ -138,15 +138,15 @@ Result<void> add_files(const Sources& sources, std::vector<TegraRow> rows, Drive
                find_tegra_files(sources.driver_root, catalogue.of_driver(), rows));
     stack.library_directory = std::move(found.library_directory);
     stack.files = std::move(found.files);
-    append(stack.skipped, std::move(found.skipped));
-    append(stack.skipped, sources.site.skipped);
+    append(stack.findings, std::move(found.findings));
+    append(stack.findings, sources.site.findings);
     search::add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
     if (std::ranges::find(stack.files, main_library, &model::DriverFile::soname)
         == stack.files.end())
-        stack.warnings.push_back({model::Capability::compute,
-                                  base::format("no {} is among the driver's files: CUDA programs "
-                                               "do not find their driver",
-                                               main_library)});
+        stack.findings.push_back({model::FindingCode::library_missing, std::string(main_library),
+                                  "is not among the driver's files: CUDA programs do not find "
+                                  "their driver",
+                                  "", "", model::Capability::compute});
     return sources.driver_root.check();
 }
 
@@ -158,7 +158,7 @@ Result<void> add_nodes(const Sources& sources, const std::vector<TegraRow>& rows
         if (row.kind == TegraRow::Kind::device)
             paths.push_back(row.path);
     GPUCTR_TRY(search::Nodes nodes,
-               tegra_nodes(sources.system_root, sources.dev_root, paths, stack.skipped));
+               tegra_nodes(sources.system_root, sources.dev_root, paths, stack.findings));
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     return {};
@@ -204,7 +204,7 @@ Result<std::optional<DriverStack>> detect_tegra(const Sources& sources)
     GPUCTR_TRY(gpu.model, model(sources.system_root));
     stack.gpus.push_back(std::move(gpu));
 
-    const auto rows = read_tegra_lists(sources.driver_root, stack.skipped);
+    const auto rows = read_tegra_lists(sources.driver_root, stack.findings);
     GPUCTR_CHECK(add_files(sources, rows, stack));
     GPUCTR_CHECK(add_nodes(sources, rows, stack));
     return std::optional(std::move(stack));

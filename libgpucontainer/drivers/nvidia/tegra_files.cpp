@@ -32,6 +32,7 @@ using model::CatalogueRule;
 using model::DriverFile;
 using model::FileId;
 using model::FileKind;
+using model::FindingCode;
 using search::ClosedSet;
 
 namespace {
@@ -99,7 +100,7 @@ public:
         for (const std::string& path : links_)
             add_link(path);
         leave_out_nested_data();
-        search::add_data(root_, data_rules_, search::Installation(), found_.files, found_.skipped);
+        search::add_data(root_, data_rules_, search::Installation(), found_.files, found_.findings);
         for (const std::string& path : data_links_)
             add_data_link(path);
         std::ranges::sort(found_.files, [](const auto& a, const auto& b) {
@@ -119,7 +120,7 @@ private:
         const auto list = [&](const std::string& directory) { return root_.list(directory); };
         const auto paths = search::expand_pattern(row.path, list, most_paths);
         if (paths.empty())
-            skip(row.path, "not installed");
+            skip(row.path, "not installed", FindingCode::not_installed);
         for (const std::string& path : paths)
             sort_in(row.kind, path);
     }
@@ -140,8 +141,10 @@ private:
     {
         const auto opened = root_.open_file(path);
         if (!opened) {
-            skip(path,
-                 opened.error().os_error() == ENOENT ? "not installed" : opened.error().cause());
+            if (opened.error().os_error() == ENOENT)
+                skip(path, "not installed", FindingCode::not_installed);
+            else
+                skip(path, opened.error().cause());
             return;
         }
         if (!is_elf(opened->fd.get())) {
@@ -250,7 +253,7 @@ private:
                 (void)graph.add_library(rules_[i], wanted_[i].path, wanted_[i].name);
         ClosedSet set = graph.take();
         found_.files = std::move(set.files);
-        std::ranges::move(set.skipped, std::back_inserter(found_.skipped));
+        std::ranges::move(set.findings, std::back_inserter(found_.findings));
         const auto main = std::ranges::find(found_.files, main_library, &DriverFile::soname);
         found_.library_directory = main != found_.files.end()
                                        ? std::string(base::directory_of(main->path))
@@ -331,10 +334,11 @@ private:
         found_.files.push_back(std::move(again));
     }
 
-    void skip(const std::string& path, std::string reason)
+    void skip(const std::string& path, std::string reason,
+              FindingCode code = FindingCode::file_unusable)
     {
-        found_.skipped.push_back(
-            {std::string(base::name_of(path)), root_.prefix() + path, std::move(reason)});
+        found_.findings.push_back(
+            {code, std::string(base::name_of(path)), std::move(reason), root_.prefix() + path});
     }
 
     const host::DriverRoot& root_;
@@ -362,8 +366,7 @@ Result<std::string> read_list(const host::DriverRoot& root, const std::string& p
 
 } // namespace
 
-std::vector<TegraRow> read_tegra_lists(const host::DriverRoot& root,
-                                       std::vector<model::Skipped>& skipped)
+std::vector<TegraRow> read_tegra_lists(const host::DriverRoot& root, model::Findings& findings)
 {
     std::vector<TegraRow> rows;
     std::vector<std::string> names = root.list(tegra_lists);
@@ -373,14 +376,16 @@ std::vector<TegraRow> read_tegra_lists(const host::DriverRoot& root,
         auto text = i < most_lists ? read_list(root, path)
                                    : Error(Errc::driver, "is one of too many lists");
         if (!text) {
-            skipped.push_back({names[i], root.prefix() + path, text.error().cause()});
+            findings.push_back({model::FindingCode::rule_ignored, names[i], text.error().cause(),
+                                root.prefix() + path});
             continue;
         }
         TegraRows read = parse_tegra_csv(*text);
         std::ranges::move(read.rows, std::back_inserter(rows));
         for (TegraComplaint& complaint : read.complaints)
-            skipped.push_back({base::format("{}:{}", names[i], complaint.line),
-                               root.prefix() + path, std::move(complaint.reason)});
+            findings.push_back({model::FindingCode::rule_ignored,
+                                base::format("{}:{}", names[i], complaint.line),
+                                std::move(complaint.reason), root.prefix() + path});
     }
     return rows;
 }

@@ -20,9 +20,8 @@ inline constexpr const char* tegra_lists =
 inline constexpr const char* tegra_release = "/etc/nv_tegra_release";
 
 /// The rows of all lists in the driver root, in the order of their files' names. What
-/// cannot be read goes to `skipped`, with its file and line.
-std::vector<TegraRow> read_tegra_lists(const host::DriverRoot& root,
-                                       std::vector<model::Skipped>& skipped);
+/// cannot be read goes to `findings`, with its file and line.
+std::vector<TegraRow> read_tegra_lists(const host::DriverRoot& root, model::Findings& findings);
 
 /// The files of the rows, which are not those of nodes; without any, the libraries that
 /// lie beside a Tegra's libcuda, in /usr/lib/*-linux-gnu/nvidia or ../tegra. And what the

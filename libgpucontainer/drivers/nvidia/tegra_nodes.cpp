@@ -24,7 +24,6 @@
 namespace gpucontainer::drivers::nvidia {
 
 using model::Capability;
-using model::Skipped;
 using search::Nodes;
 
 namespace {
@@ -83,9 +82,8 @@ bool is_of_gpu(std::string_view path)
 
 class Search {
 public:
-    Search(const std::string& system_root, const std::string& dev_root,
-           std::vector<Skipped>& skipped)
-        : system_root_(system_root), dev_root_(dev_root), skipped_(skipped)
+    Search(const std::string& system_root, const std::string& dev_root, model::Findings& findings)
+        : system_root_(system_root), dev_root_(dev_root), findings_(findings)
     {
     }
 
@@ -149,7 +147,7 @@ private:
             return {};
         }
         return search::add_node(system_root_, dev_root_, wanted(path, place, status.st_rdev),
-                                found_, skipped_);
+                                found_, findings_);
     }
 
     /// Some names are links to a node of the kernel's, which a container is given at the
@@ -205,12 +203,13 @@ private:
 
     void skip(const std::string& path, std::string reason)
     {
-        skipped_.push_back({std::string(base::name_of(path)), dev_root_ + path, std::move(reason)});
+        findings_.push_back({model::FindingCode::node_missing, std::string(base::name_of(path)),
+                             std::move(reason), dev_root_ + path});
     }
 
     const std::string& system_root_;
     const std::string& dev_root_;
-    std::vector<Skipped>& skipped_;
+    model::Findings& findings_;
     std::string devices_;
     std::set<std::string> seen_;
     Nodes found_;
@@ -219,9 +218,9 @@ private:
 } // namespace
 
 Result<Nodes> tegra_nodes(const std::string& system_root, const std::string& dev_root,
-                          std::span<const std::string> paths, std::vector<Skipped>& skipped)
+                          std::span<const std::string> paths, model::Findings& findings)
 {
-    return Search(system_root, dev_root, skipped).run(paths);
+    return Search(system_root, dev_root, findings).run(paths);
 }
 
 } // namespace gpucontainer::drivers::nvidia

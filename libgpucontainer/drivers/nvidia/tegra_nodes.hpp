@@ -16,7 +16,6 @@ namespace gpucontainer::drivers::nvidia {
 /// calls its number by that name. Those that CUDA opens are the GPU's, which is of
 /// index 0; without any the outcome is an error, no_device. Errors: driver.
 Result<search::Nodes> tegra_nodes(const std::string& system_root, const std::string& dev_root,
-                                  std::span<const std::string> paths,
-                                  std::vector<model::Skipped>& skipped);
+                                  std::span<const std::string> paths, model::Findings& findings);
 
 } // namespace gpucontainer::drivers::nvidia

@@ -49,7 +49,7 @@ std::string objection(const Result<elf::Facts>& facts)
 
 void find_tool(const host::DriverRoot& root, const CatalogueRule& rule,
                const std::vector<host::DriverRoot::Directory>& directories,
-               std::vector<DriverFile>& files, std::vector<model::Skipped>& skipped)
+               std::vector<DriverFile>& files, model::Findings& findings)
 {
     const std::string name(rule.name);
     for (const host::DriverRoot::Directory& directory : directories) {
@@ -59,7 +59,8 @@ void find_tool(const host::DriverRoot& root, const CatalogueRule& rule,
         const std::string path = base::format("{}/{}", directory.real_path, name);
         const auto facts = root.noted(elf::read_facts(opened->fd.get()), path);
         if (auto reason = objection(facts); !reason.empty()) {
-            skipped.push_back({name, root.prefix() + path, std::move(reason)});
+            findings.push_back(
+                {model::FindingCode::file_unusable, name, std::move(reason), root.prefix() + path});
             continue;
         }
         DriverFile file = describe(root, *opened, FileKind::tool);
@@ -96,7 +97,7 @@ void classify(DriverFile& file, const CatalogueRule& rule)
 
 void find_tools(const host::DriverRoot& root, model::Catalogue catalogue,
                 const std::string& library_directory, std::vector<DriverFile>& files,
-                std::vector<model::Skipped>& skipped)
+                model::Findings& findings)
 {
     std::vector<host::DriverRoot::Directory> directories;
     for (const std::string& path : directories_of_tools(library_directory))
@@ -104,7 +105,7 @@ void find_tools(const host::DriverRoot& root, model::Catalogue catalogue,
             directories.push_back(*std::move(directory));
     for (const CatalogueRule& rule : catalogue)
         if (rule.kind == FileKind::tool)
-            find_tool(root, rule, directories, files, skipped);
+            find_tool(root, rule, directories, files, findings);
 }
 
 } // namespace gpucontainer::drivers::nvidia

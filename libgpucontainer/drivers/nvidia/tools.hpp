@@ -21,6 +21,6 @@ void classify(model::DriverFile& file, const model::CatalogueRule& rule);
 /// `library_directory`, a path in the driver root.
 void find_tools(const host::DriverRoot& root, model::Catalogue catalogue,
                 const std::string& library_directory, std::vector<model::DriverFile>& files,
-                std::vector<model::Skipped>& skipped);
+                model::Findings& findings);
 
 } // namespace gpucontainer::drivers::nvidia

@@ -20,6 +20,7 @@ using model::Catalogue;
 using model::CatalogueRule;
 using model::DriverFile;
 using model::FileKind;
+using model::FindingCode;
 using model::VersionSource;
 
 namespace {
@@ -67,7 +68,7 @@ public:
             if (rule.kind == FileKind::library)
                 look_up(rule);
         scan_directories();
-        find_tools(root_, catalogue_, directories_.front(), found_.files, found_.skipped);
+        find_tools(root_, catalogue_, directories_.front(), found_.files, found_.findings);
         add_links();
         report_missing();
         sort();
@@ -135,10 +136,13 @@ private:
     Error no_main_library()
     {
         std::string others;
-        for (const model::Skipped& skipped : found_.skipped)
-            if (skipped.name == main_library)
-                others += base::format("{}{} {}", others.empty() ? "" : "; ", skipped.source,
-                                       skipped.reason);
+        bool has_other_version = false;
+        for (const model::Finding& finding : found_.findings)
+            if (finding.object == main_library) {
+                has_other_version |= finding.code == FindingCode::version_differs;
+                others += base::format("{}{} {}", others.empty() ? "" : "; ", finding.evidence,
+                                       finding.text);
+            }
         const std::string wanted =
             wanted_version_ ? base::format(" of version {}", *wanted_version_) : "";
         const std::string where = root_.prefix().empty() ? "on this host" : "in " + root_.prefix();
@@ -147,7 +151,7 @@ private:
             message += ": " + others;
         return Error(others.empty() ? Errc::no_device : Errc::driver, std::move(message))
             .with_object(std::string(main_library))
-            .with_hint(advice(others.find("is of version") != std::string::npos));
+            .with_hint(advice(has_other_version));
     }
 
     const char* advice(bool has_other_version) const
@@ -220,7 +224,7 @@ private:
     }
 
     /// The file at `path` as part of the driver, or null and the reason in
-    /// `skipped`. With a soname, only a library of that soname.
+    /// `findings`. With a soname, only a library of that soname.
     const DriverFile* consider(const Result<host::DriverRoot::File>& opened,
                                const std::string& path, const std::string& soname)
     {
@@ -239,8 +243,12 @@ private:
             return nullptr;
         }
         seen_.insert(file_id);
-        if (auto reason = objection(*opened, name); !reason.empty()) {
-            skip(name, path, std::move(reason));
+        if (const auto differs = other_version_of(*opened)) {
+            skip(name, path, *differs, FindingCode::version_differs);
+            return nullptr;
+        }
+        if (lacks_version(*opened, name)) {
+            skip(name, path, "has no driver version in its name");
             return nullptr;
         }
         const auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
@@ -265,15 +273,20 @@ private:
         return "";
     }
 
-    std::string objection(const host::DriverRoot::File& file, const std::string& name) const
+    bool lacks_version(const host::DriverRoot::File& file, const std::string& name) const
     {
         const CatalogueRule* rule = model::find_rule(catalogue_, FileKind::library, name);
+        return !is_driver_version(version_suffix(base::name_of(file.real_path)))
+               && (rule == nullptr || !rule->unversioned);
+    }
+
+    /// Which version the file has, and which one it should have; none where it has that.
+    std::optional<std::string> other_version_of(const host::DriverRoot::File& file) const
+    {
         const std::string_view version = version_suffix(base::name_of(file.real_path));
-        if (!is_driver_version(version))
-            return rule != nullptr && rule->unversioned ? "" : "has no driver version in its name";
         const auto& wanted = found_.version.empty() ? wanted_version_ : found_.version;
-        if (!wanted || version == *wanted)
-            return "";
+        if (!is_driver_version(version) || !wanted || version == *wanted)
+            return std::nullopt;
         return base::format("is of version {}, {} {}", version,
                             is_of_module_ ? "the kernel module of version" : "not", *wanted);
     }
@@ -335,12 +348,13 @@ private:
             if (rule.kind != FileKind::library)
                 continue;
             const std::string soname = model::soname_of(rule, found_.version);
-            const auto same = [&](const model::Skipped& skipped) { return skipped.name == soname; };
-            if (has(soname) || std::any_of(found_.skipped.begin(), found_.skipped.end(), same)
+            if (has(soname)
+                || std::ranges::find(found_.findings, soname, &model::Finding::object)
+                       != found_.findings.end()
                 || report_dangling(rule, soname))
                 continue;
             if (rule.entry)
-                skip(soname, directories_.front(), "not installed");
+                skip(soname, directories_.front(), "not installed", FindingCode::not_installed);
         }
     }
 
@@ -382,9 +396,11 @@ private:
 
     bool has(const std::string& name) const { return names_.contains(name); }
 
-    void skip(std::string name, const std::string& source, std::string reason)
+    void skip(std::string name, const std::string& source, std::string reason,
+              FindingCode code = FindingCode::file_unusable)
     {
-        found_.skipped.push_back({std::move(name), root_.prefix() + source, std::move(reason)});
+        found_.findings.push_back(
+            {code, std::move(name), std::move(reason), root_.prefix() + source});
     }
 
     const host::DriverRoot& root_;

@@ -17,7 +17,7 @@ struct UserSpace {
     std::string version;
     std::string library_directory; ///< Of libcuda's real file.
     std::vector<model::DriverFile> files;
-    std::vector<model::Skipped> skipped;
+    model::Findings findings;
 };
 
 /// Driver versions count from 300 up and have a dot; "4" and "1.1.13" are

@@ -19,7 +19,7 @@ namespace gpucontainer::drivers::nvidia {
 
 using model::CatalogueRule;
 using model::DriverStack;
-using model::Skipped;
+using model::Finding;
 using search::ClosedSet;
 using search::LibraryGraph;
 
@@ -58,26 +58,27 @@ ClosedSet find_files(const host::DriverRoot& root, model::Catalogue catalogue,
                      const std::vector<wsl::Package>& packages)
 {
     LibraryGraph graph(root, catalogue, {wsl::library_directory});
-    std::vector<Skipped> missing;
+    model::Findings missing;
     for (const CatalogueRule& rule : catalogue) {
         if (rule.capability == model::Capability::none)
             continue;
         if (rule.kind == model::FileKind::tool)
             add_tool(graph, rule, packages);
         if (rule.kind == model::FileKind::library && !add_library(graph, rule) && rule.entry)
-            missing.push_back({std::string(rule.name), wsl::library_directory, "not installed"});
+            missing.push_back({model::FindingCode::not_installed, std::string(rule.name),
+                               "not installed", wsl::library_directory});
     }
     ClosedSet set = graph.take();
-    std::ranges::move(missing, std::back_inserter(set.skipped));
+    std::ranges::move(missing, std::back_inserter(set.findings));
     return set;
 }
 
-Error no_main_library(const std::vector<Skipped>& skipped)
+Error no_main_library(const model::Findings& findings)
 {
     std::string why;
-    for (const Skipped& one : skipped)
-        if (one.name == main_soname && one.source != wsl::library_directory)
-            why += base::format("{}{} {}", why.empty() ? ": " : "; ", one.source, one.reason);
+    for (const Finding& one : findings)
+        if (one.object == main_soname && one.code != model::FindingCode::not_installed)
+            why += base::format("{}{} {}", why.empty() ? ": " : "; ", one.evidence, one.text);
     return Error(Errc::driver,
                  base::format("no {} in {}{}", main_soname, wsl::library_directory, why))
         .with_object(main_soname)
@@ -107,11 +108,11 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
     ClosedSet set = find_files(sources.driver_root, rules, packages);
     GPUCTR_CHECK(sources.driver_root.check());
     if (std::ranges::find(set.files, main_soname, &model::DriverFile::soname) == set.files.end())
-        return no_main_library(set.skipped);
+        return no_main_library(set.findings);
     stack.files = std::move(set.files);
     stack.library_directory = std::move(set.library_directory);
-    stack.skipped = std::move(set.skipped);
-    std::ranges::copy(sources.site.skipped, std::back_inserter(stack.skipped));
+    stack.findings = std::move(set.findings);
+    std::ranges::copy(sources.site.findings, std::back_inserter(stack.findings));
     search::add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
     GPUCTR_CHECK(wsl::add_to(stack, sources, *loaded, packages));
     return std::optional(std::move(stack));

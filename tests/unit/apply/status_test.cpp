@@ -32,10 +32,10 @@ TEST(Status, SaysOfALockedRootThatItIsAndGoesOn)
     ASSERT_EQ(found->size(), 2U);
     const auto& first = found->at(0).root == root ? found->at(0) : found->at(1);
     const auto& second = found->at(0).root == root ? found->at(1) : found->at(0);
-    EXPECT_EQ(first.problems.at(0).kind, ProblemKind::locked);
-    EXPECT_NE(first.problems.at(0).text.find("process " + std::to_string(::getpid())),
+    EXPECT_EQ(first.findings.at(0).code, model::FindingCode::locked);
+    EXPECT_NE(first.findings.at(0).text.find("process " + std::to_string(::getpid())),
               std::string::npos);
-    EXPECT_EQ(second.problems.at(0).kind, ProblemKind::interrupted);
+    EXPECT_EQ(second.findings.at(0).code, model::FindingCode::interrupted);
 }
 
 } // namespace

@@ -36,11 +36,11 @@ protected:
         return group && group->add(process_.pid());
     }
 
-    Findings ask()
+    Answer ask()
     {
         const auto groups = Groups::of_process(process_.pidfd());
         EXPECT_TRUE(groups) << groups.error().message();
-        return groups ? groups->ask(nodes_) : Findings();
+        return groups ? groups->ask(nodes_) : Answer();
     }
 
     std::optional<ControlGroup> unified_;
@@ -53,7 +53,7 @@ protected:
 
 TEST_F(DevicesTest, AreAllowedInTheCallersOwnGroups)
 {
-    const Findings found = ask();
+    const Answer found = ask();
 
     EXPECT_THAT(found.verdicts, Each(Verdict::allowed));
     EXPECT_EQ(found.unknown, "");
@@ -67,7 +67,7 @@ TEST_F(DevicesTest, AreDeniedByAProgram)
     if (!unified_->forbid(1, 5))
         GTEST_SKIP() << "no program can be attached";
 
-    const Findings found = ask();
+    const Answer found = ask();
 
     EXPECT_THAT(found.verdicts, ElementsAre(Verdict::allowed, Verdict::denied));
     EXPECT_EQ(found.group, unified_->path());
@@ -82,7 +82,7 @@ TEST_F(DevicesTest, AreUnlistedInAListThatLacksThem)
     ASSERT_TRUE(devices_->write("devices.deny", "a"));
     ASSERT_TRUE(devices_->write("devices.allow", "c 1:3 rw"));
 
-    const Findings found = ask();
+    const Answer found = ask();
 
     EXPECT_THAT(found.verdicts, ElementsAre(Verdict::allowed, Verdict::unlisted));
     EXPECT_EQ(found.group, devices_->path());
@@ -96,7 +96,7 @@ TEST_F(DevicesTest, AreDeniedByAnExceptionFromAListOfAll)
     ASSERT_TRUE(devices_->write("devices.deny", "c 1:5 rwm"));
     ASSERT_EQ(devices_->read("devices.list"), "a *:* rwm\n");
 
-    const Findings found = ask();
+    const Answer found = ask();
 
     EXPECT_THAT(found.verdicts, ElementsAre(Verdict::allowed, Verdict::denied));
     EXPECT_EQ(found.group, devices_->path());
@@ -110,7 +110,7 @@ TEST_F(DevicesTest, AreDeniedWhereOneOfBothDeniesThem)
     if (!unified_->forbid(1, 5))
         GTEST_SKIP() << "no program can be attached";
 
-    const Findings found = ask();
+    const Answer found = ask();
 
     EXPECT_THAT(found.verdicts, ElementsAre(Verdict::unlisted, Verdict::denied));
 }
@@ -123,7 +123,7 @@ TEST_F(DevicesTest, AreNotKnownInAFrozenGroup)
     while (unified_->read("cgroup.events").find("frozen 1") == std::string::npos)
         ::usleep(1000);
 
-    const Findings found = ask();
+    const Answer found = ask();
 
     EXPECT_THAT(found.verdicts, Each(Verdict::unknown));
     EXPECT_EQ(found.unknown, "its cgroup " + unified_->path() + " is frozen");
@@ -147,7 +147,7 @@ TEST_F(DevicesTest, ThatTheCallerMayNotUseTellNothing)
 
     auto other = ControlGroup::make(Version::unified); // below
     EXPECT_TRUE(other && other->add(process_.pid()));
-    const Findings found = ask();
+    const Answer found = ask();
     const UniqueFd back(
         ::open((unified_->place() + "/../cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
     ASSERT_EQ(::write(back.get(), "0", 1), 1);

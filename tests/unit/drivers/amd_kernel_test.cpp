@@ -18,8 +18,6 @@
 
 namespace gpucontainer::drivers::amd {
 
-using model::Skipped;
-
 namespace {
 
 using ::testing::Contains;
@@ -112,11 +110,11 @@ protected:
         return all;
     }
 
-    static std::vector<std::string> texts(const std::vector<Skipped>& skipped)
+    static std::vector<std::string> texts(const model::Findings& skipped)
     {
         std::vector<std::string> all;
-        for (const Skipped& one : skipped)
-            all.push_back(one.name + ": " + one.reason);
+        for (const model::Finding& one : skipped)
+            all.push_back(one.object + ": " + one.text);
         return all;
     }
 
@@ -198,7 +196,7 @@ TEST_F(AmdKernelTest, FindsAWorkstationsRadeonBesideTheOneOfItsProcessor)
                                                 "/dev/dri/card1 226:1 for 0, optional",
                                                 "/dev/dri/renderD129 226:129 for 1",
                                                 "/dev/dri/card0 226:0 for 1, optional"));
-    EXPECT_THAT(found.skipped, IsEmpty());
+    EXPECT_THAT(found.findings, IsEmpty());
 }
 
 /// As the eight nodes of a GPU in one partition.
@@ -225,8 +223,8 @@ TEST_F(AmdKernelTest, LeavesRenderNodesOutThatNoPartitionUses)
                                                 "/dev/dri/card1 226:1 for 0, optional",
                                                 "/dev/dri/renderD136 226:136 for 1",
                                                 "/dev/dri/card9 226:9 for 1, optional"));
-    ASSERT_EQ(found.skipped.size(), 14U);
-    EXPECT_EQ(texts(found.skipped)[0],
+    ASSERT_EQ(found.findings.size(), 14U);
+    EXPECT_EQ(texts(found.findings)[0],
               "renderD129: no partition in use has it: it is not in KFD's topology");
 }
 
@@ -328,7 +326,7 @@ TEST_F(AmdKernelTest, TakesRenderNodesThatLieApart)
     EXPECT_EQ(found.gpus[3].minor, 131);
     EXPECT_EQ(found.gpus[4].minor, 136);
     EXPECT_THAT(found.gpus[4].names, ElementsAre("1/0"));
-    EXPECT_EQ(found.skipped.size(), 8U);
+    EXPECT_EQ(found.findings.size(), 8U);
 }
 
 TEST_F(AmdKernelTest, TellsOfAGpuThatRocmCannotUse)
@@ -339,7 +337,7 @@ TEST_F(AmdKernelTest, TellsOfAGpuThatRocmCannotUse)
     nodes_of(1, 129, "0000:26:00.0");
     part("renderD130", 130, "0000:00:02.0", "i915");
 
-    EXPECT_THAT(texts(driven().skipped),
+    EXPECT_THAT(texts(driven().findings),
                 ElementsAre("KFD node 2: a GPU without a render node",
                             "renderD129: its GPU is not in KFD's topology: ROCm cannot use it"));
 }
@@ -380,7 +378,7 @@ protected:
 
     Result<search::Nodes> nodes() { return device_nodes(root(), "", driven().nodes, skipped_); }
 
-    std::vector<Skipped> skipped_;
+    model::Findings skipped_;
 };
 
 TEST_F(AmdDeviceNodes, ComeWithTheLinksToThem)

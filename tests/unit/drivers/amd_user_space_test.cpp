@@ -182,8 +182,8 @@ TEST_F(AmdUserSpace, NeedNotBeThere)
     EXPECT_EQ(stack.version, "6.12.12");
     EXPECT_EQ(stack.version_source, model::VersionSource::module);
     EXPECT_EQ(stack.missing_nodes.size(), 2U);
-    EXPECT_THAT(stack.skipped,
-                Contains(::testing::Field(&model::Skipped::name, "libhsa-runtime64.so")));
+    EXPECT_THAT(stack.findings,
+                Contains(::testing::Field(&model::Finding::object, "libhsa-runtime64.so")));
 }
 
 } // namespace

@@ -43,11 +43,20 @@ inline std::vector<std::string> lines(const std::vector<search::WantedNode>& nod
     return all;
 }
 
-inline std::vector<std::string> lines(const std::vector<model::Skipped>& skipped)
+inline std::vector<std::string> lines(const model::Findings& findings)
 {
     std::vector<std::string> all;
-    for (const model::Skipped& one : skipped)
-        all.push_back(one.name + ": " + one.reason);
+    for (const model::Finding& one : findings)
+        all.push_back(one.message());
+    return all;
+}
+
+inline std::vector<std::string> warnings(const model::Findings& findings)
+{
+    std::vector<std::string> all;
+    for (const model::Finding& one : findings)
+        if (one.severity() == model::Severity::warning)
+            all.push_back(one.message());
     return all;
 }
 

@@ -99,7 +99,7 @@ TEST_F(DescribedMakerTest, TakesDevicesOfTheKernelDriverInTheOrderThatIsDescribe
 
     EXPECT_THAT(test::lines(by_number.gpus),
                 ElementsAre("0 0000:02:00.0 Acme: accel2", "1 0000:01:00.0 Acme: accel10"));
-    EXPECT_THAT(test::lines(by_number.skipped),
+    EXPECT_THAT(test::lines(by_number.findings),
                 ElementsAre("accel3: of the kernel driver intel_vpu"));
     EXPECT_THAT(test::lines(found().gpus),
                 ElementsAre("0 0000:01:00.0 Acme: accel10", "1 0000:02:00.0 Acme: accel2"));
@@ -127,7 +127,7 @@ TEST_F(DescribedMakerTest, HasModelsAndAttributes)
     EXPECT_EQ(all.gpus[0].model, "Acme One x100");
     EXPECT_EQ(all.gpus[0].uuid, "01AB");
     EXPECT_EQ(all.gpus[0].numa_node, 1);
-    EXPECT_THAT(test::lines(all.skipped),
+    EXPECT_THAT(test::lines(all.findings),
                 ElementsAre("accel1: of no PCI function that is described"));
     EXPECT_EQ(all.undriven, "0000:03:00.0 is bound to vfio-pci");
 }
@@ -153,7 +153,7 @@ TEST_F(DescribedMakerTest, LeavesOutAGpuWhoseAttributesCannotBeRead)
     system_.link("sys/class/accel/accel0/id", "/proc/self/mem"); // EIO at its beginning
 
     EXPECT_THAT(test::lines(found().gpus), ElementsAre("0 0000:02:00.0 Acme: accel1"));
-    EXPECT_THAT(test::lines(found().skipped), ElementsAre(HasSubstr("Input/output error")));
+    EXPECT_THAT(test::lines(found().findings), ElementsAre(HasSubstr("Input/output error")));
 
     devices_.parts["accel"].pop_back();
     EXPECT_THAT(detected().error().hint(), HasSubstr("Input/output error")) << "all are left out";
@@ -215,7 +215,7 @@ TEST_F(DescribedMakerTest, LeavesOutNodesOfOthers)
     ASSERT_TRUE(driver && *driver);
     const std::string shared = "many drivers have nodes with major number 10, and nothing tells "
                                "that this one is of acme";
-    EXPECT_THAT(test::lines((*driver)->skipped),
+    EXPECT_THAT(test::lines((*driver)->findings),
                 ElementsAre(HasSubstr("accel0: no device node"), "tun: " + shared,
                             HasSubstr("acme_ctl: no device node"), "kvm: " + shared,
                             "tpm0: of the kernel driver tpm_crb",

@@ -99,7 +99,7 @@ TEST_F(HabanaTest, HasANodeAndAControlNodeForEachAccelerator)
                             "/dev/accel/accel_controlD0 511:0 for 0, optional",
                             "/dev/accel/accel1 261:1 for 1",
                             "/dev/accel/accel_controlD1 511:1 for 1, optional"));
-    EXPECT_THAT(all.skipped, IsEmpty());
+    EXPECT_THAT(all.findings, IsEmpty());
 }
 
 TEST_F(HabanaTest, IsToldFromOtherAcceleratorsByItsKernelDriver)
@@ -119,9 +119,9 @@ TEST_F(HabanaTest, IsToldFromOtherAcceleratorsByItsKernelDriver)
     EXPECT_EQ(all.gpus[11].minor, 12);
     EXPECT_THAT(test::lines(all.wanted),
                 Contains("/dev/accel/accel_controlD12 511:12 for 11, optional"));
-    EXPECT_THAT(test::lines(all.skipped), ElementsAre("accel0: of the kernel driver intel_vpu",
-                                                      "accel13: of the kernel driver amdxdna",
-                                                      "accel14: of the kernel driver qaic"));
+    EXPECT_THAT(test::lines(all.findings), ElementsAre("accel0: of the kernel driver intel_vpu",
+                                                       "accel13: of the kernel driver amdxdna",
+                                                       "accel14: of the kernel driver qaic"));
 }
 
 TEST_F(HabanaTest, IsNotThereBesideAnotherAccelerator)
@@ -178,7 +178,7 @@ TEST_F(HabanaTest, TellsItsPciFunctionItselfWhereItsDeviceHasNone)
     EXPECT_THAT(test::lines(all.wanted),
                 ElementsAre("/dev/accel/accel0 261:0 for 0",
                             "/dev/accel/accel_controlD0 511:1 for 0, optional"));
-    EXPECT_THAT(test::lines(all.skipped), ElementsAre("accel1: of an unknown kernel driver"));
+    EXPECT_THAT(test::lines(all.findings), ElementsAre("accel1: of an unknown kernel driver"));
 }
 
 TEST_F(HabanaTest, NeedsNoModuleNumber)
@@ -195,7 +195,7 @@ TEST_F(HabanaTest, NeedsNoModuleNumber)
                             "2 0000:35:00.0 Intel Gaudi 2: accel2 module-2"));
     const std::string reason = "its kernel driver tells no module_id: programs that get a part of "
                                "the accelerators are not told which";
-    EXPECT_THAT(test::lines(all.skipped), ElementsAre("accel0: " + reason, "accel1: " + reason));
+    EXPECT_THAT(test::lines(all.findings), ElementsAre("accel0: " + reason, "accel1: " + reason));
 }
 
 TEST_F(HabanaTest, LeavesOutWhatHasNoNumber)
@@ -207,8 +207,8 @@ TEST_F(HabanaTest, LeavesOutWhatHasNoNumber)
     const Accelerators all = found();
 
     EXPECT_THAT(all.gpus, SizeIs(1));
-    EXPECT_THAT(test::lines(all.skipped), ElementsAre("accelerator: its name has no number",
-                                                      "accel4294967296: its name has no number"));
+    EXPECT_THAT(test::lines(all.findings), ElementsAre("accelerator: its name has no number",
+                                                       "accel4294967296: its name has no number"));
 }
 
 TEST_F(HabanaTest, HasTheVerbsNodesOfItsOwnPorts)

@@ -119,7 +119,7 @@ TEST_F(IntelTest, CountsDiscreteGpusFirst)
         ElementsAre("/dev/dri/renderD129 226:129 for 0", "/dev/dri/card1 226:1 for 0, optional",
                     "/dev/dri/renderD130 226:130 for 1", "/dev/dri/card2 226:2 for 1, optional",
                     "/dev/dri/renderD128 226:128 for 2", "/dev/dri/card0 226:0 for 2, optional"));
-    EXPECT_THAT(all.skipped, IsEmpty());
+    EXPECT_THAT(all.findings, IsEmpty());
 }
 
 TEST_F(IntelTest, LeavesOutTheDisplaysOfOthers)
@@ -141,9 +141,10 @@ TEST_F(IntelTest, MayHaveNoRenderNode)
 
     EXPECT_THAT(test::lines(all.gpus), ElementsAre("0 0000:03:00.0 Intel GPU: card0"));
     EXPECT_THAT(test::lines(all.wanted), ElementsAre("/dev/dri/card0 226:0 for 0"));
-    ASSERT_THAT(all.warnings, SizeIs(1));
-    EXPECT_EQ(all.warnings[0].text,
-              "GPU 0000:03:00.0 has no render node: programs that compute do not find it");
+    ASSERT_THAT(all.findings, SizeIs(1));
+    EXPECT_EQ(all.findings[0].message(),
+              "GPU 0000:03:00.0: has no render node: programs that compute do not find it");
+    EXPECT_EQ(all.findings[0].capability, model::Capability::compute);
 }
 
 TEST_F(IntelTest, MayHaveNoDisplay)
@@ -180,7 +181,7 @@ TEST_F(IntelTest, HasVirtualFunctionsInPlaceOfTheirPhysicalOne)
     EXPECT_THAT(test::lines(all.gpus),
                 ElementsAre("0 0000:03:00.1 Intel device 56a0: renderD129 card1",
                             "1 0000:03:00.2 Intel device 56a0: renderD130 card2"));
-    EXPECT_THAT(test::lines(all.skipped),
+    EXPECT_THAT(test::lines(all.findings),
                 ElementsAre("GPU 0000:03:00.0: its virtual functions are used in its place"));
 }
 
@@ -201,7 +202,7 @@ TEST_F(IntelTest, IsThePhysicalFunctionWhereItsVirtualOnesAreForOthers)
     for (const char* line : {"GPU 0000:03:00.1: bound to the kernel driver vfio-pci",
                              "GPU 0000:04:00.0: no kernel driver is bound to it",
                              "renderD128: no device node", "card0: no device node"})
-        EXPECT_THAT(test::lines((*driver)->skipped), ::testing::Contains(HasSubstr(line)));
+        EXPECT_THAT(test::lines((*driver)->findings), ::testing::Contains(HasSubstr(line)));
 }
 
 TEST_F(IntelTest, SaysWhatKeepsItsGpus)
@@ -256,7 +257,7 @@ TEST_F(IntelTest, GivesNoContainerTheFirmwareOfAGpu)
 
     const std::string reason =
         "the firmware of GPU 0000:03:00.0 is managed through it, which is not for containers";
-    EXPECT_THAT(test::lines(all.skipped), ElementsAre("mei1: " + reason, "mei2: " + reason));
+    EXPECT_THAT(test::lines(all.findings), ElementsAre("mei1: " + reason, "mei2: " + reason));
     EXPECT_THAT(all.wanted, SizeIs(2));
 }
 

@@ -17,7 +17,6 @@ namespace gpucontainer::drivers::nvidia {
 
 using model::DeviceNode;
 using model::Gpu;
-using model::Skipped;
 
 namespace {
 
@@ -63,11 +62,11 @@ protected:
         return all;
     }
 
-    std::vector<std::string> texts(const std::vector<Skipped>& skipped) const
+    std::vector<std::string> texts(const model::Findings& skipped) const
     {
         std::vector<std::string> all;
-        for (const Skipped& one : skipped)
-            all.push_back(without_root(one.name + ": " + one.reason));
+        for (const model::Finding& one : skipped)
+            all.push_back(without_root(one.object + ": " + one.text));
         return all;
     }
 
@@ -184,7 +183,7 @@ TEST_F(DrivenGpus, LeaveOutAnExcludedOne)
     const Gpus found = driven();
 
     EXPECT_THAT(texts(found.gpus), ElementsAre("0 0000:07:00.0 GPU-0000:07:00.0 minor 1 node -1"));
-    EXPECT_THAT(texts(found.skipped),
+    EXPECT_THAT(texts(found.findings),
                 ElementsAre("GPU 0000:06:00.0: the driver was told to exclude it"));
 }
 
@@ -226,7 +225,7 @@ TEST_F(DrivenGpus, ReportOneThatCannotBeRead)
 
     EXPECT_THAT(found.gpus, IsEmpty());
     EXPECT_THAT(
-        texts(found.skipped),
+        texts(found.findings),
         ElementsAre("GPU 0000:06:00.0: /proc/driver/nvidia/gpus/0000:06:00.0/information: read: "
                     "Is a directory",
                     "GPU 0000:07:00.0: /proc/driver/nvidia/gpus/0000:07:00.0/information: No such "
@@ -246,7 +245,7 @@ TEST_F(KernelTest, FindsGpusThatNothingDrives)
     EXPECT_THAT(texts(found->gpus), ElementsAre("0 0000:3b:00.0 - minor -1 node 1",
                                                 "1 0000:86:00.0 - minor -1 node -1"));
     EXPECT_EQ(found->gpus.front().model, "NVIDIA device 2335");
-    EXPECT_THAT(texts(found->skipped),
+    EXPECT_THAT(texts(found->findings),
                 ElementsAre("GPU 0000:86:00.0: bound to the kernel driver vfio-pci"));
 }
 
@@ -324,7 +323,7 @@ protected:
         return gpu;
     }
 
-    std::vector<Skipped> skipped_;
+    model::Findings skipped_;
 };
 
 TEST_F(DeviceNodes, BelongToTheGpuOfTheirMinor)
@@ -385,7 +384,7 @@ TEST_F(DeviceNodes, MayLieElsewhereOnTheHost)
     EXPECT_EQ(found->nodes[0].path, "/dev/nvidiactl");
     EXPECT_EQ(found->nodes[0].host_path, "/run/driver/dev/nvidiactl");
     ASSERT_EQ(skipped_.size(), 3U);
-    EXPECT_EQ(skipped_[2].source, "/run/driver/dev/nvidia0");
+    EXPECT_EQ(skipped_[2].evidence, "/run/driver/dev/nvidia0");
 }
 
 TEST_F(DeviceNodes, AreWarnedOfWhenCudaCannotWork)
@@ -399,13 +398,15 @@ TEST_F(DeviceNodes, AreWarnedOfWhenCudaCannotWork)
     EXPECT_THAT(warnings({gpu_of_minor(0, -1)}, {}), IsEmpty());
     ASSERT_EQ(warnings(driven, {}).size(), 1U);
     EXPECT_EQ(warnings(driven, {})[0].capability, model::Capability::compute);
-    EXPECT_EQ(warnings(driven, {})[0].text,
-              "/dev/nvidia-uvm is missing: nvidia-smi works without it, CUDA programs do not; "
-              "nvidia-modprobe -u -c 0 as root makes it");
+    EXPECT_EQ(warnings(driven, {})[0].message(),
+              "/dev/nvidia-uvm: is missing: nvidia-smi works without it, CUDA programs do not");
+    EXPECT_EQ(warnings(driven, {})[0].hint, "`nvidia-modprobe -u -c 0` as root makes it");
     uvm.accessible = false;
     ASSERT_EQ(warnings(driven, {uvm}).size(), 1U);
-    EXPECT_EQ(warnings(driven, {uvm})[0].text,
-              "/dev/nvidia-uvm may not be used: nvidia-smi works without it, CUDA programs do not");
+    EXPECT_EQ(
+        warnings(driven, {uvm})[0].message(),
+        "/dev/nvidia-uvm: may not be used: nvidia-smi works without it, CUDA programs do not");
+    EXPECT_EQ(warnings(driven, {uvm})[0].hint, "");
 }
 
 TEST_F(DeviceNodes, SayThatUnifiedMemoryIsNotLoaded)

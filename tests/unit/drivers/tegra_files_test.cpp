@@ -75,7 +75,7 @@ TEST_F(TegraFilesTest, KnowsFilesByEachNameThatRowsHave)
 
     ASSERT_THAT(names(set.files), SizeIs(3));
     EXPECT_THAT(set.files[0].links, UnorderedElementsAre("libcuda.so.1", "libcuda.so"));
-    EXPECT_THAT(test::lines(set.skipped),
+    EXPECT_THAT(test::lines(set.findings),
                 UnorderedElementsAre("libnvos.so: another file of the driver has this name",
                                      "libgone.so: leads to nothing", "libout.so: leads to nothing",
                                      "other.so: leads to nothing that is taken",
@@ -103,7 +103,7 @@ TEST_F(TegraFilesTest, TakesDataAtItsPath)
     EXPECT_EQ(set.files[3].target, "/opt/nvidia.json");
     EXPECT_EQ(set.files[3].path, set.files[4].path);
     EXPECT_EQ(set.files[4].capability, Capability::graphics);
-    EXPECT_THAT(test::lines(set.skipped),
+    EXPECT_THAT(test::lines(set.findings),
                 IsSupersetOf({"gone: not installed", "usr: /usr: not a regular file"}));
 }
 
@@ -118,10 +118,10 @@ TEST_F(TegraFilesTest, LeavesOutWhatCannotBeLoaded)
     const ClosedSet set = files("lib, /"s + libraries + "/lib*\n");
 
     EXPECT_THAT(names(set.files), SizeIs(3));
-    EXPECT_THAT(test::lines(set.skipped),
+    EXPECT_THAT(test::lines(set.findings),
                 IsSupersetOf({"libneedy.so: needs libnowhere.so, which is not there"}));
-    EXPECT_THAT(test::lines(set.skipped), Contains(HasSubstr("libforeign.so: is for")));
-    EXPECT_THAT(test::lines(set.skipped), Contains(HasSubstr("libbad.so: ")));
+    EXPECT_THAT(test::lines(set.findings), Contains(HasSubstr("libforeign.so: is for")));
+    EXPECT_THAT(test::lines(set.findings), Contains(HasSubstr("libbad.so: ")));
 }
 
 TEST_F(TegraFilesTest, TakesFilesOfSeveralInstallations)
@@ -141,7 +141,7 @@ TEST_F(TegraFilesTest, EndsWithTooManyPaths)
     for (int i = 0; i < 3001; ++i)
         rows += "sym, /gone\n";
 
-    EXPECT_THAT(test::lines(files(rows).skipped), Contains("gone: is one of too many"));
+    EXPECT_THAT(test::lines(files(rows).findings), Contains("gone: is one of too many"));
 }
 
 } // namespace

@@ -81,9 +81,9 @@ protected:
     std::vector<std::string> skipped(const UserSpace& space, std::string_view name) const
     {
         std::vector<std::string> all;
-        for (const model::Skipped& skipped : space.skipped)
-            if (skipped.name == name)
-                all.push_back(with_root(skipped.source + ": " + skipped.reason));
+        for (const model::Finding& skipped : space.findings)
+            if (skipped.object == name)
+                all.push_back(with_root(skipped.evidence + ": " + skipped.text));
         return all;
     }
 

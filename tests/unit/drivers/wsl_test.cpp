@@ -157,7 +157,7 @@ TEST_F(Wsl, HasNoGpuWhereTheDeviceHasNoNumber)
         system_.file("sys/class/misc/dxg/dev", number);
         const DriverStack stack = nvidia();
         EXPECT_THAT(stack.nodes, IsEmpty()) << number;
-        EXPECT_THAT(test::lines(stack.skipped), Contains(HasSubstr("driver is not loaded")))
+        EXPECT_THAT(test::lines(stack.findings), Contains(HasSubstr("driver is not loaded")))
             << number;
     }
 }
@@ -178,9 +178,9 @@ TEST_F(Wsl, WarnsOfRocmOfTwoReleases)
         const auto stack = detected(amd::detect);
         ASSERT_TRUE(stack) << stack.error().message();
         ASSERT_TRUE(*stack);
-        const auto& warnings = (*stack)->warnings;
+        const auto warnings = test::warnings((*stack)->findings);
         EXPECT_EQ(warnings.size(), same ? 0U : 1U);
-        EXPECT_THAT(warnings.empty() ? "" : warnings.front().text,
+        EXPECT_THAT(warnings.empty() ? "" : warnings.front(),
                     HasSubstr(same ? "" : "needs hsaKmtCreateQueueV2"));
     }
 }

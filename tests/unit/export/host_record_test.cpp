@@ -49,10 +49,12 @@ std::vector<model::DriverStack> make_drivers()
     driver.nodes[2].accessible = false;
     driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
     driver.nodes[1].host_path = "/drv/dev/nvidia0";
-    driver.warnings = {{model::Capability::compute, "something does not work"}};
     driver.masks = {{"/proc/driver/nvidia/params", "A: 1\nB: 0\n", "a reason"},
                     {"/proc/driver/nvidia/capabilities", "", "another reason", true}};
-    driver.skipped = {{"libx.so", "/drv/lib/libx.so", "is for i386"}};
+    driver.findings = {
+        {model::FindingCode::library_missing, "libx.so", "something does not work", "",
+         "install it", model::Capability::compute},
+        {model::FindingCode::file_unusable, "libx.so", "is for i386", "/drv/lib/libx.so"}};
     return {std::move(driver)};
 }
 
@@ -63,9 +65,10 @@ const std::vector<detect::Mark>& marks()
     return all;
 }
 
-const std::vector<model::Skipped>& failed_vendors()
+const model::Findings& failed_vendors()
 {
-    static const std::vector<model::Skipped> all = {{"X driver", "/drv", "is broken"}};
+    static const model::Findings all = {
+        {model::FindingCode::driver_unusable, "X driver", "is broken", "/drv"}};
     return all;
 }
 
@@ -110,7 +113,7 @@ TEST(HostRecord, ComesBackAsItWas)
     const auto record = host_from_json(text);
 
     ASSERT_TRUE(record) << record.error().message();
-    EXPECT_EQ(host_to_json(record->drivers, record->skipped, record->fingerprint), text);
+    EXPECT_EQ(host_to_json(record->drivers, record->findings, record->fingerprint), text);
     ASSERT_EQ(record->drivers.size(), 1U);
     const model::DriverStack& driver = record->drivers.front();
     EXPECT_EQ(driver.gpus, drivers.front().gpus);
@@ -273,7 +276,7 @@ void mutate(const Json& original, const Json::json_pointer& at, std::size_t& acc
         if (const auto record = host_from_json(changed.dump())) {
             ++accepted;
             const std::string again =
-                host_to_json(record->drivers, record->skipped, record->fingerprint);
+                host_to_json(record->drivers, record->findings, record->fingerprint);
             EXPECT_TRUE(host_from_json(again)) << at << " " << value;
         }
     }

@@ -94,9 +94,9 @@ protected:
     std::vector<std::string> skipped(const model::DriverStack& driver, std::string_view name) const
     {
         std::vector<std::string> all;
-        for (const model::Skipped& skipped : driver.skipped)
-            if (skipped.name == name)
-                all.push_back(with_root(skipped.source) + ": " + skipped.reason);
+        for (const model::Finding& skipped : driver.findings)
+            if (skipped.object == name)
+                all.push_back(with_root(skipped.evidence) + ": " + skipped.text);
         return all;
     }
 

@@ -57,7 +57,7 @@ TEST_F(PlanTest, CarriesWhatTheDriverIs)
     EXPECT_EQ(plan.tree_path, tree);
     EXPECT_TRUE(plan.has_root);
     EXPECT_EQ(plan.drivers[0].gpus.size(), 2U);
-    EXPECT_THAT(plan.needs, ElementsAre("a mounted /proc"));
+    EXPECT_THAT(needs(), ElementsAre("a mounted /proc"));
     EXPECT_THAT(plan.variables, IsEmpty());
     EXPECT_EQ(item(ItemKind::bind).as<Bind>()->id, driver_.files.front().id);
     EXPECT_EQ(item(ItemKind::bind).reason, "library of a test");
@@ -185,7 +185,8 @@ TEST_F(PlanTest, SaysThatAnOptionalNodeIsForbidden)
 TEST_F(PlanTest, SaysWhyAGpuIsNotAmongThoseThatMayBeUsed)
 {
     driver_.nodes[2].accessible = false;
-    driver_.skipped = {{"nvidia0", "/dev/nvidia0", "its mount has a flag"}};
+    driver_.findings = {
+        {model::FindingCode::node_inaccessible, "nvidia0", "its mount has a flag", "/dev/nvidia0"}};
 
     EXPECT_THAT(skipped("nvidia0"),
                 ElementsAre("/dev/nvidia0: may not be used: its mount has a flag"));
@@ -232,7 +233,7 @@ TEST_F(PlanTest, AsksForAMaskWhereItCannotBeMounted)
     driver_.masks = {{"/proc/driver/params", "content", "reason"}};
 
     EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
-    EXPECT_THAT(made().needs,
+    EXPECT_THAT(needs(),
                 ElementsAre("a mounted /proc",
                             "a device cgroup, if root runs in the container: its programs can make "
                             "the nodes of other GPUs, as nothing covers /proc/driver/params"));
@@ -242,7 +243,7 @@ TEST_F(PlanTest, MasksADirectoryThatMakesNodesByAnEmptyOne)
 {
     driver_.masks = {{"/proc/driver/all", "", "reason", true}};
     EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
-    EXPECT_THAT(made().needs,
+    EXPECT_THAT(needs(),
                 ElementsAre("a mounted /proc",
                             "/proc/driver/all masked, if root runs in the container: its programs "
                             "can make more of the driver's nodes from it"));
@@ -260,7 +261,7 @@ TEST_F(PlanTest, MasksADirectoryWhereNobodyCanMakeNodesIfTheRootIsWritten)
 {
     driver_.masks = {{"/proc/driver/all", "", "reason", true}};
     may_make_nodes_ = false;
-    EXPECT_THAT(made().needs, ElementsAre("a mounted /proc"));
+    EXPECT_THAT(needs(), ElementsAre("a mounted /proc"));
 
     root_.directory("/proc/driver/all");
     EXPECT_THAT(items({ItemKind::cover}), SizeIs(1));
@@ -323,14 +324,15 @@ TEST_F(PlanTest, DiffersWithTheFilesAndTheGpus)
 
 TEST_F(PlanTest, WarnsOfWhatWillNotWorkWhereItWasAskedFor)
 {
-    driver_.warnings = {{model::Capability::compute, "no CUDA"}};
-    EXPECT_THAT(made().warnings, ElementsAre("no CUDA"));
+    driver_.findings = {{model::FindingCode::library_missing, "libcuda", "no CUDA", "", "",
+                         model::Capability::compute}};
+    EXPECT_THAT(warnings(), ElementsAre("libcuda: no CUDA"));
 
     request_.capabilities = "utility";
-    EXPECT_THAT(made().warnings, IsEmpty());
+    EXPECT_THAT(warnings(), IsEmpty());
     request_.capabilities = "compute";
     request_.devices = "none";
-    EXPECT_THAT(made().warnings, IsEmpty());
+    EXPECT_THAT(warnings(), IsEmpty());
 }
 
 } // namespace

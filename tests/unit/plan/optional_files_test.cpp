@@ -96,7 +96,7 @@ TEST_F(OptionalFilesTest, ComeWithAllThatTheyNeed)
 {
     EXPECT_THAT(taken(), ElementsAre("libhip.so.6", "libhsa.so.1", "libsmi.so.1", "libdrm.so.2",
                                      "libelf.so.1", "libstdc++.so.6", "libz.so.1"));
-    EXPECT_THAT(made().warnings, IsEmpty());
+    EXPECT_THAT(warnings(), IsEmpty());
 }
 
 TEST_F(OptionalFilesTest, ComeWithNothingThatNoneOfThemNeeds)
@@ -164,7 +164,7 @@ TEST_F(OptionalFilesTest, AreLeftOutWhereTheImageBringsItsOwn)
     EXPECT_THAT(skipped("libhip.so.580.1"),
                 ElementsAre("/drv/lib/libhip.so.580.1: the image brings its own: "
                             "/opt/acme/lib/libhsa.so.1"));
-    EXPECT_THAT(made().warnings, IsEmpty());
+    EXPECT_THAT(warnings(), IsEmpty());
     EXPECT_THAT(items({ItemKind::mount, ItemKind::ldcache}), IsEmpty());
     EXPECT_THAT(items({ItemKind::device}), Not(IsEmpty()));
 }
@@ -185,8 +185,8 @@ TEST_F(OptionalFilesTest, AreLeftOutWhereTheImagesCLibraryIsTooOld)
     find("libhip.so.6").versions = {{"libc.so.6", "GLIBC_2.38"}};
 
     EXPECT_THAT(taken(), IsEmpty());
-    EXPECT_THAT(made().warnings,
-                ElementsAre("the host's Acme files are left out: libhip.so.6 needs GLIBC_2.38, and "
+    EXPECT_THAT(warnings(),
+                ElementsAre("the host's Acme files: left out: libhip.so.6 needs GLIBC_2.38, and "
                             "the image's "
                             + libraries_ + "/libc.so.6 has nothing newer than GLIBC_2.36"));
     EXPECT_THAT(items({ItemKind::device}), Not(IsEmpty()));
@@ -205,20 +205,20 @@ TEST_F(OptionalFilesTest, NeedAVersionOfTheCLibraryThatItHasUnderAnotherLibrarys
     EXPECT_THAT(taken(), Contains("libhip.so.6"));
 
     find("libhip.so.6").versions = {{"libc.so.6", "GLIBC_ABI_DT_RELR"}};
-    EXPECT_THAT(made().warnings, ElementsAre(HasSubstr("GLIBC_ABI_DT_RELR, and the image's")));
+    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("GLIBC_ABI_DT_RELR, and the image's")));
 }
 
 TEST_F(OptionalFilesTest, AreLeftOutWhereAnImagesNeutralLibraryIsTooOld)
 {
     give_image("libstdc++.so.6", {"libstdc++.so.6", "GLIBCXX_3.4", "GLIBCXX_3.4.28"});
     EXPECT_THAT(taken(), IsEmpty());
-    EXPECT_THAT(made().warnings, ElementsAre(HasSubstr("has nothing newer than GLIBCXX_3.4.28")));
+    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("has nothing newer than GLIBCXX_3.4.28")));
 
     give_image("libstdc++.so.6", {"libstdc++.so.6", "GLIBCXX_3.4", "GLIBCXX_3.4.30"});
     EXPECT_THAT(taken(), Contains("libhip.so.6"));
 
     give_image("libstdc++.so.6", {"libstdc++.so.6"});
-    EXPECT_THAT(made().warnings, ElementsAre(HasSubstr("has none like it")));
+    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("has none like it")));
 }
 
 TEST_F(OptionalFilesTest, AreLeftOutWhereTheImageHasNoPlaceForThem)
@@ -228,7 +228,7 @@ TEST_F(OptionalFilesTest, AreLeftOutWhereTheImageHasNoPlaceForThem)
     root_.file("/lib/ld-musl-x86_64.so.1");
 
     EXPECT_THAT(taken(), IsEmpty());
-    EXPECT_THAT(made().warnings, ElementsAre(HasSubstr("its programs use musl")));
+    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("its programs use musl")));
 
     request_.vendor_libs = VendorLibs::host;
     EXPECT_THAT(problem(), HasSubstr("5 files of the Acme driver: no "));

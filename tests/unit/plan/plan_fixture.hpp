@@ -103,11 +103,22 @@ protected:
     std::vector<std::string> skipped(std::string_view name) const
     {
         std::vector<std::string> all;
-        for (const model::Skipped& one : made().skipped)
-            if (one.name == name)
-                all.push_back(one.source + ": " + one.reason);
+        for (const model::Finding& one : made().findings)
+            if (one.object == name)
+                all.push_back(one.evidence + ": " + one.text);
         return all;
     }
+
+    std::vector<std::string> messages(model::Severity severity) const
+    {
+        std::vector<std::string> all;
+        for (const model::Finding& one : made().findings)
+            if (one.severity() == severity)
+                all.push_back(one.message());
+        return all;
+    }
+    std::vector<std::string> needs() const { return messages(model::Severity::need); }
+    std::vector<std::string> warnings() const { return messages(model::Severity::warning); }
 
     std::string problem() const
     {

@@ -25,7 +25,7 @@ protected:
     Result<Selection> select(std::string_view list,
                              std::optional<std::string_view> scheduler = std::nullopt) const
     {
-        std::vector<model::Skipped> left_out;
+        model::Findings left_out;
         auto selections =
             select_devices({&driver_, 1}, {list, environment(scheduler), {}}, left_out);
         if (!selections)

@@ -80,7 +80,7 @@ protected:
 
     std::vector<model::DriverStack> drivers_ = {test::make_driver()};
     Environment environment_;
-    std::vector<model::Skipped> left_out_;
+    model::Findings left_out_;
 };
 
 TEST_F(SeveralVendorsTest, AreAllTakenAutomatically)
@@ -142,8 +142,8 @@ TEST_F(SeveralVendorsTest, GoWithoutOneThatMayNotBeUsed)
 
     EXPECT_EQ(choose("auto"), "0,1 | -");
     ASSERT_EQ(left_out_.size(), 1U);
-    EXPECT_EQ(left_out_[0].name, "AMD GPUs");
-    EXPECT_EQ(left_out_[0].reason, "none of the 4 AMD GPUs may be used");
+    EXPECT_EQ(left_out_[0].object, "AMD GPUs");
+    EXPECT_EQ(left_out_[0].text, "left out: none of the 4 AMD GPUs may be used");
     EXPECT_EQ(choose("auto", {"amd"}), "none of the 4 AMD GPUs may be used");
     forbid_all_of(0);
     EXPECT_EQ(choose("auto"), "none of the 2 NVIDIA GPUs may be used");
@@ -155,7 +155,8 @@ TEST_F(SeveralVendorsTest, GoWithoutOneWhoseGpusAllNeedANodeThatIsNotThere)
 
     EXPECT_EQ(choose("auto"), "0,1 | -");
     ASSERT_EQ(left_out_.size(), 1U);
-    EXPECT_EQ(left_out_[0].reason, "/dev/kfd: the device node is missing or another device");
+    EXPECT_EQ(left_out_[0].text,
+              "left out: /dev/kfd: the device node is missing or another device");
     EXPECT_EQ(choose("auto", {"amd"}), "/dev/kfd: the device node is missing or another device");
 }
 
@@ -166,8 +167,9 @@ TEST_F(SeveralVendorsTest, GoWithoutOneWhoseGpusAllNeedANodeThatMayNotBeUsed)
 
     EXPECT_EQ(choose("auto"), "0,1 | -");
     ASSERT_EQ(left_out_.size(), 1U);
-    EXPECT_EQ(left_out_[0].reason,
-              "/dev/kfd: may not be used: its permissions or the device cgroup forbid it");
+    EXPECT_EQ(
+        left_out_[0].text,
+        "left out: /dev/kfd: may not be used: its permissions or the device cgroup forbid it");
 }
 
 TEST_F(SeveralVendorsTest, KeepToWhatIsAllowedOfEach)
@@ -215,7 +217,8 @@ TEST_F(SeveralVendorsTest, ObeyAContainerRuntimesVariable)
     environment_ = {{"RUNTIME_DEVICES", "none"}};
     EXPECT_EQ(choose("auto"), "0,1 | -");
     ASSERT_FALSE(left_out_.empty());
-    EXPECT_EQ(left_out_.back().reason, "RUNTIME_DEVICES=none grants no GPU that may be used");
+    EXPECT_EQ(left_out_.back().text,
+              "left out: RUNTIME_DEVICES=none grants no GPU that may be used");
 }
 
 TEST_F(SeveralVendorsTest, MayBeTheFilesOfOneThatHasNoGpus)
@@ -249,8 +252,10 @@ TEST_F(SeveralVendorsTest, WarnOfOneThatIsLeftOut)
     const auto plan = create_plan(drivers_, {}, nullptr);
 
     ASSERT_TRUE(plan) << plan.error().message();
-    EXPECT_THAT(plan->warnings, ElementsAre("NVIDIA GPUs are left out: none of the 2 NVIDIA GPUs "
-                                            "may be used"));
+    ASSERT_FALSE(plan->findings.empty());
+    EXPECT_EQ(plan->findings.front().code, model::FindingCode::vendor_left_out);
+    EXPECT_EQ(plan->findings.front().message(),
+              "NVIDIA GPUs: left out: none of the 2 NVIDIA GPUs may be used");
 }
 
 TEST_F(SeveralVendorsTest, LeaveOutTheDriverThatNobodyNamed)
@@ -283,9 +288,9 @@ TEST_F(SeveralVendorsTest, BringAFileOfOneNameOnce)
                              "/drv/lib/libcuda.so.580.1", "/drv/lib/libnvidia-ml.so.580.1",
                              "/drv/bin/nvidia-smi", "/drv/lib/libother.so.580.1"));
     const auto skipped =
-        std::ranges::find(plan->skipped, "/opt/lib/libcuda.so.580.1", &model::Skipped::source);
-    ASSERT_NE(skipped, plan->skipped.end());
-    EXPECT_EQ(skipped->reason, "another driver brings a file of this name");
+        std::ranges::find(plan->findings, "/opt/lib/libcuda.so.580.1", &model::Finding::evidence);
+    ASSERT_NE(skipped, plan->findings.end());
+    EXPECT_EQ(skipped->text, "another driver brings a file of this name");
 }
 
 TEST_F(SeveralVendorsTest, HaveTheirOwnPartsOfAPlan)

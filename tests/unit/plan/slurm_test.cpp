@@ -13,7 +13,6 @@
 namespace gpucontainer::plan {
 
 using model::DriverStack;
-using model::Skipped;
 
 namespace {
 
@@ -59,7 +58,7 @@ protected:
     std::string gpus(Environment environment)
     {
         environment_ = std::move(environment);
-        std::vector<Skipped> left_out;
+        model::Findings left_out;
         const auto found = select_devices(drivers_, {"auto", environment_, {}}, left_out);
         if (!found)
             return base::format("{} {}", static_cast<int>(found.error().code()),
@@ -71,8 +70,8 @@ protected:
     std::vector<std::string> passed_over() const
     {
         std::vector<std::string> all;
-        for (const Skipped& variable : selection_.passed_over)
-            all.push_back(variable.name + ": " + variable.reason);
+        for (const model::Finding& variable : selection_.passed_over)
+            all.push_back(variable.message());
         return all;
     }
 
@@ -216,7 +215,7 @@ TEST_F(SlurmTest, YieldsToTheDeviceCgroupOfATask)
     EXPECT_EQ(gpus({{"SLURM_STEP_GPUS", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}}), "2");
     ASSERT_THAT(passed_over(),
                 ElementsAre("SLURM_STEP_GPUS=1: the device cgroup decides: it forbids GPU 1"));
-    EXPECT_EQ(selection_.passed_over[0].source, "/dev/nvidia1");
+    EXPECT_EQ(selection_.passed_over[0].evidence, "/dev/nvidia1");
     EXPECT_EQ(gpus({{"SLURM_STEP_GPUS", "1,2"}}), "2") << "a step's, in a task of it";
 }
 
@@ -271,7 +270,7 @@ TEST_F(SlurmTest, DoesNotSayWhoseGpusItCounts)
 
 TEST_F(SlurmTest, IsNotAskedWhereGpusAreNamed)
 {
-    std::vector<Skipped> left_out;
+    model::Findings left_out;
     environment_ = {{"SLURM_STEP_GPUS", "x"}};
     const auto found = select_devices(drivers_, {"6", environment_, {}}, left_out);
 

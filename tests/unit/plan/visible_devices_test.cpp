@@ -37,7 +37,7 @@ protected:
 
     std::string choose(std::string_view list = "auto")
     {
-        std::vector<model::Skipped> left_out;
+        model::Findings left_out;
         const auto found = select_devices({&driver_, 1}, {list, environment_, {}}, left_out);
         if (!found)
             return found.error().message();

@@ -36,8 +36,10 @@ TEST(Fields, AreThoseThatTheSchemasPromise)
     EXPECT_EQ(sorted(names_of_driver()), properties("list.json", "driver"));
     EXPECT_EQ(sorted(names_of_file()), properties("list.json", "file"));
     EXPECT_EQ(sorted(names_of_node()), properties("list.json", "node"));
-    for (const char* const schema : {"list.json", "plan.json", "status.json"})
+    for (const char* const schema : {"list.json", "plan.json", "status.json"}) {
         EXPECT_EQ(sorted(names_of_gpu()), properties(schema, "gpu")) << schema;
+        EXPECT_EQ(sorted(names_of_finding()), properties(schema, "finding")) << schema;
+    }
 }
 
 TEST(Fields, AreReadAsTheyWereWritten)

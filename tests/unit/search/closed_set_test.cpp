@@ -68,8 +68,8 @@ protected:
     std::vector<std::string> skipped(const std::vector<CatalogueRule>& rules)
     {
         std::vector<std::string> all;
-        for (const model::Skipped& one : find(rules).skipped) {
-            std::string text = base::format("{}: {}", one.name, one.reason);
+        for (const model::Finding& one : find(rules).findings) {
+            std::string text = base::format("{}: {}", one.object, one.text);
             for (std::size_t at = 0; (at = text.find(tree_.prefix())) != std::string::npos;)
                 text.erase(at, tree_.prefix().size());
             all.push_back(std::move(text));

@@ -112,8 +112,8 @@ TEST_F(SiteCatalogueTest, TakesFromAListOnlyWhatNoRuleSpeaksOf)
 
     EXPECT_EQ(merged.of_driver().size(), built_in.size());
     EXPECT_THAT(texts(merged.of_site()), ElementsAre("libz.so.1 utility unversioned: the site's"));
-    ASSERT_EQ(site.skipped.size(), 1U);
-    EXPECT_EQ(site.skipped[0].source, "/usr/share/x.json");
+    ASSERT_EQ(site.findings.size(), 1U);
+    EXPECT_EQ(site.findings[0].evidence, "/usr/share/x.json");
 }
 
 TEST_F(SiteCatalogueTest, NamesFileAndLineOfAMistake)

@@ -76,8 +76,8 @@ protected:
     std::vector<std::string> skipped() const
     {
         std::vector<std::string> all;
-        for (const model::Skipped& one : driver_.skipped)
-            all.push_back(base::format("{}: {}", one.name, one.reason));
+        for (const model::Finding& one : driver_.findings)
+            all.push_back(base::format("{}: {}", one.object, one.text));
         return all;
     }
 

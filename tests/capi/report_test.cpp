@@ -20,9 +20,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// What is told beside the outcome of a call: by undo, of a node that it leaves.
-class WarningsTest : public testing::Test {
+class ReportTest : public testing::Test {
 protected:
-    static constexpr const char* place = "/tmp/gpuctr-warnings";
+    static constexpr const char* place = "/tmp/gpuctr-report";
 
     void SetUp() override
     {
@@ -33,7 +33,7 @@ protected:
         root_.emplace(std::string(place) + "/root");
         options_.state_dir = std::string(place) + "/state";
         Plan(Host(), {.devices = "0", .write = GPUCTR_WRITE_ALWAYS}, root_->fd())
-            .apply(root_->fd(), options_);
+            .apply(root_->fd(), {.state_dir = options_.state_dir});
         ASSERT_EQ(::mknod(root_->at("/dev/nvidia9").c_str(), S_IFCHR | 0600, ::makedev(195, 9)), 0);
     }
 
@@ -46,57 +46,62 @@ protected:
     }
 
     std::optional<test::ContainerRoot> root_;
-    ApplyOptions options_;
+    UndoOptions options_;
     std::vector<std::string> told_;
 };
 
-TEST_F(WarningsTest, AreToldToWhoAsks)
+TEST_F(ReportTest, IsMadeToWhoAsks)
 {
-    options_.warn = [&](std::string_view text) { told_.emplace_back(text); };
+    options_.report = [&](const Finding& finding) { told_.push_back(finding.message()); };
 
     EXPECT_TRUE(undo(root_->fd(), options_));
 
     EXPECT_THAT(told_, ElementsAre(HasSubstr("/dev/nvidia9: left: ")));
 }
 
-TEST_F(WarningsTest, AreToldOfASetUpFoundByItsJournal)
+TEST_F(ReportTest, IsMadeOfASetUpFoundByItsJournal)
 {
-    options_.warn = [&](std::string_view text) { told_.emplace_back(text); };
+    options_.report = [&](const Finding& finding) { told_.push_back(finding.message()); };
 
-    for (const Applied applied : State(-1, options_))
-        EXPECT_EQ(applied.undo(options_), Undone::undone);
+    for (const auto setup : SetupList(-1, {.state_dir = options_.state_dir}))
+        EXPECT_EQ(setup.undo(options_), Undone::undone);
 
     EXPECT_THAT(told_, ElementsAre(HasSubstr("/dev/nvidia9: left: ")));
 }
 
-TEST_F(WarningsTest, AreNobodysWithoutWhoAsks)
+TEST_F(ReportTest, IsNobodysWithoutWhoAsks)
 {
     EXPECT_TRUE(undo(root_->fd(), options_));
     EXPECT_FALSE(undo(root_->fd(), options_));
 }
 
 /// The work is done by then.
-TEST_F(WarningsTest, ChangeNothingWhereTheyAreNotTaken)
+TEST_F(ReportTest, ChangesNothingIfItIsNotTaken)
 {
-    options_.warn = [](std::string_view) { throw std::runtime_error("not now"); };
+    options_.report = [](const Finding&) { throw std::runtime_error("not now"); };
 
     EXPECT_TRUE(undo(root_->fd(), options_));
-    options_.warn = [&](std::string_view text) { told_.emplace_back(text); };
+    options_.report = [&](const Finding& finding) { told_.push_back(finding.message()); };
     EXPECT_FALSE(undo(root_->fd(), options_));
     EXPECT_THAT(told_, IsEmpty());
 }
 
-TEST_F(WarningsTest, AreToldThroughCWithTheCallersData)
+TEST_F(ReportTest, IsMadeThroughCWithTheCallersData)
 {
-    gpuctr_apply_options options = options_.native();
-    options.warn = [](void* data, const char* text) {
-        static_cast<std::vector<std::string>*>(data)->emplace_back(text);
+    gpuctr_undo_options options = options_.native();
+    options.report = [](void* data, const gpuctr_finding* finding) {
+        EXPECT_STREQ(gpuctr_finding_code(finding), "node_left");
+        EXPECT_EQ(gpuctr_finding_severity(finding), GPUCTR_SEVERITY_WARNING);
+        EXPECT_STREQ(gpuctr_finding_object(finding), "/dev/nvidia9");
+        EXPECT_STREQ(gpuctr_finding_hint(finding), "");
+        EXPECT_STREQ(gpuctr_finding_evidence(finding), "");
+        static_cast<std::vector<std::string>*>(data)->emplace_back(gpuctr_finding_text(finding));
     };
-    options.warn_data = &told_;
+    options.report_data = &told_;
 
     EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options, nullptr, nullptr), GPUCTR_OK);
 
-    EXPECT_THAT(told_, ElementsAre(HasSubstr("/dev/nvidia9: left: ")));
+    EXPECT_THAT(told_, ElementsAre(HasSubstr("left: ")));
 }
 
 } // namespace

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "output/output.hpp"
+#include "output/table.hpp"
+
+#include <cstdio>
+#include <gpucontainer/gpucontainer.hpp>
+#include <string_view>
+
+namespace gpuctr_cli {
+
+inline std::string_view name(gpucontainer::Severity severity)
+{
+    switch (severity) {
+    case gpucontainer::Severity::note:
+        return "note";
+    case gpucontainer::Severity::need:
+        return "need";
+    case gpucontainer::Severity::warning:
+        return "warning";
+    case gpucontainer::Severity::error:
+        return "error";
+    }
+    return "finding";
+}
+
+/// What the container must have besides, a line each.
+template <typename Findings>
+void print_needs(const Findings& findings, std::FILE* out)
+{
+    for (const gpucontainer::Finding finding : findings)
+        if (finding.severity() == gpucontainer::Severity::need)
+            print(out, "\nneed: {}\n", printable(finding.message()));
+}
+
+/// What was left out, and why; nothing if it is nothing.
+template <typename Findings>
+void print_notes(const Findings& findings, std::FILE* out)
+{
+    Table table({"LEFT OUT", "PATH", "REASON"});
+    for (const gpucontainer::Finding finding : findings)
+        if (finding.severity() == gpucontainer::Severity::note)
+            table.add({printable(finding.object()), printable(finding.evidence()),
+                       printable(finding.text())});
+    if (table.empty())
+        return;
+    print(out, "\n");
+    table.print(out);
+}
+
+} // namespace gpuctr_cli

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "model/finding.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace gpucontainer::model {
+namespace {
+
+struct Row {
+    FindingCode code;
+    std::string_view name;
+    Severity severity;
+};
+
+// In the order of the enumerators.
+constexpr std::array rows = {
+    Row{FindingCode::not_installed, "not_installed", Severity::note},
+    Row{FindingCode::file_unusable, "file_unusable", Severity::note},
+    Row{FindingCode::version_differs, "version_differs", Severity::note},
+    Row{FindingCode::file_left_out, "file_left_out", Severity::note},
+    Row{FindingCode::gpu_unusable, "gpu_unusable", Severity::note},
+    Row{FindingCode::node_missing, "node_missing", Severity::note},
+    Row{FindingCode::node_inaccessible, "node_inaccessible", Severity::note},
+    Row{FindingCode::node_left_out, "node_left_out", Severity::note},
+    Row{FindingCode::rule_ignored, "rule_ignored", Severity::note},
+    Row{FindingCode::variable_ignored, "variable_ignored", Severity::note},
+    Row{FindingCode::container_need, "container_need", Severity::need},
+    Row{FindingCode::driver_unusable, "driver_unusable", Severity::warning},
+    Row{FindingCode::vendor_left_out, "vendor_left_out", Severity::warning},
+    Row{FindingCode::no_gpu, "no_gpu", Severity::warning},
+    Row{FindingCode::files_left_out, "files_left_out", Severity::warning},
+    Row{FindingCode::library_unloadable, "library_unloadable", Severity::warning},
+    Row{FindingCode::library_missing, "library_missing", Severity::warning},
+    Row{FindingCode::releases_differ, "releases_differ", Severity::warning},
+    Row{FindingCode::compute_node_unusable, "compute_node_unusable", Severity::warning},
+    Row{FindingCode::node_forbidden, "node_forbidden", Severity::warning},
+    Row{FindingCode::device_unknown, "device_unknown", Severity::warning},
+    Row{FindingCode::node_left, "node_left", Severity::warning},
+    Row{FindingCode::namespace_gone, "namespace_gone", Severity::warning},
+    Row{FindingCode::root_gone, "root_gone", Severity::warning},
+    Row{FindingCode::part_missing, "part_missing", Severity::error},
+    Row{FindingCode::driver_version, "driver_version", Severity::error},
+    Row{FindingCode::driver_not_loaded, "driver_not_loaded", Severity::error},
+    Row{FindingCode::earlier_boot, "earlier_boot", Severity::error},
+    Row{FindingCode::interrupted, "interrupted", Severity::error},
+    Row{FindingCode::partly_undone, "partly_undone", Severity::error},
+    Row{FindingCode::journal_damaged, "journal_damaged", Severity::error},
+    Row{FindingCode::locked, "locked", Severity::error},
+    Row{FindingCode::device_denied, "device_denied", Severity::error},
+};
+
+constexpr bool is_in_order()
+{
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        if (rows[i].code != static_cast<FindingCode>(i))
+            return false;
+    return static_cast<std::size_t>(FindingCode::device_denied) + 1 == rows.size();
+}
+static_assert(is_in_order());
+
+// In the order of the enumerators.
+constexpr std::array<std::string_view, 4> severity_names = {"note", "need", "warning", "error"};
+
+} // namespace
+
+std::string_view name(Severity severity)
+{
+    return severity_names.at(static_cast<std::size_t>(severity));
+}
+
+std::string_view name(FindingCode code) { return rows.at(static_cast<std::size_t>(code)).name; }
+
+std::optional<FindingCode> parse_finding_code(std::string_view text)
+{
+    const auto* const found = std::ranges::find(rows, text, &Row::name);
+    return found == rows.end() ? std::nullopt : std::optional(found->code);
+}
+
+Severity severity_of(FindingCode code) { return rows.at(static_cast<std::size_t>(code)).severity; }
+
+} // namespace gpucontainer::model

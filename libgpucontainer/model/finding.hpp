@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/catalogue.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::model {
+
+/// How much a finding matters, the least first.
+enum class Severity : std::uint8_t {
+    note,    ///< Something was looked at and left out.
+    need,    ///< The container must have it, and we do not provide it.
+    warning, ///< Something will not work, or is not known; the rest does.
+    error,   ///< A set-up does not work as it was made.
+};
+std::string_view name(Severity severity);
+
+/// What kind of finding it is. Each has one severity.
+enum class FindingCode : std::uint8_t {
+    not_installed,     ///< No file of this name is on the host.
+    file_unusable,     ///< The host's file cannot be used.
+    version_differs,   ///< The host's file is of another version than the driver.
+    file_left_out,     ///< The container does not need the file, or has its own.
+    gpu_unusable,      ///< The driver does not offer the GPU.
+    node_missing,      ///< The device node is not there, or is another device.
+    node_inaccessible, ///< Permissions, a mount or a device cgroup forbid the node.
+    node_left_out,     ///< The device node is not for containers, or serves no GPU.
+    rule_ignored,      ///< An entry of a catalogue has no effect.
+    variable_ignored,  ///< An environment variable has no effect.
+
+    container_need, ///< What a container must have besides.
+
+    driver_unusable,       ///< A vendor's driver cannot be used; nobody asked for it.
+    vendor_left_out,       ///< None of a vendor's GPUs can be used.
+    no_gpu,                ///< The driver's files are there, and no GPU.
+    files_left_out,        ///< The image cannot use the driver's files, and gets the nodes alone.
+    library_unloadable,    ///< Programs cannot load a library of the driver.
+    library_missing,       ///< Programs do not find a library of the driver.
+    releases_differ,       ///< Two libraries of the driver are of different releases.
+    compute_node_unusable, ///< Programs that compute lack a device node.
+    node_forbidden,        ///< The container's device cgroup forbids a node of some programs.
+    device_unknown,        ///< Whether the container's device cgroup allows the nodes.
+    node_left,             ///< A program in the container made a device node, which stays.
+    namespace_gone,        ///< The mount namespace of the set-up is gone.
+    root_gone,             ///< The root file system is no longer where it was.
+
+    part_missing,      ///< A mount or name is gone, covered or changed.
+    driver_version,    ///< The loaded kernel module is of another version.
+    driver_not_loaded, ///< There is no kernel module to work with.
+    earlier_boot,      ///< The mounts ended with an earlier boot.
+    interrupted,       ///< Apply was cut off.
+    partly_undone,     ///< Undo could not take everything back.
+    journal_damaged,   ///< What was done is not known.
+    locked,            ///< Another process is at work there, and does not come to an end.
+    device_denied,     ///< The container's device cgroup forbids a node of the set-up.
+};
+std::string_view name(FindingCode code);
+std::optional<FindingCode> parse_finding_code(std::string_view text);
+Severity severity_of(FindingCode code);
+
+/// Something that was found out and that a person may want to know: one form for what is
+/// left out, needed, doubtful or broken.
+struct Finding {
+    FindingCode code = FindingCode::file_left_out;
+    std::string object;        ///< What it is about: a file, GPU, node or path; maybe "".
+    std::string text;          ///< What was found, in one line; it goes on after the object.
+    std::string evidence = {}; ///< Where it was seen: a path of the host; maybe "".
+    std::string hint = {};     ///< What can be done about it; maybe "".
+    /// Programs that use this are concerned; none: whatever they use.
+    Capability capability = Capability::none;
+
+    Severity severity() const { return severity_of(code); }
+
+    /// "OBJECT: TEXT"
+    std::string message() const { return object.empty() ? text : object + ": " + text; }
+};
+using Findings = std::vector<Finding>;
+
+} // namespace gpucontainer::model
