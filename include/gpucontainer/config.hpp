@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// A site's configuration file in C++20, over the C interface as gpucontainer.hpp
-/// is: for programs that take their options from it, as gpuctr-setup does.
+/// A site's configuration file in C++20, over the C interface. For programs that take their
+/// options from it, as gpuctr-setup does.
 
 #include <gpucontainer/gpucontainer.hpp>
 
@@ -20,7 +20,7 @@ public:
     std::string_view value() const noexcept { return gpuctr_setting_value(setting_); }
     bool in_list() const noexcept { return gpuctr_setting_in_list(setting_) != 0; }
     unsigned line() const noexcept { return gpuctr_setting_line(setting_); }
-    /// What is wrong with the key, which then has no value; empty where nothing is.
+    /// What is wrong with the key, which then has no value; empty if nothing is wrong.
     std::string_view mistake() const noexcept
     {
         const char* const mistake = gpuctr_setting_mistake(setting_);
@@ -31,13 +31,14 @@ private:
     const gpuctr_setting* setting_;
 };
 
-/// A site's configuration file; empty when there is none. Immutable.
+/// A site's configuration file; empty if the file is missing. Immutable.
 class Config {
 public:
     /// Throws Error: usage, permission.
     explicit Config(const std::string& path) : Config(path, gpuctr_config_open) {}
 
-    /// The same where mistakes that do not concern the policy are settings of their own.
+    /// The same, but mistakes that cannot concern the policy become settings; see
+    /// gpuctr_config_open_with_mistakes(). Throws Error: usage, permission.
     static Config with_mistakes(const std::string& path)
     {
         return {path, gpuctr_config_open_with_mistakes};

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// What the C++ headers share: the exception, and how owners and ranges are made
-/// of C handles. Callers include gpucontainer.hpp.
+/// What the C++ headers share: the exception, and owners and ranges of C handles. Callers
+/// include gpucontainer.hpp.
 
 #include <gpucontainer/gpucontainer.h>
 
@@ -26,10 +26,11 @@ public:
     {
     }
 
-    /// GPUCTR_E_*; negated it is the exit code of the command.
+    /// GPUCTR_E_*; negated, it is the exit status of the command.
     gpuctr_status status() const noexcept { return status_; }
     /// What can be done about it; may be empty.
     const std::string& hint() const noexcept { return hint_; }
+    /// errno behind the failure, or 0.
     int os_error() const noexcept { return os_error_; }
     /// What the failing operation worked on: a path, a GPU; may be empty.
     const std::string& object() const noexcept { return object_; }
@@ -55,7 +56,8 @@ struct Release {
 template <typename T, auto Free>
 using Handle = std::unique_ptr<T, Release<Free>>;
 
-/// By reference: the call that fills `error` may be evaluated after its address.
+/// Throws if a call failed. Takes `error` by reference, because the call that sets it may be
+/// evaluated after this argument.
 inline void check(gpuctr_status status, gpuctr_error* const& error)
 {
     if (status == GPUCTR_OK)
@@ -71,7 +73,7 @@ inline std::string take_string(char* text)
     return text;
 }
 
-/// The elements that a pair of C functions counts and hands out, as a range.
+/// A range over the elements of a pair of C functions, `*_count()` and `*_at()`.
 template <typename Element, auto Count, auto At, typename Object>
 class List {
 public:

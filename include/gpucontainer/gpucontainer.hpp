@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// C++20 over the C interface: values, owners, ranges, and one exception type.
-/// Header-only, so that no C++ type crosses the library's border. What it does,
-/// needs and promises stands in gpucontainer.h; here is how it looks in C++.
+/// C++20 over the C interface: values, owners, ranges, and one exception type. Header-only, so
+/// that no C++ type crosses the library's border. gpucontainer.h is the reference: it says what
+/// each function does, needs and promises.
 
 #include <gpucontainer/detail.hpp>
 #include <gpucontainer/gpucontainer.h>
@@ -23,7 +23,7 @@
 
 namespace gpucontainer {
 
-/// Drops what this thread does not need any more; see gpuctr_process_harden().
+/// Drops the privileges that this thread no longer needs; see gpuctr_process_harden().
 inline void harden(std::uint32_t phases, std::uint32_t flags = 0, std::uint64_t capabilities = 0)
 {
     gpuctr_harden_options options = GPUCTR_HARDEN_OPTIONS_INIT;
@@ -42,7 +42,7 @@ public:
     std::string_view uuid() const noexcept { return gpuctr_gpu_uuid(gpu_); }
     std::string_view pci_address() const noexcept { return gpuctr_gpu_pci_address(gpu_); }
     std::string_view model() const noexcept { return gpuctr_gpu_model(gpu_); }
-    /// "gfx942"; "" if the kernel does not tell.
+    /// "gfx942"; "" if the kernel does not report it.
     std::string_view architecture() const noexcept { return gpuctr_gpu_architecture(gpu_); }
     std::optional<unsigned> minor_number() const noexcept
     {
@@ -94,16 +94,16 @@ private:
     const gpuctr_node* node_;
 };
 
-/// How much a finding matters, the least first.
+/// How much a finding matters; a later one matters more.
 enum class Severity : std::uint32_t {
-    note = GPUCTR_SEVERITY_NOTE,       ///< Something was looked at and left out.
-    need = GPUCTR_SEVERITY_NEED,       ///< The container must have it besides.
+    note = GPUCTR_SEVERITY_NOTE,       ///< Something was left out.
+    need = GPUCTR_SEVERITY_NEED,       ///< The plan does not do it; the caller must.
     warning = GPUCTR_SEVERITY_WARNING, ///< Something will not work, or is not known.
-    error = GPUCTR_SEVERITY_ERROR,     ///< A set-up does not work as it was made.
+    error = GPUCTR_SEVERITY_ERROR,     ///< A set-up no longer works as it was made.
 };
 
-/// Something that was left out, is needed, or does not work; a view into its Host, Plan or
-/// SetupList, or valid while a report is made.
+/// Something that was left out, is needed, or does not work. A view into its Host, Plan or
+/// SetupList; in a Report it is valid until that returns.
 class Finding {
 public:
     explicit Finding(const gpuctr_finding* finding) noexcept : finding_(finding) {}
@@ -173,15 +173,15 @@ private:
 
 /// What to look for on a host.
 struct HostOptions {
-    /// Those that must be there, by name; with GPUCTR_VENDOR_ANY, or without any, all others too.
+    /// Names of the vendors that must be there. With GPUCTR_VENDOR_ANY, or if empty: others too.
     std::vector<std::string> vendors = {};
     std::string driver_root = "/"; ///< Where the driver's files are.
     std::string driver_version;    ///< Empty: ask the kernel.
     /// Files with further rules for which files belong to a driver.
     std::vector<std::string> catalogues = {};
     std::string catalogue_dir = {}; ///< A directory of such files; empty: none.
-    std::string dev_root = "/";     ///< The directory whose dev/ has the driver's nodes.
-    bool files_alone = false;       ///< Will do of a vendor; see GPUCTR_HOST_FILES_ALONE.
+    std::string dev_root = "/";     ///< The directory whose dev/ has the driver's device nodes.
+    bool files_alone = false;       ///< A vendor needs no GPU; see GPUCTR_HOST_FILES_ALONE.
 };
 
 /// The GPUs of this host and their drivers. Immutable.
@@ -197,9 +197,9 @@ public:
         handle_.reset(host);
     }
 
-    /// Reads what to_json() wrote. It is only a proposal: `options` say how this
-    /// host is looked at before a plan of it is carried out, see
-    /// gpuctr_host_from_json(). Throws Error: usage, no_device.
+    /// Reads what to_json() wrote. The record is not trusted: before a plan made from it is
+    /// applied, this host is detected again with `options`; see gpuctr_host_from_json().
+    /// Throws Error: usage, no_device.
     static Host from_json(std::string_view json, const HostOptions& options = {})
     {
         const NativeOptions native(options);
@@ -210,7 +210,7 @@ public:
         return Host(host);
     }
 
-    /// Whether the host still is as it was recorded; costs far less than a new one.
+    /// Whether the host still is as it was recorded. Costs far less than to open it again.
     bool is_current() const noexcept { return gpuctr_host_is_current(handle_.get()) != 0; }
 
     auto drivers() const noexcept
@@ -219,7 +219,7 @@ public:
             handle_.get());
     }
 
-    /// Vendors that were not asked for and whose driver could not be recorded.
+    /// One for each vendor that was not asked for and whose driver is broken.
     auto findings() const noexcept
     {
         return detail::List<Finding, gpuctr_host_finding_count, gpuctr_host_finding_at,
@@ -240,7 +240,7 @@ public:
 private:
     explicit Host(gpuctr_host* handle) noexcept : handle_(handle) {}
 
-    /// Borrows from the options that it was made of.
+    /// Borrows from the options that it was made from.
     struct NativeOptions {
         explicit NativeOptions(const HostOptions& from)
         {
@@ -270,22 +270,22 @@ private:
     detail::Handle<gpuctr_host, gpuctr_host_free> handle_;
 };
 
-/// What a container asks for; see gpuctr_request for the words.
+/// What a container asks for; gpuctr_request describes each field.
 struct Request {
     std::string devices = "auto";
     std::string driver_capabilities = "compute,utility";
     const char* const* environment = nullptr; ///< Where "auto" finds the scheduler's variables.
     std::uint32_t write = GPUCTR_WRITE_AUTO;
     std::string allowed_devices = {}; ///< Policy: the GPUs that may be chosen; empty: all.
-    std::string tree_path;            ///< Empty: the usual one.
+    std::string tree_path;            ///< Empty: "/usr/lib/gpuctr".
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
-    std::string mount_label;             ///< SELinux's, of what file systems are made; empty: none.
+    std::string mount_label;             ///< SELinux label of tmpfs and overlays; empty: none.
     bool lock = false;                   ///< Nobody in the container can make our mounts writable.
-    std::string devices_name = "device"; ///< What messages call `devices`.
+    std::string devices_name = "device"; ///< Name of `devices` in messages.
 };
 
-/// One thing that a plan puts into the container; a view into it.
+/// One thing that a plan puts into the container; a view into its Plan.
 class Item {
 public:
     explicit Item(const gpuctr_item* item) noexcept : item_(item) {}
@@ -294,9 +294,9 @@ public:
     std::string_view target() const noexcept { return gpuctr_item_target(item_); }
     std::string_view options() const noexcept { return gpuctr_item_options(item_); }
     std::string_view reason() const noexcept { return gpuctr_item_reason(item_); }
-    /// "nvidia"; "" of what serves all.
+    /// "nvidia"; "" if it serves all.
     std::string_view vendor() const noexcept { return gpuctr_item_vendor(item_); }
-    /// Index of the GPU that it is for; -1: all of the vendor's.
+    /// Index of the GPU that it is for; -1: all of the vendor.
     int gpu() const noexcept { return gpuctr_item_gpu(item_); }
 
 private:
@@ -316,22 +316,22 @@ private:
     const gpuctr_variable* variable_;
 };
 
-/// What became of an apply.
+/// What Plan::apply() did.
 enum class Outcome : std::uint32_t {
     applied = GPUCTR_APPLIED,
     unchanged = GPUCTR_UNCHANGED,
     replaced = GPUCTR_REPLACED,
 };
 
-/// What became of a staging.
+/// What Plan::stage() did.
 enum class Staged : std::uint32_t {
     made = GPUCTR_STAGED,
     unchanged = GPUCTR_STAGE_UNCHANGED,
     replaced = GPUCTR_STAGE_REPLACED,
 };
 
-/// Told what a person should know of what was done, before a call returns or throws. What it
-/// throws itself is lost.
+/// Called with each finding that a person should know, before a call returns or throws.
+/// Exceptions that it throws are ignored.
 using Report = std::function<void(Finding)>;
 
 namespace detail {
@@ -369,20 +369,19 @@ void set_report(const Report& report_to, Native& native) noexcept
 
 /// How to apply; see gpuctr_apply_options.
 struct ApplyOptions {
-    std::string state_dir; ///< Of the journals; empty: "/var/lib/gpucontainer".
-    /// Process in whose mount namespace it is done, from a thread that shares its
-    /// working directory with none; -1: in the caller's.
+    std::string state_dir; ///< Directory of the journals; empty: "/var/lib/gpucontainer".
+    /// Process in whose mount namespace the plan is applied; -1: in the caller's. The calling
+    /// thread must share its working directory with no other.
     int pidfd = -1;
-    bool for_setuid = false; ///< This program is setuid or the like, and made for it.
-    /// For a mount namespace that is the caller's own; GPUCTR_APPLY_WITHOUT_JOURNAL.
-    bool without_journal = false;
-    bool over_copies = false; ///< Without a journal: over what is set up, which is a copy.
-    bool no_replace = false;  ///< Another set-up that may be in use is an error.
+    bool for_setuid = false;      ///< GPUCTR_APPLY_SETUID
+    bool without_journal = false; ///< GPUCTR_APPLY_WITHOUT_JOURNAL
+    bool over_copies = false;     ///< GPUCTR_APPLY_OVER_COPIES
+    bool no_replace = false;      ///< GPUCTR_APPLY_NO_REPLACE
     Report report;
-    std::string staged_tree; ///< Where Plan::stage() may have left a tree to clone; "": nowhere.
+    std::string staged_tree; ///< Directory given to Plan::stage(); empty: none.
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
 
-    /// Valid as long as this is.
+    /// Borrows from this object.
     gpuctr_apply_options native() const noexcept
     {
         gpuctr_apply_options native = GPUCTR_APPLY_OPTIONS_INIT;
@@ -405,12 +404,12 @@ struct ApplyOptions {
 
 /// How to undo; see gpuctr_undo_options.
 struct UndoOptions {
-    std::string state_dir;   ///< Of the journals; empty: "/var/lib/gpucontainer".
+    std::string state_dir;   ///< Directory of the journals; empty: "/var/lib/gpucontainer".
     int pidfd = -1;          ///< As in ApplyOptions.
-    bool for_setuid = false; ///< This program is setuid or the like, and made for it.
+    bool for_setuid = false; ///< GPUCTR_UNDO_SETUID
     Report report;
 
-    /// Valid as long as this is.
+    /// Borrows from this object.
     gpuctr_undo_options native() const noexcept
     {
         gpuctr_undo_options native = GPUCTR_UNDO_OPTIONS_INIT;
@@ -424,10 +423,10 @@ struct UndoOptions {
 
 /// Where to look for set-ups; see gpuctr_setup_list_options.
 struct SetupListOptions {
-    std::string state_dir; ///< Of the journals; empty: "/var/lib/gpucontainer".
+    std::string state_dir; ///< Directory of the journals; empty: "/var/lib/gpucontainer".
     int pidfd = -1;        ///< As in ApplyOptions.
 
-    /// Valid as long as this is.
+    /// Borrows from this object.
     gpuctr_setup_list_options native() const noexcept
     {
         gpuctr_setup_list_options native = GPUCTR_SETUP_LIST_OPTIONS_INIT;
@@ -438,11 +437,11 @@ struct SetupListOptions {
 
 /// How to prepare; see gpuctr_prepare_options.
 struct PrepareOptions {
-    bool for_setuid = false; ///< This program is setuid or the like, and made for it.
-    std::string staged_tree; ///< Where Plan::stage() may have left a tree to clone; "": nowhere.
+    bool for_setuid = false; ///< GPUCTR_PREPARE_SETUID
+    std::string staged_tree; ///< Directory given to Plan::stage(); empty: none.
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
 
-    /// Valid as long as this is.
+    /// Borrows from this object.
     gpuctr_prepare_options native() const noexcept
     {
         gpuctr_prepare_options native = GPUCTR_PREPARE_OPTIONS_INIT;
@@ -457,7 +456,7 @@ struct PrepareOptions {
 
 /// How to stage and to unstage; see gpuctr_stage_options.
 struct StageOptions {
-    bool for_setuid = false; ///< This program is setuid or the like, and made for it.
+    bool for_setuid = false; ///< GPUCTR_STAGE_SETUID
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
 
     gpuctr_stage_options native() const noexcept
@@ -470,7 +469,7 @@ struct StageOptions {
     }
 };
 
-/// A plan as detached mounts; whoever drops it without attaching changed nothing.
+/// A plan as detached mounts. If it is dropped without attach(), nothing was changed.
 class Prepared {
 public:
     explicit Prepared(gpuctr_prepared* handle) noexcept : handle_(handle) {}
@@ -496,11 +495,11 @@ private:
     gpuctr_attach_error error_ = GPUCTR_ATTACH_ERROR_INIT;
 };
 
-/// Everything that will change in a container root, decided before anything is
-/// touched. Immutable; may be read from several threads.
+/// Everything that will change in a container's root file system. Immutable; may be read from
+/// several threads.
 class Plan {
 public:
-    /// `rootfs_fd` is borrowed; -1 makes a plan that only shows. Throws Error:
+    /// `rootfs_fd` is borrowed; -1 makes a plan that can only be shown. Throws Error:
     /// usage, no_device, rootfs, permission.
     Plan(const Host& host, const Request& request, int rootfs_fd)
     {
@@ -533,7 +532,7 @@ public:
         return detail::List<Variable, gpuctr_plan_variable_count, gpuctr_plan_variable_at,
                             gpuctr_plan>(handle_.get());
     }
-    /// What was left out, what the container must have besides, and what will not work.
+    /// What was left out, what the caller must add to the container, and what will not work.
     auto findings() const noexcept
     {
         return detail::List<Finding, gpuctr_plan_finding_count, gpuctr_plan_finding_at,
@@ -563,7 +562,7 @@ public:
         return detail::take_string(text);
     }
 
-    /// Makes the plan true below `rootfs_fd`, wholly or not at all; see
+    /// Applies the plan to the root file system at `rootfs_fd`, all or nothing; see
     /// gpuctr_plan_apply(). Throws Error: permission, rootfs, no_device, apply, exists.
     Outcome apply(int rootfs_fd, const ApplyOptions& options = {}) const
     {
@@ -585,8 +584,8 @@ public:
         return Prepared(prepared);
     }
 
-    /// Mounts the plan's driver tree at a directory of the host, which apply and prepare
-    /// name as `staged_tree` later. Throws Error: permission, driver, usage.
+    /// Mounts the plan's driver tree in a directory of the host, which is the `staged_tree` of
+    /// later calls. Throws Error: permission, driver, usage.
     Staged stage(const std::string& directory, const StageOptions& options = {}) const
     {
         const gpuctr_stage_options native = options.native();
@@ -601,7 +600,7 @@ private:
     detail::Handle<gpuctr_plan, gpuctr_plan_free> handle_;
 };
 
-/// Takes away what Plan::apply() did; false when there was nothing. Throws
+/// Undoes what Plan::apply() did; false if there was nothing to undo. Throws
 /// Error: permission, apply.
 inline bool undo(int rootfs_fd, const UndoOptions& options = {})
 {
@@ -612,7 +611,7 @@ inline bool undo(int rootfs_fd, const UndoOptions& options = {})
     return found != 0;
 }
 
-/// gpuctr_rootfs_open(); the caller closes the descriptor. Throws Error: rootfs,
+/// Calls gpuctr_rootfs_open(). The caller closes the descriptor. Throws Error: rootfs,
 /// permission, usage.
 inline int open_in_root(int rootfs_fd, const std::string& path, int flags)
 {
@@ -622,7 +621,7 @@ inline int open_in_root(int rootfs_fd, const std::string& path, int flags)
     return fd;
 }
 
-/// Unmounts what Plan::stage() mounted there; false when it was nothing. Throws
+/// Unmounts what Plan::stage() mounted there; false if there was no staged tree. Throws
 /// Error: permission, usage.
 inline bool unstage(const std::string& directory, const StageOptions& options = {})
 {
@@ -633,14 +632,14 @@ inline bool unstage(const std::string& directory, const StageOptions& options = 
     return found != 0;
 }
 
-/// What became of the undo of one set-up.
+/// What Setup::undo() did.
 enum class Undone : std::uint32_t {
     undone = GPUCTR_UNDONE,
     forgotten = GPUCTR_FORGOTTEN,
     left = GPUCTR_LEFT,
 };
 
-/// A driver that a set-up has a part of; a view into its SetupList.
+/// A driver that a set-up was made from; a view into its SetupList.
 class UsedDriver {
 public:
     explicit UsedDriver(const gpuctr_used_driver* driver) noexcept : driver_(driver) {}
@@ -663,7 +662,7 @@ public:
     std::string_view root() const noexcept { return gpuctr_setup_root(setup_); }
     std::string_view origin() const noexcept { return gpuctr_setup_origin(setup_); }
     std::uint64_t mount_namespace() const noexcept { return gpuctr_setup_mount_namespace(setup_); }
-    /// One that is in that namespace, if it is another one; 0: none is known.
+    /// Pid of a process in that namespace, if it is not the caller's; 0: none is known.
     std::int32_t process() const noexcept { return gpuctr_setup_process(setup_); }
     std::string_view tree_path() const noexcept { return gpuctr_setup_tree_path(setup_); }
     /// Seconds since 1970.
@@ -674,14 +673,14 @@ public:
         return detail::List<UsedDriver, gpuctr_setup_driver_count, gpuctr_setup_driver_at,
                             gpuctr_setup>(setup_);
     }
-    /// None for a set-up that is as it was made.
+    /// Empty if the set-up is as it was made.
     auto findings() const noexcept
     {
         return detail::List<Finding, gpuctr_setup_finding_count, gpuctr_setup_finding_at,
                             gpuctr_setup>(setup_);
     }
 
-    /// Where its journal says the root is. Throws Error: permission, apply.
+    /// Undoes it at the path in its journal. Throws Error: permission, apply.
     Undone undo(const UndoOptions& options = {}) const
     {
         const gpuctr_undo_options native = options.native();
@@ -695,10 +694,10 @@ private:
     const gpuctr_setup* setup_;
 };
 
-/// What is set up, and whether it still fits the host. Immutable.
+/// The set-ups, and whether they still fit the host. Immutable.
 class SetupList {
 public:
-    /// Of one root; with -1 of the whole journal directory. Throws Error:
+    /// The set-ups of one root; with -1, all in the journal directory. Throws Error:
     /// permission, usage.
     explicit SetupList(int rootfs_fd, const SetupListOptions& options = {})
     {
