@@ -30,7 +30,9 @@ Result<void> add_optional_files(const Sources& sources, model::Catalogue built_i
 
 Result<DriverStack> without_gpus(DriverStack stack)
 {
-    if (std::ranges::all_of(stack.files, &model::DriverFile::neutral))
+    if (std::ranges::all_of(stack.files, [](const model::DriverFile& file) {
+            return file.precedence == model::Precedence::image;
+        }))
         return Error(Errc::no_device,
                      base::format("no files of its driver {}",
                                   stack.root == "/" ? "on this host" : "in " + stack.root))

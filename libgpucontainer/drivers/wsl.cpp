@@ -39,7 +39,7 @@ void add(const host::DriverRoot& root, const std::string& path,
     const std::size_t first = files.size();
     search::add_data(root, {&rule, 1}, search::Installation(), files, findings);
     for (std::size_t i = first; i < files.size(); ++i)
-        files[i].beside_own = true;
+        files[i].precedence = model::Precedence::always;
 }
 
 /// A directory alone would be without the files that are mounted in it.

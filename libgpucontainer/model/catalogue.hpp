@@ -34,10 +34,9 @@ struct CatalogueRule {
     bool unversioned;
     /// Why it belongs, in one line.
     std::string_view reason;
-    /// As in DriverFile.
-    std::string_view icd = {};
-    std::string_view module = {};
-    bool own = false;
+    std::string_view icd = {};    ///< With which it is registered as Manner::opencl_icd; or "".
+    std::string_view module = {}; ///< The same as Manner::module_directory.
+    bool own = false;             ///< Precedence::runtime
 };
 
 using Catalogue = std::span<const CatalogueRule>;

@@ -14,6 +14,10 @@ namespace {
 constexpr std::array<std::string_view, 5> reader_names = {"library", "runtime", "filter", "process",
                                                           "toolkit"};
 constexpr std::array<std::string_view, 4> inside_names = {"uuid", "position", "name", "nothing"};
+constexpr std::array<std::string_view, 6> manner_names = {
+    "loader", "module_directory", "opencl_icd", "command", "script", "fixed_path"};
+constexpr std::array<std::string_view, 4> precedence_names = {"driver", "runtime", "always",
+                                                              "image"};
 
 template <typename Enum, std::size_t Size>
 std::optional<Enum> parse(const std::array<std::string_view, Size>& names, std::string_view text)
@@ -24,7 +28,59 @@ std::optional<Enum> parse(const std::array<std::string_view, Size>& names, std::
     return static_cast<Enum>(found - names.begin());
 }
 
+std::vector<Registration> registrations_of(const CatalogueRule& rule)
+{
+    switch (rule.kind) {
+    case FileKind::library:
+        break;
+    case FileKind::tool:
+        return {{Manner::command}};
+    case FileKind::data:
+        return {{Manner::fixed_path, std::string(rule.name)}};
+    }
+    std::vector<Registration> all;
+    if (rule.module.empty())
+        all.push_back({Manner::loader});
+    else
+        all.push_back({Manner::module_directory, std::string(rule.module)});
+    if (!rule.icd.empty())
+        all.push_back({Manner::opencl_icd, std::string(rule.icd)});
+    return all;
+}
+
 } // namespace
+
+std::string_view name(Manner manner) { return manner_names.at(static_cast<std::size_t>(manner)); }
+
+std::optional<Manner> parse_manner(std::string_view text)
+{
+    return parse<Manner>(manner_names, text);
+}
+
+std::string_view name(Precedence precedence)
+{
+    return precedence_names.at(static_cast<std::size_t>(precedence));
+}
+
+std::optional<Precedence> parse_precedence(std::string_view text)
+{
+    return parse<Precedence>(precedence_names, text);
+}
+
+const std::string* DriverFile::registered(Manner manner) const
+{
+    const auto found = std::ranges::find(registrations, manner, &Registration::manner);
+    return found == registrations.end() ? nullptr : &found->name;
+}
+
+void DriverFile::classify(const CatalogueRule& rule)
+{
+    capability = rule.capability;
+    also = rule.also;
+    reason = rule.reason;
+    registrations = registrations_of(rule);
+    precedence = rule.own ? Precedence::runtime : Precedence::driver;
+}
 
 FileId FileId::of(const struct stat& status)
 {

@@ -48,6 +48,38 @@ struct VersionNeed {
     bool operator==(const VersionNeed&) const = default;
 };
 
+/// How programs of a container find a file.
+enum class Manner : std::uint8_t {
+    loader,           ///< The dynamic loader finds it by its soname.
+    module_directory, ///< A loader of its own looks in a directory beside the libraries: "dri".
+    opencl_icd,       ///< OpenCL's loader finds its name in a file: "nvidia.icd".
+    command,          ///< A shell finds it in PATH.
+    script,           ///< The same, and a program runs it: "/usr/bin/python3", or "python3" in
+                      ///< PATH. It lies in a directory that is data.
+    fixed_path,       ///< Libraries read it at this path, here and in a container.
+};
+std::string_view name(Manner manner);
+std::optional<Manner> parse_manner(std::string_view text);
+
+/// One way to find a file.
+struct Registration {
+    Manner manner = Manner::loader;
+    std::string name = {}; ///< The directory, file, program or path; "" where it has none.
+
+    bool operator==(const Registration&) const = default;
+};
+
+/// What becomes of a file if the image has a driver of its own. It counts for drivers whose
+/// files are optional.
+enum class Precedence : std::uint8_t {
+    driver,  ///< It is given, unless the image has a runtime of this vendor.
+    runtime, ///< The same; an image with its soname has such a runtime.
+    always,  ///< It is given in any case.
+    image,   ///< No vendor's own: it is given if the image lacks its soname.
+};
+std::string_view name(Precedence precedence);
+std::optional<Precedence> parse_precedence(std::string_view text);
+
 /// One library, tool or set of data of a driver that a container can be given.
 struct DriverFile {
     FileKind kind = FileKind::library;
@@ -60,21 +92,17 @@ struct DriverFile {
     std::vector<std::string> entry_names; ///< Those that programs load by name.
     std::string reason;
     FileId id;
-    std::string icd; ///< OpenCL loaders find it by this name: "nvidia.icd"; else empty.
-    /// A loader of its kind finds it in this directory beside the libraries: "dri"; else empty.
-    std::string module;
-    /// Of a tool that is a script: "/usr/bin/python3", or "python3" in PATH; else empty. It
-    /// lies in a directory that is data.
-    std::string interpreter;
-    std::string target; ///< Of data: the path that libraries read it at, here and in a container.
-    bool directory = false; ///< The same: it is a directory, with all that is in it.
+    std::vector<Registration> registrations; ///< Of each manner one at most.
+    Precedence precedence = Precedence::driver;
+    bool directory = false; ///< Of data: it is a directory, with all that is in it.
     /// Sonames of files of this driver that it cannot be loaded without.
     std::vector<std::string> needed;
     std::vector<VersionNeed> versions; ///< The newest of each kind.
-    bool neutral = false;    ///< No vendor's own: only for an image that lacks its soname.
-    bool own = false;        ///< An image with this soname has a runtime of this vendor itself.
-    bool beside_own = false; ///< Such an image is given this file all the same.
 
+    /// What it is registered with in this manner; null if it is not.
+    const std::string* registered(Manner manner) const;
+    /// Capabilities, reason, registrations and precedence as a rule has them.
+    void classify(const CatalogueRule& rule);
     bool operator==(const DriverFile&) const = default;
 };
 

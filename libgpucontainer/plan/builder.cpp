@@ -8,10 +8,10 @@
 #include "plan/draft.hpp"
 #include "plan/entry_names.hpp"
 #include "plan/files.hpp"
+#include "plan/icds.hpp"
 #include "plan/loader_cache.hpp"
 #include "plan/merged.hpp"
 #include "plan/nodes.hpp"
-#include "plan/opencl.hpp"
 #include "plan/policy.hpp"
 #include "plan/selection.hpp"
 #include "plan/tree.hpp"
@@ -83,7 +83,7 @@ Result<void> expect_names(Draft& draft)
             paths.push_back(draft.plan.tree_path);
             add(data_paths(draft));
         }
-        add(opencl_paths(draft));
+        add(icd_paths(draft));
     }
     for (const Share& share : draft.shares)
         for (const model::DeviceNode& node : share.driver.nodes)
@@ -141,7 +141,7 @@ Result<void> add_files(Draft& draft)
         add_entry_names(draft);
         add_data_links(draft);
     }
-    add_opencl(draft);
+    add_icds(draft);
     add_covers(draft);
     return draft.has_libraries() ? add_loader_cache(draft) : Result<void>();
 }

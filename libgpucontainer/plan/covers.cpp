@@ -31,15 +31,15 @@ public:
 
     void add(const DriverFile& file)
     {
-        if (!file.interpreter.empty())
+        if (file.registered(model::Manner::script) != nullptr)
             return; // an image's own goes with its own modules
         if (file.kind == FileKind::tool) {
             add(file, std::string(tool_directory) + "/" + file.name);
             return;
         }
-        if (file.kind != FileKind::library || file.neutral)
+        if (file.kind != FileKind::library || file.precedence == model::Precedence::image)
             return; // what the image has of these is its own
-        if (!file.module.empty())
+        if (file.registered(model::Manner::module_directory) != nullptr)
             add(file, draft_.usual_directory(file) + "/" + file.soname);
         for (const std::string& directory : draft_.image.searched_directories)
             if (const std::string target = directory + "/" + file.soname; present_.contains(target))

@@ -45,7 +45,7 @@ namespace {
 /// Programs look for directories of their installation relative to themselves.
 std::string place_in_tree(const DriverFile& data)
 {
-    const std::string_view path = data.target;
+    const std::string_view path = *Draft::data_path(data);
     for (const std::string_view part : {"/libexec/", "/share/"})
         if (const std::size_t at = path.rfind(part); data.directory && at != std::string_view::npos)
             return std::string(path.substr(at + 1));
@@ -180,7 +180,7 @@ std::string Draft::path_of(const DriverFile& file) const
         break;
     }
     if (plan.layout == Layout::merged)
-        return file.target;
+        return *data_path(file);
     return base::format("{}/{}", plan.tree_path, place_in_tree(file));
 }
 
@@ -197,8 +197,9 @@ std::string Draft::usual_directory(const DriverFile& file) const
 {
     if (file.kind == FileKind::tool)
         return tool_directory;
-    return file.module.empty() ? image.library_directory
-                               : base::format("{}/{}", image.library_directory, file.module);
+    const std::string* const module = file.registered(model::Manner::module_directory);
+    return module == nullptr ? image.library_directory
+                             : base::format("{}/{}", image.library_directory, *module);
 }
 
 Owner Draft::owner_of(const DriverFile& file) const

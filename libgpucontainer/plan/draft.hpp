@@ -65,6 +65,11 @@ struct Draft {
     std::string path_of(const model::DriverFile& file) const;
     /// Of a script: the directory with it that was chosen; null where none was.
     const model::DriverFile* data_with(const model::DriverFile& script) const;
+    /// Where data is read; null of other files.
+    static const std::string* data_path(const model::DriverFile& file)
+    {
+        return file.registered(model::Manner::fixed_path);
+    }
     /// Where the image has libraries or tools like it.
     std::string usual_directory(const model::DriverFile& file) const;
 

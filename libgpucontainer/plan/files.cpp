@@ -17,6 +17,10 @@ namespace {
 using model::Capability;
 using model::DriverFile;
 using model::FileKind;
+using model::Manner;
+using model::Precedence;
+
+bool is_script(const DriverFile& file) { return file.registered(Manner::script) != nullptr; }
 
 /// What the file is called in messages.
 const std::string& name_of(const DriverFile& file)
@@ -82,12 +86,12 @@ private:
             return "only device nodes were asked for";
         if (file.kind == FileKind::data && has_own(file))
             return "the image has its own";
-        if (file.kind == FileKind::data && !draft_.can_have(file.target))
+        if (file.kind == FileKind::data && !draft_.can_have(*Draft::data_path(file)))
             return "something else of the image's is in its place";
-        if (!file.interpreter.empty())
-            if (std::string reason = objection_to_script(file); !reason.empty())
+        if (const std::string* const interpreter = file.registered(Manner::script))
+            if (std::string reason = objection_to_script(*interpreter); !reason.empty())
                 return reason;
-        if (file.neutral)
+        if (file.precedence == Precedence::image)
             return "nothing that was asked for needs it";
         if (draft_.capabilities.contains(file.capability)
             || draft_.capabilities.contains(file.also))
@@ -98,13 +102,13 @@ private:
                                   model::name(file.capability));
     }
 
-    std::string objection_to_script(const DriverFile& script) const
+    std::string objection_to_script(const std::string& interpreter) const
     {
         if (draft_.plan.layout != Layout::tree)
             return "it finds its libraries in a tree alone";
-        return draft_.target == nullptr || has_program(script.interpreter)
+        return draft_.target == nullptr || has_program(interpreter)
                    ? ""
-                   : base::format("the image has no {}, which runs it", script.interpreter);
+                   : base::format("the image has no {}, which runs it", interpreter);
     }
 
     bool has_program(const std::string& name) const
@@ -124,9 +128,10 @@ private:
     /// Something at the path of the data that is not of our making.
     bool has_own(const DriverFile& data) const
     {
-        if (!draft_.view.look(data.target) || draft_.leads_into_tree(data.target))
+        const std::string& path = *Draft::data_path(data);
+        if (!draft_.view.look(path) || draft_.leads_into_tree(path))
             return false;
-        return !is_ours(draft_.view.resolve(data.target), data);
+        return !is_ours(draft_.view.resolve(path), data);
     }
 
     Result<void> fit_to_image()
@@ -145,7 +150,8 @@ private:
     std::string find_own_runtime(const ImageLibraries& image) const
     {
         for (std::size_t i = 0; i < reasons_.size(); ++i)
-            if (const DriverFile& file = driver_.files[i]; is_chosen(i) && file.own)
+            if (const DriverFile& file = driver_.files[i];
+                is_chosen(i) && file.precedence == Precedence::runtime)
                 if (std::string path = image.find_anywhere(file); !path.empty())
                     return path;
         return "";
@@ -175,7 +181,7 @@ private:
 
     static std::string objection_to_needed(const ImageLibraries& image, const DriverFile& file)
     {
-        if (!file.neutral)
+        if (file.precedence != Precedence::image)
             return "";
         const std::string path = image.find(file);
         return path.empty() ? "" : base::format("the image has its own: {}", path);
@@ -223,7 +229,7 @@ private:
     void leave_out(const std::string& reason)
     {
         for (std::size_t i = 0; i < reasons_.size(); ++i)
-            if (is_chosen(i) && !driver_.files[i].beside_own)
+            if (is_chosen(i) && driver_.files[i].precedence != Precedence::always)
                 reasons_[i] = reason;
     }
 
@@ -232,7 +238,7 @@ private:
         const std::vector<const DriverFile*> others = draft_.files;
         for (const bool scripts : {false, true}) // which need their data
             for (std::size_t i = 0; i < reasons_.size(); ++i)
-                if (driver_.files[i].interpreter.empty() != scripts)
+                if (is_script(driver_.files[i]) == scripts)
                     take(i, others);
     }
 
@@ -244,7 +250,7 @@ private:
             reason = objection(others, file);
         if (reason.empty() && file.kind == FileKind::data && has_place_of(file))
             reason = "other data of this name is taken";
-        if (reason.empty() && !file.interpreter.empty() && draft_.data_with(file) == nullptr)
+        if (reason.empty() && is_script(file) && draft_.data_with(file) == nullptr)
             reason = "the directory that it lies in is left out";
         if (reason.empty())
             draft_.files.push_back(&file);

@@ -28,7 +28,7 @@ std::string ImageLibraries::find_anywhere(const DriverFile& file) const
     std::vector<std::string> paths = places_of(file.soname);
     for (const std::string& directory : draft_.image.searched_directories)
         paths.push_back(base::format("{}/{}", directory, file.soname));
-    if (!file.module.empty())
+    if (file.registered(model::Manner::module_directory) != nullptr)
         paths.push_back(base::format("{}/{}", draft_.usual_directory(file), file.soname));
     return first_of(paths, file);
 }

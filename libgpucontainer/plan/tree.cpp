@@ -98,7 +98,7 @@ void add_script(Draft& draft, const DriverFile& script)
 
 void add_file(Draft& draft, const DriverFile& file)
 {
-    if (!file.interpreter.empty()) {
+    if (file.registered(model::Manner::script) != nullptr) {
         add_script(draft, file);
         return;
     }

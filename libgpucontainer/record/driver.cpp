@@ -26,6 +26,7 @@ using model::Gpu;
 constexpr std::size_t most_gpus = 256;
 constexpr std::size_t most_files = 4096;
 constexpr std::size_t most_names = 64;
+constexpr std::size_t most_registrations = 8;
 constexpr std::size_t most_needed = 1024;
 constexpr std::uint32_t most_parts = 64;
 constexpr std::size_t most_nodes = 4096;
@@ -102,11 +103,20 @@ void visit(Visitor& field, Self& need)
 }
 
 template <typename Visitor, typename Self>
+requires std::is_same_v<std::remove_const_t<Self>, model::Registration>
+void visit(Visitor& field, Self& registration)
+{
+    auto& [manner, name] = registration;
+    field("manner", manner, Word<model::Manner>{model::parse_manner});
+    field("name", name, TextOrNull{is_line});
+}
+
+template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, DriverFile>
 void visit(Visitor& field, Self& file)
 {
-    auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id, icd, module,
-           interpreter, target, directory, needed, versions, neutral, own, beside_own] = file;
+    auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id,
+           registrations, precedence, directory, needed, versions] = file;
     field("kind", kind, Word<model::FileKind>{model::parse_file_kind});
     field("name", name, Text{is_name});
     field("soname", soname, TextOrNull{is_name});
@@ -115,16 +125,11 @@ void visit(Visitor& field, Self& file)
     field("also", also, capability_word);
     field("links", links, Texts{most_names, is_name});
     field("entry_names", entry_names, Texts{most_names, is_name});
-    field("icd", icd, TextOrNull{is_name});
-    field("module", module, TextOrNull{is_name});
-    field("interpreter", interpreter, TextOrNull{is_line});
-    field("target", target, TextOrNull{is_path});
+    field("registrations", registrations, List{most_registrations});
+    field("precedence", precedence, Word<model::Precedence>{model::parse_precedence});
     field("directory", directory, Flag());
     field("needed", needed, Texts{most_needed, is_name});
     field("versions", versions, List{most_needed});
-    field("neutral", neutral, Flag());
-    field("own", own, Flag());
-    field("beside_own", beside_own, Flag());
     field("id", id, Identity());
     field("reason", reason, Text{is_line});
 }
@@ -306,8 +311,37 @@ void check(const DriverFile& file, const Fields& fields)
 {
     if (file.kind == model::FileKind::library && file.soname.empty())
         fields.complain("soname", "not a text");
-    if (file.kind == model::FileKind::data && file.target.empty())
-        fields.complain("target", "not a text");
+    for (auto one = file.registrations.begin(); one != file.registrations.end(); ++one)
+        if (std::any_of(file.registrations.begin(), one,
+                        [&](const auto& other) { return other.manner == one->manner; }))
+            fields.complain("registrations", "one manner more than once");
+    const bool is_data = file.kind == model::FileKind::data;
+    if (is_data != (file.registered(model::Manner::fixed_path) != nullptr))
+        fields.complain("registrations", "only data have a fixed path, and all of them");
+}
+
+/// Paths are made of it.
+void check(const model::Registration& registration, const Fields& fields)
+{
+    using model::Manner;
+    const std::string_view name = registration.name;
+    const auto problem = [&]() -> const char* {
+        switch (registration.manner) {
+        case Manner::loader:
+        case Manner::command:
+            return name.empty() ? nullptr : "not null";
+        case Manner::module_directory:
+        case Manner::opencl_icd:
+            return is_name(name);
+        case Manner::script:
+            return name.empty() ? "not a text" : nullptr;
+        case Manner::fixed_path:
+            return is_path(name);
+        }
+        return nullptr;
+    }();
+    if (problem != nullptr)
+        fields.complain("name", problem);
 }
 
 /// Indexes are used as such from here on.

@@ -18,11 +18,8 @@ Result<DriverFile> open_data(const host::DriverRoot& root, const model::Catalogu
     const std::string path(rule.name);
     DriverFile file;
     file.kind = model::FileKind::data;
-    file.capability = rule.capability;
-    file.also = rule.also;
-    file.reason = rule.reason;
+    file.classify(rule);
     file.name = base::name_of(path);
-    file.target = path;
     GPUCTR_TRY(const struct stat status, root.look(path));
     if (S_ISDIR(status.st_mode)) {
         file.id = model::FileId::of(status);

@@ -16,8 +16,11 @@ namespace gpucontainer::search {
 using model::CatalogueRule;
 using model::DriverFile;
 using model::FileKind;
+using model::Precedence;
 
 namespace {
+
+bool is_neutral(const DriverFile& file) { return file.precedence == Precedence::image; }
 
 // Far more than any vendor's user space has.
 constexpr std::size_t most_objects = 1000;
@@ -205,16 +208,13 @@ std::string LibraryGraph::objection_to(const elf::Facts& facts, const CatalogueR
 std::size_t LibraryGraph::add(Object object, const CatalogueRule* rule, FileKey key)
 {
     DriverFile& file = object.file;
-    file.neutral = !is_vendors(rule);
-    if (!file.neutral) {
-        file.capability = rule->capability;
-        file.also = rule->also;
-        file.reason = rule->reason;
-        file.icd = rule->icd;
-        file.module = rule->module;
-        file.own = rule->own;
+    if (is_vendors(rule)) {
+        file.classify(*rule);
         if (rule->entry)
             file.entry_names.push_back(file.soname);
+    } else {
+        file.registrations = {{model::Manner::loader}};
+        file.precedence = Precedence::image;
     }
     by_file_.emplace(key, objects_.size());
     objects_.push_back(std::move(object));
@@ -360,9 +360,9 @@ void LibraryGraph::describe(std::size_t index)
         file.needed.push_back(objects_[*need.object].file.soname);
     std::erase_if(file.versions, [&](const model::VersionNeed& need) {
         const auto known = by_name_.find(need.library);
-        return known != by_name_.end() && !objects_[known->second].file.neutral;
+        return known != by_name_.end() && !is_neutral(objects_[known->second].file);
     });
-    if (file.neutral && object.loaded_by) {
+    if (is_neutral(file) && object.loaded_by) {
         const DriverFile& by = objects_[*object.loaded_by].file;
         file.capability = by.capability;
         file.reason = base::format("needed by {}", by.soname.empty() ? by.name : by.soname);
@@ -388,7 +388,7 @@ void LibraryGraph::add_names(Object& object)
             add(name);
     // What a linker looks for: some programs compile and link at run time.
     const std::string development = file.soname.substr(0, file.soname.find(".so") + 3);
-    if (file.neutral || taken_names_.contains(development))
+    if (is_neutral(file) || taken_names_.contains(development))
         return;
     const auto status = root_.look(base::format("{}/{}", object.directory, development));
     if (status && model::FileId::of(*status) == file.id)

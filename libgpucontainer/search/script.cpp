@@ -58,14 +58,12 @@ std::optional<model::DriverFile> find_script(const host::DriverRoot& root,
         return std::nullopt;
     model::DriverFile script;
     script.kind = model::FileKind::tool;
-    script.capability = tool.capability;
-    script.also = tool.also;
-    script.reason = tool.reason;
+    script.classify(tool);
+    script.registrations = {{model::Manner::script, std::move(interpreter)}};
     script.name = tool.name;
     script.path = root.prefix() + opened->real_path;
     script.id = model::FileId::of(opened->status);
     script.entry_names = {script.name};
-    script.interpreter = std::move(interpreter);
     return script;
 }
 

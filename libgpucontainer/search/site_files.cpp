@@ -164,11 +164,9 @@ private:
     {
         DriverFile file;
         file.kind = rule.kind;
-        file.capability = rule.capability;
-        file.also = rule.also;
+        file.classify(rule);
         file.name = base::name_of(opened.real_path);
         file.path = root_.prefix() + opened.real_path;
-        file.reason = rule.reason;
         file.id = model::FileId::of(opened.status);
         return file;
     }

@@ -34,9 +34,9 @@ class DebianIntel(harness.Case):
                  if file["kind"] == "library"}
 
         self.assertLessEqual(VENDORS_OWN | NEUTRAL, set(files))
-        self.assertEqual({soname for soname in files if files[soname]["neutral"]} & VENDORS_OWN,
+        self.assertEqual({soname for soname in files if files[soname]["precedence"] == "image"} & VENDORS_OWN,
                          set())
-        self.assertEqual({soname for soname in NEUTRAL if not files[soname]["neutral"]}, set())
+        self.assertEqual({soname for soname in NEUTRAL if files[soname]["precedence"] != "image"}, set())
         self.assertNotIn("libc.so.6", files)
 
     def test_all_of_it_loads_where_there_was_none(self):

@@ -34,10 +34,10 @@ class DebianRocm(harness.Case):
         files = {file["soname"]: file for file in self.files() if file["kind"] == "library"}
 
         self.assertLessEqual(VENDORS_OWN, set(files))
-        self.assertEqual({soname for soname in VENDORS_OWN if files[soname]["neutral"]}, set())
+        self.assertEqual({soname for soname in VENDORS_OWN if files[soname]["precedence"] == "image"}, set())
         self.assertEqual(set(files) & C_LIBRARY, set())
         for soname in ("libLLVM-15.so.1", "libdrm_amdgpu.so.1", "libnuma.so.1", "libstdc++.so.6"):
-            self.assertTrue(files[soname]["neutral"], soname)
+            self.assertEqual(files[soname]["precedence"], "image", soname)
 
     def test_all_of_it_loads_where_there_was_none(self):
         before = self.state()

@@ -54,7 +54,7 @@ class Listed(Tegra):
 
         self.assertEqual(self.sonames(), COMPUTE | {"libEGL_nvidia.so.0", "libv4lconvert.so.0"})
         self.assertEqual(sorted(files["libcuda.so.1"]["links"]), ["libcuda.so", "libcuda.so.1"])
-        self.assertTrue(files["libv4lconvert.so.0"]["neutral"])
+        self.assertEqual(files["libv4lconvert.so.0"]["precedence"], "image")
         self.assertEqual(files["libEGL_nvidia.so.0"]["capability"], "graphics")
         self.assertTrue(files["/usr/src/jetson_multimedia_api"]["directory"])
         self.assertNotIn("/usr/src/jetson_multimedia_api/README", files, "it is in the directory")

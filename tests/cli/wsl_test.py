@@ -94,7 +94,7 @@ class Nvidia(Windows):
                 self.assert_state(before)
 
     def data(self):
-        return {file["target"]: file["directory"] for file in self.driver()["files"]
+        return {file["registrations"][0]["name"]: file["directory"] for file in self.driver()["files"]
                 if file["kind"] == "data"}
 
     def test_directories_are_taken_whole(self):

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "plan/opencl.hpp"
+#include "plan/icds.hpp"
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -37,7 +37,8 @@ void add_library(model::DriverStack& driver, std::string_view soname, std::strin
         return;
     driver.files.push_back(test::make_library(std::string(soname), model::Capability::compute,
                                               driver.files.size() + 1));
-    driver.files.back().icd = icd;
+    driver.files.back().registrations = {{model::Manner::loader},
+                                         {model::Manner::opencl_icd, std::string(icd)}};
 }
 
 Wanted read_head(std::string_view head)
@@ -70,9 +71,14 @@ std::string usual_image()
                         machine.loader, machine.library_directories.front());
 }
 
+const std::string& name_of(const model::DriverFile& file)
+{
+    return *file.registered(model::Manner::opencl_icd);
+}
+
 std::string path_of(const model::DriverFile& file)
 {
-    return base::format("{}/{}", directory, file.icd);
+    return base::format("{}/{}", directory, name_of(file));
 }
 
 /// What is generated for it; "" of everything else.
@@ -112,7 +118,7 @@ void check_library(const model::DriverFile& file, const plan::Plan& plan, const 
         return item.target == path && content_of(item) == file.soname + "\n";
     });
     const auto skipped = std::ranges::count_if(plan.findings, [&](const model::Finding& one) {
-        return one.object == file.icd && one.evidence == path;
+        return one.object == name_of(file) && one.evidence == path;
     });
     constexpr std::size_t longest = 4096;
     const auto content = image.read(path, longest);

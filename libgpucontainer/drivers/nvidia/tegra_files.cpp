@@ -326,11 +326,11 @@ private:
             skip(path, "leads to nothing that is taken");
             return;
         }
-        if (file->target == path)
+        if (*file->registered(model::Manner::fixed_path) == path)
             return;
         DriverFile again = *file;
         again.name = base::name_of(path);
-        again.target = path;
+        again.registrations = {{model::Manner::fixed_path, path}};
         found_.files.push_back(std::move(again));
     }
 

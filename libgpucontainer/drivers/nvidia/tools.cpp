@@ -64,7 +64,7 @@ void find_tool(const host::DriverRoot& root, const CatalogueRule& rule,
             continue;
         }
         DriverFile file = describe(root, *opened, FileKind::tool);
-        classify(file, rule);
+        file.classify(rule);
         file.name = name;
         file.entry_names.push_back(name);
         files.push_back(std::move(file));
@@ -83,16 +83,6 @@ DriverFile describe(const host::DriverRoot& root, const host::DriverRoot::File& 
     file.name = base::name_of(opened.real_path);
     file.id = model::FileId::of(opened.status);
     return file;
-}
-
-void classify(DriverFile& file, const CatalogueRule& rule)
-{
-    file.capability = rule.capability;
-    file.also = rule.also;
-    file.reason = rule.reason;
-    file.icd = rule.icd;
-    file.module = rule.module;
-    file.own = rule.own;
 }
 
 void find_tools(const host::DriverRoot& root, model::Catalogue catalogue,

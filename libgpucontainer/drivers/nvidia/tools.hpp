@@ -14,9 +14,6 @@ namespace gpucontainer::drivers::nvidia {
 model::DriverFile describe(const host::DriverRoot& root, const host::DriverRoot::File& opened,
                            model::FileKind kind);
 
-/// What the catalogue says about it.
-void classify(model::DriverFile& file, const model::CatalogueRule& rule);
-
 /// Adds the programs that belong to the driver whose libraries lie in
 /// `library_directory`, a path in the driver root.
 void find_tools(const host::DriverRoot& root, model::Catalogue catalogue,

@@ -310,8 +310,9 @@ private:
         file.soname = soname;
         file.capability = model::Capability::compute;
         file.reason = "part of this driver, unknown to the catalogue";
+        file.registrations = {{model::Manner::loader}};
         if (const CatalogueRule* rule = model::find_rule(catalogue_, FileKind::library, soname)) {
-            classify(file, *rule);
+            file.classify(*rule);
             if (rule->entry)
                 file.entry_names.push_back(soname);
         }

@@ -74,7 +74,8 @@ protected:
         std::vector<std::string> all;
         for (const model::DriverFile& file : detected().files) {
             const std::string path = file.path.substr(tree_.prefix().size());
-            all.push_back(file.neutral ? base::format("[{}]", path) : path);
+            all.push_back(file.precedence == model::Precedence::image ? base::format("[{}]", path)
+                                                                      : path);
         }
         return all;
     }
@@ -147,10 +148,10 @@ TEST_F(AmdUserSpace, TellsAnImagesOwnByItsMainLibraries)
     std::vector<std::string> own;
     std::vector<std::string> by_opencl;
     for (const model::DriverFile& file : stack.files) {
-        if (file.own)
+        if (file.precedence == model::Precedence::runtime)
             own.push_back(file.soname);
-        if (!file.icd.empty())
-            by_opencl.push_back(file.soname + " " + file.icd);
+        if (const auto* const icd = file.registered(model::Manner::opencl_icd))
+            by_opencl.push_back(file.soname + " " + *icd);
     }
 
     EXPECT_TRUE(stack.optional_files);

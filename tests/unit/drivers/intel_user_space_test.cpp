@@ -78,7 +78,7 @@ protected:
     {
         std::vector<std::string> all;
         for (const DriverFile& file : driver.files)
-            if (file.neutral == neutral)
+            if ((file.precedence == model::Precedence::image) == neutral)
                 all.push_back(file.soname.empty() ? file.name : file.soname);
         return all;
     }
@@ -109,10 +109,12 @@ TEST_F(IntelUserSpaceTest, IsOneSetWithItsCompilers)
                                      "libigdgmm.so.12", "libigc.so.1", "libigdfcl.so.1",
                                      "libopencl-clang.so.14", "iHD_drv_video.so"));
     EXPECT_THAT(sonames(driver, true), UnorderedElementsAre("libLLVM-14.so.1", "libstdc++.so.6"));
-    EXPECT_EQ(file(driver, "libigdrcl.so").icd, "intel.icd");
-    EXPECT_TRUE(file(driver, "libigdrcl.so").own);
-    EXPECT_TRUE(file(driver, "libze_intel_gpu.so.1").own);
-    EXPECT_FALSE(file(driver, "libze_loader.so.1").own);
+    const auto ocl = file(driver, "libigdrcl.so");
+    ASSERT_NE(ocl.registered(model::Manner::opencl_icd), nullptr);
+    EXPECT_EQ(*ocl.registered(model::Manner::opencl_icd), "intel.icd");
+    EXPECT_EQ(ocl.precedence, model::Precedence::runtime);
+    EXPECT_EQ(file(driver, "libze_intel_gpu.so.1").precedence, model::Precedence::runtime);
+    EXPECT_NE(file(driver, "libze_loader.so.1").precedence, model::Precedence::runtime);
     EXPECT_EQ(file(driver, "iHD_drv_video.so").capability, model::Capability::video);
 }
 
@@ -151,7 +153,7 @@ TEST_F(IntelUserSpaceTest, LiesInADirectoryOfItsOwnForGaudi)
                 UnorderedElementsAre("libSynapse.so", "libhl-thunk.so", "libhl_logger.so",
                                      "libtpc_kernels.so", "hl-smi"));
     EXPECT_THAT(driver.image_directories, ElementsAre("/usr/lib/habanalabs"));
-    EXPECT_TRUE(file(driver, "libSynapse.so").own);
+    EXPECT_EQ(file(driver, "libSynapse.so").precedence, model::Precedence::runtime);
 }
 
 } // namespace

@@ -37,7 +37,7 @@ TEST_F(TegraFilesTest, TakesLibrariesWithWhatTheyNeed)
                                               "library libnvrm_gpu.so"));
     EXPECT_EQ(set.files[0].capability, Capability::compute);
     EXPECT_THAT(set.files[0].reason, HasSubstr("CUDA driver API"));
-    EXPECT_TRUE(set.files[1].neutral) << "no list has it";
+    EXPECT_EQ(set.files[1].precedence, model::Precedence::image) << "no list has it";
 }
 
 TEST_F(TegraFilesTest, TakesAllLibrariesBesideCudaWithoutRows)
@@ -55,7 +55,7 @@ TEST_F(TegraFilesTest, TakesAllLibrariesBesideCudaWithoutRows)
                 ElementsAre("library libcuda.so.1", "library libegl.so", "library libnvos.so",
                             "library libnvrm_gpu.so", "library libother.so.3"));
     EXPECT_EQ(set.files[1].capability, Capability::graphics);
-    EXPECT_FALSE(set.files[2].neutral);
+    EXPECT_NE(set.files[2].precedence, model::Precedence::image);
 }
 
 TEST_F(TegraFilesTest, KnowsFilesByEachNameThatRowsHave)
@@ -98,9 +98,9 @@ TEST_F(TegraFilesTest, TakesDataAtItsPath)
     EXPECT_THAT(names(set.files), ElementsAre("tool tegrastats", "data file", "data nvidia",
                                               "data nvidia.json", "data nvidia_icd.json"));
     EXPECT_EQ(set.files[0].capability, Capability::utility);
-    EXPECT_EQ(set.files[1].target, "/usr/share/nvidia-b/file");
+    EXPECT_EQ(*set.files[1].registered(model::Manner::fixed_path), "/usr/share/nvidia-b/file");
     EXPECT_TRUE(set.files[2].directory);
-    EXPECT_EQ(set.files[3].target, "/opt/nvidia.json");
+    EXPECT_EQ(*set.files[3].registered(model::Manner::fixed_path), "/opt/nvidia.json");
     EXPECT_EQ(set.files[3].path, set.files[4].path);
     EXPECT_EQ(set.files[4].capability, Capability::graphics);
     EXPECT_THAT(test::lines(set.findings),

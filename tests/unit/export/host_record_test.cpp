@@ -29,18 +29,19 @@ std::vector<model::DriverStack> make_drivers()
     driver.gpus[0].parts = 2;
     driver.files[0].also = model::Capability::video;
     driver.files[0].id = {1, 2, 3, -4};
-    driver.files[0].icd = "x.icd";
-    driver.files[0].module = "vdpau";
-    driver.files[1].interpreter = "python3";
+    driver.files[0].registrations = {{model::Manner::loader},
+                                     {model::Manner::opencl_icd, "x.icd"},
+                                     {model::Manner::module_directory, "vdpau"}};
+    driver.files[1].registrations = {{model::Manner::script, "python3"}};
     driver.files[0].needed = {"libx.so.1"};
     driver.files[0].versions = {{"libc.so.6", "GLIBC_2.34"}};
-    driver.files[0].own = true;
-    driver.files[1].neutral = true;
+    driver.files[0].precedence = model::Precedence::runtime;
+    driver.files[1].precedence = model::Precedence::image;
     model::DriverFile data;
     data.kind = model::FileKind::data;
     data.name = "x.ids";
     data.path = "/drv/share/x.ids";
-    data.target = "/usr/share/x/x.ids";
+    data.registrations = {{model::Manner::fixed_path, "/usr/share/x/x.ids"}};
     data.reason = "data of a test";
     driver.files.push_back(data);
     driver.optional_files = true;
@@ -191,16 +192,31 @@ TEST(HostRecord, HasTextsOfALengthThatSomebodyReads)
 
 TEST(HostRecord, HasNoTargetThatLeadsElsewhere)
 {
+    const auto problem_of = [](std::size_t file, std::size_t registration, const Json& name) {
+        return problem_with([&](Json& driver) {
+            driver["files"][file]["registrations"][registration]["name"] = name;
+        });
+    };
     for (const char* const path : {"", "share/x", "/usr/../etc/passwd"})
-        EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][4]["target"] = path; }),
-                    HasSubstr("files[4].target"))
-            << path;
-    EXPECT_THAT(problem_with([](Json& driver) { driver["files"][4]["target"] = nullptr; }),
-                HasSubstr("files[4].target"));
-    EXPECT_THAT(problem_with([](Json& driver) { driver["files"][0]["icd"] = "../../x.icd"; }),
-                HasSubstr("files[0].icd"));
-    EXPECT_THAT(problem_with([](Json& driver) { driver["files"][0]["module"] = "../etc"; }),
-                HasSubstr("files[0].module"));
+        EXPECT_THAT(problem_of(4, 0, path), HasSubstr("files[4].registrations[0].name")) << path;
+    EXPECT_THAT(problem_of(4, 0, nullptr), HasSubstr("files[4].registrations[0].name"));
+    EXPECT_THAT(problem_of(0, 0, "x"), HasSubstr("files[0].registrations[0].name"));
+    EXPECT_THAT(problem_of(0, 1, "../../x.icd"), HasSubstr("files[0].registrations[1].name"));
+    EXPECT_THAT(problem_of(0, 2, "../etc"), HasSubstr("files[0].registrations[2].name"));
+    EXPECT_THAT(problem_of(1, 0, nullptr), HasSubstr("files[1].registrations[0].name"));
+}
+
+TEST(HostRecord, HasRegistrationsThatFit)
+{
+    EXPECT_THAT(
+        problem_with([](Json& driver) { driver["files"][4]["registrations"] = Json::array(); }),
+        HasSubstr("files[4].registrations"));
+    const Json path = {{"manner", "fixed_path"}, {"name", "/etc"}};
+    EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][0]["registrations"] = {path}; }),
+                HasSubstr("files[0].registrations"));
+    EXPECT_THAT(
+        problem_with([&](Json& driver) { driver["files"][4]["registrations"].push_back(path); }),
+        HasSubstr("files[4].registrations"));
 }
 
 TEST(HostRecord, HasIndexesThatFit)

@@ -44,6 +44,7 @@ inline model::DriverFile make_library(const std::string& soname, model::Capabili
     file.path = "/drv/lib/" + file.name;
     file.links = {soname};
     file.reason = "library of a test";
+    file.registrations = {{model::Manner::loader}};
     file.id = {7, inode, 1, 1};
     return file;
 }

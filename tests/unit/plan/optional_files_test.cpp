@@ -53,13 +53,13 @@ protected:
         hip.versions = {{"libc.so.6", "GLIBC_2.34"}, {"libstdc++.so.6", "GLIBCXX_3.4.30"}};
         DriverFile hsa = make_library("libhsa.so.1", Capability::compute, 22);
         hsa.needed = {"libelf.so.1"};
-        hsa.own = true;
+        hsa.precedence = model::Precedence::runtime;
         DriverFile smi = make_library("libsmi.so.1", Capability::utility, 23);
         smi.needed = {"libdrm.so.2"};
         driver_.files = {hip, hsa, smi};
         for (const char* soname : {"libdrm.so.2", "libelf.so.1", "libstdc++.so.6", "libz.so.1"}) {
             DriverFile neutral = make_library(soname, Capability::compute, next_inode_++);
-            neutral.neutral = true;
+            neutral.precedence = model::Precedence::image;
             driver_.files.push_back(neutral);
         }
         find("libelf.so.1").needed = {"libz.so.1"};
@@ -244,13 +244,13 @@ protected:
         ids.capability = Capability::compute;
         ids.name = "acme.ids";
         ids.path = "/drv/share/acme.ids";
-        ids.target = "/usr/share/acme/acme.ids";
+        ids.registrations = {{model::Manner::fixed_path, "/usr/share/acme/acme.ids"}};
         ids.id = {7, 50, 1, 1};
         ids.reason = "names";
         DriverFile code = ids;
         code.name = "bitcode";
         code.path = "/drv/bitcode";
-        code.target = "/opt/acme/bitcode";
+        code.registrations = {{model::Manner::fixed_path, "/opt/acme/bitcode"}};
         code.id = {7, 51, 1, 1};
         code.directory = true;
         driver_.files.push_back(ids);

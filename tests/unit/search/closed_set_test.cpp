@@ -12,6 +12,7 @@ namespace gpucontainer::search {
 using model::Capability;
 using model::CatalogueRule;
 using model::FileKind;
+using model::Manner;
 
 namespace {
 using simhost::ElfStub;
@@ -60,7 +61,8 @@ protected:
         std::vector<std::string> all;
         for (const model::DriverFile& file : find(rules).files) {
             const std::string path = file.path.substr(tree_.prefix().size());
-            all.push_back(file.neutral ? base::format("[{}]", path) : path);
+            all.push_back(file.precedence == model::Precedence::image ? base::format("[{}]", path)
+                                                                      : path);
         }
         return all;
     }
@@ -369,7 +371,7 @@ TEST_F(ClosedSetTest, HasScriptsInDirectoriesThatComeAlong)
     EXPECT_THAT(found(rules),
                 ElementsAre("/opt/rocm-6.4/lib/libhsa.so.1", "/opt/rocm-6.4/libexec/smi/smi.py",
                             "/opt/rocm-6.4/libexec/smi"));
-    EXPECT_EQ(file(rules, "rocm-smi").interpreter, "python3");
+    EXPECT_EQ(*file(rules, "rocm-smi").registered(Manner::script), "python3");
     EXPECT_THAT(file(rules, "rocm-smi").entry_names, ElementsAre("rocm-smi"));
     EXPECT_THAT(skipped({library("libhsa.so.1"), tool("rocm-smi")}),
                 ElementsAre("rocm-smi: is no ELF program"));
@@ -384,9 +386,8 @@ TEST_F(ClosedSetTest, KnowsWhatRunsAScript)
         tree_.file("opt/rocm-6.4/bin/smi", text);
         const ClosedSet set = find(rules);
         const auto script = std::ranges::find(set.files, "smi", &model::DriverFile::name);
-        return script == set.files.end() ? std::string("none") : script->interpreter;
+        return script == set.files.end() ? "none" : *script->registered(Manner::script);
     };
-
     EXPECT_EQ(interpreter("#!/usr/bin/python3\n"), "/usr/bin/python3");
     EXPECT_EQ(interpreter("#! /usr/bin/python3 -s\n"), "/usr/bin/python3");
     EXPECT_EQ(interpreter("#!/usr/bin/env  perl\n"), "perl");
@@ -413,9 +414,9 @@ TEST_F(ClosedSetTest, HasDataOfThePathsThatLibrariesReadThemAt)
     const model::DriverFile ids = file(rules, "amdgpu.ids");
     const model::DriverFile code = file(rules, "bitcode");
 
-    EXPECT_EQ(ids.target, "/usr/share/libdrm/amdgpu.ids");
+    EXPECT_EQ(*ids.registered(Manner::fixed_path), "/usr/share/libdrm/amdgpu.ids");
     EXPECT_FALSE(ids.directory);
-    EXPECT_EQ(code.target, "/opt/rocm/amdgcn/bitcode");
+    EXPECT_EQ(*code.registered(Manner::fixed_path), "/opt/rocm/amdgcn/bitcode");
     EXPECT_EQ(code.path, tree_.prefix() + "/opt/rocm-6.4/amdgcn/bitcode");
     EXPECT_TRUE(code.directory);
     EXPECT_THAT(skipped(rules), ElementsAre("no: not installed"));
@@ -441,8 +442,8 @@ TEST_F(ClosedSetTest, CarriesWhatTheCatalogueSaysOfALibrary)
 
     const model::DriverFile ocl = file({rule}, "libamdocl64.so");
 
-    EXPECT_EQ(ocl.icd, "amdocl64.icd");
-    EXPECT_TRUE(ocl.own);
+    EXPECT_EQ(*ocl.registered(Manner::opencl_icd), "amdocl64.icd");
+    EXPECT_EQ(ocl.precedence, model::Precedence::runtime);
     EXPECT_THAT(ocl.entry_names, ElementsAre("libamdocl64.so"));
 }
 
@@ -460,14 +461,13 @@ TEST_F(ClosedSetTest, KnowsAModuleByTheNameOfItsFile)
     install("usr/lib64", "libgmm.so.1");
     for (const char* const name : {"radeonsi_drv_video.so", "radeonsi_drv_video.so.bak"})
         tree_.link(std::string("usr/lib/dri/") + name, "../../lib64/libgallium_drv_video.so");
-
     directories_ = {"/usr/lib/dri"};
 
     const model::DriverFile driver =
         file({module("radeonsi_drv_video.so")}, "radeonsi_drv_video.so");
 
     EXPECT_EQ(driver.name, "libgallium_drv_video.so");
-    EXPECT_EQ(driver.module, "dri");
+    EXPECT_EQ(*driver.registered(Manner::module_directory), "dri");
     EXPECT_THAT(driver.entry_names, ElementsAre("radeonsi_drv_video.so"));
     EXPECT_THAT(driver.needed, ElementsAre("libgmm.so.1"));
     EXPECT_THAT(found({module("radeonsi_drv_video.so")}),

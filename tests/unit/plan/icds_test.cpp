@@ -17,7 +17,8 @@ protected:
     {
         driver_.files.push_back(
             test::make_library("libacme-opencl.so.1", model::Capability::compute, 20));
-        driver_.files.back().icd = "acme.icd";
+        driver_.files.back().registrations = {{model::Manner::loader},
+                                              {model::Manner::opencl_icd, "acme.icd"}};
     }
 
     /// What the plan does about OpenCL, with the content.
@@ -95,7 +96,8 @@ TEST_F(OpenClTest, GoesWithoutWhereSomethingElseIsInItsPlace)
 TEST_F(OpenClTest, IsAnotherPlanWithAnotherLibrary)
 {
     const std::string identity = made().identity;
-    driver_.files.back().icd = "other.icd";
+    driver_.files.back().registrations = {{model::Manner::loader},
+                                          {model::Manner::opencl_icd, "other.icd"}};
 
     EXPECT_NE(made().identity, identity);
 }

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "plan/draft.hpp"
+
+#include <string>
+#include <vector>
+
+namespace gpucontainer::plan {
+
+/// Adds the files by which loaders find installable client drivers (ICDs), such as OpenCL's.
+/// Those of other drivers stay. One of the same name that says something else is covered.
+void add_icds(Draft& draft);
+
+/// The names that this adds.
+std::vector<std::string> icd_paths(Draft& draft);
+
+} // namespace gpucontainer::plan
