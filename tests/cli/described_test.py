@@ -233,6 +233,39 @@ class OfTheSite(Same, Described):
         done = self.command("list", "--vendor", "other", *self.more, "--catalogue", other, status=2)
         self.assertIn(why, done.stderr)
 
+    def test_it_has_no_node_of_another_kernel_driver(self):
+        if "class" not in MAKER["gpus"]:
+            self.skipTest("the host has no other device")
+        path = f"/dev/other{GPUS}"
+        self.file.write_text(self.text.replace(
+            "  nodes:\n", f"  nodes:\n    - {{path: {path}, class: {MAKER['gpus']['class']}}}\n"))
+
+        driver = self.driver()
+
+        self.assertTrue(stat.S_ISCHR(os.lstat(path).st_mode))
+        self.assertNotIn(path, [node["path"] for node in driver["nodes"]])
+        self.assertIn(path, [node["path"] for node in driver["missing_nodes"]])
+        self.assertIn("of the PCI function 0000:f1:00.0, which is none of these GPUs",
+                      [entry["text"] for entry in driver["findings"]])
+
+    def test_it_has_no_libraries_that_others_may_write(self):
+        directory = harness.DIRECTORY / "lib"
+        directory.mkdir(exist_ok=True)
+        self.file.write_text(self.text + f"  directories: [{directory}]\n")
+        for mode, reasons in ((0o777, [f"{directory}: everybody may write it"]), (0o755, [])):
+            with self.subTest(mode=oct(mode)):
+                directory.chmod(mode)
+                self.assertEqual([entry["text"] for entry in self.driver()["findings"]
+                                  if entry["object"] == str(directory)], reasons)
+
+    def test_it_may_be_asked_of_a_record(self):
+        record = harness.DIRECTORY / "record.json"
+        record.write_text(self.command("list", *self.options, "--format", "json").stdout)
+
+        listed = self.listed("--vendor", self.name, "--host", record)
+
+        self.assertEqual([driver["vendor"] for driver in listed["drivers"]], [self.name])
+
     def test_others_must_not_be_able_to_write_it(self):
         self.file.chmod(0o666)
 

@@ -4,6 +4,8 @@
 #include "drivers/described_gpus.hpp"
 #include "drivers/described_maker.hpp"
 #include "drivers/nvidia/catalogue_nvidia.hpp"
+#include "export/json.hpp"
+#include "export/read_host.hpp"
 #include "search/site_catalogue.hpp"
 
 #include "base/format.hpp"
@@ -93,6 +95,11 @@ void check_merged(const std::vector<FileRule>& rules)
         demand(rule.vendor != "nvidia" || is_known(merged, rule), "a rule of the site counts");
 }
 
+bool is_printable(std::string_view text)
+{
+    return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
 /// A host that has each device which the description may mean, and others.
 class Devices final : public host::Enumerator {
 public:
@@ -120,7 +127,7 @@ public:
         std::vector<host::ClassDevice> devices;
         for (unsigned n = 0; n < count; ++n)
             devices.push_back({drivers::with_number(maker_.device_name, count - n),
-                               base::format("/dev/node{}", n), 1, n, address(n),
+                               base::format("/dev/node{}", count - n), 1, n, address(n),
                                std::string(maker_.driver), address(n)});
         return devices;
     }
@@ -139,18 +146,45 @@ private:
     const config::Maker& maker_;
 };
 
-void check_paths(const model::DriverStack& driver)
+void check_nodes(const model::DriverStack& driver)
 {
     demand(driver.nodes.empty(), "a host without nodes has none");
     for (const model::DeviceNode& node : driver.missing_nodes)
         demand(is_node_path(node.path) && node.gpu < static_cast<int>(driver.gpus.size()),
                "a node is below /dev, and of a GPU that is there");
+    for (const model::Gpu& gpu : driver.gpus)
+        demand(std::ranges::find(driver.missing_nodes, static_cast<int>(gpu.index),
+                                 &model::DeviceNode::gpu)
+                   != driver.missing_nodes.end(),
+               "each GPU needs a node");
+}
+
+/// What a container's programs and loader go by is nobody's to change.
+void check_variables(const model::DriverStack& driver)
+{
+    for (const model::VisibleDevices& variable : driver.visible_devices)
+        demand(variable.name.find('_') != std::string::npos && !variable.name.starts_with("LD_P")
+                   && !variable.name.starts_with("LD_L") && !variable.name.starts_with("GPUCTR_"),
+               "a variable is one that chooses GPUs");
+}
+
+/// What was found is read back from a record of it.
+void check_record(const model::DriverStack& driver)
+{
+    const auto record = exports::host_from_json(exports::host_to_json({&driver, 1}, {}, {}));
+    demand(record.has_value(), "a driver that was found can be recorded");
+    demand(record->drivers.front().gpus == driver.gpus
+               && record->drivers.front().visible_devices == driver.visible_devices
+               && record->drivers.front().missing_nodes == driver.missing_nodes,
+           "and is the same then");
 }
 
 void check_maker(const config::Maker& maker)
 {
-    static Tree tree; // without a file
-    demand(config::is_vendor_name(maker.name) && is_plain(maker.title), "a maker has a name");
+    static Tree tree;
+    (void)tree.fill(
+        base::format("== sys/module/{}/version\n1.2\n== proc/devices\n240 acme\n", maker.module));
+    demand(config::is_vendor_name(maker.name) && is_printable(maker.title), "a maker has a name");
     for (const std::string_view name : {maker.module, maker.driver})
         demand(is_file_name(name), "what the kernel calls it is one component of a path");
     for (const std::string_view name : {maker.uuid, maker.model})
@@ -161,14 +195,15 @@ void check_maker(const config::Maker& maker)
     Devices devices(maker);
     const auto root = host::DriverRoot::open(tree.path());
     demand(root.has_value(), "there is a driver root");
-    const auto found = drivers::find_described_gpus(maker, tree.path(), devices);
-    demand(found.has_value(), "GPUs are found");
-    check_gpus(found->gpus);
-    model::DriverStack driver;
-    driver.gpus = found->gpus;
     const drivers::Sources sources = {devices, *root, tree.path(), "", {}, ""};
-    demand(drivers::add_described_nodes(maker, sources, driver).has_value(), "and their nodes");
-    check_paths(driver);
+    const auto found = drivers::described_vendor(maker, {}).detect(sources);
+    demand(found && *found, "GPUs are found");
+    model::DriverStack driver = **found;
+    driver.cdi_kind = maker.kind;
+    check_gpus(driver.gpus);
+    check_nodes(driver);
+    check_variables(driver);
+    check_record(driver);
 }
 
 } // namespace
