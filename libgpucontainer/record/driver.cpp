@@ -307,6 +307,22 @@ void check(const Value& /*value*/, const Fields& /*fields*/)
 {
 }
 
+model::FileKind kind_for(model::Manner manner)
+{
+    switch (manner) {
+    case model::Manner::loader:
+    case model::Manner::module_directory:
+    case model::Manner::opencl_icd:
+        return model::FileKind::library;
+    case model::Manner::command:
+    case model::Manner::script:
+        return model::FileKind::tool;
+    case model::Manner::fixed_path:
+        break;
+    }
+    return model::FileKind::data;
+}
+
 void check(const DriverFile& file, const Fields& fields)
 {
     if (file.kind == model::FileKind::library && file.soname.empty())
@@ -315,9 +331,11 @@ void check(const DriverFile& file, const Fields& fields)
         if (std::any_of(file.registrations.begin(), one,
                         [&](const auto& other) { return other.manner == one->manner; }))
             fields.complain("registrations", "one manner more than once");
-    const bool is_data = file.kind == model::FileKind::data;
-    if (is_data != (file.registered(model::Manner::fixed_path) != nullptr))
-        fields.complain("registrations", "only data have a fixed path, and all of them");
+    if (file.registrations.empty())
+        fields.complain("registrations", "none");
+    for (const model::Registration& one : file.registrations)
+        if (kind_for(one.manner) != file.kind)
+            fields.complain("registrations", "not of a file of this kind");
 }
 
 /// Paths are made of it.

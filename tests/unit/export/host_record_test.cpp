@@ -32,7 +32,7 @@ std::vector<model::DriverStack> make_drivers()
     driver.files[0].registrations = {{model::Manner::loader},
                                      {model::Manner::opencl_icd, "x.icd"},
                                      {model::Manner::module_directory, "vdpau"}};
-    driver.files[1].registrations = {{model::Manner::script, "python3"}};
+    driver.files[3].registrations = {{model::Manner::script, "python3"}};
     driver.files[0].needed = {"libx.so.1"};
     driver.files[0].versions = {{"libc.so.6", "GLIBC_2.34"}};
     driver.files[0].precedence = model::Precedence::runtime;
@@ -203,7 +203,7 @@ TEST(HostRecord, HasNoTargetThatLeadsElsewhere)
     EXPECT_THAT(problem_of(0, 0, "x"), HasSubstr("files[0].registrations[0].name"));
     EXPECT_THAT(problem_of(0, 1, "../../x.icd"), HasSubstr("files[0].registrations[1].name"));
     EXPECT_THAT(problem_of(0, 2, "../etc"), HasSubstr("files[0].registrations[2].name"));
-    EXPECT_THAT(problem_of(1, 0, nullptr), HasSubstr("files[1].registrations[0].name"));
+    EXPECT_THAT(problem_of(3, 0, nullptr), HasSubstr("files[3].registrations[0].name"));
 }
 
 TEST(HostRecord, HasRegistrationsThatFit)
@@ -212,6 +212,9 @@ TEST(HostRecord, HasRegistrationsThatFit)
         problem_with([](Json& driver) { driver["files"][4]["registrations"] = Json::array(); }),
         HasSubstr("files[4].registrations"));
     const Json path = {{"manner", "fixed_path"}, {"name", "/etc"}};
+    const Json icd = {{"manner", "opencl_icd"}, {"name", "x.icd"}};
+    EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][3]["registrations"] = {icd}; }),
+                HasSubstr("files[3].registrations"));
     EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][0]["registrations"] = {path}; }),
                 HasSubstr("files[0].registrations"));
     EXPECT_THAT(

@@ -78,6 +78,7 @@ inline model::DriverStack make_driver()
     tool.name = "nvidia-smi";
     tool.path = "/drv/bin/nvidia-smi";
     tool.entry_names = {"nvidia-smi"};
+    tool.registrations = {{model::Manner::command}};
     tool.reason = "tool of a test";
     tool.id = {7, 14, 1, 1};
     driver.files.push_back(tool);
