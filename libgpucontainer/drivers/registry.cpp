@@ -84,15 +84,20 @@ bool has_variable(const Vendor& vendor, std::string_view name)
            || (vendor.maker != nullptr && in_description());
 }
 
+/// What of a name tells it from others: "nvidia" of "NVIDIA ".
+std::string letters_of(std::string_view name)
+{
+    std::string letters = base::to_lower(name);
+    std::erase_if(letters, [](char c) { return (c < 'a' || c > 'z') && (c < '0' || c > '9'); });
+    return letters;
+}
+
 /// What a description has of another vendor; empty where that is nothing.
 std::string likeness_to(const Vendor& other, const config::Maker& maker)
 {
-    const auto is_same = [](std::string_view left, std::string_view right) {
-        return base::to_lower(left) == base::to_lower(right);
-    };
-    if (is_same(maker.title, other.title))
+    if (letters_of(maker.title) == letters_of(other.title))
         return base::format("title {}", maker.title);
-    if (is_same(maker.kind, other.cdi_kind))
+    if (base::to_lower(maker.kind) == base::to_lower(other.cdi_kind))
         return base::format("kind {}", maker.kind);
     for (const config::Maker::Variable& variable : maker.variables)
         if (has_variable(other, variable.name))

@@ -98,6 +98,8 @@ TEST_F(SiteTest, LeavesOutAMakerThatCouldBeTakenForAnother)
               "line 1: title ACME is that of acme");
     EXPECT_EQ(left_out(description("beta", "beta.com/gpu", "nvidia")),
               "line 1: title nvidia is that of nvidia");
+    EXPECT_EQ(left_out(description("beta", "beta.com/gpu", "\"N-VIDIA \"")),
+              "line 1: title N-VIDIA  is that of nvidia");
     EXPECT_EQ(left_out(description("beta", "beta.com/gpu", "Beta") + variables),
               "line 1: variable A_DEVICES is that of acme");
     EXPECT_EQ(left_out(description("beta", "beta.com/gpu", "Beta")
