@@ -128,6 +128,10 @@ class FailedOnASharedMount(faults.OnASharedMount, Failed):
         return self.around_the_bind(points)
 
 
+class FailedAssembledOnASharedMount(FailedOnASharedMount):
+    backend = "assembled"
+
+
 class FailedLegacyOnASharedMount(FailedOnASharedMount):
     backend = "legacy"
 
