@@ -10,11 +10,11 @@ struct Releaser {
     template <typename T>
     void operator()(T* object) const noexcept
     {
-        (void)Release(object); // some C libraries return the NULL they leave behind
+        (void)Release(object); // some return NULL
     }
 };
 
-/// An object of a C library, given back through `Release`.
+/// An object of a C library, released by `Release`.
 ///
 ///     using UdevDevice = base::CHandle<udev_device, udev_device_unref>;
 template <typename T, auto Release>

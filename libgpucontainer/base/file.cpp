@@ -18,7 +18,7 @@ namespace gpucontainer::base {
 
 namespace {
 
-/// pread that a signal does not cut short.
+/// pread that continues after EINTR.
 ssize_t read_at(int fd, char* to, std::size_t size, std::size_t offset)
 {
     ssize_t got = -1;

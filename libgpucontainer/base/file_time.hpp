@@ -8,8 +8,8 @@ namespace gpucontainer::base {
 
 inline constexpr std::int64_t nanoseconds_per_second = 1'000'000'000;
 
-/// Time of a file as one number. Whoever owns the file may have set it to any:
-/// what lies outside the years 1678 to 2261 wraps around.
+/// Time of a file as one number, in nanoseconds. The owner of the file can set any time: those
+/// outside the years 1678 to 2261 wrap around.
 constexpr std::int64_t to_nanoseconds(std::int64_t seconds, std::int64_t nanoseconds) noexcept
 {
     return static_cast<std::int64_t>(static_cast<std::uint64_t>(seconds) * nanoseconds_per_second
@@ -21,7 +21,7 @@ constexpr std::int64_t to_nanoseconds(const timespec& time) noexcept
     return to_nanoseconds(time.tv_sec, time.tv_nsec);
 }
 
-/// Back; of a time before 1970 too, whose nanoseconds still count forward.
+/// The inverse. Before 1970 too, nanoseconds count forward.
 constexpr timespec to_timespec(std::int64_t time) noexcept
 {
     const std::int64_t rest = time % nanoseconds_per_second;

@@ -18,9 +18,9 @@ namespace {
 
 int by_openat2(int directory, const char* path, open_how how) noexcept
 {
-    // The kernel answers EAGAIN to ".." when something was renamed, or mounted, meanwhile,
-    // wherever on the machine. A storm of renames showed three in a row at most, many mounts
-    // that end with their namespaces over a hundred: these are waited for, a tenth of a second.
+    // openat2 fails with EAGAIN for ".." if anything on the machine was renamed or mounted
+    // meanwhile. Many renames cause at most three failures in a row. Many mounts that end with
+    // their namespaces cause over a hundred: wait for these, for a tenth of a second.
     constexpr int tries_at_once = 128;
     constexpr int most_tries = tries_at_once + 100;
     constexpr timespec pause = {0, 1'000'000};
@@ -35,8 +35,7 @@ int by_openat2(int directory, const char* path, open_how how) noexcept
     return fd;
 }
 
-/// Asked in a way that leaves no file system a say: a file system in user space may
-/// answer a lookup with any error.
+/// Asks without a lookup in a file system, because one in user space may return any error.
 bool is_without_openat2() noexcept
 {
     if (errno != ENOSYS && errno != EPERM)
@@ -77,7 +76,7 @@ int open_beneath(int directory, const char* path, std::uint64_t flags) noexcept
 
 int open_uppermost(int directory) noexcept
 {
-    // ".." of the root of a lookup is that root, but for what was mounted over it.
+    // ".." of the root of a lookup is that root, or the mount over it.
     open_how how = {};
     how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
     how.resolve = RESOLVE_IN_ROOT;

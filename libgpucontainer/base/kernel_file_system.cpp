@@ -15,10 +15,10 @@ bool is_on_kernel_file_system(int fd) noexcept
     if (::fstatfs(fd, &status) != 0)
         return true;
     errno = 0;
-    // Such a file system counts neither blocks nor files (the kernel's simple_statfs), with two
-    // exceptions.
+    // statfs() of such a file system has no blocks and no files (simple_statfs in the kernel), with
+    // two exceptions.
     constexpr std::array<long, 2> counting = {HUGETLBFS_MAGIC, EFIVARFS_MAGIC};
-    // These hold files and may leave both numbers open.
+    // These have real files, but may report neither number.
     constexpr std::array<long, 5> of_files = {TMPFS_MAGIC, RAMFS_MAGIC, OVERLAYFS_SUPER_MAGIC,
                                               FUSE_SUPER_MAGIC, V9FS_MAGIC};
     const auto is_any = [&](const auto& types) {

@@ -3,12 +3,12 @@
 
 namespace gpucontainer::base {
 
-/// On a file system of the kernel's whose names stand for something else than files, such as
-/// procfs, sysfs, configfs or bpf: making a name there, or reading one, has effects. True also
-/// where that cannot be told: errno says why, and is 0 where it can.
+/// Whether an open file is on a file system of the kernel whose names are not stored files, such
+/// as procfs, sysfs, configfs or bpf: to create or read a name there has side effects. If that
+/// cannot be found out, it is true and errno says why; otherwise errno is 0.
 bool is_on_kernel_file_system(int fd) noexcept;
 
-/// On the kernel's procfs. False, with errno, where that cannot be told.
+/// Whether an open file is on procfs. False, with errno, if that cannot be found out.
 bool is_on_procfs(int fd) noexcept;
 
 } // namespace gpucontainer::base

@@ -12,12 +12,12 @@
 
 namespace gpucontainer::base {
 
-/// Content of a file of which mostly little is looked at. Parts are read with
-/// pread when they are asked for first, so that a file cut short meanwhile is no
-/// signal; its missing part reads as zeros. For one thread at a time.
+/// Content of a file, read in parts when they are first needed. Uses pread, so that a file that is
+/// truncated meanwhile causes no SIGBUS; the missing part reads as zeros. For one thread at a
+/// time.
 class LazyFile {
 public:
-    /// Content that is in memory already.
+    /// Content that is already in memory.
     explicit LazyFile(const std::string& content);
 
     /// The regular file behind `fd`. Fails with EFBIG above `limit` bytes.
@@ -25,10 +25,10 @@ public:
 
     std::size_t size() const noexcept { return size_; }
 
-    /// `size` bytes from `offset` on, or as many as there are.
+    /// `size` bytes from `offset`, or as many as there are.
     std::string_view view(std::size_t offset, std::size_t size) const;
 
-    /// Why a part could not be read, and reads as zeros, too; 0 when none was.
+    /// errno of a part that could not be read and reads as zeros; 0 if there is none.
     int read_error() const noexcept { return read_error_; }
 
 private:
@@ -39,7 +39,7 @@ private:
     UniqueFd fd_;
     std::size_t size_;
     std::unique_ptr<char[]> bytes_;   // NOLINT(modernize-avoid-c-arrays): not cleared beforehand
-    mutable std::vector<bool> pages_; ///< Those that were read.
+    mutable std::vector<bool> pages_; ///< Which pages were read.
     mutable int read_error_ = 0;
 };
 

@@ -18,8 +18,7 @@ struct Error::Impl {
 
 namespace {
 
-/// glibc's table has no entry that needs formatting for a known number, and
-/// strerrordesc_np is the one of the family that takes no lock.
+/// Uses strerrordesc_np, which takes no lock.
 std::string describe(int os_error)
 {
     const char* text = ::strerrordesc_np(os_error);

@@ -9,8 +9,8 @@
 
 namespace gpucontainer {
 
-/// What went wrong, in terms a caller can branch on. Values never change: they
-/// are the exit codes of the command, and the C API uses them negated.
+/// Class of a failure. Values never change: they are the exit codes of the command, and negated
+/// the gpuctr_status of the C interface.
 enum class Errc : std::int32_t {
     internal = 1,    ///< A bug in this library.
     usage = 2,       ///< The caller broke a documented precondition.
@@ -20,17 +20,17 @@ enum class Errc : std::int32_t {
     permission = 6,  ///< A capability, namespace or file permission is missing.
     requirement = 7, ///< A stated requirement is not met.
     apply = 8,       ///< The commit failed and was rolled back.
-    // 9 is the command's own: `status` found something wrong.
-    exists = 10, ///< Another set-up is there, which was not to be replaced.
+    // 9 is only an exit code: `status` found something wrong.
+    exists = 10, ///< Another set-up is there and may not be replaced.
 };
 
-/// A failure and the trail of what was being done when it happened.
+/// A failure, and the steps that led to it.
 class Error {
 public:
     Error(Errc code, std::string cause);
 
-    /// Describes a failed system call. EPERM, EACCES and EROFS become
-    /// Errc::permission, all else `otherwise`.
+    /// A failed system call. EPERM, EACCES and EROFS become Errc::permission, all others
+    /// `otherwise`.
     static Error from_errno(int os_error, std::string what, Errc otherwise = Errc::internal);
 
     Error(Error&&) noexcept;
@@ -42,14 +42,14 @@ public:
     /// The errno value behind this error, or 0.
     int os_error() const noexcept;
 
-    /// The whole trail, outermost step first: "a: b: No such file".
+    /// All steps and the cause, outermost step first: "a: b: No such file".
     std::string message() const;
 
-    /// The outermost step, empty when there is none.
+    /// The outermost step; empty if there is none.
     const std::string& step() const noexcept;
     /// What the failing operation worked on: a path, a GPU; may be empty.
     const std::string& object() const noexcept;
-    /// The innermost description, without the steps around it.
+    /// The cause, without the steps around it.
     const std::string& cause() const noexcept;
     /// What the user can do about it; may be empty.
     const std::string& hint() const noexcept;
@@ -58,17 +58,17 @@ public:
     Error&& context(std::string step) &&;
     Error&& with_object(std::string object) &&;
     Error&& with_hint(std::string hint) &&;
-    /// Reclassifies, where the caller knows better what a failed call means.
+    /// Changes the class, if the caller knows better what the failure means.
     Error&& with_code(Errc code) &&;
 
 private:
     struct Impl;
-    Impl* impl_; // not a unique_ptr: <memory> takes longer to compile than all else here
+    Impl* impl_; // not a unique_ptr: <memory> takes longer to compile than the rest of this header
 };
 
 /// A value, or the Error that prevented it. Member names follow
 /// std::expected, which replaces this class once the baseline is C++23.
-/// Not a std::variant, of which each Result would compile a third more.
+/// Not a std::variant, which makes each Result take a third longer to compile.
 template <typename T>
 class [[nodiscard]] Result {
 public:
@@ -126,7 +126,7 @@ private:
     };
 };
 
-/// Success carries nothing; `return {};` reports it.
+/// Success without a value: `return {};`.
 struct Success {};
 
 template <>

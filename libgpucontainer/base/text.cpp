@@ -9,7 +9,7 @@
 namespace gpucontainer::base {
 namespace {
 
-/// Of the UTF-8 character that a text begins with; 0 when there is none.
+/// Length of the first UTF-8 character in bytes; 0 if it is invalid.
 std::size_t length_of_character(std::string_view text)
 {
     constexpr std::array<std::uint32_t, 5> smallest = {0, 0, 0x80, 0x800, 0x10000};

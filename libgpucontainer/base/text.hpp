@@ -15,7 +15,7 @@ std::string_view trim(std::string_view text);
 /// The parts between separators, empty ones included.
 std::vector<std::string_view> split(std::string_view text, char separator);
 
-/// One after the other, with the separator between them.
+/// All parts, with the separator between them.
 std::string joined(const auto& texts, std::string_view separator)
 {
     std::string all;
@@ -27,23 +27,23 @@ std::string joined(const auto& texts, std::string_view separator)
     return all;
 }
 
-/// A whole unsigned number and nothing else; base 10 or 16.
+/// An unsigned number in base 10 or 16; nothing if the text has anything else.
 std::optional<std::uint64_t> to_number(std::string_view text, int base = 10);
 
 /// ASCII lower case, independent of the locale.
 std::string to_lower(std::string_view text);
 
-/// An ASCII control character, which a terminal would obey.
+/// Whether it is an ASCII control character, which a terminal would obey.
 bool is_control(char c);
 
-/// Well-formed UTF-8, which is what JSON can hold.
+/// Whether the text is well-formed UTF-8, as JSON requires.
 bool is_utf8(std::string_view text);
 
 /// `path` without its last component; "/" and "" for the first one.
 std::string_view directory_of(std::string_view path);
 std::string_view name_of(std::string_view path);
 
-/// True when `path` is `directory` or lies below it, compared by component:
+/// Whether `path` is `directory` or below it, compared by component:
 /// "/scratch2" is not below "/scratch".
 bool is_below(std::string_view path, std::string_view directory);
 

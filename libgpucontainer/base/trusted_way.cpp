@@ -23,16 +23,16 @@
 namespace gpucontainer::base {
 namespace {
 
-/// File systems that keep the owner which the kernel, or a server that root chose, gave a
-/// file, and let root alone give it another. With FUSE, 9p and virtiofs a process says who
-/// owns a file; with vfat, NTFS and CIFS a mount option does; and procfs gives root what a
-/// user's process says of itself.
+/// File systems on which the owner of a file can be trusted: the kernel, or a server that root
+/// chose, sets it, and only root can change it. Not here: FUSE, 9p and virtiofs, where a process
+/// reports the owner; vfat, NTFS and CIFS, where a mount option sets it; procfs, where files of
+/// root have text that a user's process chose.
 constexpr std::array<std::uint32_t, 23> true_owners = {
     EXT4_SUPER_MAGIC, // ext2 and ext3 too
     XFS_SUPER_MAGIC,      BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,     NILFS_SUPER_MAGIC,
     REISERFS_SUPER_MAGIC, TMPFS_MAGIC,       RAMFS_MAGIC,          OVERLAYFS_SUPER_MAGIC,
     ECRYPTFS_SUPER_MAGIC, SQUASHFS_MAGIC,    EROFS_SUPER_MAGIC_V1, NFS_SUPER_MAGIC,
-    AUTOFS_SUPER_MAGIC, // directories of the kernel's; what is mounted there is of its own type
+    AUTOFS_SUPER_MAGIC, // only the kernel's directories; mounts there have their own type
     0x3153464a,         // JFS
     0x2fc12fc1,         // ZFS
     0xca451a4e,         // bcachefs
@@ -44,7 +44,7 @@ constexpr std::array<std::uint32_t, 23> true_owners = {
     0x19830326,         // BeeGFS
 };
 
-/// Who serves "/", such as that of a container on virtiofs, serves this program too.
+/// Trusts the file system of "/", such as virtiofs in a container: this program comes from it too.
 bool is_of_own_root(const struct stat& status)
 {
     struct stat root = {};
@@ -60,9 +60,9 @@ bool has_true_owner(int fd, const struct stat& status)
     return std::ranges::find(true_owners, type) != true_owners.end() || is_of_own_root(status);
 }
 
-/// In a user namespace the owner of a file may have no number: the kernel shows
-/// this one, and root of the host cannot be told from anybody else. Nothing is
-/// at stake there but the caller's own rights.
+/// The kernel shows the overflow id for an owner that the user namespace does not map: root of the
+/// host cannot be told from others. Such files are trusted, because only the caller's own
+/// privileges are at stake in a user namespace.
 bool may_be_root_outside(uid_t owner)
 {
     const auto overflow = read_file("/proc/sys/kernel/overflowuid");
@@ -80,7 +80,7 @@ Error refused(const std::string& path, std::string_view why, std::string hint)
         .with_hint(std::move(hint));
 }
 
-/// Something that is looked at; its path is only asked for where it is told.
+/// A file or directory that is checked. Its path is found out only for messages.
 struct Found {
     int fd;
     struct stat status = {};
@@ -95,7 +95,7 @@ struct Found {
     }
 };
 
-/// Owner and file system, which count for links as well.
+/// Checks owner and file system. For links these count too.
 Result<void> check_owner(const Found& found)
 {
     if (!has_true_owner(found.fd, found.status))
@@ -108,12 +108,12 @@ Result<void> check_owner(const Found& found)
                    "what is said there is followed only when it belongs to root or to the caller");
 }
 
-/// `instead`: a bit of the mode with which others may write it.
+/// `instead`: a bit of the mode that excuses write access of others, such as the sticky bit.
 Result<void> check_access(const Found& found, mode_t instead)
 {
     GPUCTR_CHECK(check_owner(found));
     const mode_t mode = found.status.st_mode;
-    // The bits of the group are also the mask of an access control list.
+    // The group's bits are also the mask of an access control list.
     if ((mode & (S_IWGRP | S_IWOTH)) == 0 || (mode & instead) != 0)
         return {};
     const std::string path = found.path();
@@ -145,14 +145,14 @@ private:
     static UniqueFd open(const char* path, int directory = AT_FDCWD)
     {
         constexpr int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
-        // What is to be mounted there by itself is only so for who asks for a directory.
+        // O_DIRECTORY triggers an automount.
         UniqueFd fd(::openat(directory, path, flags | O_DIRECTORY));
         if (!fd && (errno == ENOTDIR || errno == ELOOP))
             fd.reset(::openat(directory, path, flags));
         return fd;
     }
 
-    /// From the root's own ".." nothing leads further up.
+    /// ".." of the root is the root.
     static Result<bool> is_root(const UniqueFd& directory, const UniqueFd& above)
     {
         struct stat left = {};
@@ -197,7 +197,7 @@ private:
         return {};
     }
 
-    /// Takes the first name off the rest of the path; "." when there is none.
+    /// Removes the first name from the rest of the path; "." if there is none.
     std::string take_name()
     {
         const auto begin = std::min(rest_.find_first_not_of('/'), rest_.size());
@@ -248,7 +248,7 @@ private:
 
     Result<void> follow(const Found& link)
     {
-        constexpr int most_links = 40; // as the kernel has it
+        constexpr int most_links = 40; // the kernel's limit
         if (++links_ > most_links)
             return failed(ELOOP);
         if (!has_true_owner(link.fd, link.status))
@@ -263,7 +263,7 @@ private:
 
     const std::string& path_;
     int flags_;
-    std::string rest_; ///< What is still to be walked.
+    std::string rest_; ///< The part of the path that is not walked yet.
     int links_ = 0;
     TrustedWay way_;
 };

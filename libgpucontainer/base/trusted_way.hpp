@@ -15,28 +15,26 @@ namespace gpucontainer::base {
 /// Device and inode.
 using FileId = std::pair<std::uint64_t, std::uint64_t>;
 
-/// Whether what an open file says decides for its reader: it belongs to root or to the
-/// caller, nobody else may write it, and it is on a file system whose owners are true.
-/// Errors: permission.
+/// Checks that an open file can be trusted: it belongs to root or to the caller, nobody else may
+/// write it, and it is on a file system whose owners can be trusted. Errors: permission.
 Result<void> check_trust(int fd, const std::string& path);
 
-/// Where a path leads, walked by descriptor: what was looked at is what is gone into. A
-/// link on a file system whose owners prove nothing is not followed: permission. Of
-/// procfs one may lead anywhere.
+/// Walks a path by descriptors, and checks each directory and link on it: what was checked is what
+/// is entered. A link on a file system whose owners cannot be trusted is not followed (permission),
+/// because on procfs, for example, it may lead anywhere.
 struct TrustedWay {
-    /// A relative path begins at the working directory, and all above that counts as
-    /// passed. Only a directory or a regular file is opened with `flags`; of anything else
-    /// there is an O_PATH descriptor.
+    /// A relative path begins at the working directory; all directories above that are in
+    /// `passed` too. A directory or regular file is opened with `flags`, anything else with
+    /// O_PATH.
     static Result<TrustedWay> walk(const std::string& path, int flags);
 
-    UniqueFd fd;                ///< What the path leads to; none where that is missing.
+    UniqueFd fd;                ///< What the path leads to; none if it is missing.
     UniqueFd directory;         ///< The last directory on the way, with O_PATH.
-    std::string missing;        ///< The rest of the path, of which nothing is there.
-    std::vector<FileId> passed; ///< All directories, the last one too.
-    /// Why the first that is not trusted is not: a directory that others may write and that
-    /// is not sticky, or belongs to somebody else, or a link of somebody else. Sticky
-    /// directories let nobody rename or remove what another user has there. It says
-    /// nothing of `fd`.
+    std::string missing;        ///< The rest of the path that does not exist.
+    std::vector<FileId> passed; ///< All directories, including the last one.
+    /// Why the first directory or link is not trusted: it belongs to somebody else, or others may
+    /// write the directory and it is not sticky. In a sticky directory nobody can rename or remove
+    /// the files of others. `fd` itself is not checked.
     std::optional<Error> distrust;
 };
 

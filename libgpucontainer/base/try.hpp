@@ -7,9 +7,8 @@
 #define GPUCTR_CONCAT_IMPL(a, b) a##b
 #define GPUCTR_CONCAT(a, b) GPUCTR_CONCAT_IMPL(a, b)
 
-/// Evaluates a Result; leaves the function with its error, or continues.
-/// Trailing arguments are an fmt string naming the step; they are formatted
-/// only on failure.
+/// Evaluates a Result. Returns its error from the function, or continues. Further arguments are an
+/// fmt string that names the step; it is formatted only on failure.
 ///
 ///     GPUCTR_CHECK(tree.attach(target.get()), "bind {}", source);
 #define GPUCTR_CHECK(expression, ...)                                                              \
@@ -19,7 +18,7 @@
                 __VA_OPT__(.context(::gpucontainer::base::format(__VA_ARGS__)));                   \
     } while (false)
 
-/// Same, and keeps the value.
+/// The same, and keeps the value.
 ///
 ///     GPUCTR_TRY(auto target, root.create_file(entry.target()));
 #define GPUCTR_TRY(declaration, expression, ...)                                                   \

@@ -17,7 +17,7 @@
 namespace gpucontainer::base {
 namespace {
 
-constexpr int most_links = 40; // as the kernel has it
+constexpr int most_links = 40; // the kernel's limit
 
 /// Ends the walk.
 bool fail(int error) noexcept
@@ -26,7 +26,7 @@ bool fail(int error) noexcept
     return false;
 }
 
-/// What of a path is still to be walked; a link's target comes in front of it.
+/// The part of a path that is not walked yet. A link's target is put in front of it.
 class Rest {
 public:
     bool prepend(std::string_view text) noexcept
@@ -45,8 +45,7 @@ public:
             ++begin_;
     }
 
-    /// Takes the next component off; the slash behind it stays. False when it is
-    /// longer than any name.
+    /// Removes the next component; the slash after it stays. False if it is longer than any name.
     bool take(std::array<char, NAME_MAX + 1>& name) noexcept
     {
         std::size_t length = 0;
@@ -61,11 +60,11 @@ public:
 
 private:
     static constexpr std::size_t size = std::size_t{2} * PATH_MAX;
-    std::array<char, size> text_; // what begin_ has not come to is not looked at
+    std::array<char, size> text_; // only from begin_ on
     std::size_t begin_ = size;
 };
 
-/// The directories from the root to where the walk is.
+/// The directories from the root to the current one.
 class Way {
 public:
     explicit Way(int root) noexcept : root_(root) {}
@@ -121,7 +120,7 @@ public:
     }
 
 private:
-    /// One component; the last one is `found`. False, with errno, ends the walk.
+    /// Walks one component; the last one is `found`. False, with errno, on failure.
     bool step(UniqueFd& found) noexcept
     {
         rest_.skip_slashes();
@@ -169,8 +168,7 @@ private:
         return expand(link);
     }
 
-    /// Follows what could not be opened as anything but a link; `error` is what
-    /// that gave.
+    /// Follows a link. `error` is the errno of opening it as something else.
     bool follow(const char* name, int error) noexcept
     {
         const UniqueFd link(::openat(way_.here(), name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
@@ -196,8 +194,8 @@ private:
         return true;
     }
 
-    /// A link of procfs may lead anywhere, whatever it says; of the few other file
-    /// systems with such links AppArmor's alone is ever mounted.
+    /// False for magic links, which may lead elsewhere than their text says: on procfs and on
+    /// AppArmor's file system. Others with such links are never mounted.
     static bool may_be_followed(const UniqueFd& link) noexcept
     {
         constexpr long apparmor_magic = 0x5a3c69f0;

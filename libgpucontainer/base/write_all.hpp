@@ -9,8 +9,8 @@
 
 namespace gpucontainer::base {
 
-/// Whether a file may become as long as that. The kernel would end a process that ignores
-/// no SIGXFSZ, whose handling is its own.
+/// Whether RLIMIT_FSIZE allows a file of this size. A longer write would raise SIGXFSZ, whose
+/// handling is the caller's business.
 inline bool may_grow(int fd, std::size_t bytes) noexcept
 {
     rlimit limit = {};
@@ -25,8 +25,8 @@ inline bool may_grow(int fd, std::size_t bytes) noexcept
     return false;
 }
 
-/// Writes all of it, however many calls that takes. False, with errno, when one failed;
-/// EFBIG, with nothing written, when RLIMIT_FSIZE does not allow all.
+/// Writes all of the text, with as many calls as needed. False, with errno, if one fails. EFBIG,
+/// with nothing written, if RLIMIT_FSIZE does not allow all of it.
 inline bool write_all(int fd, std::string_view bytes) noexcept
 {
     if (!may_grow(fd, bytes.size()))

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view all_devices = "a *:* rwm";
 
-/// "195" or "*"; false for anything else.
+/// Reads "195" or "*"; false for anything else.
 bool parse_number(std::string_view text, std::optional<std::uint32_t>& number)
 {
     number.reset();
@@ -25,7 +25,7 @@ bool parse_number(std::string_view text, std::optional<std::uint32_t>& number)
     return true;
 }
 
-/// "rwm" or some of it.
+/// Reads "rwm" or a part of it.
 std::optional<Access> parse_access(std::string_view text)
 {
     Access access = 0;

@@ -9,7 +9,7 @@
 
 namespace gpucontainer::cgroup {
 
-/// A character device.
+/// Number of a character device.
 struct DeviceNumber {
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
@@ -17,14 +17,14 @@ struct DeviceNumber {
     bool operator==(const DeviceNumber&) const = default;
 };
 
-/// What may be done with a device, a bit each.
+/// What may be done with a device, one bit each.
 using Access = unsigned;
 inline constexpr Access may_read = 1U << 0U;
 inline constexpr Access may_write = 1U << 1U;
 inline constexpr Access may_make = 1U << 2U;
 inline constexpr Access may_use = may_read | may_write;
 
-/// One line of a list, of character devices.
+/// A line of a list, about character devices.
 struct DeviceRule {
     std::optional<std::uint32_t> major; ///< None: any.
     std::optional<std::uint32_t> minor;
@@ -33,8 +33,8 @@ struct DeviceRule {
     bool operator==(const DeviceRule&) const = default;
 };
 
-/// The devices.list of a device cgroup of version 1. Where all devices are allowed by
-/// default, the kernel does not tell what is excepted.
+/// The devices.list of a device cgroup of version 1. If all devices are allowed by default, the
+/// kernel does not list the exceptions.
 struct DeviceList {
     bool all_by_default = false;
     std::vector<DeviceRule> rules;
@@ -42,16 +42,17 @@ struct DeviceList {
     bool operator==(const DeviceList&) const = default;
 };
 
-/// None for what is no such list.
+/// None if the text is not such a list.
 std::optional<DeviceList> parse_device_list(std::string_view text);
 
-/// Whether one rule, as the kernel has it, lets the device be read and written.
+/// Whether a single rule allows to read and write the device, as the kernel requires.
 bool is_allowed(const DeviceList& list, const DeviceNumber& device);
 
-/// What a rule for this device alone has to add, for it to be read and written by that rule.
+/// The access that must be added to a rule for exactly this device, so that the rule allows to
+/// read and write it.
 Access missing_access(const DeviceList& list, const DeviceNumber& device);
 
-/// "c 195:0 rw", as devices.allow and devices.deny take it.
+/// "c 195:0 rw", for devices.allow and devices.deny.
 std::string to_text(const DeviceNumber& device, Access access);
 
 } // namespace gpucontainer::cgroup

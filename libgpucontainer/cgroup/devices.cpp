@@ -15,7 +15,7 @@
 namespace gpucontainer::cgroup {
 namespace {
 
-/// Without control groups in the kernel there is no such file.
+/// There is no such file if the kernel has no control groups.
 Result<Membership> membership_of(int proc, const std::string& process)
 {
     const std::string path = process + "/cgroup";
@@ -30,13 +30,13 @@ Result<Membership> membership_of(int proc, const std::string& process)
     return parse_membership(*text);
 }
 
-/// As the thread itself: the kernel asks its device cgroups too.
+/// Whether the thread itself may use the node. The kernel also asks the thread's device cgroups.
 int access_error(int fd, int mode) noexcept
 {
     return ::faccessat(fd, "", mode, AT_EMPTY_PATH | AT_EACCESS) == 0 ? 0 : errno;
 }
 
-/// A seccomp filter may answer faccessat2 with the EPERM that is a device cgroup's too.
+/// Whether a seccomp filter makes faccessat2 fail, possibly with EPERM like a device cgroup.
 bool can_ask() noexcept
 {
     const base::UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -45,8 +45,8 @@ bool can_ask() noexcept
 
 } // namespace
 
-/// What is known so far. What forbids a node counts more than what is not known, and what
-/// cannot be changed more than what can.
+/// The result so far. A node that is forbidden counts more than one that is unknown, and a rule
+/// that cannot be changed more than one that can.
 class Groups::Verdicts {
 public:
     explicit Verdicts(std::span<const Node> nodes) : nodes_(nodes)
@@ -54,8 +54,8 @@ public:
         found_.verdicts.assign(nodes.size(), Verdict::allowed);
     }
 
-    /// Finds out which nodes the thread itself may use, so that only another group can keep a
-    /// process from them.
+    /// Finds the nodes that the thread itself may use: for these, only another group can stop a
+    /// process.
     void ask_here(bool same_groups, const std::string& group)
     {
         for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -83,7 +83,7 @@ public:
         now = verdict;
     }
 
-    /// `replies` about the usable ones, in their order.
+    /// `replies` are for the usable nodes, in their order.
     void hear(const std::vector<int>& replies, const std::string& group)
     {
         for (std::size_t i = 0; i < replies.size(); ++i)
@@ -149,8 +149,8 @@ Result<Groups> Groups::of_process(int pidfd)
     return groups;
 }
 
-/// What the list says. Where that leaves exceptions open: `procs`, by which a process joins
-/// the group to see.
+/// What the list says. If it may have exceptions: cgroup.procs of the group, by which a process
+/// joins it to ask.
 void Groups::read_list(std::span<const Node> nodes, Verdicts& verdicts, base::UniqueFd& procs) const
 {
     if (!devices_.group) {

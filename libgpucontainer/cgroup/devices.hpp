@@ -15,50 +15,49 @@ namespace gpucontainer::cgroup {
 
 struct Errand;
 
-/// A device node that is asked about.
+/// A device node to ask about.
 struct Node {
-    int fd = -1; ///< Opened by O_PATH: it is never opened for anything else.
+    int fd = -1; ///< Opened with O_PATH; it is never opened otherwise.
     DeviceNumber number;
 };
 
 enum class Verdict : std::uint8_t {
     allowed,
-    unlisted, ///< The list of a group of version 1 leaves it out, which may be changed.
-    denied,   ///< Otherwise: by a program, or by an exception.
+    unlisted, ///< Missing in the list of a group of version 1, to which it can be added.
+    denied,   ///< Forbidden by a program or an exception.
     unknown,
 };
 
-/// What was found out, for each node that was asked about.
+/// The result for each node.
 struct Answer {
     std::vector<Verdict> verdicts;
-    std::string group;   ///< Path of one that forbids a node; maybe "".
-    std::string unknown; ///< Why something is not known; maybe "".
+    std::string group;   ///< Path of a group that forbids a node; may be "".
+    std::string unknown; ///< Why something is not known; may be "".
 };
 
-/// The groups of a process, as far as they have a say in devices.
+/// The device cgroups of a process.
 class Groups {
 public:
-    /// What keeps one of them from being looked at shows in what ask() finds. Errors: rootfs when
-    /// the process has ended; usage for what is no pidfd; requirement for a /proc that is
-    /// not the kernel's.
+    /// If a group cannot be looked at, ask() reports that. Errors: rootfs if the process has
+    /// ended; usage if it is not a pidfd; requirement if /proc is not the kernel's.
     static Result<Groups> of_process(int pidfd);
 
-    /// Whether processes of these groups may read and write the nodes, which this thread can:
-    /// what stands in its own way says nothing about them. Costs a process that is sent into
-    /// the groups where they are not the caller's own.
+    /// Whether processes of these groups may read and write the nodes. It is unknown for nodes
+    /// that this thread cannot use. If the groups are not the caller's own, it starts a process in
+    /// them.
     Answer ask(std::span<const Node> nodes) const;
 
-    /// Of version 1, where that is not the caller's; null where it cannot be had.
+    /// The group of version 1, if it is not the caller's; null if it cannot be opened.
     const Group* listed() const noexcept { return devices_.group ? &*devices_.group : nullptr; }
 
 private:
     class Verdicts;
     /// One hierarchy.
     struct Place {
-        std::string path;       ///< Of the group; "" where there is no such hierarchy.
+        std::string path;       ///< Of the group; "" if there is no such hierarchy.
         bool elsewhere = false; ///< The process is in another group than the caller.
         std::optional<Group> group;
-        std::string problem; ///< Why there is none, elsewhere.
+        std::string problem; ///< Why the group could not be opened.
     };
 
     Groups() = default;
@@ -69,7 +68,7 @@ private:
 
     Place unified_;
     Place devices_;
-    bool may_join_devices_ = false; ///< Joining that hierarchy joins no other.
+    bool may_join_devices_ = false; ///< To join the hierarchy of version 1 joins no other.
 };
 
 } // namespace gpucontainer::cgroup

@@ -20,16 +20,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What the envoy writes down, in memory that it shares with its sender; the replies follow.
+/// What the envoy reports, in memory that it shares with its sender. The replies follow.
 struct Report {
-    std::int32_t was_born; ///< It has asked where it was born,
-    std::int32_t moved;    ///< and where it went.
+    std::int32_t was_born; ///< It asked in the group that it was born in.
+    std::int32_t moved;    ///< It asked in the group that it joined.
     std::int32_t move_error;
-    std::int32_t start_error; ///< Why there is none.
-    std::int32_t came_back;   ///< It has ended in time.
+    std::int32_t start_error; ///< errno if it could not be started.
+    std::int32_t came_back;   ///< It ended in time.
 };
 
-/// That memory.
+/// The shared memory.
 class Shared {
 public:
     explicit Shared(std::size_t replies) noexcept
@@ -57,7 +57,7 @@ private:
     void* memory_;
 };
 
-/// Has the thread take no signal, and so the process that it starts.
+/// Blocks all signals of the thread, and so of the process that it starts.
 class BlockedSignals {
 public:
     BlockedSignals() noexcept
@@ -83,7 +83,7 @@ void ask(std::span<const int> nodes, std::int32_t* replies) noexcept
                 : errno;
 }
 
-/// Runs in the envoy, whose memory is a copy of its sender's: system calls only.
+/// Runs in the envoy, whose memory is a copy of its sender's: only system calls.
 void run(const Errand& errand, Report& report, std::int32_t* replies) noexcept
 {
     ask(errand.nodes, replies);
@@ -124,9 +124,9 @@ bool ends_in(std::chrono::milliseconds patience, int pidfd) noexcept
     return ended > 0;
 }
 
-/// Runs in the envoy's parent, which is another process than its sender: the kernel may not let
-/// an envoy end that was told to, and nobody but a parent can see to it that no zombie stays. It
-/// is in its sender's groups, and ends in any case; whom it leaves behind has init for a parent.
+/// Runs in the envoy's parent, a process between envoy and sender. The kernel may not let a killed
+/// envoy end, and only a parent can reap it. This process is in its sender's groups, so it always
+/// ends; an envoy that it leaves behind is reaped by init.
 void send_and_wait(const Errand& errand, Report& report, std::int32_t* replies) noexcept
 {
     int pidfd = -1;
@@ -139,7 +139,7 @@ void send_and_wait(const Errand& errand, Report& report, std::int32_t* replies) 
         report.start_error = errno;
         return;
     }
-    // A group may be frozen, or have no time left.
+    // A group may be frozen, or have no processor time left.
     const bool in_time = ends_in(errand.patience, pidfd);
     report.came_back = in_time ? 1 : 0;
     if (!in_time)
@@ -161,9 +161,9 @@ Result<Replies> send_envoy(const Errand& errand)
     int os_error = 0;
     {
         const BlockedSignals blocked;
-        // Without a signal to the parent, and without the handlers that fork() runs. The
-        // descriptors are shared: those of a copy would be flushed as it ends, which takes its
-        // time on NFS, and may never end on FUSE.
+        // Without a signal to the parent, and without fork() handlers. Descriptors are shared:
+        // copies would be flushed when the process ends, which is slow on NFS and may hang on
+        // FUSE.
         child = ::syscall(SYS_clone, CLONE_FILES, nullptr, nullptr, nullptr, nullptr);
         if (child == 0) {
             send_and_wait(errand, shared.report(), shared.replies());

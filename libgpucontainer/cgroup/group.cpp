@@ -22,10 +22,10 @@ namespace {
 
 using base::UniqueFd;
 
-constexpr std::size_t most_text = 16U << 20U; // numbers of all processes there can be
+constexpr std::size_t most_text = 16U << 20U; // enough for the largest number of processes
 
-/// Where systems mount the hierarchies. A mount elsewhere is not looked for: reading a mount
-/// table may cost more than all of a set-up.
+/// Where systems usually mount the hierarchies. Others are not looked for, because reading a mount
+/// table may take longer than a whole set-up.
 constexpr std::array unified_places = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
 constexpr std::array device_places = {"/sys/fs/cgroup/devices"};
 
@@ -53,8 +53,8 @@ Result<UniqueFd> open_hierarchy(Version version)
                            : "the device cgroups are not mounted at /sys/fs/cgroup/devices");
 }
 
-/// By the file handle of its directory, which is the number alone: FILEID_INO32_GEN, as all
-/// kernels take it whose kernfs has handles (Linux 4.14).
+/// Opens a group by the file handle of its directory, made from its number (FILEID_INO32_GEN). All
+/// kernels whose kernfs has handles (Linux 4.14) accept it.
 UniqueFd open_by_number(int hierarchy, std::uint64_t inode) noexcept
 {
     struct {
@@ -102,7 +102,7 @@ Result<Group> Group::open(Version version, const std::string& path)
 Result<Group> Group::of_process(Version version, const std::string& path, std::string_view process)
 {
     GPUCTR_TRY(Group group, open(version, path));
-    // What is mounted there may begin at another group than the path does.
+    // The mount may have another root than the path begins at.
     auto processes = base::read_file(group.fd(), "cgroup.procs", most_text);
     if (!processes && processes.error().os_error() == EOPNOTSUPP) // of a threaded group
         processes = base::read_file(group.fd(), "cgroup.threads", most_text);
@@ -122,11 +122,11 @@ Result<std::optional<Group>> Group::find(Version version, const std::string& pat
     auto at_path = open(version, path);
     if (at_path && at_path->is(id))
         return std::optional(*std::move(at_path));
-    // Renamed, or hidden by a mount.
+    // It was renamed, or a mount hides it.
     Group group(open_by_number(hierarchy.get(), id.inode), path);
     if (group.directory_ && group.is(id))
         return std::optional(std::move(group));
-    // Who may not ask so has the path alone.
+    // Without the privilege to open by handle, only the path is left.
     const bool known = group.directory_ || is_missing(errno);
     if (!known && !at_path && !is_missing(at_path.error().os_error()))
         return std::move(at_path).error();
@@ -180,7 +180,7 @@ Result<void> Group::write(const char* file, const std::string& text) const
 {
     const UniqueFd opened(::openat(directory_.get(), file, O_WRONLY | O_CLOEXEC));
     ssize_t written = -1;
-    do // as a whole, or not at all
+    do // a write takes effect as a whole, or not at all
         written = opened ? ::write(opened.get(), text.data(), text.size()) : -1;
     while (written < 0 && errno == EINTR);
     if (written == std::ssize(text))

@@ -12,13 +12,13 @@
 
 namespace gpucontainer::cgroup {
 
-/// The two kinds of control groups that devices are allowed by.
+/// The two kinds of device cgroups.
 enum class Version : std::uint8_t {
-    unified, ///< 2, where programs decide.
-    devices, ///< 1, the controller "devices" with its list.
+    unified, ///< Version 2, with BPF programs.
+    devices, ///< Version 1, with the list of the controller "devices".
 };
 
-/// Which group a directory is, until it is removed or the machine is started again.
+/// Identity of a group, until it is removed or the machine reboots.
 struct GroupId {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
@@ -26,16 +26,16 @@ struct GroupId {
     bool operator==(const GroupId&) const = default;
 };
 
-/// A control group of this machine, by its directory.
+/// A control group, by its directory.
 class Group {
 public:
-    /// The one at a path that /proc/PID/cgroup names, below the place where its hierarchy is
-    /// mounted as a rule, if the process with that number is in it. Errors: requirement, for
-    /// whatever keeps that from being told.
+    /// The group at a path from /proc/PID/cgroup, below the usual mount point of its hierarchy, if
+    /// that process is in it. Errors: requirement, if that cannot be found out.
     static Result<Group> of_process(Version version, const std::string& path,
                                     std::string_view process);
-    /// The one that was at such a path once and is `id`, by whatever name; none where that is
-    /// gone. Who lacks CAP_DAC_READ_SEARCH in the initial user namespace has it at its path alone.
+    /// The group `id` that once was at such a path, even if it was renamed; none if it was
+    /// removed. Without CAP_DAC_READ_SEARCH in the initial user namespace it is found only at its
+    /// path.
     static Result<std::optional<Group>> find(Version version, const std::string& path,
                                              const GroupId& id);
 
@@ -43,13 +43,13 @@ public:
     const std::string& path() const noexcept { return path_; }
     Result<GroupId> id() const;
 
-    /// Of version 2: its processes are stopped, and so is who joins it.
+    /// For version 2: whether processes in it are stopped, including one that joins it.
     bool is_frozen() const;
 
-    /// Of version 1. Errors: requirement.
+    /// For version 1. Errors: requirement.
     Result<DeviceList> device_list() const;
-    /// Changes a rule for one device. Errors: permission, where a group above it does not allow
-    /// the device, or the thread lacks CAP_SYS_ADMIN in the initial user namespace; apply.
+    /// Changes a rule for one device. Errors: permission, if a group above does not allow the
+    /// device, or the thread lacks CAP_SYS_ADMIN in the initial user namespace; apply.
     Result<void> allow(const DeviceNumber& device, Access access) const;
     Result<void> deny(const DeviceNumber& device, Access access) const;
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view controller = "devices";
 
-/// One line, "HIERARCHY:CONTROLLERS:PATH"; a path may have colons.
+/// Reads a line, "HIERARCHY:CONTROLLERS:PATH". A path may have colons.
 struct Line {
     std::string_view hierarchy;
     std::string_view controllers;

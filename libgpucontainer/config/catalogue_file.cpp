@@ -20,7 +20,7 @@ constexpr std::size_t max_name = 128;
 constexpr std::size_t max_path = 512;
 constexpr std::size_t max_reason = 200;
 
-/// The name with "{version}", where a library has it, made an ordinary version.
+/// The name, with an ordinary version in place of a library's "{version}".
 std::string with_sample_version(const FileRule& rule)
 {
     constexpr std::string_view placeholder = "{version}";
@@ -45,7 +45,7 @@ constexpr std::array<std::string_view, 3> kind_names = {"library", "tool", "data
 
 std::string_view name(FileRule::Kind kind) { return kind_names.at(static_cast<std::size_t>(kind)); }
 
-/// Which of the kinds the rule has: exactly one.
+/// The kind of the rule. It must have exactly one.
 Result<FileRule::Kind> read_kind(const Fields& fields, std::size_t line)
 {
     const auto is_there = [&](std::string_view kind) { return fields.has(kind); };
@@ -81,7 +81,7 @@ Result<std::string> read_module(const Fields& fields)
     return std::string(name);
 }
 
-/// Never below what is the container's own.
+/// Refuses paths below directories that are the container's own.
 Result<void> check_data_path(const FileRule& rule)
 {
     const std::string_view path = rule.name;
@@ -97,7 +97,7 @@ Result<void> check_data_path(const FileRule& rule)
     return {};
 }
 
-/// Whether anybody is called so is not this reader's to know.
+/// Checks the form only. The registry of makers knows which vendors there are.
 Result<std::string> read_vendor(const Fields& fields)
 {
     GPUCTR_TRY(const std::string_view vendor, fields.text("vendor"));

@@ -13,17 +13,18 @@
 
 namespace gpucontainer::config {
 
-/// One rule of a catalogue file: a file of a driver, and what it is needed for.
+/// A rule of a catalogue file: a file of a driver, and what it is needed for.
 struct FileRule {
     enum class Kind : std::uint8_t { library, tool, data };
 
     std::size_t line = 0;
     std::string vendor; ///< "nvidia"
     Kind kind = Kind::library;
-    /// Not empty, no '/'; "{version}" once in a library's at most. Of data an absolute path.
+    /// Without '/', not empty; a library's has "{version}" at most once. For data, an absolute
+    /// path.
     std::string name;
     std::string capability;    ///< One of capability_names.
-    std::string also = "none"; ///< A second one of capability_names.
+    std::string also = "none"; ///< A second capability.
     bool entry = false;
     bool unversioned = false;
     std::string icd;    ///< File name in /etc/OpenCL/vendors; empty without one.
@@ -32,19 +33,18 @@ struct FileRule {
     std::string reason; ///< One line, not empty.
 };
 
-/// Whether the rule's name is one that a library or tool can have; an error
-/// names the rule's line.
+/// Checks that a library or tool can have the rule's name. An error names the rule's line.
 Result<void> check_name(const FileRule& rule);
 
-/// What names the file whatever its version: "libcuda" for "libcuda.so.1". All
-/// of a tool's name or the path of data; empty for a name that is no library's.
+/// The name without its version: "libcuda" for "libcuda.so.1". A tool's whole name, or the path
+/// of data. Empty if a library cannot have the name.
 std::string_view stem_of(FileRule::Kind kind, std::string_view name);
 
-/// A catalogue file as it was read.
+/// The content of a catalogue file.
 struct CatalogueFile {
-    std::string vendor;                 ///< Whose driver the rules are of.
-    std::size_t vendor_line = 0;        ///< Where that stands.
-    std::shared_ptr<const Maker> maker; ///< Null where the file describes none.
+    std::string vendor;                 ///< Vendor of the driver that gets the rules.
+    std::size_t vendor_line = 0;        ///< Line of `vendor`.
+    std::shared_ptr<const Maker> maker; ///< Null if the file describes none.
     std::vector<FileRule> rules;
 };
 

@@ -16,16 +16,16 @@
 namespace gpucontainer::config {
 namespace {
 
-// Far more than any maker has, and few enough that all nodes of all GPUs are few.
+// More than any maker has, and few enough to bound the number of nodes of all GPUs.
 constexpr std::size_t most_models = 64;
 constexpr std::size_t most_nodes = 32;
 constexpr std::size_t most_others = 16;
 constexpr std::size_t longest_text = 200;
 constexpr std::size_t longest_name = 64;
 constexpr std::size_t longest_path = 128;
-constexpr std::uint64_t largest_minor = 0xfffff; // of the kernel
+constexpr std::uint64_t largest_minor = 0xfffff; // the kernel's limit
 
-/// A maker and what it borrows from.
+/// A maker and the text that it borrows from.
 struct OwnedMaker {
     std::shared_ptr<const YamlValue> document;
     std::vector<Maker::Model> models;
@@ -42,7 +42,7 @@ Error fault(const Fields& fields, std::string_view key, std::string_view value,
     return mistake(fields.find(key)->line, base::format("{} {} {}", key, quote(value), what));
 }
 
-/// A text that `fits`; empty when the key is absent.
+/// A text that `fits`; empty if the key is missing.
 template <typename Fits>
 Result<std::string_view> optional_text(const Fields& fields, std::string_view key, Fits fits,
                                        std::string_view what)
@@ -63,8 +63,8 @@ Result<std::string_view> needed_text(const Fields& fields, std::string_view key,
     return optional_text(fields, key, fits, what);
 }
 
-/// ASCII alone: other alphabets have letters that look like those of another maker's name,
-/// and characters that a terminal obeys.
+/// Only ASCII: other alphabets have letters that look like those of another maker's name, and
+/// characters that a terminal obeys.
 bool is_line(std::string_view text)
 {
     return text.size() <= longest_text
@@ -72,22 +72,22 @@ bool is_line(std::string_view text)
 }
 constexpr std::string_view no_line = "is not one line of at most 200 bytes in ASCII";
 
-/// Of the kernel: a class, a driver, a module, an attribute, a character driver.
+/// A name of the kernel: of a class, a driver, a module, an attribute or a character driver.
 bool is_kernel_name(std::string_view text)
 {
     return text.size() <= longest_name && is_file_name(text);
 }
 constexpr std::string_view no_kernel_name = "is not a name (allowed: letters, digits, . _ + -)";
 
-/// The same, as a part of what GPUs and their variables are called in a record.
+/// The same, for a part of the names of GPUs in a record.
 bool is_part_of_word(std::string_view text)
 {
     return is_kernel_name(text) && text.find('+') == std::string_view::npos;
 }
 constexpr std::string_view no_part_of_word = "is not a name (allowed: letters, digits, . _ -)";
 
-/// Devices that hand out memory, terminals, disks and functions for virtual machines belong
-/// to nobody's GPUs, and that of ROCm to none that are data.
+/// Classes of memory, terminals, disks and virtual functions have no GPUs. ROCm's has AMD's, which
+/// are not described by data.
 bool is_gpu_class(std::string_view text)
 {
     constexpr std::array<std::string_view, 9> others = {"mem",   "tty", "vc",   "vcs", "block",
@@ -105,7 +105,7 @@ bool is_cdi_kind(std::string_view text)
            && text.find('+') == std::string_view::npos;
 }
 
-/// One that chooses GPUs says so: a container's PATH or LD_PRELOAD is none.
+/// Whether the name says that the variable chooses GPUs. PATH or LD_PRELOAD must not pass.
 bool is_variable_name(std::string_view text)
 {
     constexpr std::array<std::string_view, 8> words = {"VISIBLE", "DEVICE", "DEVICES", "AFFINITY",
@@ -125,8 +125,7 @@ constexpr std::string_view no_variable_name =
     "one of the words VISIBLE, DEVICE, DEVICES, AFFINITY, GPU, GPUS, NPU and NPUS, and not of "
     "GPUCTR or SLURM)";
 
-/// The text with the placeholder, if it has one, made a digit; empty where more than one
-/// of a kind or of both is there.
+/// The text with a digit in place of its placeholder; empty if it has more than one placeholder.
 std::string with_digit(std::string_view text)
 {
     const auto number = text.find(number_placeholder);
@@ -139,7 +138,7 @@ std::string with_digit(std::string_view text)
     return sample.find_first_of("*{}") == std::string::npos ? sample : std::string();
 }
 
-/// sysfs has '!' where the kernel's name has a '/'.
+/// In sysfs a name has '!' for '/'.
 bool is_device_name(std::string_view text)
 {
     std::string sample = with_digit(text);
@@ -157,7 +156,7 @@ bool is_node_path(std::string_view text)
                                   is_file_name);
 }
 
-/// Of libraries, in the driver root.
+/// A directory of libraries in the driver root.
 bool is_directory(std::string_view text)
 {
     constexpr std::array<std::string_view, 5> others = {"/dev", "/etc", "/proc", "/sys", "/run"};
@@ -168,7 +167,7 @@ bool is_directory(std::string_view text)
                others, [&](std::string_view other) { return base::is_below(text, other); });
 }
 
-/// "0x1e52"; the largest is no vendor's and no device's.
+/// "0x1e52"; 0xffff is not a valid id.
 std::optional<std::uint16_t> pci_id(std::string_view text)
 {
     constexpr std::string_view mark = "0x";
@@ -189,7 +188,7 @@ Result<std::uint16_t> read_id(const Fields& fields, std::string_view key)
     return pci_id(text).value_or(0);
 }
 
-/// What stands in a list that there need not be, each read by `read`.
+/// An optional list, each element read by `read`.
 template <typename T, typename Read>
 Result<std::vector<T>> read_list(const Fields& fields, std::string_view key, std::size_t most,
                                  Read read)
@@ -243,7 +242,7 @@ Result<std::optional<unsigned>> read_minor(const Fields& fields)
     return std::optional(static_cast<unsigned>(*number));
 }
 
-/// Where the number of a node comes from: a device of the kernel, or a character driver.
+/// Checks where the number of a node comes from: a device in a class, or a character driver.
 Result<void> check_number(const Fields& fields, const Maker::Node& node,
                           std::string_view class_of_gpus)
 {
@@ -352,7 +351,7 @@ Result<void> read_gpus(const YamlValue& section, OwnedMaker& owned)
     return {};
 }
 
-/// Only a GPU with such a node can be used.
+/// There must be such a node, without which a GPU cannot be used.
 bool is_what_a_gpu_needs(const Maker::Node& node)
 {
     return !node.optional && with_digit(node.path) != node.path;

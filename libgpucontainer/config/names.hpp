@@ -5,19 +5,19 @@
 #include <cstddef>
 #include <string_view>
 
-/// What things may be called in the files that this module reads.
+/// Names that are allowed in the files that this module reads.
 namespace gpucontainer::config {
 
-/// What a file or node may be needed for. `none`, of a file: known, and never wanted in a
-/// container; of a node: needed for each.
+/// What a file or node may be needed for. `none` means for a file that no container gets it, for a
+/// node that every container needs it.
 inline constexpr std::array<std::string_view, 7> capability_names = {
     "none", "compute", "utility", "graphics", "video", "display", "ngx"};
 
-/// A component of a path: letters, digits and "._+-", no leading dot.
+/// Whether it is a path component of letters, digits and "._+-", without a leading dot.
 bool is_file_name(std::string_view name);
 
-/// "nvidia": small letters, digits and '-', at most 32 and a letter first. "any" is no
-/// vendor's: it stands for all of them.
+/// Whether it is a vendor's name, such as "nvidia": at most 32 small letters, digits and '-', a
+/// letter first. "any" stands for all vendors and is not a name.
 bool is_vendor_name(std::string_view name);
 
 } // namespace gpucontainer::config

@@ -10,13 +10,13 @@
 namespace gpucontainer::config {
 namespace {
 
-/// The first one stands for what begins like it.
+/// The first one also stands for keys that begin like it.
 constexpr std::array<std::string_view, 4> policy_keys = {"restricted", "restricted-user",
                                                          "restricted-rootfs", "allowed-devices"};
 constexpr std::string_view beginning = "restrict";
 constexpr int most_slips = 2;
 
-/// A letter of any alphabet becomes one character.
+/// One character for each letter, of any alphabet.
 std::string folded(std::string_view key)
 {
     constexpr unsigned char continuation = 0x80;
@@ -28,7 +28,7 @@ std::string folded(std::string_view key)
     return text;
 }
 
-/// What is the same at the beginning is no slip.
+/// Skips the common beginning, which has no typing errors.
 bool is_like(std::string_view left, std::string_view right, int slips)
 {
     const auto same = std::ranges::mismatch(left, right).in1 - left.begin();

@@ -5,10 +5,10 @@
 
 namespace gpucontainer::config {
 
-/// The key of the policy, such as "allowed-devices", that a key is or may be meant for; ""
-/// when it is neither. May be meant: but for two letters that are wrong, missing, too many
-/// or in the other order it is the same, or it begins with "restrict". Upper case, and `_`
-/// or a space for `-`, count for nothing.
+/// The key of the policy, such as "allowed-devices", that `key` is or may be meant for; "" if
+/// there is none. A key may be meant for one if at most two letters are wrong, missing, extra or
+/// swapped, or if it begins with "restrict". Upper case counts as lower case, and `_` or a space
+/// as `-`.
 std::string_view meant_policy_key(std::string_view key);
 
 } // namespace gpucontainer::config

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = YamlValue::Kind;
 
-/// What is wrong with it; empty when nothing is.
+/// What is wrong with the key; empty if nothing is.
 std::string problem_with_key(const YamlValue& key)
 {
     const auto is_plain = [](char c) { return c == '-' || (c >= 'a' && c <= 'z'); };
@@ -40,7 +40,7 @@ std::string problem_with_value(const YamlValue& value)
         return "no value: a key has one, or a list of them";
     if (value.kind == Kind::scalar && value.text.find('\0') != std::string::npos)
         return "a null character in the value";
-    // Nothing to choose from must not read as no limit.
+    // An empty list of allowed values must not mean that all are allowed.
     if (value.kind == Kind::list && value.items.empty())
         return "an empty list: a key has one value or more";
     for (const YamlValue& item : value.items) {
@@ -52,14 +52,14 @@ std::string problem_with_value(const YamlValue& value)
     return {};
 }
 
-/// In any text of it.
+/// Whether any text in it may be meant for a key of the policy.
 bool speaks_of_policy(const YamlValue& value)
 {
     return value.kind == Kind::scalar ? !meant_policy_key(value.text).empty()
                                       : std::ranges::any_of(value.items, speaks_of_policy);
 }
 
-/// A key of the policy may stand a level too deep.
+/// Whether a mistake may concern the policy. Its keys may be one level too deep.
 bool concerns_policy(const YamlValue& key, const YamlValue& value)
 {
     const auto is_scalar = [](const YamlValue& item) { return item.kind == Kind::scalar; };
@@ -94,7 +94,7 @@ public:
 
     std::vector<Setting> finish() &&
     {
-        // Which of the values is meant cannot be known.
+        // It is not known which of the values is meant.
         std::erase_if(settings_, [this](const Setting& setting) {
             return setting.mistake.empty() && repeated_.contains(setting.key);
         });

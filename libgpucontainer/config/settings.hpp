@@ -10,15 +10,15 @@
 
 namespace gpucontainer::config {
 
-/// One value of a key; a key with a list has several of them. Or what is wrong with a key,
-/// which then has no value.
+/// One value of a key, of several if the key has a list; or a mistake in a key, which then has no
+/// value.
 struct Setting {
     std::size_t line = 0;
-    std::string key; ///< Of a mistake: as it can be printed; "" for one that is no text.
+    std::string key; ///< For a mistake made printable; "" if it is not text.
     std::string value;
     std::string mistake;          ///< "FILE:LINE: KEY: WHY"; empty for a value.
-    bool in_list = false;         ///< The value stands in a list, which may have no other.
-    bool concerns_policy = false; ///< The mistake may be one in a site's policy.
+    bool in_list = false;         ///< The value is in a list, perhaps as the only one.
+    bool concerns_policy = false; ///< The mistake may concern a site's policy.
 };
 
 /// Reads a configuration file, in the order of the file:
@@ -26,9 +26,9 @@ struct Setting {
 ///     driver-root: /run/nvidia/driver
 ///     catalogue: [/etc/site/fabric.yaml, /etc/site/tools.yaml]
 ///
-/// Which keys there are is up to the reader, but for what meant_policy_key() says. A
-/// mistake in one key, such as a map for a value, is in its place: it takes no other key
-/// away. Fails where no key can be told from another. `file` is the name for messages.
+/// The caller decides which keys there are, except those of meant_policy_key(). A mistake in one
+/// key, such as a map for a value, becomes a setting in its place; other keys are still read.
+/// Fails if the file as a whole is not a map. `file` is its name in messages.
 Result<std::vector<Setting>> parse_settings(std::string_view yaml, std::string_view file);
 
 } // namespace gpucontainer::config

@@ -14,8 +14,8 @@ namespace {
 constexpr const char* usual_form =
     "it holds lines `KEY: VALUE`, such as `driver-root: /run/driver`";
 
-/// A file is missing where the directory that it would be in, or one above, has no such
-/// name. Behind a link that leads nowhere there may be a policy.
+/// Checks that the file or a directory above it does not exist. A link that leads nowhere is an
+/// error, because a policy may be meant to be there.
 Result<void> check_missing(const std::string& path)
 {
     struct stat status = {};

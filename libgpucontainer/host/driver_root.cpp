@@ -135,7 +135,7 @@ Result<void> DriverRoot::check() const
                    "say why");
 }
 
-/// Where `fd` leads, as a path in the driver root.
+/// Path of an open file in the driver root.
 Result<std::string> DriverRoot::real_path(int fd, const std::string& path) const
 {
     GPUCTR_TRY(std::string real, base::path_of(fd));

@@ -15,14 +15,13 @@
 
 namespace gpucontainer::host {
 
-/// The file system that holds a driver's user space: "/", or a driver
-/// container. Paths are absolute in it; links never lead out of it. For one thread
-/// at a time.
+/// The file system with a driver's user space: "/", or a driver container. Paths are absolute in
+/// it, and symbolic links do not lead out of it. For one thread at a time.
 class DriverRoot {
 public:
     static Result<DriverRoot> open(const std::string& path);
 
-    /// Where it is on the host, without links; "" for "/".
+    /// Its path on the host, without links; "" for "/".
     const std::string& prefix() const noexcept { return prefix_; }
 
     struct File {
@@ -31,14 +30,13 @@ public:
         struct stat status = {};
     };
 
-    /// Opens a regular file for reading; a FIFO or device is refused without
-    /// waiting for it.
+    /// Opens a regular file for reading. A FIFO or device is refused without waiting for it.
     Result<File> open_file(const std::string& path) const;
 
-    /// What a path leads to, unopened.
+    /// Finds what a path leads to, without opening it.
     Result<struct stat> look(const std::string& path) const;
 
-    /// Remembers a failure that leaves open what is at `path`.
+    /// Remembers a failure that does not tell whether `path` exists.
     template <typename T>
     Result<T> noted(Result<T> found, const std::string& path) const
     {
@@ -47,11 +45,11 @@ public:
         return found;
     }
 
-    /// Fails after such a failure, its own ones included: what was found since may be a
-    /// part of what is there.
+    /// Fails if there was such a failure, here or in this object's own functions. What was found
+    /// may be incomplete then.
     Result<void> check() const;
 
-    /// A directory, for a look at many names in it.
+    /// A directory, to look up many names in it.
     struct Directory {
         base::UniqueFd fd;
         std::string real_path; ///< In the driver root, all links followed; "" for its top.
@@ -61,16 +59,16 @@ public:
     void visit(const Directory& directory,
                const std::function<void(std::string_view)>& visit) const;
 
-    /// As open_file(), for a name in a directory.
+    /// Like open_file(), for a name in a directory.
     Result<File> open_in(const Directory& directory, const std::string& name) const;
 
-    /// Text of the symbolic link at `path`; none when it is no link.
+    /// Target of the symbolic link at `path`; none if it is not a link.
     std::optional<std::string> link_target(const std::string& path) const;
 
-    /// Names in a directory, sorted; empty when it is not there.
+    /// Names in a directory, sorted; empty if it does not exist.
     std::vector<std::string> list(const std::string& directory) const;
 
-    /// The loader cache; none when it is missing or damaged.
+    /// The loader cache; none if it is missing or damaged.
     const std::optional<elf::LdCache>& loader_cache() const noexcept { return cache_; }
 
     /// Directories of ld.so.conf and what it includes, then the loader's own.

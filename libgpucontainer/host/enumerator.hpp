@@ -12,19 +12,17 @@
 
 namespace gpucontainer::host {
 
-/// What the kernel tells about one PCI function, before any vendor rule is
-/// applied to it.
+/// A PCI function as the kernel describes it, before rules of vendors.
 struct PciDevice {
     std::string address;          ///< "0000:65:00.0"
     std::uint16_t vendor_id = 0;  ///< 0x10de
     std::uint16_t device_id = 0;  ///< 0x2335
     std::uint32_t class_code = 0; ///< 0x030200: base class, subclass, interface
     std::string driver;           ///< Bound kernel driver; empty if none.
-    int numa_node = -1;           ///< -1 when the firmware names none.
+    int numa_node = -1;           ///< -1 if unknown.
 };
 
-/// One device of a class of the kernel, such as a render node, before any vendor rule
-/// is applied to it.
+/// A device of a class of the kernel, such as a render node, before rules of vendors.
 struct ClassDevice {
     std::string name; ///< "renderD128"
     std::string node; ///< "/dev/dri/renderD128"
@@ -35,36 +33,35 @@ struct ClassDevice {
     std::string pci_address; ///< Of the nearest PCI function above; empty if none.
 };
 
-/// "0000:65:00.0", the name of a PCI function.
+/// Whether it is the name of a PCI function, "0000:65:00.0".
 bool is_pci_address(std::string_view text);
 
-/// A GPU of any kind: VGA, 3D or other display controller.
+/// Whether it is a GPU: a VGA, 3D or other display controller.
 bool is_display_controller(const PciDevice& device);
 
-/// Where devices come from. The seam that lets everything above it be tested
-/// without hardware; production code has one implementation, over sysfs.
+/// Lists devices. An interface, so that code can be tested without hardware; the only other
+/// implementation is over sysfs.
 class Enumerator {
 public:
     virtual ~Enumerator() = default;
 
-    /// NUMA node that the function at an address is attached to; -1 when the
-    /// firmware names none.
+    /// NUMA node that the function at an address is attached to; -1 if unknown.
     virtual int numa_node(const std::string& address) = 0;
 
-    /// PCI functions of one vendor, ordered by address, bound to a driver or not.
-    /// Looks at every one of the host.
+    /// PCI functions of one vendor in the order of their addresses, with or without a driver.
+    /// Looks at all functions of the host.
     virtual Result<std::vector<PciDevice>> pci_functions(std::uint16_t vendor_id) = 0;
 
-    /// Those devices of a class ("drm", "accel") that have a node, which is one below
-    /// /dev, ordered by name with numbers as numbers. None when the kernel has no such class.
+    /// Devices of a class ("drm", "accel") with a node below /dev, ordered by name, with numbers
+    /// as numbers. None if the kernel has no such class.
     virtual Result<std::vector<ClassDevice>> class_devices(const std::string& name) = 0;
 
-    /// That of a character device's number; none where the kernel tells of none.
+    /// The device with a character device number; none if the kernel has none.
     virtual Result<std::optional<ClassDevice>> character_device(unsigned major, unsigned minor) = 0;
 };
 
-/// By files and links of sysfs alone. libudev is left out: on text that the kernel would not
-/// write it ends the process (an assertion of sd_device_get_devname() in systemd 252).
+/// Reads files and links of sysfs. libudev is not used, because it ends the process on text that
+/// the kernel would not write (an assertion of sd_device_get_devname() in systemd 252).
 std::unique_ptr<Enumerator> make_enumerator(const std::string& sysfs = "/sys");
 
 } // namespace gpucontainer::host

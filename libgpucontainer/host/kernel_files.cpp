@@ -19,7 +19,7 @@ Error unreadable(int os_error, const std::string& path)
     return Error::from_errno(os_error, path, Errc::driver).with_object(path);
 }
 
-/// "1.17.0-28a11ca", or a kernel's release.
+/// Whether it is a version such as "1.17.0-28a11ca", or a kernel's release.
 bool is_version(std::string_view text)
 {
     constexpr std::size_t longest = 128;

@@ -8,29 +8,28 @@
 
 namespace gpucontainer::host {
 
-/// The text in a file of the kernel, without white space around it; none where there is
-/// no such file or this process may not read it. Errors: driver, where it cannot be
-/// told what is there.
+/// Text of a file of the kernel, without white space around it. None if there is no such file or
+/// this process may not read it. Errors: driver, if neither can be found out.
 Result<std::optional<std::string>> read_value(const std::string& path);
 
-/// The same of a file with one line; none too where that cannot be shown.
+/// The same for a file with one line. Also none if the line is not printable.
 Result<std::optional<std::string>> read_line(const std::string& path);
 
-/// What a link of the kernel's leads to, without the directories; "" where there is no
-/// such link. Errors as above.
+/// Target of a link of the kernel, without its directories; "" if there is no such link. Errors as
+/// above.
 Result<std::string> read_link_name(const std::string& path);
 
-/// Version of a loaded kernel module: its own, or the kernel's for one that has none, as
-/// those of the kernel's own tree have not. None when it is not loaded.
+/// Version of a loaded kernel module. That of the kernel if the module has none, as those in the
+/// kernel's tree. None if it is not loaded.
 Result<std::optional<std::string>> loaded_module_version(const std::string& system_root,
                                                          const std::string& module);
 
-/// Name of the module that a kernel driver is a part of; "" where it is built into the kernel,
-/// none where there is no such driver. Errors as above.
+/// Name of a kernel driver's module; "" if it is built into the kernel, none if there is no such
+/// driver. Errors as above.
 Result<std::optional<std::string>> module_of_driver(const std::string& system_root,
                                                     const std::string& driver);
 
-/// Release of the kernel, never none: the version of what is a part of it.
+/// Release of the kernel, which is the version of its own modules. Never none.
 Result<std::optional<std::string>> kernel_release(const std::string& system_root);
 
 } // namespace gpucontainer::host

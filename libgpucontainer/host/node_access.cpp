@@ -14,7 +14,7 @@
 namespace gpucontainer::host {
 namespace {
 
-/// Permission to use a node says nothing about this; only opening it asks.
+/// A mount with nodev. access() does not check that; only open() does.
 bool is_on_nodev(const std::string& path)
 {
     struct statfs status = {};

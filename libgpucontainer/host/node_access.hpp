@@ -5,13 +5,13 @@
 
 namespace gpucontainer::host {
 
-/// What keeps this process from opening a device node for reading and writing.
+/// Why this process cannot open a device node for reading and writing.
 struct Obstacle {
-    std::string text; ///< "" where nothing does.
+    std::string text; ///< "" if it can.
     bool is_device_cgroup = false;
 };
 
-/// The node at `path` is not opened: no GPU wakes up.
+/// Checks the node at `path` without opening it, so that no GPU wakes up.
 Obstacle obstacle_to_opening(const std::string& path);
 
 } // namespace gpucontainer::host

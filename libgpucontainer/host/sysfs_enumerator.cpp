@@ -21,8 +21,7 @@ namespace {
 
 constexpr std::size_t most_devices = 1U << 16U;
 
-/// What is not there reads as empty: an attribute that a device lacks, or one of a device
-/// that is gone by now.
+/// A missing file reads as empty: the device lacks the attribute, or was removed meanwhile.
 Result<std::string> missing_as_empty(Result<std::string> found)
 {
     if (found || base::leaves_open(found.error().os_error()))
@@ -37,14 +36,14 @@ Result<std::string> attribute(const std::string& device, std::string_view name)
     return std::string(base::trim(text));
 }
 
-/// A component of a path that can be shown.
+/// Whether it is a printable path component.
 bool is_file_name(std::string_view text)
 {
     return !text.empty() && text != "." && text != ".." && text.find('/') == std::string_view::npos
            && std::ranges::none_of(text, base::is_control);
 }
 
-/// The name of what a link of a device leads to, such as its driver.
+/// Name that a link of a device leads to, such as that of its driver.
 Result<std::string> linked(const std::string& device, std::string_view name)
 {
     GPUCTR_TRY(const auto target,
@@ -53,7 +52,7 @@ Result<std::string> linked(const std::string& device, std::string_view name)
     return is_file_name(last) ? std::string(last) : std::string();
 }
 
-/// sysfs writes identifiers as "0x10de"; anything else counts as 0.
+/// sysfs writes ids as "0x10de"; anything else counts as 0.
 std::uint32_t identifier(std::string_view text)
 {
     if (!text.starts_with("0x"))
@@ -62,21 +61,21 @@ std::uint32_t identifier(std::string_view text)
     return std::in_range<std::uint32_t>(number) ? static_cast<std::uint32_t>(number) : 0;
 }
 
-/// NUMA node of what was read; -1 for anything that is none.
+/// The text as a NUMA node; -1 if it is not one.
 int numa_number(std::string_view text)
 {
     const auto number = base::to_number(text);
     return number && std::in_range<int>(*number) ? static_cast<int>(*number) : -1;
 }
 
-/// What a device's file "uevent" says of its node.
+/// The node in a device's file "uevent".
 struct Node {
-    std::string path; ///< Empty: it has none.
+    std::string path; ///< Empty if it has none.
     unsigned major = 0;
     unsigned minor = 0;
 };
 
-/// The path is one below /dev and nowhere else: "dri/card0", or "/dev/dri/card0".
+/// The path below /dev: "dri/card0", or "/dev/dri/card0". Nothing if it is elsewhere.
 std::string node_path(std::string_view name)
 {
     constexpr std::string_view directory = "/dev/";
@@ -102,7 +101,7 @@ Node parse_uevent(std::string_view text)
         else if (key == "DEVNAME")
             node.path = node_path(value);
     }
-    constexpr std::uint64_t majors = 1U << 12U; // of the kernel
+    constexpr std::uint64_t majors = 1U << 12U; // the kernel's limit
     constexpr std::uint64_t minors = 1U << 20U;
     if (!major || !minor || *major >= majors || *minor >= minors)
         return {};
@@ -111,7 +110,7 @@ Node parse_uevent(std::string_view text)
     return node;
 }
 
-/// Empty where there is none.
+/// Empty if there is none.
 std::string real_path(const std::string& path)
 {
     const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
@@ -182,7 +181,7 @@ private:
         return base::format("{}/{}", bus_, address);
     }
 
-    /// Names in a directory that there need not be.
+    /// Names in a directory; none if it does not exist.
     static Result<std::vector<std::string>> list(const std::string& directory)
     {
         auto names = base::list_directory(AT_FDCWD, directory, most_devices);
@@ -193,8 +192,7 @@ private:
         return names;
     }
 
-    /// Whose each function is: one file of each, once for all vendors. Servers have
-    /// hundreds of functions.
+    /// Vendor ids of all functions, read once for all vendors: servers have hundreds of functions.
     Result<void> look_at_bus()
     {
         if (!vendors_.empty())
@@ -224,7 +222,7 @@ private:
         return found;
     }
 
-    /// None where it has no node below /dev.
+    /// None if it has no node below /dev.
     static Result<std::optional<ClassDevice>> describe_device(const std::string& directory,
                                                               const std::string& name)
     {
@@ -239,7 +237,7 @@ private:
         return std::optional(std::move(found));
     }
 
-    /// A device is a directory in that of its parent, or in one without "uevent" there.
+    /// The parent's directory is the next one above with a file "uevent".
     static Result<ClassDevice> describe_part(const std::string& directory, const std::string& name)
     {
         ClassDevice found;

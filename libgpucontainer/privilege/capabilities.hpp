@@ -5,9 +5,8 @@
 
 namespace gpucontainer::privilege {
 
-/// Fails with Errc::permission, naming what is missing, when this process may
-/// not mount in its user namespace. Asks before anything is tried, so that the
-/// message is about privileges and not about the call that needed them.
+/// Fails with Errc::permission if this process may not mount in its user namespace. Call it before
+/// mounting, so that the message names the missing privilege and not a failed system call.
 Result<void> require_mounting();
 
 } // namespace gpucontainer::privilege

@@ -14,7 +14,7 @@
 namespace gpucontainer::privilege {
 namespace {
 
-constexpr std::uint32_t no_id = ~std::uint32_t{0}; // what the kernel shows for "none"
+constexpr std::uint32_t no_id = ~std::uint32_t{0}; // the kernel's (uid_t)-1
 
 Error without_root()
 {
@@ -23,7 +23,7 @@ Error without_root()
                    "and call this from the user namespace that it was made in, or from its own");
 }
 
-/// Follows the link of a process's namespace: only the kernel has such.
+/// Opens the namespace of a process through its magic link.
 Result<struct stat> user_namespace(int proc, const std::string& process)
 {
     const std::string path = process + "/ns/user";
@@ -35,7 +35,7 @@ Result<struct stat> user_namespace(int proc, const std::string& process)
     return status;
 }
 
-/// What id 0 is outside, by the lines "INSIDE OUTSIDE COUNT" of a map.
+/// The outside id of id 0, from the lines "INSIDE OUTSIDE COUNT" of a map.
 Result<std::uint32_t> outside_of_root(const std::string& map)
 {
     for (const std::string_view line : base::split(map, '\n')) {
@@ -51,7 +51,7 @@ Result<std::uint32_t> outside_of_root(const std::string& map)
     return without_root();
 }
 
-/// Whether id 0 is anybody in the thread's own user namespace.
+/// Whether the thread's own user namespace maps id 0.
 Result<bool> knows_root(int proc)
 {
     for (const char* const name : {"thread-self/uid_map", "thread-self/gid_map"}) {
@@ -74,7 +74,7 @@ Result<std::optional<Owner>> root_of(int pidfd)
     GPUCTR_TRY(const struct stat its, user_namespace(proc.get(), process));
     std::optional<Owner> root = Owner();
     if (own.st_ino == its.st_ino && own.st_dev == its.st_dev) {
-        // Read from within, its map tells of the namespace around it.
+        // Read from inside a namespace, its map has the ids of the parent namespace.
         GPUCTR_TRY(const bool known, knows_root(proc.get()));
         if (!known)
             return without_root();

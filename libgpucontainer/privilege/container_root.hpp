@@ -8,10 +8,10 @@
 
 namespace gpucontainer::privilege {
 
-/// Root of the user namespace that a process is in, as the calling thread's user namespace
-/// numbers it; none where the thread is that root itself, in the same one. Errors: rootfs when the
-/// process has ended, or its user namespace has no root that this one knows; usage for what is no
-/// pidfd; permission; requirement for a /proc that is not the kernel's.
+/// Ids of root (id 0) of a process's user namespace, in the calling thread's user namespace. None
+/// if the thread is that root in the same user namespace. Errors: rootfs if the process has ended,
+/// or if the thread's user namespace has no id for that root; usage if it is not a pidfd;
+/// permission; requirement if /proc is not the kernel's.
 Result<std::optional<Owner>> root_of(int pidfd);
 
 } // namespace gpucontainer::privilege

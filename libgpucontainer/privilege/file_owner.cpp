@@ -11,7 +11,7 @@
 namespace gpucontainer::privilege {
 namespace {
 
-/// Of this thread alone, which the C library's function does not offer.
+/// Sets the groups of this thread only. The C library's function sets those of all threads.
 bool set_groups(const std::vector<gid_t>& groups) noexcept
 {
     return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
@@ -28,14 +28,15 @@ std::vector<gid_t> current_groups()
 
 constexpr std::uint64_t bit(unsigned capability) { return std::uint64_t{1} << capability; }
 
-/// Those that make exceptions for files (CAP_FS_MASK of the kernel, and CAP_SETFCAP). It takes
-/// them itself only from root, and only without SECBIT_NO_SETUID_FIXUP.
+/// Capabilities over files (the kernel's CAP_FS_MASK, and CAP_SETFCAP). setfsuid() drops them only
+/// if it changes from root, and only without SECBIT_NO_SETUID_FIXUP.
 constexpr std::uint64_t about_files = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE)
                                       | bit(CAP_DAC_READ_SEARCH) | bit(CAP_FOWNER) | bit(CAP_FSETID)
                                       | bit(CAP_LINUX_IMMUTABLE) | bit(CAP_MKNOD)
                                       | bit(CAP_MAC_OVERRIDE) | bit(CAP_SETFCAP);
 
-/// Neither call tells whether it failed: they answer with the id of before.
+/// With this id, setfsuid() and setfsgid() change nothing and return the current id. They report
+/// no errors.
 constexpr auto no_id = static_cast<uid_t>(-1);
 
 } // namespace
@@ -51,7 +52,7 @@ FileOwner::FileOwner(const std::optional<Owner>& owner) : before_(file_owner())
         is_him_ = become(*owner);
 }
 
-// The groups first: the right to change them may go with the user.
+// Groups first: without the old user, the thread may lack the privilege to change them.
 bool FileOwner::become(const Owner& owner)
 {
     groups_ = current_groups();
@@ -88,7 +89,7 @@ FileOwner::~FileOwner()
     (void)::setfsgid(before_.gid);
     if (!groups_.empty())
         (void)set_groups(groups_);
-    // Those about files come back as far as they are permitted, used before or not.
+    // The kernel makes all permitted capabilities over files effective again.
     if (capabilities_)
         (void)capabilities_->write();
     if (dumpable_ == 1)

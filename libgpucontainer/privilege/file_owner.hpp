@@ -17,25 +17,24 @@ struct Owner {
     bool operator==(const Owner&) const = default;
 };
 
-/// The calling thread's own, as far as files are concerned.
+/// File system ids of the calling thread.
 Owner file_owner() noexcept;
 
-/// The calling thread as somebody else, as far as files are concerned, for as long as the
-/// object lives: what it creates belongs to him, and it may do what he may, without the
-/// thread's further groups and its capabilities about files. What the kernel changes along
-/// with it is given back too: whether the process is dumpable, the thread's signal for
-/// the death of its parent, and which capabilities are effective.
+/// While this object lives, the calling thread accesses files as another owner: with the owner's
+/// file system ids, and without its own supplementary groups and capabilities over files. The
+/// destructor restores these, and what the kernel changes with them: whether the process is
+/// dumpable, the thread's parent-death signal, and the effective capabilities.
 class FileOwner {
 public:
-    /// Without an owner nothing changes. The thread's own ids are not the same rights: of a
-    /// user namespace that maps root to root, root has fewer.
+    /// Without an owner nothing changes. An owner with the thread's own ids still loses
+    /// supplementary groups and capabilities over files.
     explicit FileOwner(const std::optional<Owner>& owner);
     FileOwner(const FileOwner&) = delete;
     FileOwner& operator=(const FileOwner&) = delete;
     ~FileOwner();
 
-    /// False, with errno as the constructor left it, where the thread could not become
-    /// him: nothing may be done in his name.
+    /// False if the thread could not take the owner's ids; errno is from the constructor. Then
+    /// nothing may be done in the owner's name.
     explicit operator bool() const noexcept { return is_him_; }
 
 private:

@@ -7,11 +7,11 @@
 
 namespace gpucontainer::privilege {
 
-/// Whether it can be an SELinux label at all; an empty one is none. Errors: usage.
+/// Checks the form of an SELinux label; an empty one is valid and means none. Errors: usage.
 Result<void> check_label(const std::string& label);
 
-/// Whether file systems can be given a label here, if there is to be one: one that
-/// had none would be left to whatever the policy says of others. Errors: requirement.
+/// Checks that file systems can be given the label here, unless it is empty. Without SELinux the
+/// label would have no effect. Errors: requirement.
 Result<void> require_label(const std::string& label);
 
 } // namespace gpucontainer::privilege

@@ -13,19 +13,20 @@ namespace {
 
 constexpr std::uint64_t bit(unsigned capability) { return std::uint64_t{1} << capability; }
 
-/// Reading what the caller may not, and asking whether it may be written: a plan
-/// has to say what apply is going to do.
+/// To read files that the caller may not read, and to ask whether they may be written: a plan
+/// says what apply is going to do.
 constexpr std::uint64_t for_look = bit(CAP_DAC_OVERRIDE) | bit(CAP_DAC_READ_SEARCH);
-/// Which mount namespaces live is told by the namespaces themselves, and before
-/// Linux 6.11 by their processes.
+/// To find out which mount namespaces exist: from the namespaces, before Linux 6.11 from their
+/// processes.
 constexpr std::uint64_t for_status = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_PTRACE);
-/// chroot is what a locked mount needs: a user namespace is made from no other root.
+/// To mount. CAP_SYS_CHROOT is for locked mounts: the kernel makes no user namespace for a process
+/// in a chroot.
 constexpr std::uint64_t for_mounts = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT);
-/// The times of directories that belong to somebody else, and working as whom the names in a
-/// container belong to.
+/// To restore the times of directories that belong to somebody else, and to act as the owner of
+/// the names in a container.
 constexpr std::uint64_t for_apply =
     for_status | for_mounts | bit(CAP_FOWNER) | bit(CAP_SETUID) | bit(CAP_SETGID);
-/// /proc/PID/root, and the other namespace.
+/// For /proc/PID/root, and to join the other namespace.
 constexpr std::uint64_t in_other_process =
     bit(CAP_SYS_PTRACE) | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT);
 
@@ -60,7 +61,7 @@ Result<void> harden(const Hardening& wanted)
     sets.effective &= wanted.capabilities;
     if (!wanted.for_exec) {
         sets.permitted = sets.effective;
-        sets.inheritable = 0; // and the ambient ones go along
+        sets.inheritable = 0; // this drops ambient ones too
     }
     if (sets != before)
         GPUCTR_CHECK(sets.write());

@@ -8,20 +8,20 @@
 
 namespace gpucontainer::privilege {
 
-/// The number that a /proc has for the process behind a pidfd. What is read by it belongs to
-/// that process if has_ended() is false afterwards. Errors: rootfs when it has ended, or is not
-/// to be seen there; usage for what is no pidfd; requirement.
+/// The pid in this /proc of the process that a pidfd refers to. What is read by pid is of that
+/// process if has_ended() is false afterwards. Errors: rootfs if it has ended or is not visible in
+/// /proc; usage if it is not a pidfd; requirement.
 Result<std::string> number_of(int proc, int pidfd);
 
 using syscall::has_ended;
 
-/// A file below /proc/PID. Errors: rootfs when the process has ended; permission; requirement.
+/// Opens a file below /proc/PID. Errors: rootfs if the process has ended; permission; requirement.
 Result<std::string> read_of_process(int proc, const std::string& path);
 
-/// For what is looked at below /proc/PID and cannot be.
+/// The error for a file below /proc/PID that cannot be read.
 Error cannot_look_at(int os_error, const std::string& path);
 
-/// What there is to say of a process that is not there any more.
+/// The error for a process that has ended.
 Error process_ended();
 
 } // namespace gpucontainer::privilege

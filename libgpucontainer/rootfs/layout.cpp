@@ -14,7 +14,7 @@ struct Loader {
     bool musl;
 };
 
-/// Loaders of C libraries and of machines that the driver's files may not be for.
+/// Loaders of other C libraries and machines, to say what the image is for.
 constexpr std::array other_loaders = {
     Loader{"/lib/ld-musl-x86_64.so.1", true},
     Loader{"/lib/ld-musl-aarch64.so.1", true},
@@ -27,7 +27,7 @@ constexpr std::array other_loaders = {
     Loader{"/lib/ld-linux.so.2", false},
 };
 
-/// Says whose programs are in the image, as far as its loader tells.
+/// Says what programs the image has, if its loader tells.
 std::string describe_programs(const View& view)
 {
     for (const Loader& loader : other_loaders)
@@ -99,12 +99,12 @@ Result<Layout> find_layout(const View& view, std::span<const std::string> furthe
         layout.searched_directories.push_back(directory);
     }
 
-    // The loader's default directory is that of its C library; others may be
-    // there as well, made by somebody who thought of another distribution.
+    // The loader's default directory is the one with its C library. Directories of other
+    // distributions may exist too.
     const auto& searched = layout.searched_directories;
     const auto home = std::find_if(searched.begin(), searched.end(),
                                    [&](const std::string& d) { return has_c_library(view, d); });
-    // musl's systems can have glibc's loader as a way to run single programs.
+    // A system with musl can also have glibc's loader, to run single programs.
     if (home == searched.end() && has_musl(view))
         return unfit(view, "libc.so.6");
     if (!searched.empty())

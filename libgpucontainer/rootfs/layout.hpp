@@ -10,22 +10,21 @@
 
 namespace gpucontainer::rootfs {
 
-/// How a root file system arranges its libraries.
+/// Where a root file system has its libraries.
 struct Layout {
     std::string loader;            ///< "/lib64/ld-linux-x86-64.so.2"
-    std::string library_directory; ///< The loader's default one, where links are put.
-    /// Directories that programs search by habit and in which an image may keep
-    /// a copy of the driver of its own; each directory once.
+    std::string library_directory; ///< The loader's default directory, in which links are made.
+    /// Directories that programs usually search, in which an image may have a driver of its own;
+    /// each once.
     std::vector<std::string> searched_directories;
 };
 
-/// Fails with Errc::rootfs when programs of this machine's kind and C library
-/// cannot run in the root. `further`: directories beside the C library's that count
-/// among those that are searched.
+/// Fails with Errc::rootfs if programs for this machine and C library cannot run in the root.
+/// `further`: more directories that programs search.
 Result<Layout> find_layout(const View& view, std::span<const std::string> further = {});
 
-/// The loader that a program of this machine names, and its library directories
-/// in the order of preference.
+/// The loader of programs for this machine, and its library directories in the order of
+/// preference.
 struct Machine {
     std::string loader;
     std::vector<std::string> library_directories;

@@ -7,13 +7,11 @@
 
 namespace gpucontainer::rootfs {
 
-/// Another view whose names are looked at once each: a plan asks for the same few
-/// directories again for every name that it puts in them. What changes meanwhile
-/// is seen when the plan is carried out, like all that changes after planning.
-/// For one thread.
+/// Caches another view: a plan asks for the same few directories for every name in them. Changes
+/// meanwhile are noticed when the plan is carried out, like all later ones. For one thread.
 class RememberedView final : public View {
 public:
-    /// `view` has to outlive it.
+    /// `view` must outlive this object.
     explicit RememberedView(const View& view) : view_(view) {}
 
     Entry look(const std::string& path) const override;

@@ -53,9 +53,8 @@ EntryType type_of(std::uint16_t mode)
     }
 }
 
-/// File systems whose content other hosts share, or may: what is behind one in user
-/// space only that knows. Magic numbers that linux/magic.h lacks are those that the
-/// file systems themselves publish.
+/// File systems that other hosts share, or may share: FUSE does not tell. Numbers that
+/// linux/magic.h lacks are published by the file systems.
 bool is_network(long type)
 {
     constexpr std::array<long, 10> types = {NFS_SUPER_MAGIC,  SMB2_SUPER_MAGIC, CIFS_SUPER_MAGIC,
@@ -180,7 +179,7 @@ std::vector<std::string> View::present(const std::string& directory,
     return found;
 }
 
-/// One walk to the directory for all of them.
+/// Resolves the directory once for all names.
 std::vector<std::string> Root::present(const std::string& directory,
                                        const std::vector<std::string>& names) const
 {
@@ -215,14 +214,14 @@ std::string Root::link_target(const std::string& path) const
 
 Result<base::UniqueFd> Root::open(const std::string& path) const
 {
-    // Opening a device can have effects, so it must be a file before it is opened.
+    // Opening a device can have side effects, so the type is checked first.
     const base::UniqueFd found(base::open_in_root(fd_.get(), path.c_str(), O_PATH));
     struct stat status = {};
     if (!found || ::fstat(found.get(), &status) != 0)
         return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
     if (!S_ISREG(status.st_mode))
         return Error(Errc::rootfs, path + ": not a regular file").with_object(path);
-    // Reading one of the kernel's may wait for ever, or take from others what it tells.
+    // Reading a file of the kernel may block for ever, or consume what others wait for.
     if (base::is_on_kernel_file_system(found.get()))
         return errno != 0 ? Error::from_errno(errno, path, Errc::rootfs).with_object(path)
                           : Error(Errc::rootfs, path + ": a file of the kernel").with_object(path);

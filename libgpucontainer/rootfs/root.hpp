@@ -10,23 +10,23 @@
 
 namespace gpucontainer::rootfs {
 
-/// Whether and how a root file system may be written, and which one it is.
+/// Facts about a root file system: what it is, and whether it may be written.
 struct RootFacts {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
     bool read_only = false;
-    bool network = false;    ///< NFS, Lustre, FUSE ...: other hosts may see what is written.
-    bool writable = false;   ///< Who makes names in it has write permission.
-    bool own = false;        ///< Its directory is his own.
-    bool is_callers = false; ///< It is the caller's own root directory.
+    bool network = false;    ///< NFS, Lustre, FUSE ...: other hosts may see it.
+    bool writable = false;   ///< The owner of new names has write permission.
+    bool own = false;        ///< Its directory belongs to that owner.
+    bool is_callers = false; ///< It is the calling thread's root directory.
 };
 
-/// A container's root, hostile as it may be: every path is resolved in it. For one
-/// thread at a time.
+/// A container's root, which may be hostile: every path is resolved in it. For one thread at a
+/// time.
 class Root final : public View {
 public:
-    /// `fd` is borrowed; any descriptor of a directory will do. `owner` is who makes names in
-    /// it; none: the caller.
+    /// `fd` is borrowed, and may be any descriptor of a directory. `owner` will own new names;
+    /// none: the caller.
     static Result<Root> open(int fd, const std::optional<privilege::Owner>& owner = {});
 
     Entry look(const std::string& path) const override;
@@ -39,11 +39,11 @@ public:
     bool is_empty_directory(const std::string& path) const override;
     bool is_for_names(const std::string& path) const override;
 
-    /// Fails when a look failed in a way that leaves open what is there: what was decided
-    /// since may not be what the root is like.
+    /// Fails if a lookup failed in a way that does not tell what is there. Decisions since then
+    /// may be wrong.
     Result<void> check() const;
 
-    /// Whether it is the calling thread's root directory, on whichever mount.
+    /// Whether it is the calling thread's root directory, on any mount.
     static bool is_callers(std::uint64_t device, std::uint64_t inode);
 
     const RootFacts& facts() const noexcept { return facts_; }
@@ -52,7 +52,7 @@ public:
 private:
     Root(base::UniqueFd fd, RootFacts facts, std::uint64_t mount_id);
     Entry entry(const std::string& path, std::uint64_t flags) const;
-    /// Remembers what errno says of a look at `path`.
+    /// Remembers errno of a failed lookup of `path`.
     void note_failure(const std::string& path) const;
 
     struct Trouble {

@@ -13,7 +13,7 @@ namespace gpucontainer::rootfs {
 
 enum class EntryType : std::uint8_t { none, regular, directory, link, character, other };
 
-/// One name in a root file system, as it is without being opened.
+/// A name in a root file system, which is looked up but not opened.
 struct Entry {
     EntryType type = EntryType::none;
     std::uint64_t device = 0;
@@ -22,8 +22,8 @@ struct Entry {
     std::uint64_t size = 0;
     std::int64_t mtime_ns = 0;
     std::uint32_t mode = 0; ///< Permission bits.
-    /// On a tmpfs that is mounted in the root, such as a container's /dev: names
-    /// created there are not created in the root file system itself.
+    /// It is on a tmpfs that is mounted in the root, such as a container's /dev: names created
+    /// there are not in the root file system itself.
     bool own_tmpfs = false;
 
     explicit operator bool() const noexcept { return type != EntryType::none; }
@@ -33,35 +33,35 @@ struct Entry {
     }
 };
 
-/// What planning may ask about a container's root. Paths are absolute in it, and
-/// no link leads out of it. What cannot be looked at is reported as not there, and who
-/// made the view can ask it afterwards whether that happened.
+/// What planning may ask about a container's root. Paths are absolute in it, and no link leads out
+/// of it. A name that cannot be looked up counts as missing; whoever made the view can ask
+/// afterwards whether that happened.
 class View {
 public:
     virtual ~View() = default;
 
-    /// The name itself; a symbolic link as its last component is not followed.
+    /// Looks up a name. A symbolic link as its last component is not followed.
     virtual Entry look(const std::string& path) const = 0;
-    /// Those of the names that are in a directory, whatever they lead to.
+    /// Which of the names exist in a directory. Links are not followed.
     virtual std::vector<std::string> present(const std::string& directory,
                                              const std::vector<std::string>& names) const;
-    /// What the name leads to.
+    /// Looks up what the name leads to.
     virtual Entry resolve(const std::string& path) const = 0;
-    /// Target of a symbolic link, empty when it is none.
+    /// Target of a symbolic link; empty if it is not a link.
     virtual std::string link_target(const std::string& path) const = 0;
-    /// A regular file, for reading.
+    /// Opens a regular file for reading.
     virtual Result<base::UniqueFd> open(const std::string& path) const = 0;
     /// Content of a regular file of at most `limit` bytes.
     virtual Result<std::string> read(const std::string& path, std::size_t limit) const = 0;
-    /// True for a directory without entries.
+    /// Whether it is a directory without entries.
     virtual bool is_empty_directory(const std::string& path) const = 0;
-    /// Whether names may be created in a directory without asking whose it is: who makes them
-    /// may write it, and on another mount than the root's it is also his own and on this host
-    /// alone, or a tmpfs.
+    /// Whether names may be created in a directory. The owner of new names must have write
+    /// permission. On another mount than the root's, the directory must also belong to that owner
+    /// and be local, or be on a tmpfs.
     virtual bool is_for_names(const std::string& path) const = 0;
 };
 
-/// Nearest directory at or above `path` that is there.
+/// Nearest existing directory at or above `path`.
 std::string nearest_directory(const View& view, std::string_view path);
 
 } // namespace gpucontainer::rootfs
