@@ -18,7 +18,7 @@ namespace gpucontainer::capi {
 gpuctr_status publish(Error error, gpuctr_error** ret_error) noexcept;
 gpuctr_status publish_current_exception(gpuctr_error** ret_error) noexcept;
 
-/// Runs the body of a C function. No exception gets past this point.
+/// Runs the body of a C function. No exception leaves it.
 template <typename Body>
 gpuctr_status boundary(gpuctr_error** ret_error, Body&& body) noexcept
 try {
@@ -28,14 +28,14 @@ try {
     return publish_current_exception(ret_error);
 }
 
-/// A string of the caller, who may leave it out.
+/// An optional string of the caller.
 inline std::string_view text_of(const char* given) { return given != nullptr ? given : ""; }
 
-/// A string for the caller to free; null when out of memory.
+/// A string that the caller frees. Throws std::bad_alloc.
 char* to_c_string(const std::string& text);
 
-/// Copies caller options of any age: a shorter, older struct leaves the newer
-/// fields zero; a longer, newer one must be zero in the part unknown here.
+/// Copies options of callers of any age. With a shorter, older struct, newer fields are zero. In a
+/// longer, newer struct, the part that is unknown here must be zero.
 template <typename Options>
 Result<Options> read_options(const Options* given)
 {

@@ -7,7 +7,7 @@
 
 namespace {
 
-/// Fields that this library does not know are zero.
+/// Fields that this library does not know become zero.
 template <typename Struct>
 void init(Struct* given, std::size_t size, const Struct& usual) noexcept
 {

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-// What the opaque C handles are made of. Handles of elements are the elements
-// themselves under another name; a prepared plan is its program's block.
+// The opaque C handles. A handle of an element is the element under another name; a prepared plan
+// is the block of its program.
 struct gpuctr_error {
     gpucontainer::Error error;
-    std::string message; // keeps the const char* given to the caller alive
+    std::string message; // what gpuctr_error_message() returns
 };
 struct gpuctr_host {
     gpucontainer::detect::Host host;
@@ -44,7 +44,7 @@ struct gpuctr_variable : gpucontainer::plan::Variable {};
 
 namespace gpucontainer::capi {
 
-/// The element at `index` as its C handle, null when out of range.
+/// The element at `index` as its C handle; null if out of range.
 template <typename Handle, typename Element>
 const Handle* element_at(const std::vector<Element>& elements, std::size_t index) noexcept
 {

@@ -20,11 +20,11 @@ namespace {
 
 program::Program program_of(const gpuctr_prepared* prepared)
 {
-    // The handle is the block; what attach notes in it is not part of its value.
+    // The handle is the block, in which attach keeps its state.
     return program::Program(const_cast<gpuctr_prepared*>(prepared)); // NOLINT
 }
 
-/// Keeps the end of a text that is too long, which tells more of a path.
+/// Copies a text; a long one loses its start, because the end of a path says more.
 template <std::size_t Size>
 void copy_text(char (&to)[Size], const char* from) noexcept // NOLINT(modernize-avoid-c-arrays)
 {

@@ -8,8 +8,8 @@
 
 namespace gpucontainer::capi {
 
-/// Collects what a person should know while a call works, and reports it when the call is
-/// done: the caller's function runs in the caller's own namespaces, without any lock held.
+/// Collects findings during a call and reports them at its end, so that the caller's function runs
+/// in the caller's own namespaces and without any lock held.
 class Report {
 public:
     Report(gpuctr_report report, void* data) noexcept : report_(report), data_(data) {}
@@ -21,7 +21,7 @@ public:
             report_(data_, element_at<gpuctr_finding>(findings_, i));
     }
 
-    /// Null if nobody is told: nothing has to be found out then.
+    /// Null if nobody wants a report; then findings need not be looked for.
     model::Findings* findings() noexcept { return report_ != nullptr ? &findings_ : nullptr; }
 
 private:

@@ -13,18 +13,17 @@
 
 namespace gpucontainer::capi {
 
-/// How a host is to be looked at. Errors: usage.
+/// Reads options of the host. Errors: usage.
 Result<detect::Detection> read_detection(const gpuctr_host_options* options);
 
-/// What a caller asks for a container. Errors: usage.
+/// Reads a request. Errors: usage.
 Result<plan::Request> read_request(const gpuctr_request& given);
 
-/// How mounts are made, by one of GPUCTR_BACKEND_*. Errors: usage; requirement if the kernel
-/// lacks it.
+/// Reads one of GPUCTR_BACKEND_*. Errors: usage; requirement, if the kernel does not support it.
 Result<mount::Backend> read_backend(std::uint32_t given);
 
-/// Where apply, undo and status work: what their options have in common. A flag that is not
-/// `known` is an error, and so is one of `in_process` without a process. Errors: usage.
+/// Reads what the options of apply, undo and status have in common. A flag that is not `known`, or
+/// `in_process` without a process, is an error. Errors: usage.
 template <typename Options>
 Result<apply::Target> read_target(int rootfs_fd, const Options& given, std::uint32_t known,
                                   std::uint32_t in_process)

@@ -45,7 +45,7 @@ bool is_plausible_version(std::string_view text)
     return text.find_first_not_of("0123456789.") == std::string_view::npos && !text.empty();
 }
 
-/// What stands in front of /dev, without links; "" for the usual one.
+/// The directory with dev/, without links; "" for "/".
 Result<std::string> dev_root_prefix(const std::string& path)
 {
     if (path.empty())
@@ -78,7 +78,7 @@ Result<void> check_version(const Detection& detection)
         .with_hint("leave the version out");
 }
 
-/// What stands in for a driver without a GPU; `reason` says why there is none.
+/// A driver without a GPU. `reason` says why there is none.
 Result<std::optional<DriverStack>> files_alone(const Vendor& vendor, const Sources& sources,
                                                const Error& reason)
 {
@@ -127,8 +127,8 @@ Error not_found(const std::string& object)
         .with_hint(stale_record);
 }
 
-/// What of a node counts, but for whether it is accessible: that depends on who asks. A
-/// device cgroup that forbids nodes makes Slurm's variables count less.
+/// Compares nodes, except whether they are accessible, which depends on the caller. That a device
+/// cgroup forbids nodes is compared, because Slurm's variables then count less.
 auto number_of(const DeviceNode& node)
 {
     return std::tuple(node.path, node.host_path, node.major, node.minor, node.mode, node.gid,
@@ -142,7 +142,7 @@ bool is_among(const DeviceNode& recorded, const std::vector<DeviceNode>& found)
            && (node->cgroup_forbids || !recorded.cgroup_forbids);
 }
 
-/// Of a vendor that is asked for; without a GPU where its files will do.
+/// The driver of a vendor that is asked for; without a GPU, if its files are enough.
 bool has_driver(std::string_view vendor, const Detection& detection,
                 const std::vector<DriverStack>& drivers)
 {
@@ -151,7 +151,7 @@ bool has_driver(std::string_view vendor, const Detection& detection,
     });
 }
 
-/// A record may grant less than the host has, and may not restrict less.
+/// A record may grant less than the host, but must not restrict less.
 Result<void> prove(const DriverStack& recorded, const DriverStack& found)
 {
     if (recorded.vendor_name != found.vendor_name || recorded.cdi_kind != found.cdi_kind
@@ -219,7 +219,7 @@ Result<Detected> detect(const Detection& detection)
 
 namespace {
 
-/// Adds the driver of one vendor, or why there is none.
+/// Adds the driver of one vendor, or a finding with the reason why there is none.
 Result<void> look_for(const Vendor& vendor, const Detection& detection, const Sources& sources,
                       Detected& found)
 {

@@ -12,48 +12,49 @@
 
 namespace gpucontainer::detect {
 
-/// Which drivers are looked for, and where.
+/// Which drivers to look for, and where.
 struct Detection {
     std::vector<std::string> vendors; ///< By name; each of them must be there.
-    bool all_vendors = true;          ///< The others are looked for as well.
+    bool all_vendors = true;          ///< Look for other vendors too.
     std::string driver_root = "/";
     std::string driver_version; ///< Empty: ask the kernel.
     std::vector<std::string> catalogues;
     std::string catalogue_directory; ///< Empty: none.
-    std::string dev_root;            ///< Empty: the usual one.
-    bool files_alone = false;        ///< Of a vendor in `vendors` that has no GPU here.
+    std::string dev_root;            ///< Empty: "/".
+    bool files_alone = false;        ///< Vendors in `vendors` need no GPU.
 
     bool asks_for(std::string_view vendor) const;
 };
 
-/// What a detection found.
+/// The result of a detection.
 struct Detected {
     std::vector<model::DriverStack> drivers;
-    /// Vendors that nobody asked for and that failed; the class of the first one.
+    /// Vendors that nobody asked for and whose detection failed, with the class of the first
+    /// failure.
     model::Findings findings;
     Errc failure = Errc::no_device;
 };
 
-/// What can be told to be wrong before anything is looked at; not yet whether there are
-/// such vendors, which a site's files may describe. Errors: usage.
+/// Checks the options themselves. Unknown vendors are found later, because a site's files may
+/// describe them. Errors: usage.
 Result<void> check(const Detection& detection);
 
-/// The files of a site that it names, and what vendors there are with them.
+/// Reads the site's files, and finds out which vendors there are with them.
 Result<drivers::Site> read_site(const Detection& detection);
 
-/// The drivers of this host; an error where a vendor asked for has none, or is none.
+/// The drivers of this host. An error if a vendor that was asked for has none or is unknown.
 Result<Detected> detect(const Detection& detection);
-/// The same with a site's files that were read.
+/// The same, with the site's files already read.
 Result<Detected> detect(const Detection& detection, drivers::Site site);
 
-/// Of recorded drivers, that no vendor of those asked for is missing, or without GPUs unless
-/// that will do. Errors: no_device; usage, where neither the record nor a site's file has it.
+/// Checks that recorded drivers have all vendors that were asked for, with GPUs unless files are
+/// enough. Errors: no_device; usage, if neither the record nor a site's file has the vendor.
 Result<void> require_vendors(const Detection& detection,
                              const std::vector<model::DriverStack>& drivers);
 
-/// Every source and node of recorded drivers is one that this host's own
-/// detection yields as well; asked before anything of them is carried out. None
-/// to do for drivers that were detected. Errors: driver, naming what is not.
+/// Checks, before a plan is carried out, that a new detection of this host finds every file and
+/// node of the recorded drivers. Does nothing for drivers that were detected. Errors: driver,
+/// naming what was not found.
 Result<void> prove(const std::vector<model::DriverStack>& drivers,
                    const std::optional<Detection>& unproven);
 

@@ -46,11 +46,11 @@ struct Period {
     {
         timespec now = {};
         (void)::clock_gettime(CLOCK_REALTIME, &now);
-        return {begin, now.tv_sec + 1}; // for what changes from here on
+        return {begin, now.tv_sec + 1}; // includes changes that follow immediately
     }
 
-    /// A time to come, of a clock that was wrong, says nothing. Some file systems
-    /// count in seconds.
+    /// A time in the future, from a clock that was wrong, is ignored. Some file systems have times
+    /// in seconds.
     bool saw_change(const struct stat& status) const
     {
         const timespec& change = status.st_ctim;
@@ -60,8 +60,7 @@ struct Period {
     }
 };
 
-/// The time of change moves with content, owner and permissions, and nobody can
-/// set it back.
+/// The ctime changes with content, owner and permissions, and nobody can set it back.
 std::string identity(const struct stat& status)
 {
     if (status.st_ino == 0)
@@ -87,7 +86,7 @@ std::string state_of(KernelPlace::How how, const std::string& path)
     return "";
 }
 
-/// Of the makers among them that are data alone.
+/// Marks of the makers that are described by data.
 std::vector<Mark> described_marks(const std::string& system_root, std::span<const Vendor> vendors)
 {
     std::vector<Mark> marks;
@@ -115,8 +114,8 @@ std::vector<Mark> kernel_marks(const std::string& system_root)
     return marks;
 }
 
-/// What a mark behind those of the drivers says at the moment: of a site's file, or of a
-/// place of the kernel that one describes.
+/// The present state of a mark after those of the drivers: a site's file, or a place of the kernel
+/// that a site's file describes.
 std::string state_now(const std::string& system_root, const std::string& path)
 {
     return drivers::is_kernel_place(path)
@@ -124,8 +123,8 @@ std::string state_now(const std::string& system_root, const std::string& path)
                : identity(status_of(path, 0));
 }
 
-/// Looks at places as they are; with a period, also whether they are what
-/// detection saw in it.
+/// Reads the state of places. With the period of a detection, it also checks that they did not
+/// change meanwhile.
 class Marks {
 public:
     Marks(std::string system_root, std::vector<Mark> first, std::optional<Period> period)
@@ -138,7 +137,7 @@ public:
         std::ranges::for_each(drivers, [this](const DriverStack& driver) { add_driver(driver); });
     }
 
-    /// A place that need not be there.
+    /// A place that may be missing.
     void add_optional(const std::string& path, int flags)
     {
         const struct stat status = status_of(path, flags);
@@ -158,7 +157,7 @@ private:
             directories.emplace(base::directory_of(file.path));
         for (const std::string& directory : directories)
             add(directory, detected_state(status_of(directory)));
-        // Where what is not installed may come to be.
+        // A library that is not installed yet may appear there.
         if (driver.optional_files)
             for (const std::string& directory : driver.image_directories)
                 if (!directories.contains(directory))
@@ -193,7 +192,7 @@ private:
         return std::string(period_ && period_->saw_change(status) ? unsettled : identity(status));
     }
 
-    /// Of what detection found: it cannot be missing.
+    /// State of a place that detection found, so it is not missing.
     std::string detected_state(const struct stat& status) const
     {
         return period_ && status.st_ino == 0 ? std::string(unsettled) : settled_state(status);
@@ -204,8 +203,8 @@ private:
         marks_.push_back({path, std::move(state)});
     }
 
-    /// The device cgroup may change while the node stays as it is: of a node that
-    /// detection found, what it was told counts.
+    /// The device cgroup may change while the node stays the same. For a node that detection
+    /// found, its result counts.
     void add_node(const DeviceNode& node, bool was_found)
     {
         const std::string path = system_root_ + node.host_path;
@@ -221,7 +220,7 @@ private:
     std::vector<Mark> marks_;
 };
 
-/// One that is on no bus never has any.
+/// Whether the UUID may become known later. A GPU on no bus never has one.
 bool learns_uuid(const model::Gpu& gpu) { return gpu.uuid.empty() && !gpu.pci_address.empty(); }
 
 } // namespace
@@ -229,7 +228,7 @@ bool learns_uuid(const model::Gpu& gpu) { return gpu.uuid.empty() && !gpu.pci_ad
 Beginning begin_fingerprint(const std::string& system_root)
 {
     Beginning beginning = {kernel_marks(system_root), {}, {}};
-    // The clock that file systems use; it must not be ahead of theirs.
+    // File systems use this clock; another one could be ahead of it.
     (void)::clock_gettime(CLOCK_REALTIME_COARSE, &beginning.time);
     return beginning;
 }

@@ -11,7 +11,7 @@
 
 namespace gpucontainer::detect {
 
-/// One place that detection read, and a text that is another one after a change.
+/// A place that detection read, and a text that differs after a change.
 struct Mark {
     std::string path;
     std::string state;
@@ -19,29 +19,28 @@ struct Mark {
     bool operator==(const Mark&) const = default;
 };
 
-/// What is noted before detection: afterwards nobody could tell whether it is what
+/// State that is noted before detection. If it were read afterwards, it could differ from what
 /// detection read.
 struct Beginning {
     std::vector<Mark> kernel;
-    std::vector<Mark> described; ///< Of vendors that are a site's.
+    std::vector<Mark> described; ///< Of vendors that a site's files describe.
     timespec time = {};
 };
 Beginning begin_fingerprint(const std::string& system_root);
 
-/// Adds what a site's files describe, once they are read: the kernel's places of `vendors`.
+/// Adds the places of `vendors` that a site's files describe, once they are read.
 void note_described(Beginning& beginning, const std::string& system_root,
                     std::span<const drivers::Vendor> vendors);
 
-/// Ties what was detected since `beginning` to the host: the boot, the kernel
-/// modules and their GPUs, the directories with the drivers' files, the loader
-/// cache, each node with what this process may do with it, and `site_places`, the
-/// files and directories with a site's catalogues. A place that changed meanwhile
-/// gets a mark that is never current. Opens no device node.
+/// Marks for what was detected since `beginning`: the boot, the kernel modules and their GPUs, the
+/// directories with the drivers' files, the loader cache, each node and whether this process may
+/// use it, and `site_places`, the files and directories of a site's catalogues. A place that
+/// changed during detection gets a mark that is never current. Opens no device node.
 std::vector<Mark> fingerprint(const std::string& system_root,
                               std::span<const model::DriverStack> drivers,
                               std::span<const std::string> site_places, Beginning beginning);
 
-/// False also where detection could not know everything yet.
+/// Whether the marks still hold. Also false if detection could not know everything yet.
 bool is_current(const std::string& system_root, std::span<const model::DriverStack> drivers,
                 std::span<const Mark> marks);
 

@@ -15,20 +15,20 @@ namespace gpucontainer::detect {
 
 using Drivers = std::shared_ptr<const std::vector<model::DriverStack>>;
 
-/// The drivers of a host, found there or read from its record.
+/// The drivers of a host, detected or read from a record.
 struct Host {
     Drivers drivers;
-    /// Vendors that nobody asked for and that failed; the class of the first one.
+    /// Vendors that nobody asked for and whose detection failed, with the class of the first
+    /// failure.
     model::Findings findings;
     Errc failure = Errc::no_device;
     std::vector<std::string> required; ///< Vendors that were asked for by name.
     std::vector<Mark> fingerprint;
-    /// For a record from elsewhere: how to detect what it is compared with before
-    /// a plan of it is carried out.
+    /// For a record: how to detect this host again, to compare them before a plan is carried out.
     std::optional<Detection> unproven;
 };
 
-/// Looks at this host. Errors: those of detect().
+/// Detects this host. Errors: those of detect().
 Result<Host> open_host(const Detection& detection);
 
 } // namespace gpucontainer::detect

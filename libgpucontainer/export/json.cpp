@@ -40,7 +40,7 @@ json to_json(const plan::Variable& variable)
     return {{"action", variable.action}, {"name", variable.name}, {"value", variable.value}};
 }
 
-/// Of a set-up: how its driver's version was known then is not kept.
+/// The driver of a set-up, without the source of its version, which is not kept.
 json used_to_json(const plan::UsedDriver& driver)
 {
     const auto convert = [](const model::Gpu& gpu) { return to_json(gpu); };
@@ -56,8 +56,8 @@ json planned_to_json(const plan::UsedDriver& driver)
     return document;
 }
 
-/// UTC as RFC 3339 has it; null for a time that is not known. Not by gmtime_r(), which
-/// reads the time zone of the environment, and its file.
+/// UTC in the form of RFC 3339; null if unknown. gmtime_r() is not used, because it reads the time
+/// zone from the environment and a file.
 json time_to_json(std::int64_t seconds)
 {
     constexpr std::int64_t end_of_year_9999 = 253402300799;

@@ -11,8 +11,7 @@
 
 namespace gpucontainer::exports {
 
-/// Schema "gpucontainer/list/1": what this host has, whole enough to make plans
-/// from; see read_host.hpp.
+/// Schema "gpucontainer/list/1": the host, with all that plans are made from; see read_host.hpp.
 std::string host_to_json(std::span<const model::DriverStack> drivers,
                          std::span<const model::Finding> findings,
                          std::span<const detect::Mark> fingerprint);

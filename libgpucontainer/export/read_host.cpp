@@ -15,7 +15,7 @@ using model::DriverStack;
 
 namespace {
 
-// Far more than a host has, and little enough to be read in no time.
+// More than any host has, and little enough to be read quickly.
 constexpr std::size_t largest_document = 4U << 20U;
 constexpr int deepest = 8;
 constexpr const char* usual_record = "a record is what `gpuctr-setup list --format json` prints";
@@ -25,8 +25,8 @@ detect::Mark read_mark(const record::Fields& fields)
     return {fields.text("path", record::is_path), fields.text("state", record::is_text)};
 }
 
-/// Each vendor once at most. One that a site describes may be unknown here: a plan of it is
-/// compared with what is detected before it is carried out.
+/// Checks that each vendor occurs at most once. It may be unknown here, because a site may
+/// describe it: the record is compared with this host before a plan is carried out.
 void check_vendors(const std::vector<DriverStack>& drivers, const record::Fields& fields)
 {
     for (const DriverStack& driver : drivers) {
@@ -40,7 +40,7 @@ Result<record::Fields::Json> parse(std::string_view text)
 {
     if (text.size() > largest_document)
         return Error(Errc::usage, base::format("larger than {} bytes", largest_document));
-    // What lies deeper than a record goes is dropped, and is missed as a field.
+    // Nesting deeper than in a record is dropped; its field then counts as missing.
     const auto shallow = [](int depth, auto, const auto&) { return depth <= deepest; };
     try {
         return record::Fields::Json::parse(text, shallow);

@@ -33,7 +33,8 @@ struct XfsGeometry {
 };
 static_assert(offsetof(XfsGeometry, uuid) == 64);
 
-/// XFS, whose statfs() has the number of the device, says its UUID to who may open a directory.
+/// The UUID of XFS, whose statfs() has only the device number. The caller must be able to open the
+/// directory.
 std::uint64_t uuid_of_xfs(int fd)
 {
     const base::UniqueFd directory(::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));

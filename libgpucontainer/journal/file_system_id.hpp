@@ -5,9 +5,10 @@
 
 namespace gpucontainer::journal {
 
-/// What a file system is known by, whatever device it is on and whenever it is mounted; for each
-/// subvolume of btrfs the same. `fd` is any directory of it, maybe opened by O_PATH. 0 where
-/// nothing tells it from another one that has its device number later, as of FAT and F2FS.
+/// Identity of a file system, which stays the same on another device and after mounting it again.
+/// All subvolumes of btrfs have the same. `fd` is any directory of it, and may be O_PATH. 0 if
+/// there is no identity but the device number, which another file system may get later, as for FAT
+/// and F2FS.
 std::uint64_t file_system_id(int fd, std::uint64_t subvolume);
 
 } // namespace gpucontainer::journal

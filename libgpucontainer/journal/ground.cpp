@@ -75,7 +75,8 @@ bool is_at(const std::string& path, const RootId& id)
     return fd && found && found->may_be(id);
 }
 
-/// Also if its device has another number since a boot, or since it was mounted anew.
+/// Whether it is the same file system, even if its device number changed at a boot or when it was
+/// mounted again.
 bool is_ground(int fd, const Ground& ground)
 {
     const auto found = RootId::of(fd);
@@ -93,7 +94,7 @@ bool is_ground_at(const std::string& path, const Ground& ground)
     return fd && is_ground(fd.get(), ground);
 }
 
-/// Where this mount namespace has a place of a file system that another one showed.
+/// Where this mount namespace shows a directory of a file system that another namespace showed.
 std::string path_here(const mount::Position& position, const RootId& id)
 {
     const auto mounts = mount::mounts_of(position.device);
@@ -110,9 +111,9 @@ std::string path_here(const mount::Position& position, const RootId& id)
     return "";
 }
 
-/// Whether an overlay shows the directory at the place of another one of its own: what the
-/// options of a mount say may be true elsewhere, or nowhere. All times of an overlay's directory
-/// are those of what is in the layer that is written to.
+/// Whether an overlay shows the directory in place of one of its own. The mount options alone
+/// prove nothing: their paths may be of another namespace. The times of a directory of an overlay
+/// are those of the directory in its upper layer.
 bool is_shown_by(int overlay, int layer)
 {
     constexpr unsigned wanted = STATX_BTIME | STATX_CTIME | STATX_MTIME | STATX_UID | STATX_GID;
@@ -152,7 +153,7 @@ std::optional<Ground> layer_of(int overlay, const RootId& id, const mount::Posit
     std::optional<Ground> ground;
     if (path.starts_with('/'))
         ground = layer_at(path, overlay);
-    // One with many layers may have been mounted from a directory above all of them.
+    // With many layers, paths in the options may be relative to a directory above all of them.
     for (std::string above = shown_at; !path.starts_with('/') && !ground && above.size() > 1;) {
         above = base::directory_of(above);
         ground = layer_at(base::format("{}/{}", above, path), overlay);
@@ -193,14 +194,14 @@ public:
             if (found_.state != State::unknown && !found_.path.empty())
                 break;
         }
-        // What one mount hides another one may show.
+        // Another mount may show what this one hides.
         if (found_.state == State::unknown && has_answer_)
             found_.state = State::gone;
         return found_;
     }
 
-    /// That its file system could not be asked at all: it has no handles, or they are not for
-    /// this caller.
+    /// Whether the file system could not be asked: it has no file handles, or the caller may not
+    /// open them.
     bool is_denied() const noexcept { return !handle_ || is_denied_; }
 
 private:
@@ -257,7 +258,7 @@ private:
     Whereabouts found_;
 };
 
-/// What has another number since a boot, or since it was mounted anew, is told by its identity.
+/// Compares by identity, because the device number changes at a boot or when it is mounted again.
 std::optional<std::vector<mount::MountPoint>> mounts_that_may_show(const Ground& ground)
 {
     auto mounts = mount::mounts_of(ground.device);
@@ -295,7 +296,7 @@ Result<std::optional<Ground>> find_ground(int rootfs_fd, int pidfd, const std::s
 {
     GPUCTR_TRY(const RootId id, RootId::of(rootfs_fd));
     const bool is_overlay = mount::is_overlay(rootfs_fd);
-    // What is known without reading the mount table.
+    // First what needs no mount table.
     if (!path.empty() && !is_overlay && id.subvolume == 0) {
         Ground ground = ground_at(rootfs_fd, id, id.device);
         ground.path = path;
@@ -320,7 +321,7 @@ Whereabouts look_for(const Ground& ground, bool same_boot)
     Whereabouts found = search.run(*mounts);
     if (found.state != State::unknown)
         return found;
-    // What the memory held. In this boot, a mount that is not seen here may be seen elsewhere.
+    // It was in memory. In the same boot, a mount that is not seen here may be seen elsewhere.
     const bool is_over = !ground.is_lasting && !same_boot;
     if (is_over || (search.is_denied() && is_gone_from_path(ground)))
         found.state = State::gone;

@@ -48,8 +48,7 @@ Progress progress_from_json(const json& value)
     return found->first;
 }
 
-/// A number that is whole and fits: what does not is no slip of ours, and the
-/// conversions of the JSON library would cut it off.
+/// An integer within the range. The JSON library would silently truncate others.
 template <typename Number>
 void read(const json& value, Number& number)
 {
@@ -62,8 +61,8 @@ void read(const json& value, Number& number)
     number = value.get<Number>();
 }
 
-/// Text that has to be the same when it is read again. Names in an image, and paths on
-/// the host, need not be UTF-8: those are bytes in hexadecimal.
+/// Text that must be the same when it is read again. Names and paths need not be UTF-8; those are
+/// written as bytes in hexadecimal.
 json text_to_json(std::string_view text)
 {
     if (base::is_utf8(text))
@@ -104,8 +103,8 @@ FileMark mark_from_json(const json& value)
     return mark;
 }
 
-/// Content is needed to know our own again after a crash; that of the loader
-/// cache is not kept, it is recognised by what it names.
+/// Content is kept to recognise our own file after a crash. That of the loader cache is not kept:
+/// the cache is recognised by its entries.
 json operation_to_json(const Program& program, const Operation& operation)
 {
     json value = {{"step", static_cast<std::uint32_t>(operation.step)},
@@ -144,7 +143,7 @@ void add_from_json(const json& value, program::ProgramBuilder& builder)
     read(value.at("parent").at(0), operation.parent_before);
     read(value.at("parent").at(1), operation.parent_after);
     read(value.at("mount_id"), operation.mount_id);
-    // Earlier journals do not say it.
+    // Earlier journals lack it.
     if (const auto directory = value.find("directory"); directory != value.end()) {
         read(directory->at(0), operation.parent_device);
         read(directory->at(1), operation.parent_inode);
@@ -169,7 +168,7 @@ json drivers_to_json(const std::vector<plan::UsedDriver>& drivers)
     return array;
 }
 
-/// Earlier journals had fewer fields, and -1 and "" for what is not known.
+/// Earlier journals have fewer fields, and -1 and "" for unknown.
 json with_all_fields(json gpu)
 {
     const json unknown = "";
@@ -193,14 +192,14 @@ plan::UsedDriver driver_from_json(const json& value)
     driver.version = value.at("version");
     for (const json& each : value.at("gpus")) {
         const json gpu = with_all_fields(each);
-        // It is for people alone: what is wrong with it is no reason to undo nothing.
+        // It is only shown to people: a mistake in it must not prevent undo.
         record::Fields::Problem ignored;
         driver.gpus.push_back(record::read_gpu(record::Fields(gpu, "gpus", ignored)));
     }
     return driver;
 }
 
-/// Null where nothing is added.
+/// Null if nothing is added.
 json grant_to_json(const Grant& grant)
 {
     if (grant.rules.empty())
@@ -231,7 +230,7 @@ Grant grant_from_json(const json& value)
     return grant;
 }
 
-/// Part of the journal's name.
+/// For the journal's name.
 std::string boot_id_from_json(const json& value)
 {
     auto boot_id = value.get<std::string>();
@@ -371,7 +370,7 @@ std::string to_text(const Journal& journal, const Program& program)
                      {"operations", std::move(operations)}};
     if (journal.ground)
         document["ground"] = ground_to_json(*journal.ground);
-    // What the kernel and firmware say of a GPU is for people.
+    // What kernel and firmware say about a GPU is only shown to people.
     return document.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
@@ -393,7 +392,7 @@ void forget_lost_mounts(Journal& journal, Origin origin)
         return;
     journal.bound_on_itself = false;
     if (origin == Origin::earlier_boot)
-        journal.grant = {}; // another cgroup may have its number by now
+        journal.grant = {}; // another cgroup may have its number now
     for (Operation& operation : Program(journal.program.get()).operations()) {
         operation.parent_mount = 0;
         if (is_mount(operation))

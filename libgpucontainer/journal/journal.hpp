@@ -16,12 +16,12 @@
 namespace gpucontainer::journal {
 
 enum class Progress : std::uint8_t {
-    begun,         ///< Apply is at work, or was cut off somewhere.
-    complete,      ///< All of it was done.
-    partly_undone, ///< Undo is at work, was cut off, or could not take all back.
+    begun,         ///< Apply is at work, or was interrupted.
+    complete,      ///< Apply has done all of it.
+    partly_undone, ///< Undo is at work, was interrupted, or could not undo all.
 };
 
-/// What is added for one device to the list of a device cgroup, and was not there.
+/// The access that a set-up adds for one device to the list of a device cgroup.
 struct DeviceRule {
     cgroup::DeviceNumber device;
     cgroup::Access access = 0;
@@ -29,46 +29,46 @@ struct DeviceRule {
     bool operator==(const DeviceRule&) const = default;
 };
 
-/// Rules that a set-up adds, and to which device cgroup of version 1.
+/// Rules that a set-up adds to a device cgroup of version 1.
 struct Grant {
     std::string group; ///< Its path in the hierarchy.
     cgroup::GroupId id;
-    std::vector<DeviceRule> rules; ///< Maybe none.
+    std::vector<DeviceRule> rules; ///< May be empty.
 
     bool operator==(const Grant&) const = default;
 };
 
-/// One set-up: what apply did to a root, to be undone by any later process.
+/// A set-up: what apply did to a root, so that any later process can undo it.
 struct Journal {
     RootId root;
     SetUpKey key;
-    std::string root_path;  ///< Where the root was; "" when it has no path on the host.
+    std::string root_path;  ///< Path of the root; "" if it has none on the host.
     std::int64_t since = 0; ///< Seconds since 1970.
-    /// When apply or undo began to change the root, by the clock of files; what
-    /// follows until `progress` is `complete` is their doing.
+    /// When apply or undo began to change the root, by the clock of files. Changes from then until
+    /// `progress` is `complete` are theirs.
     std::int64_t changing_since = 0;
 
-    bool bound_on_itself = false; ///< The mount that the root is seen on is ours.
-    int mounts_below = 0;         ///< How many that bind brought along.
+    bool bound_on_itself = false; ///< The mount of the root is our bind mount.
+    int mounts_below = 0;         ///< Number of mounts that the bind mount copied.
     Progress progress = Progress::begun;
     bool writes_root = false;
-    bool persistent = false;      ///< What was written there outlives the boot.
-    std::optional<Ground> ground; ///< Of names that were written, as far as it is known.
-    std::string identity;         ///< The plan's.
+    bool persistent = false;      ///< What was written into the root outlives the boot.
+    std::optional<Ground> ground; ///< Where names were written, if known.
+    std::string identity;         ///< Of the plan.
     std::string tree_path;
 
     std::vector<plan::UsedDriver> drivers;
     Grant grant;
 
-    program::Block program; ///< Without descriptors.
+    program::Block program; ///< Has no descriptors.
 };
 
-/// Leaves of a journal of another boot or namespace what lasts: its mounts are gone,
-/// and their identities may be those of others by now.
+/// Reduces a journal of an earlier boot or an ended namespace to its names. Its mounts are gone,
+/// and other mounts may have their ids.
 void forget_lost_mounts(Journal& journal, Origin origin);
 
-/// A set-up's name among those of the same root, and back: which ones concern a
-/// caller is known without reading any.
+/// Converts between the key of a set-up and its name in the root's directory, so that a caller
+/// finds its set-ups without reading others.
 std::string file_name(const SetUpKey& key);
 std::optional<SetUpKey> parse_file_name(std::string_view name);
 

@@ -19,9 +19,8 @@
 namespace gpucontainer::journal {
 namespace {
 
-/// 0 when it is not known. What btrfs makes a file handle of: the inode, the subvolume,
-/// the generation of the inode. Its identity in statfs() says as much, mixed with that
-/// of the file system.
+/// The subvolume, from a file handle of btrfs: inode, subvolume, generation of the inode. 0 if
+/// unknown. In the id of statfs() it is mixed with that of the file system.
 std::uint64_t subvolume_of(int fd)
 {
     constexpr int of_btrfs = 0x4d; // FILEID_BTRFS_WITHOUT_PARENT
@@ -61,7 +60,7 @@ Result<RootId> RootId::of(int rootfs_fd)
     if (::fstatfs(rootfs_fd, &file_system) != 0)
         return Error::from_errno(errno, "look at the root file system", Errc::rootfs);
     id.renumbered = file_system.f_type != TMPFS_MAGIC && file_system.f_type != RAMFS_MAGIC;
-    // A directory on an overlay is born again when it is copied up.
+    // A directory on an overlay gets a new birth time when it is copied up.
     if (file_system.f_type == OVERLAYFS_SUPER_MAGIC)
         id.birth_ns = 0;
     if (file_system.f_type == BTRFS_SUPER_MAGIC)

@@ -20,8 +20,8 @@ using program::Program;
 using program::Step;
 namespace {
 
-/// The same file as the mark's, but for a device number that may have changed. An overlay
-/// has further ones for the files of its layers.
+/// Whether it is the file of the mark, even if its device number changed. Files of an overlay's
+/// layers have further device numbers.
 bool is_same_but_device(const FileMark& mark, const FileMark& now)
 {
     return mark.inode != 0 && mark.inode == now.inode && mark.size == now.size
@@ -29,8 +29,8 @@ bool is_same_but_device(const FileMark& mark, const FileMark& now)
            && is_anonymous(now.device);
 }
 
-/// A name of ours that is there, with a time to the nanosecond: no other root has it at
-/// the same path with the same inode.
+/// Whether a name of ours exists, with its time to the nanosecond. No other root has it at the
+/// same path with the same inode.
 bool has_a_name(const Journal& journal, int rootfs_fd)
 {
     const Program program(journal.program.get());
@@ -52,8 +52,8 @@ bool is_on_its_mount(const Journal& journal, const RootId& root, int rootfs_fd,
            && mount::is_on(rootfs_fd, journal.key.mount_id);
 }
 
-/// An overlay over several file systems numbers its directories anew as well; one
-/// that is not empty is never taken away.
+/// An overlay over several file systems also renumbers the inodes of directories. A directory that
+/// is not empty is never removed.
 void renumber_directory(Operation& operation, const Parent& parent, bool of_overlay)
 {
     struct stat status = {};
@@ -103,7 +103,7 @@ void renumber_name(const Program& program, Operation& operation, int rootfs_fd, 
         renumber_file(operation, parent, kept.name());
 }
 
-/// Of a root, among journals that are kept under a number.
+/// The journals of a root, among those that are kept under a device number.
 class StraySearch {
 public:
     StraySearch(const RootId& root, int rootfs_fd, const Viewpoint& here, int table)
@@ -115,7 +115,7 @@ public:
     {
         GPUCTR_TRY(const auto keys, journals.keys());
         for (const SetUpKey& key : keys) {
-            // One that is gone by now, or damaged, proves nothing.
+            // A journal that is damaged, or gone meanwhile, proves nothing.
             auto journal = journals.read(key);
             if (!journal && base::leaves_open(journal.error().os_error()))
                 return std::move(journal).error();
@@ -141,9 +141,9 @@ private:
     std::vector<Stray> found_;
 };
 
-/// The lock is for the root which has the number by now: to wait for it, with that of
-/// another root in hand, could be to wait for each other. It is needed to leave nothing
-/// behind; what keeps others from the journal is the lock of the root that it is of.
+/// Does not wait for the lock, because it is that of the root which now has the number: waiting
+/// while holding another root's lock could deadlock. The lock is only needed to leave nothing
+/// behind. The journal itself is protected by the lock of its root.
 Result<std::optional<RootJournals>> open_without_waiting(const JournalStore& store, RootName name)
 {
     using Lock = JournalStore::Lock;
@@ -174,7 +174,7 @@ bool is_of(const Journal& journal, const RootId& root, int rootfs_fd, const View
     const bool same_volume = journal.root.subvolume == root.subvolume || same_device;
     if (root.birth_ns != 0 && journal.root.birth_ns != 0)
         return same_volume;
-    // Without names there is nothing to be found in another root, or to be lost.
+    // Without names, nothing can be found in another root or lost.
     if (same_device && !journal.persistent)
         return true;
     return is_on_its_mount(journal, root, rootfs_fd, here) || has_a_name(journal, rootfs_fd);
@@ -234,9 +234,9 @@ Result<void> take_in(const JournalStore& store, const std::vector<Stray>& strays
             continue;
         GPUCTR_TRY(const auto keys, there->keys());
         if (!has(keys, key))
-            continue; // somebody else has moved it
+            continue; // somebody else moved it
         GPUCTR_TRY(const auto own, journals.keys());
-        // Who looks for rules of others would find it in neither place.
+        // Otherwise somebody who looks for rules of others would find it in neither place.
         GPUCTR_TRY(const auto lock, journals.lock_store());
         if (!has(own, key))
             GPUCTR_CHECK(journals.write(stray.journal, Program(stray.journal.program.get())));

@@ -29,8 +29,8 @@ UniqueFd SeenRoot::open_uppermost()
     const std::uint64_t mount = mount::mount_id(given_);
     const auto path = base::path_of(given_);
     mounted_ = mount != 0 && mount::exists(mount);
-    // A mount of this namespace that was unmounted meanwhile has no path any more; one of
-    // another namespace has that which it has there.
+    // A mount that was unmounted meanwhile has no path. One of another namespace has the path from
+    // there.
     if (!mounted_ && path && !path_.empty() && *path != path_)
         return UniqueFd(::open(path_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (mounted_ && path)
@@ -73,7 +73,7 @@ void HiddenSetUps::look()
     if (!root_.is_mounted())
         return;
     *mounts_ = mount::mounts_at(root_.path());
-    // What came on top since the root was looked at is no less to be seen.
+    // A mount that came on top meanwhile counts too.
     const UniqueFd now(mount::open_uppermost(root_.fd()));
     for (const int seen : {root_.fd(), now.get()}) {
         std::uint64_t own = 0;
@@ -93,11 +93,11 @@ bool HiddenSetUps::contain(const SetUpKey& key)
 Result<bool> HiddenSetUps::are_in(const JournalStore& store)
 {
     look();
-    if (mounts_->empty()) // as a rule: other roots cost nothing
+    if (mounts_->empty()) // the usual case: other roots cost nothing
         return false;
     GPUCTR_TRY(const auto names, store.roots());
     for (const RootName& name : names) {
-        // What is not to be followed keeps nobody from the others.
+        // A directory that cannot be opened does not stop the search.
         auto journals = store.open_root(name, JournalStore::Lock::none);
         const auto keys = journals && *journals ? (**journals).keys() : std::vector<SetUpKey>();
         if (keys && std::ranges::any_of(*keys, [&](const auto& key) { return contain(key); }))
@@ -108,7 +108,7 @@ Result<bool> HiddenSetUps::are_in(const JournalStore& store)
 
 std::optional<std::string> HiddenSetUps::path_of(const Journal& journal, const Viewpoint& here)
 {
-    // Of the root of a process nothing says that it is the root of a mount.
+    // The root of a process need not be the root of a mount.
     if (journal.root_path.empty() || !is_from(journal.key, here))
         return std::nullopt;
     const std::uint64_t number = mount::table_number(journal.key.mount_id);

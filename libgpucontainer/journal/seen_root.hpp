@@ -13,29 +13,30 @@
 
 namespace gpucontainer::journal {
 
-/// A root file system as it is to be seen, whatever descriptor names it. A set-up binds a
-/// directory on itself: what was opened before lies below that bind, and what was opened on
-/// one that was undone is on no mount any more.
+/// A root file system on its topmost mount, whatever descriptor refers to it. A set-up bind mounts
+/// the directory on itself: a descriptor from before is on the mount below, and one from a set-up
+/// that was undone is on no mount.
 class SeenRoot {
 public:
-    /// Nothing is mounted over the root of a process that it would see: that is as it is.
-    /// Before a lock is waited for: where a mount was is not to be told once it is gone.
+    /// For the root of a process, the descriptor is used as it is: the process would see no mount
+    /// over its root.
+    /// Call it before waiting for a lock: once a mount is gone, its path is unknown.
     static Result<SeenRoot> of(int rootfs_fd, bool of_process);
 
-    /// Finds what is uppermost there now, if that is the same directory.
+    /// Finds the topmost mount there now, if it is the same directory.
     void look();
 
     int fd() const noexcept { return uppermost_ ? uppermost_.get() : given_; }
-    /// On another mount than the caller's descriptor.
+    /// Whether it is on another mount than the caller's descriptor.
     bool is_elsewhere() const noexcept { return static_cast<bool>(uppermost_); }
     const RootId& id() const noexcept { return id_; }
-    /// Of the directory; "" where it has none that can be told, and for the root of a process,
-    /// whose path is one of its own mount namespace.
+    /// Path of the directory. "" if it is unknown, and for the root of a process, whose path is
+    /// only valid in its own mount namespace.
     const std::string& path() const noexcept { return path_; }
     bool is_of_process() const noexcept { return of_process_; }
-    /// Another directory was mounted over it.
+    /// Whether another directory is mounted over it.
     bool is_covered() const noexcept { return covered_; }
-    /// That the caller's descriptor is on a mount of this namespace.
+    /// Whether the caller's descriptor is on a mount of this namespace.
     bool is_mounted() const noexcept { return mounted_; }
 
 private:
@@ -53,17 +54,17 @@ private:
     base::UniqueFd uppermost_;
 };
 
-/// Set-ups of this mount namespace that are where a root is to be seen, hidden by what
-/// somebody else mounted over them: the directory may be another one.
+/// Set-ups of this mount namespace that are hidden at a root's path, because somebody else mounted
+/// over them. The directory may be another one.
 class HiddenSetUps {
 public:
     HiddenSetUps(const SeenRoot& root, const Viewpoint& here) noexcept : root_(root), here_(here) {}
 
     bool contain(const SetUpKey& key);
-    /// Whether one of any root is.
+    /// Whether the store has a hidden set-up of any root.
     Result<bool> are_in(const JournalStore& store);
 
-    /// Where a set-up is that is not to be seen there; none where that is not reached from here.
+    /// Where a hidden set-up is; none if it is out of reach from here.
     static std::optional<std::string> path_of(const Journal& journal, const Viewpoint& here);
     static Error error(const std::string& path);
 
@@ -72,7 +73,7 @@ private:
 
     const SeenRoot& root_;
     const Viewpoint& here_;
-    std::optional<std::vector<std::uint64_t>> mounts_; ///< Numbers of those at the root's path.
+    std::optional<std::vector<std::uint64_t>> mounts_; ///< Ids of the mounts at the root's path.
 };
 
 } // namespace gpucontainer::journal

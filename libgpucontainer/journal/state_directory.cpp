@@ -55,7 +55,7 @@ Result<StateDirectory> StateDirectory::look(const std::string& path, int rootfs_
     return directory;
 }
 
-/// Nothing but what this process makes is gone into.
+/// Creates the missing directories, and enters only those that it created.
 Result<void> StateDirectory::make_missing() const
 {
     constexpr mode_t private_directory = 0700;

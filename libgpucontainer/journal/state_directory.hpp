@@ -11,26 +11,25 @@
 
 namespace gpucontainer::journal {
 
-/// The directory that journals are kept in: only root or the caller can have written it,
-/// and it is no part of a root file system that they are about. What lies in an image is
-/// what its maker says.
+/// The directory of the journals. Only root or the caller can have written it. It is not in a root
+/// file system that the journals are about, because an image can contain anything.
 class StateDirectory {
 public:
-    /// A relative path is one from the working directory. None where it is missing. Errors:
-    /// permission for what others may write; usage as of check_outside().
+    /// Opens it; a relative path begins at the working directory. None if it is missing. Errors:
+    /// permission, if others may write it; usage, as in check_outside().
     static Result<std::optional<StateDirectory>> open(const std::string& path, int rootfs_fd);
-    /// Same, and makes what is missing of it, private to its owner.
+    /// The same, but creates missing directories, private to their owner.
     static Result<StateDirectory> create(const std::string& path, int rootfs_fd);
 
     int fd() const noexcept { return way_.fd.get(); }
     const std::string& path() const noexcept { return path_; }
 
-    /// That its path does not lead through a root directory, by whatever names and mounts, or
-    /// to a mount of a directory within that. -1, and the root directory that the caller has,
-    /// contain nothing. Errors: usage.
+    /// Checks that its path does not lead through a root directory, by any names and mounts, or to
+    /// a mount of a directory in it. -1, and the caller's own root directory, are not checked.
+    /// Errors: usage.
     Result<void> check_outside(int rootfs_fd) const;
 
-    /// What errno says of it.
+    /// An error from errno.
     Error unusable() const;
 
 private:

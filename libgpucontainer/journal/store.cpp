@@ -54,9 +54,9 @@ bool is_denied(int os_error) noexcept
     return os_error == EROFS || os_error == EACCES || os_error == EPERM;
 }
 
-/// An exclusive lock needs a file that may be written where NFS turns it into one of its
-/// own. EWOULDBLOCK when somebody had it all the while. A guest in its
-/// caller's process has no other means to wait for a time than to ask again.
+/// Waits for a lock. EWOULDBLOCK if somebody else had it all the time. On NFS, an exclusive lock
+/// needs a writable file. It polls, because a library cannot use signals or threads of its caller
+/// to limit the time.
 bool take_lock(int file, JournalStore::Lock lock, std::chrono::milliseconds limit)
 {
     using Clock = std::chrono::steady_clock;
@@ -79,8 +79,8 @@ bool take_lock(int file, JournalStore::Lock lock, std::chrono::milliseconds limi
     return true;
 }
 
-/// Which process has the lock, in words; the kernel's table of locks names it where
-/// it is of this process's pid namespace.
+/// The process that has the lock, in words. The kernel's table of locks names it if it is in this
+/// pid namespace.
 std::string holder_of(int file)
 {
     struct stat status = {};
@@ -111,7 +111,7 @@ Error locked_out(const std::string& directory, int file)
         .with_hint("wait for that process or end it, and try again");
 }
 
-/// Without a descriptor or memory, which there may be none of.
+/// Allocates neither memory nor descriptors, because these may have run out.
 bool holds_nothing_else(int directory, std::string_view name) noexcept
 {
     alignas(dirent64) std::array<char, 2048> entries;
@@ -120,7 +120,7 @@ bool holds_nothing_else(int directory, std::string_view name) noexcept
     ssize_t got = 0;
     while ((got = ::getdents64(directory, entries.data(), entries.size())) > 0) {
         for (ssize_t at = 0; at < got;) {
-            // NOLINTNEXTLINE: how the kernel lays them out
+            // NOLINTNEXTLINE: the kernel's layout
             const auto* const entry =
                 reinterpret_cast<const dirent64*>(&entries[static_cast<std::size_t>(at)]);
             const std::string_view found = &entry->d_name[0];
@@ -132,7 +132,7 @@ bool holds_nothing_else(int directory, std::string_view name) noexcept
     return got == 0;
 }
 
-/// Whether a directory still has this lock: whoever had it before may have removed it.
+/// Whether this is still the directory's lock: its previous holder may have removed it.
 bool has_name(int directory, int lock)
 {
     struct stat named = {};
@@ -142,7 +142,7 @@ bool has_name(int directory, int lock)
            && named.st_ino == status.st_ino;
 }
 
-/// Whoever had the lock before may have removed the file along with its directory.
+/// The previous holder of the lock may have removed the file together with its directory.
 bool was_removed(int file)
 {
     struct stat status = {};
@@ -160,7 +160,7 @@ RootJournals::~RootJournals()
         remove_store_lock();
 }
 
-/// It stays as long as there is a set-up, so that undo needs no room for it.
+/// The file stays as long as there is a set-up, so that undo needs no disk space for it.
 void RootJournals::remove_store_lock() const
 {
     const UniqueFd file(::openat(store_.get(), lock_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
@@ -248,7 +248,7 @@ Result<void> RootJournals::write(const Journal& journal, const program::Program&
 
 Result<void> RootJournals::write_before_changes(Journal& journal, const program::Program& program)
 {
-    // A disk that takes its time would use up the one in which changes are taken for ours.
+    // On a slow disk, it would use up the time in which changes are taken for ours.
     constexpr int most = 3;
     for (int tries = 0; tries < most; ++tries) {
         journal.changing_since = program::file_clock();
@@ -271,8 +271,8 @@ Result<void> RootJournals::remove(const SetUpKey& key)
 
 Result<UniqueFd> RootJournals::lock_store() const
 {
-    // A file that nobody else can open: others may be allowed to look into the directory, and
-    // would have everybody wait by locking that.
+    // A file that nobody else can open. Others may be allowed to open the directory, and could
+    // block everybody by locking that.
     while (true) {
         UniqueFd file(::openat(store_.get(), lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC,
                                private_file));
@@ -342,7 +342,7 @@ Result<RootJournals> JournalStore::create_root(RootName root) const
             return directory_.unusable();
         auto journals = open_root(root, Lock::exclusive);
         if (!journals && made)
-            (void)::unlinkat(directory_.fd(), name.c_str(), AT_REMOVEDIR); // nobody else's lock
+            (void)::unlinkat(directory_.fd(), name.c_str(), AT_REMOVEDIR); // nobody else has a lock
         if (!journals)
             return std::move(journals).error();
         if (*journals)
@@ -371,7 +371,7 @@ Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock 
             return std::optional(std::move(journals));
         GPUCTR_TRY(journals.lock_, lock_root(journals.directory_.get(), name, lock, limit));
         if (!journals.lock_)
-            continue; // the directory is on its way out
+            continue; // the directory is being removed
         journals.may_be_empty_ = journals.exclusive_;
         return std::optional(std::move(journals));
     }
@@ -389,7 +389,7 @@ Result<UniqueFd> JournalStore::lock_root(int directory, const std::string& name,
         ::openat(directory, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
     if (!file && lock == Lock::shared && is_denied(errno)) {
         file.reset(::openat(directory, lock_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-        if (!file) // who looks there does so without it
+        if (!file) // a reader does without the lock
             return UniqueFd(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
     }
     if (!file && errno == ENOENT)
