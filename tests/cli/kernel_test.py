@@ -94,6 +94,19 @@ class Legacy(harness.Case):
         self.assertEqual(outside, [m.target for m in mount_table.read()])
         self.assertEqual([t for t in outside if "stage" in t], [])
 
+    def test_leaves_none_in_a_namespace_that_sees_the_state_directory(self):
+        harness.must("mount", "--make-shared", "/var/lib")
+        self.addCleanup(harness.must, "mount", "--make-private", "/var/lib")
+        script = "cat /proc/self/mountinfo; echo; read line; cat /proc/self/mountinfo"
+        with subprocess.Popen(["unshare", "--mount", "--propagation", "unchanged", "sh", "-c",
+                               script], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as other:
+            before = list(iter(other.stdout.readline, "\n"))
+            self.apply("--backend", "legacy")
+            after = other.communicate("\n")[0]
+        self.undo()
+        self.assertEqual(after.splitlines(keepends=True), before)
+
     def kill_in_preparation(self):
         before = self.state()
         done = harness.call("strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=mount",
