@@ -54,23 +54,23 @@ private:
     program::Block block_;
 };
 
-/// A root file system as it is seen from where the set-up is to be, and what is
-/// known of older set-ups in it.
+/// A root file system in the mount namespace of the set-up, and what is known of older set-ups in
+/// it.
 struct Site {
     const Target& target;
-    std::optional<privilege::Owner> owner; ///< Whose the names are; none: the caller's.
+    std::optional<privilege::Owner> owner; ///< Owner of new names; none: the caller.
     RootId root;
     journal::Viewpoint here;
-    std::string path; ///< Of the root; "" when it has none on this host.
+    std::string path; ///< Of the root; "" if it has none on this host.
     journal::RootJournals journals;
-    std::optional<journal::Ground> ground; ///< Once it is known that names are to be made.
-    /// Bound on itself already, by an older set-up of this journal: it stays until
-    /// there is another, so that the bind is known after a crash.
+    std::optional<journal::Ground> ground; ///< Set if names will be made.
+    /// Journal of an older set-up that bind mounted the root on itself. It stays until there is a
+    /// new journal, so that the bind mount is known after a crash.
     std::optional<journal::SetUpKey> bound;
-    int mounts_below = 0; ///< How many that bind brought along.
-    bool shared = false;  ///< Another namespace that lives has a set-up there.
+    int mounts_below = 0; ///< Number of mounts that this bind mount copied.
+    bool shared = false;  ///< Another existing namespace has a set-up there.
     DeviceAccess devices;
-    std::vector<Journal> inherited; ///< Of older set-ups: rules of theirs that may be needed.
+    std::vector<Journal> inherited; ///< Older set-ups whose cgroup rules may be needed.
 
     /// False where some cannot be: their journals stay, for the next undo.
     bool take_back_inherited()
@@ -93,7 +93,7 @@ struct Site {
     }
 };
 
-/// After the steps were taken back: the rest, or a journal of what could not be.
+/// After the steps were undone: undoes the rest, or writes a journal of what could not be undone.
 Error roll_back(Error error, Journal& journal, const Place& place, Site& site,
                 const Program& program)
 {
@@ -106,7 +106,7 @@ Error roll_back(Error error, Journal& journal, const Place& place, Site& site,
     const bool kept = site.bound && site.bound->mount_id == journal.key.mount_id;
     if (complete && place.leave() && (kept || site.journals.remove(journal.key)))
         return error;
-    site.bound.reset(); // for the next undo
+    site.bound.reset(); // it stays for the next undo
     journal.progress = Progress::partly_undone;
     (void)site.journals.write(journal, program);
     return std::move(error)
@@ -122,7 +122,7 @@ Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place
     journal.root_path = site.path;
     journal.since = std::time(nullptr);
     journal.bound_on_itself = site.bound.has_value() || place.is_bind();
-    // Until it is known better, all that is below the bind came with it.
+    // Until it is known, all mounts below the bind mount count as copied by it.
     journal.mounts_below = place.is_bind() ? std::numeric_limits<int>::max() : site.mounts_below;
     journal.writes_root = plan.writes_root;
     journal.persistent = plan.writes_root && !mount::is_tmpfs(place.fd());
@@ -133,7 +133,8 @@ Journal new_journal(const plan::Plan& plan, const Site& site, const Place& place
     return journal;
 }
 
-/// The journal takes the place of an older one with its name, and what that had added with it.
+/// Writes the journal, which replaces an older one of the same name and takes over its cgroup
+/// rules.
 Result<void> write_first(Journal& journal, const Program& program, Site& site)
 {
     const auto older =
@@ -147,7 +148,7 @@ Result<void> write_first(Journal& journal, const Program& program, Site& site)
     return {};
 }
 
-/// What the journal says of a tree until it is seen how many are there.
+/// The number of mounts in the tree for the journal, until they are counted.
 void expect_mounts_below(const Program& program, const plan::Plan& plan)
 {
     const auto binds =
@@ -160,7 +161,7 @@ void expect_mounts_below(const Program& program, const plan::Plan& plan)
             operation.mounts_below = static_cast<std::uint32_t>(binds);
 }
 
-/// Everything that changes the root, in the mount namespace that it is seen in.
+/// All changes of the root, in the mount namespace of the set-up.
 Result<void> commit(const plan::Plan& plan, const Program& program, const mount::Bench& bench,
                     Site& site, int table)
 {
@@ -204,7 +205,7 @@ Result<void> commit(const plan::Plan& plan, const Program& program, const mount:
     return {};
 }
 
-/// Sources are cloned where the host's files are seen, attached where the root is.
+/// Clones sources in the host's mount namespace, and attaches them in that of the root.
 Result<void> prepare_and_commit(const plan::Planned& planned, Site& site)
 {
     const plan::Plan& plan = planned.plan;
@@ -221,7 +222,7 @@ Result<void> prepare_and_commit(const plan::Planned& planned, Site& site)
     return visit.leave();
 }
 
-/// True when the journal's set-up is what the plan wants, and all there.
+/// Whether the journal's set-up is what the plan wants, and is complete.
 bool is_current(const Journal& journal, const plan::Plan& plan, const Site& site)
 {
     return journal.progress == Progress::complete && journal.key.from.boot_id == site.here.boot_id
@@ -243,17 +244,17 @@ Result<void> clear(Journal& journal, Site& site, const mount::Bench& bench, int 
         return {};
     site.bound = journal.key;
     site.mounts_below = journal.mounts_below;
-    // Of one that was cut off before it was made private.
+    // It was interrupted before the mount was made private.
     if (mount::sharing(root, table) != mount::Sharing::isolated
         && mount::set_attributes(bench, root, 0, MS_PRIVATE, true) != 0)
         return Error::from_errno(errno, "make the root file system private", Errc::apply);
     return {};
 }
 
-/// Set-ups that the root has already.
+/// The set-ups that the root already has.
 struct Older {
-    bool current = false;      ///< One is what the plan wants.
-    std::optional<Error> kept; ///< Why one stays that is something else.
+    bool current = false;      ///< One of them is what the plan wants.
+    std::optional<Error> kept; ///< Why another one is not replaced.
     std::vector<Journal> outdated;
 };
 
@@ -307,7 +308,7 @@ Result<void> commit_anew(const plan::Planned& planned, Site& site)
     const auto commit = [&]() -> Result<void> {
         GPUCTR_TRY(const auto anew,
                    plan::plan_anew(planned, site.target.rootfs_fd, site.shared, site.owner));
-        // What an older set-up had allowed may be taken back by now.
+        // The rules of an older set-up may have been removed meanwhile.
         GPUCTR_TRY(site.devices, ask_for_devices(anew.plan, site.target.pidfd, nullptr));
         return prepare_and_commit(anew, site);
     };
@@ -319,7 +320,7 @@ Result<void> commit_anew(const plan::Planned& planned, Site& site)
     return done;
 }
 
-/// The older set-up goes only when there is all that the new one needs.
+/// Undoes the older set-up only when everything for the new one is prepared.
 Result<void> replace(const plan::Planned& planned, std::vector<Journal>& outdated, Site& site)
 {
     {
@@ -334,7 +335,7 @@ Result<void> replace(const plan::Planned& planned, std::vector<Journal>& outdate
     return {};
 }
 
-/// Through a bind of the caller's root, mounts alone show nowhere else.
+/// In a bind mount of the caller's own root, only mounts stay private; names would not.
 Result<void> check_root(const plan::Plan& plan, const Target& target, const RootId& root)
 {
     if (!rootfs::Root::is_callers(root.device, root.inode))
@@ -346,7 +347,7 @@ Result<void> check_root(const plan::Plan& plan, const Target& target, const Root
     return {};
 }
 
-/// Whether an undo took away meanwhile what the plan found.
+/// Whether an undo meanwhile removed what the plan found.
 Result<bool> lacks_names(const plan::Plan& plan, int rootfs_fd)
 {
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
@@ -378,7 +379,7 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
     program::Failure failure;
     if (!attach(prepared.program(), rootfs_fd, failure))
         return to_error(failure);
-    // What would stay lies over the caller's root directory.
+    // The mounts that stay would cover the caller's root directory.
     if (scratch.leave())
         return Outcome::applied;
     Error error =
@@ -393,22 +394,22 @@ Result<Outcome> apply(const plan::Planned& planned, const Target& caller)
     const plan::Plan& plan = planned.plan;
     Target target = caller;
     GPUCTR_CHECK(privilege::require_mounting());
-    // Nothing gets from one mount namespace to another but a detached mount.
+    // Only detached mounts can be moved to another mount namespace.
     if (target.pidfd >= 0)
         GPUCTR_CHECK(require_detached(target.backend));
     GPUCTR_TRY(const auto owner, owner_in(target));
     GPUCTR_TRY(auto devices, ask_for_devices(plan, target.pidfd, target.findings));
     GPUCTR_TRY(journal::SeenRoot root, journal::SeenRoot::of(target.rootfs_fd, target.pidfd >= 0));
-    if (root.path().empty() && !root.is_of_process()) // undo --all goes by it
+    if (root.path().empty() && !root.is_of_process()) // undo --all needs it
         GPUCTR_CHECK(base::path_of(target.rootfs_fd));
     GPUCTR_CHECK(check_root(plan, target, root.id()));
     GPUCTR_TRY(const JournalStore store,
                JournalStore::create(target.state_directory, target.rootfs_fd));
     GPUCTR_TRY(auto journals, store.create_root({root.id().device, root.id().inode}));
-    // Until the lock was had, another set-up may have bound the root on itself, or an undo
-    // taken such a bind away.
+    // Before the lock was acquired, another set-up may have bind mounted the root on itself, or an
+    // undo may have unmounted that.
     root.look();
-    if (root.is_covered()) // what is mounted over it would lie over the set-up too
+    if (root.is_covered()) // the other mount would cover the set-up too
         return Error(Errc::rootfs, "another mount lies over the root file system " + root.path())
             .with_object(root.path())
             .with_hint("unmount that first");
@@ -425,10 +426,10 @@ Result<Outcome> apply(const plan::Planned& planned, const Target& caller)
         GPUCTR_CHECK(replace(planned, older.outdated, site));
         return Outcome::replaced;
     }
-    // With another set-up alive in the same directory, names must not be
-    // written into it: neither would know which are its own.
-    // Nor does the plan fit a root that is seen elsewhere by now, or has fewer names, or in
-    // which another than the caller makes them.
+    // If another namespace has a set-up in the same directory, no names may be written into it:
+    // neither set-up would know its own.
+    // The plan does not fit either if the root is now on another mount, has fewer names, or if its
+    // names get another owner than the caller.
     GPUCTR_TRY(const bool lacks, lacks_names(plan, target.rootfs_fd));
     if (site.owner || (plan.writes_root && site.shared) || root.is_elsewhere() || lacks)
         GPUCTR_CHECK(commit_anew(planned, site));

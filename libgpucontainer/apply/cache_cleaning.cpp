@@ -28,9 +28,9 @@ namespace {
 
 using privilege::Owner;
 
-/// The loader cache that lies where the set-up replaced one.
+/// The loader cache at the path where the set-up replaced one.
 struct Found {
-    base::UniqueFd file; ///< By O_PATH; none where there is nothing to clean.
+    base::UniqueFd file; ///< Opened with O_PATH; none if there is nothing to clean.
     Owner owner;
     program::FileMark mark = {};
 };
@@ -53,7 +53,7 @@ Found find_cache(const Program& program, const Operation& replaced, int rootfs_f
         || !look_at(file.get(), found.mark))
         return found;
     found.owner = {status.st_uid, status.st_gid};
-    // The one of before the set-up is as it was, whatever is in it.
+    // The cache from before the set-up is not touched.
     if (!base::is_on_kernel_file_system(file.get()) && !same_file(found.mark, replaced.expected))
         found.file = std::move(file);
     return found;
@@ -71,12 +71,12 @@ Result<elf::LdCache> read_cache(const base::UniqueFd& file)
     return elf::LdCache::parse(bytes);
 }
 
-/// The cache without what is of the set-up; nothing when there is none of it in it.
+/// The cache without entries of the set-up; nothing if it has none.
 Result<std::string> cleaned(const elf::LdCache& cache, const Program& program,
                             const rootfs::Root& root, const std::string& tree_path)
 {
-    // ldconfig also found our names in directories of the image's own; by now
-    // they are gone, under whichever path it wrote down.
+    // ldconfig also found our names in the image's own directories, under any path to them. These
+    // names are gone now.
     const OurPaths ours(program, tree_path);
     std::set<std::string> names;
     for (const Operation& operation : program.operations())
@@ -92,7 +92,7 @@ Result<std::string> cleaned(const elf::LdCache& cache, const Program& program,
     return elf::without(cache, is_left);
 }
 
-/// A program of one step, in the directory that the set-up's own step was in.
+/// A program of one step, in the directory of the set-up's own step.
 program::Block replacing_by(const std::string& content, const Program& program,
                             const Operation& replaced, const Found& found)
 {
@@ -149,7 +149,7 @@ Result<void> clean_loader_cache(const Program& program, int rootfs_fd, const std
     std::string content;
     {
         const privilege::FileOwner as_owner(owner);
-        // What cannot be read, or is no loader cache, has no entries that a loader finds.
+        // In a file that cannot be read or is not a loader cache, the loader finds no entries.
         const auto cache = as_owner ? read_cache(found.file) : Error::from_errno(errno, "read");
         if (!cache)
             return {};
@@ -157,8 +157,8 @@ Result<void> clean_loader_cache(const Program& program, int rootfs_fd, const std
     }
     if (content.empty())
         return {};
-    // What belongs to somebody else than the container's root is not for him to replace;
-    // nor is it for the caller, who works as the one it belongs to.
+    // The container's root must not replace a file of somebody else. The caller neither: it works
+    // as the file's owner.
     if (owner && owner->uid != found.owner.uid)
         return left_behind(
             path, Error(Errc::apply, base::format("it belongs to user {}", found.owner.uid)));

@@ -12,10 +12,9 @@
 #include <string>
 #include <string_view>
 
-/// What undo does about a loader cache that somebody in the container wrote.
 namespace gpucontainer::apply {
 
-/// Which paths in a loader cache are those of a set-up.
+/// Tells which paths in a loader cache are those of a set-up.
 class OurPaths {
 public:
     OurPaths(const program::Program& program, const std::string& tree_path);
@@ -25,13 +24,13 @@ public:
 
 private:
     const std::string& tree_path_;
-    std::set<std::string> mounted_; ///< Not those that cover the image's own.
+    std::set<std::string> mounted_; ///< Without mounts over the image's own files.
 };
 
-/// Takes our entries out of a loader cache that somebody else wrote meanwhile: what lies in the
-/// tree, and what our links led to it. Done as whom the file belongs to, with a new file of
-/// our mode; `owner` is whose the names of the set-up are. Errors: apply, when entries
-/// of ours are left in a file that may not be replaced so.
+/// Removes our entries from a loader cache that somebody in the container wrote meanwhile: files
+/// in the tree, and our links to them. Works as the file's owner and makes a new file with our
+/// mode. `owner` is the owner of the set-up's names. Errors: apply, if entries of ours remain in a
+/// file that may not be replaced.
 Result<void> clean_loader_cache(const program::Program& program, int rootfs_fd,
                                 const std::string& tree_path,
                                 const std::optional<privilege::Owner>& owner,

@@ -17,13 +17,13 @@ namespace {
 using base::UniqueFd;
 using cgroup::Verdict;
 
-/// A node of the plan, at its path in the container.
+/// A device node of the plan, with its path in the container.
 struct AskedNode {
     const plan::Device* device;
     const std::string* path;
 };
 
-/// Nodes to ask about, and which they are.
+/// The nodes to ask about.
 struct Asked {
     std::vector<AskedNode> items;
     std::vector<UniqueFd> fds;
@@ -38,7 +38,7 @@ std::optional<cgroup::DeviceNumber> number_of(int fd)
     return cgroup::DeviceNumber{::major(status.st_rdev), ::minor(status.st_rdev)};
 }
 
-/// One that is another device by now is no matter of the cgroup's: it is refused when it is
+/// A node that is now another device is not a matter of the cgroup. It is refused when it is
 /// prepared.
 Asked nodes_of(const plan::Plan& plan)
 {
@@ -68,7 +68,7 @@ std::string names_of(const Items& items)
     return base::joined(names, ", ");
 }
 
-/// In the words of those who make containers.
+/// The rule in the form of container runtimes.
 std::string how_to_give(const Items& items)
 {
     std::vector<std::string> options;

@@ -12,32 +12,33 @@
 #include <string>
 #include <vector>
 
-/// Whether a container that runs may use the device nodes that it is given. Its device
-/// cgroups decide: a node that they forbid is there, and of no use.
+/// Whether a running container may use the device nodes that it is given. A node that its device
+/// cgroups forbid exists, but cannot be opened.
 namespace gpucontainer::apply {
 
-/// A node whose device a list has to allow.
+/// A node that a list must allow.
 struct ListedNode {
     cgroup::DeviceNumber device;
     std::string path;
     bool required = false;
 };
 
-/// What is known of a process's device cgroups before anything is done.
+/// What is known about a process's device cgroups before anything is changed.
 struct DeviceAccess {
     std::optional<cgroup::Groups> groups; ///< None without a process.
-    std::vector<ListedNode> listed;       ///< Where a list decides, and nothing else forbids it.
-    bool lacks_rules = false;             ///< It does not allow all of them.
-    std::string hint;                     ///< What there is to do where that cannot be changed.
+    std::vector<ListedNode> listed;       ///< Nodes for which only a list decides.
+    bool lacks_rules = false;             ///< The list does not allow all of them.
+    std::string hint;                     ///< What to do if the list cannot be changed.
 };
 
-/// Asks for a plan's nodes, opening none. -1: there is no process. What is not known, or is of
-/// no use but does not keep the GPUs from working, is a finding. Errors: permission,
-/// where a node is forbidden that is needed, and no rule helps; those of Groups::of_process().
+/// Asks about a plan's nodes, and opens none. -1: there is no process. A finding is added if an
+/// answer is unknown, or if a node is forbidden without which the GPUs still work. Errors:
+/// permission, if a node that is needed is forbidden and no rule can change that; those of
+/// Groups::of_process().
 Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, int pidfd, model::Findings* findings);
 
-/// Asks whether the process may use the nodes below `rootfs_fd` that a journal has mounted:
-/// those that are forbidden, and why others are not known to be allowed.
+/// Asks whether the process may use the nodes below `rootfs_fd` that a journal has mounted.
+/// Returns those that are forbidden, and why others are unknown.
 model::Findings ask_about_nodes(const program::Program& program, int rootfs_fd, int pidfd);
 
 } // namespace gpucontainer::apply

@@ -35,7 +35,7 @@ void merge(const DeviceRule& rule, std::vector<DeviceRule>& rules)
         rules.push_back(rule);
 }
 
-/// The rules of the other set-ups for the same group.
+/// Rules of other set-ups for the same group.
 Result<std::vector<DeviceRule>> rules_of_others(const journal::SetUpKey& key,
                                                 const cgroup::GroupId& group,
                                                 const RootJournals& journals)
@@ -49,8 +49,8 @@ Result<std::vector<DeviceRule>> rules_of_others(const journal::SetUpKey& key,
     return rules;
 }
 
-/// Each is seen in the list afterwards: what another rule there keeps from having effect
-/// would be a GPU that is there and cannot be used.
+/// Adds a rule, and checks that it has effect. If another rule in the list prevents that, the
+/// container would have a GPU that it cannot use.
 Result<void> add_rule(const cgroup::Group& group, const DeviceRule& rule)
 {
     GPUCTR_CHECK(group.allow(rule.device, rule.access));
@@ -60,10 +60,10 @@ Result<void> add_rule(const cgroup::Group& group, const DeviceRule& rule)
     return {};
 }
 
-/// What a set-up has to do with a list.
+/// What a set-up needs from a list.
 struct Rules {
-    std::vector<DeviceRule> missing; ///< For each node; without access where it is allowed.
-    std::vector<DeviceRule> shared;  ///< There by other set-ups.
+    std::vector<DeviceRule> missing; ///< One for each node; has no access if that is allowed.
+    std::vector<DeviceRule> shared;  ///< Added by other set-ups.
 };
 
 Rules rules_for(const DeviceAccess& access, const cgroup::DeviceList& list,
@@ -112,7 +112,7 @@ Result<void> deny(const cgroup::Group& group, std::span<const DeviceRule> rules,
     return {};
 }
 
-/// None where all devices are allowed by default: taking a rule back would make an exception.
+/// None if all devices are allowed by default: to remove a rule would add an exception.
 Result<std::optional<cgroup::DeviceList>> list_of(const cgroup::Group& group)
 {
     GPUCTR_TRY(auto list, group.device_list());
@@ -162,7 +162,7 @@ Result<void> write_with_own_rules(const DeviceAccess& access, Journal& journal,
 {
     if (!has_other_rules(journal, access))
         return journals.write(journal, program);
-    // Nobody undoes between the look at the others and the word in this one.
+    // The lock keeps others from undoing before this journal is written.
     GPUCTR_TRY(const auto lock, journals.lock_store());
     GPUCTR_TRY(const auto list, list_of(*access.groups->listed()));
     GPUCTR_TRY(const auto others, rules_of_others(journal.key, journal.grant.id, journals));
@@ -185,7 +185,7 @@ Result<void> add_rules(const DeviceAccess& access, Journal& journal, const Progr
     if (access.listed.empty())
         return {};
     const cgroup::Group& group = *access.groups->listed();
-    // Nobody undoes between the look at the others and the word in this journal.
+    // The lock keeps others from undoing until this journal has the rules.
     GPUCTR_TRY(const auto lock, journals.lock_store());
     GPUCTR_TRY(const auto list, list_of(group));
     if (!list)
@@ -245,8 +245,8 @@ Result<void> take_back_rules(Journal& journal, const Program& program, RootJourn
         if (list)
             GPUCTR_CHECK(deny(*group, journal.grant.rules, others));
     }
-    // As long as this journal has them, another set-up leaves them to it. Not being able to
-    // write, as on a full disk, must not stand in the way of undo.
+    // While this journal has the rules, other set-ups leave them to it. If it cannot be written,
+    // as on a full disk, undo must still work.
     journal.grant = {};
     (void)journals.write(journal, program);
     return {};

@@ -14,7 +14,7 @@ using program::Cause;
 
 namespace {
 
-/// Of mounts of all that is in a directory, where no overlay can lie over it.
+/// Hint for the single mounts that replace an overlay which the kernel refused.
 std::string hint_for_listing(int os_error)
 {
     if (os_error == ENOSPC)

@@ -6,7 +6,7 @@
 
 namespace gpucontainer::apply {
 
-/// What a failure of the executor is to a person, with what there is to do about it.
+/// The error for a failure of the executor, with a hint.
 Error to_error(const program::Failure& failure);
 
 } // namespace gpucontainer::apply

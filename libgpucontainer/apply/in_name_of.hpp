@@ -10,11 +10,11 @@
 #include <cerrno>
 #include <optional>
 
-/// Who does what is done in a root: whom its names belong to, and never with more privileges.
+/// Work in a root is done as the owner of its names, and never with more privileges.
 namespace gpucontainer::apply {
 
-/// Root of the user namespace of the process that a root is of, as that is now; none for any
-/// other root: the caller. Errors: as of privilege::root_of().
+/// For the root of a process: root of its present user namespace. None for any other root: the
+/// caller. Errors: those of privilege::root_of().
 inline Result<std::optional<privilege::Owner>> owner_in(const Target& target)
 {
     if (target.pidfd < 0)
@@ -22,8 +22,8 @@ inline Result<std::optional<privilege::Owner>> owner_in(const Target& target)
     return privilege::root_of(target.pidfd);
 }
 
-/// Does one step of the executor as that owner; false, with errno and the failure, where the
-/// thread cannot become him, and nothing is done.
+/// Does one step of the executor as that owner. If the thread cannot take the owner's ids, it does
+/// nothing and returns false, with errno and the failure.
 template <typename Work>
 bool in_name_of(const std::optional<privilege::Owner>& owner, program::Failure& failure, Work work)
 {

@@ -36,7 +36,7 @@ using journal::RootJournals;
 using journal::Viewpoint;
 namespace {
 
-/// In the largest unit that it has one of: "5 minutes".
+/// A duration in its largest unit: "5 minutes".
 std::string duration(std::int64_t seconds)
 {
     constexpr std::array<std::pair<std::int64_t, std::string_view>, 4> units = {
@@ -72,7 +72,7 @@ std::string gpus_of(const Journal& journal)
 
 Result<bool> may_be_in_use(const Journal& journal, journal::Origin origin, int rootfs_fd)
 {
-    // Nobody was told of one that was cut off, and mounts end with their namespace.
+    // Nobody was told of a set-up that was interrupted, and mounts end with their namespace.
     if (journal.progress != journal::Progress::complete || origin != journal::Origin::here)
         return false;
     return journal::is_seen_on(rootfs_fd, journal.key.mount_id);
@@ -92,7 +92,7 @@ namespace {
 
 constexpr const char* why_not_replaced = ": without a journal nothing is replaced";
 
-/// One that was cut off, or of which parts are missing, is there too.
+/// Whether there is a set-up, even an interrupted one or one with missing parts.
 Result<bool> is_there(const journal::SetUpKey& key, const Viewpoint& here, int rootfs_fd)
 {
     if (key.from.boot_id != here.boot_id || key.from.mount_namespace != here.mount_namespace)
@@ -100,10 +100,11 @@ Result<bool> is_there(const journal::SetUpKey& key, const Viewpoint& here, int r
     return journal::is_seen_on(rootfs_fd, key.mount_id);
 }
 
-/// How long others may be at work on the root: to a runtime a hook that waits has failed.
+/// How long to wait for other operations on the root. A runtime considers a hook that waits as
+/// failed.
 constexpr std::chrono::seconds patience(2);
 
-/// Where the journals cannot be used, for whatever reason, none are of this caller's set-ups.
+/// If the journals cannot be used, this caller has no set-ups with a journal.
 Result<std::optional<RootJournals>> journals_of(const Target& target, const journal::RootId& root)
 {
     const auto store = JournalStore::open(target.state_directory, target.rootfs_fd);
@@ -122,7 +123,7 @@ Result<void> refuse_journalled(const Target& target)
     GPUCTR_TRY(auto journals, journals_of(target, root.id()));
     if (!journals)
         return {};
-    root.look(); // as it is since the lock was had
+    root.look(); // again, after waiting for the lock
     GPUCTR_TRY(const Viewpoint here, Viewpoint::current());
     GPUCTR_TRY(const auto keys, journals->keys());
     for (const journal::SetUpKey& key : keys) {
@@ -146,17 +147,17 @@ Error not_known(const std::string& path)
                    "made with");
 }
 
-/// What the host prepared is there too where a bind of the host's directory shows it.
+/// Whether it is the host's staged tree, which a bind mount may show in the root. It is no set-up.
 bool is_staged_tree(const plan::Plan& plan, const std::string& staged, const std::string& path)
 {
     return !staged.empty() && path.ends_with(staged) && path != plan.tree_path;
 }
 
-/// Any file system of ours in the root, by the name that it has in the mount table.
+/// Refuses a root that has a file system of ours, by its name in the mount table.
 Result<void> refuse_mounted(const plan::Plan& plan, const Target& target)
 {
     const auto root = base::path_of(target.rootfs_fd);
-    if (!root) // without /proc nothing is mounted either
+    if (!root) // without /proc, nothing is mounted either
         return {};
     std::vector<std::string> ours;
     if (!mount::list_ours_below(target.rootfs_fd, ours))
@@ -171,7 +172,7 @@ Result<void> refuse_mounted(const plan::Plan& plan, const Target& target)
     return {};
 }
 
-/// A node that was mounted by a set-up has flags that nobody else gives one.
+/// A device node that a set-up mounted has flags that nobody else uses.
 bool is_mounted_node(const std::string& target, const plan::Device& device, int rootfs_fd)
 {
     constexpr std::uint64_t flags_of_ours = ST_RDONLY | ST_NOSUID | ST_NOEXEC;
@@ -184,7 +185,7 @@ bool is_mounted_node(const std::string& target, const plan::Device& device, int 
            && (flags & flags_of_ours) == flags_of_ours;
 }
 
-/// All that there is of a set-up of device nodes alone.
+/// A set-up of device nodes only has nothing else.
 Result<void> refuse_nodes(const plan::Plan& plan, int rootfs_fd)
 {
     for (const plan::Item& item : plan.items)

@@ -11,18 +11,18 @@
 
 namespace gpucontainer::apply {
 
-/// Whether somebody may rely on a set-up of the root: it was once complete, nobody began to
-/// undo it, and its mounts were not lost as a whole. Parts of it may be missing.
+/// Whether somebody may use a set-up of the root: it was complete, nobody began to undo it, and
+/// not all of its mounts are gone. Parts of it may be missing.
 Result<bool> may_be_in_use(const journal::Journal& journal, journal::Origin origin, int rootfs_fd);
 
-/// Tells which set-up is not replaced, by its age and its GPUs. `path` is that of the root
-/// now, "" for the root of a process; `why` is added to the text.
+/// The error for a set-up that is not replaced, with its age and GPUs. `path` is the present path
+/// of the root, "" for the root of a process. `why` is appended.
 Error not_to_be_replaced(const journal::Journal& journal, const std::string& path,
                          std::string_view why = "");
 
-/// For a plan without a journal, which can neither replace a set-up nor be told from one later:
-/// that nothing is set up there in this mount namespace. By the journals, as far as the caller
-/// may read them, and by what is mounted. Errors: exists.
+/// For a plan without a journal, which cannot replace a set-up or be distinguished from one later:
+/// checks that nothing is set up there in this mount namespace. Uses the journals that the caller
+/// may read, and the mounts. Errors: exists.
 Result<void> require_nothing_there(const plan::Plan& plan, const Target& target);
 
 } // namespace gpucontainer::apply

@@ -37,7 +37,7 @@ Result<Layer> Layer::create(const mount::Bench& bench, const std::string& label)
 Result<void> Layer::directory(const std::string& path, std::uint32_t mode)
 {
     const mode_t allowed = mode & program::directory_mode;
-    // The mode at creation is subject to the caller's umask.
+    // The umask of the caller changes the mode at creation.
     if (::mkdirat(fd_.get(), path.c_str(), allowed) != 0
         || ::fchmodat(fd_.get(), path.c_str(), allowed, 0) != 0)
         return failed(path);

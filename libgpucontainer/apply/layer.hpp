@@ -12,15 +12,15 @@
 
 namespace gpucontainer::apply {
 
-/// A tmpfs of our own that is attached nowhere, and names in it. Nobody else can
-/// reach it, so that paths in it are safe.
+/// A detached tmpfs of our own, with names in it. Nobody else can reach it, so paths in it are
+/// safe.
 class Layer {
 public:
-    /// All in it has the SELinux label, unless that is empty.
+    /// `label` is the SELinux label of all in it; "": none.
     static Result<Layer> create(const mount::Bench& bench, const std::string& label);
 
-    /// `mode` is that of the image's directory which it lies over, if it does: it gets what
-    /// that allows, but nothing that a directory of ours does not have.
+    /// `mode` is that of the image's directory that it covers, if any. The new directory gets
+    /// these permissions, but no more than other directories of ours.
     Result<void> directory(const std::string& path, std::uint32_t mode = program::directory_mode);
     Result<void> file(const std::string& path, std::string_view content);
     /// An empty file to mount over.

@@ -16,7 +16,7 @@
 namespace gpucontainer::apply {
 namespace {
 
-/// A character device with one of the numbers, made since then.
+/// Whether it is a character device with one of the numbers, created since then.
 bool is_node_since(int directory, const std::string& name, const std::vector<unsigned>& majors,
                    std::int64_t since)
 {
@@ -27,7 +27,7 @@ bool is_node_since(int directory, const std::string& name, const std::vector<uns
         || !S_ISCHR(status.stx_mode)
         || std::ranges::find(majors, status.stx_rdev_major) == majors.end())
         return false;
-    // Without a time of birth, that of the last change.
+    // Without a birth time, that of the last change.
     const statx_timestamp& made =
         (status.stx_mask & STATX_BTIME) != 0 ? status.stx_btime : status.stx_ctime;
     return base::to_nanoseconds(made.tv_sec, made.tv_nsec) > since;

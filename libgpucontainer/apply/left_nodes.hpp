@@ -9,12 +9,12 @@
 
 namespace gpucontainer::apply {
 
-/// When a set-up began to change its root, by the clock of files, in ns.
+/// When a set-up began to change its root, by the clock of files, in nanoseconds.
 std::int64_t beginning_of(const journal::Journal& journal);
 
-/// Device nodes of a set-up's drivers that came to be in the root since that moment, where
-/// the drivers' own programs make them: a line for each, for a person. They are the
-/// container's own. A place that cannot be looked at has none.
+/// Device nodes of a set-up's drivers that appeared in the root since then, in the places where
+/// the drivers' own programs create them. One line for each, for people. They belong to the
+/// container. A place that cannot be read has none.
 model::Findings find_left_nodes(const journal::Journal& journal, std::int64_t since, int rootfs_fd);
 
 } // namespace gpucontainer::apply

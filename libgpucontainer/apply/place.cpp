@@ -42,10 +42,10 @@ Result<Place> Place::of_directory(const mount::Bench& bench, int rootfs_fd)
         return Error::from_errno(errno, "look at the root file system", Errc::rootfs);
     if (mounted == mount::Found::yes && mount::sharing(rootfs_fd) == mount::Sharing::isolated)
         return place;
-    // Otherwise, unmounting it would unmount the originals of what is below it.
+    // Otherwise, unmounting it would propagate to the original mounts below.
     place.bind_.reset(mount::clone_private(bench, rootfs_fd));
     const bool from_copy = mount::way_of(bench.backend).from_copy;
-    // Of an unbindable mount, or one that is gone meanwhile.
+    // The mount is unbindable, or gone meanwhile.
     if (!place.bind_ && errno == EINVAL && from_copy)
         place.bind_.reset(mount::clone_private_aside(bench, rootfs_fd));
     if (!place.bind_)
@@ -61,7 +61,7 @@ Result<void> Place::enter()
     if (mount::attach(bench_, bind_.get(), rootfs_fd_) != 0)
         return Error::from_errno(errno, "bind the root file system on itself", Errc::rootfs);
     entered_ = true;
-    // On a shared mount it became shared.
+    // On a shared mount, it became shared.
     if (mount::set_attributes(bench_, bind_.get(), 0, MS_PRIVATE, true) != 0)
         return Error::from_errno(errno, "make the root file system private", Errc::apply);
     below_ = mount::look_below(bind_.get());
@@ -74,8 +74,8 @@ bool Place::leave() const
 {
     if (!entered_)
         return true;
-    // A set-up that somebody else made over the root at the same time came along with
-    // the copy, and lies over it: that goes first.
+    // If somebody else made a set-up over the root at the same time, it was copied with the bind
+    // mount and covers it. Unmount that first.
     constexpr int most = 8;
     const std::uint64_t id = mount::mount_id(bind_.get());
     for (int tries = 0; tries < most; ++tries) {

@@ -8,12 +8,12 @@
 
 namespace gpucontainer::apply {
 
-/// The mount that a plan is attached below: the root's own where it shows nowhere
-/// else, otherwise a private bind of it on itself.
+/// The mount below which a plan is attached: the root's own if it is private, otherwise a private
+/// bind mount of the root on itself.
 class Place {
 public:
-    /// For the root of a process that runs already: it would not see a bind over
-    /// its root. `table` is the mount table that it is in.
+    /// For the root of a running process, which would not see a bind mount over its root. `table`
+    /// is its mount table.
     static Result<Place> of_process(const mount::Bench& bench, int rootfs_fd, int table);
     static Result<Place> of_directory(const mount::Bench& bench, int rootfs_fd);
 
@@ -21,12 +21,11 @@ public:
     int fd() const noexcept { return bind_ ? bind_.get() : rootfs_fd_; }
     bool is_bind() const noexcept { return static_cast<bool>(bind_); }
 
-    /// Attaches the bind, if there is one to be.
+    /// Attaches the bind mount, if one is needed.
     Result<void> enter();
-    /// What came along with the bind, as enter() found it.
+    /// Number of mounts that the bind mount copied, as enter() found it.
     int mounts_below() const noexcept { return below_.count > 0 ? below_.count : 0; }
-    /// False when it is still there, under what somebody else mounted or because the
-    /// kernel refused.
+    /// False if it is still there, because somebody else mounted over it or the kernel refused.
     bool leave() const;
 
 private:

@@ -29,7 +29,7 @@ using base::UniqueFd;
 using plan::Item;
 using plan::Place;
 
-/// The plan was made of looks at different moments.
+/// The plan is inconsistent, because the host changed while it was made.
 Error changed_meanwhile()
 {
     return Error(Errc::rootfs, "the root file system changed while it was looked at")
@@ -69,7 +69,7 @@ public:
     }
 
 private:
-    /// A name of the layer that an operation mounts.
+    /// A name in the layer that an operation mounts.
     struct Part {
         std::string name;
         std::size_t operation;
@@ -77,7 +77,7 @@ private:
     };
     struct Overlay {
         std::string target;
-        std::string name; ///< Of the directory in the layer.
+        std::string name; ///< Of a directory in the layer.
     };
 
     Result<void> add(const Item& item)
@@ -124,8 +124,8 @@ private:
     }
     Result<void> add(const Item& item, const plan::Overlay& overlay)
     {
-        // Only a lookup that failed for a moment leads here: what lies over the
-        // root directory would not be reached through its descriptor.
+        // This happens only if a lookup failed temporarily: a mount over the root directory is not
+        // reached through its descriptor.
         if (item.target == "/")
             return changed_meanwhile();
         GPUCTR_TRY(std::string name, new_part());
@@ -156,7 +156,7 @@ private:
         GPUCTR_TRY(UniqueFd device, clone_device(bench_, node));
         return mount(item, std::move(device), device_attributes);
     }
-    /// It is for whoever starts a program.
+    /// Variables are for whoever starts a program.
     static Result<void> add(const Item& /*item*/, const plan::Variable& /*variable*/) { return {}; }
 
     /// A file to mount over.
@@ -180,8 +180,8 @@ private:
         return {};
     }
 
-    /// An operation that mounts a name of the layer, which is cut out of it once
-    /// all names are there.
+    /// An operation that mounts a name of the layer. The name is cloned from the layer once all
+    /// names exist.
     void mount_part(Step step, const Item& item, std::string name, std::uint64_t attributes)
     {
         const std::int32_t fd = builder_.keep(UniqueFd());
@@ -203,7 +203,7 @@ private:
         return std::to_string(parts_.size());
     }
 
-    /// What is mounted over the name is one of the layer.
+    /// Mounts a name of the layer over the item's target.
     Result<void> cover(const Item& item, const std::string& content)
     {
         GPUCTR_TRY(std::string name, new_part());
@@ -236,7 +236,7 @@ private:
         return {};
     }
 
-    /// Overlays are made when they are attached, and locked then.
+    /// Overlays are made, and locked, when they are attached.
     Result<void> lock_mounts()
     {
         std::vector<Operation*> operations;
@@ -296,7 +296,7 @@ private:
     const std::string& staged_tree_;
     program::ProgramBuilder builder_;
     UniqueFd tree_;
-    std::optional<Layer> layer_; ///< Files and names of our own, outside the tree.
+    std::optional<Layer> layer_; ///< Our own files and names outside the tree.
     std::vector<Part> parts_;
     std::vector<Overlay> overlays_;
 };

@@ -44,7 +44,7 @@ Result<Reached> reach_by_path(const Journal& journal, const Viewpoint& here)
     GPUCTR_TRY(Reached found, reach_at(journal.root_path, journal, here));
     if (found.fd && mount::is_on(found.fd.get(), journal.key.mount_id))
         return found;
-    // Its mount may have been moved, or the directory that it is on renamed.
+    // The mount may have been moved, or a directory above it renamed.
     const auto path = journal::HiddenSetUps::path_of(journal, here);
     if (!path || *path == journal.root_path)
         return found;
@@ -53,7 +53,7 @@ Result<Reached> reach_by_path(const Journal& journal, const Viewpoint& here)
     return found;
 }
 
-/// Where the names of the set-up are, for a root without a path or at another one.
+/// Where the names of the set-up are, if the root has no path or another one now.
 Reached reach_by_ground(const Journal& journal, const Viewpoint& here)
 {
     if (!journal.ground)

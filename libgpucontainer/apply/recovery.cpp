@@ -32,8 +32,8 @@ namespace {
 
 using mount::Found;
 
-/// Whether a name can have been made by an apply that began at that second. False, with errno,
-/// where it cannot be told.
+/// Whether an apply that began at that second can have made a name. False, with errno, if that
+/// cannot be found out.
 bool look_at_time(const Parent& parent, const char* name, std::int64_t since,
                   bool& made_then) noexcept
 {
@@ -43,7 +43,7 @@ bool look_at_time(const Parent& parent, const char* name, std::int64_t since,
                 STATX_BASIC_STATS | STATX_BTIME, &status)
         != 0)
         return Parent::is_gone(errno);
-    // The clock that files are given their times by may be behind.
+    // The clock of file times may be behind.
     const std::int64_t begin = base::to_nanoseconds(since, -base::nanoseconds_per_second);
     const auto age = [&](const statx_timestamp& time) {
         const auto made = base::to_nanoseconds(time.tv_sec, time.tv_nsec);
@@ -55,7 +55,7 @@ bool look_at_time(const Parent& parent, const char* name, std::int64_t since,
         S_ISDIR(status.stx_mode) ? program::directory_mode | S_ISGID : program::file_mode;
     const bool has_our_mode =
         S_ISLNK(status.stx_mode) || (status.stx_mode & 07777U & ~allowed) == 0;
-    // Nobody can set the one back. The other one says when it was last changed, by whomever.
+    // Nobody can set back the birth time. The change time may be from somebody else's change.
     const bool has_birth = (status.stx_mask & STATX_BTIME) != 0;
     const std::int64_t passed = age(has_birth ? status.stx_btime : status.stx_ctime);
     constexpr std::int64_t most = program::longest_change + 2 * base::nanoseconds_per_second;
@@ -64,8 +64,8 @@ bool look_at_time(const Parent& parent, const char* name, std::int64_t since,
     return true;
 }
 
-/// What of a set-up that was cut off is there. Each function is false, with errno,
-/// where that cannot be told.
+/// Finds what there is of an interrupted set-up. Each function is false, with errno, if that
+/// cannot be found out.
 class Leftovers {
 public:
     Leftovers(const rootfs::Root& root, const Journal& journal, int table)
@@ -110,7 +110,7 @@ public:
             return false;
         }
         if (!made_then)
-            return true; // it was there before, or came later
+            return true; // it existed before, or was made later
         const Found ours = is_as_made(operation, parent, status.st_mode);
         if (ours == Found::yes) {
             if (!look_at(parent.fd(), parent.name(), operation.made) || !parent.note(operation))
@@ -132,11 +132,11 @@ private:
         return Found::no;
     }
 
-    /// `uncovered`: what lay uppermost there was taken away.
+    /// `uncovered`: the topmost mount there was removed.
     bool adopt_mounted(Operation& operation, int target, bool& uncovered) const
     {
-        // The root of a mount of ours is a file that the journal names; what lies over a
-        // directory is known by its source, and by lying where it was planned.
+        // The root of our mount over a file is a file that the journal names. A mount over a
+        // directory is recognised by its source and its planned place.
         FileMark mark = {};
         if (!look_at(target, mark))
             return false;
@@ -150,14 +150,14 @@ private:
         operation.mount_id = mount::mount_id(target);
         if (operation.mount_id == 0)
             return false;
-        // The names of an overlay that was not made yet, or lie below it still.
+        // The names of an overlay: it was not made yet, or they are still below it.
         const bool names = operation.step == Step::overlay && overlay == Found::no;
         uncovered = names && mount::detach(target) == 0;
         operation.done = uncovered ? 0 : 1;
         return true;
     }
 
-    /// By its identity, where that is never given anew.
+    /// By its mount id, if the kernel never reuses those.
     static bool is_our_mount(const Operation& operation, int target, const FileMark& mark)
     {
         if (operation.step == Step::mount && mount::is_unique(operation.mount_id))
@@ -167,7 +167,7 @@ private:
 
     Found find_our_overlay(int target) const
     {
-        // A tmpfs lists names where no overlay can lie.
+        // Where the kernel refuses an overlay, a tmpfs has the names.
         Found overlay = mount::find_overlay(target);
         if (overlay == Found::no)
             overlay = mount::find_tmpfs(target);
@@ -185,7 +185,7 @@ private:
         return {program_.text(operation.data), operation.data_size};
     }
 
-    /// Empty, or but for names that are adopted already.
+    /// Whether a directory is empty, except for names that are adopted already.
     Found holds_ours_alone(const Parent& parent, const Operation& operation) const
     {
         const base::UniqueFd directory(base::open_in_root(
@@ -218,7 +218,7 @@ private:
         return *target == data(operation) ? Found::yes : Found::no;
     }
 
-    /// The file holds what it was to hold, or as much as was written of it.
+    /// Whether the file has the planned content, or the beginning of it.
     Found begins(const Operation& operation) const
     {
         const auto found = root_.read(program_.text(operation.path), operation.data_size);
@@ -227,11 +227,11 @@ private:
         return data(operation).starts_with(*found) ? Found::yes : Found::no;
     }
 
-    /// Of a failed look: not what was looked for, or nothing can be said.
+    /// After a failed lookup: whether the name certainly is not ours, or nothing is known.
     static Found answer(const Error& error)
     {
         errno = error.os_error();
-        if (error.code() == Errc::requirement) // of /proc, by which files are opened
+        if (error.code() == Errc::requirement) // /proc is needed to open files
             return Found::unknown;
         return errno == 0 || errno == EFBIG || Parent::is_gone(errno) ? Found::no : Found::unknown;
     }
@@ -256,7 +256,7 @@ private:
             return false;
         if (ours == Found::yes)
             operation.made = now;
-        // Cut off before the exchange, the successor lies beside it.
+        // If it was interrupted before the exchange, the new file is beside the old one.
         else if (beside_ours && same_file(now, operation.expected))
             operation.made = beside;
         operation.done = operation.made.inode != 0 || (exchanged && had_one) ? 1 : 0;
@@ -265,7 +265,7 @@ private:
 
     Found is_our_cache(const Operation& operation, const FileMark& now) const
     {
-        // A loss of power may leave the successor without its content.
+        // After a loss of power, the new file may lack its content.
         if (now.size == 0)
             return Found::yes;
         auto bytes = root_.read(program_.text(operation.path), elf::max_cache_size);
@@ -282,7 +282,7 @@ private:
     int table_;
 };
 
-/// Calls `adopt` with each operation, the rest too after one of which nothing can be told.
+/// Calls `adopt` with each operation, even after a failure.
 template <typename Iterator, typename Adopt>
 bool adopt_each(const Program& program, Iterator next, Iterator end, Failure& failure, Adopt adopt)
 {
@@ -328,7 +328,7 @@ bool adopt_names(const Journal& journal, int rootfs_fd, Failure& failure, int ta
         return no_root(root.error(), failure);
     const Leftovers leftovers(*root, journal, table);
     const Program program(journal.program.get());
-    // What was made in a directory before the directory itself.
+    // First what was made in a directory, then the directory.
     const auto operations = program.operations();
     return adopt_each(program, operations.rbegin(), operations.rend(), failure,
                       [&](Operation& operation) {

@@ -6,11 +6,10 @@
 
 namespace gpucontainer::apply {
 
-/// For a journal of an apply that was cut off: mark those of its operations as
-/// done whose outcome is there and can be told to be ours, so that undo takes
-/// them back: what was made at that time, with our mode, in the directory that the journal
-/// names. Names are looked for once the mounts that hide them are gone. False when
-/// it could not be told of one whether it is there: `failure` says of which first.
+/// For a journal of an interrupted apply: marks the operations as done whose result exists and is
+/// certainly ours, so that undo reverses them. A name is ours if it was made at that time, with
+/// our mode, in the directory that the journal names. Names are looked for after the mounts that
+/// hide them are gone. False if that could not be found out for all; `failure` is the first.
 bool adopt_mounts(const journal::Journal& journal, int rootfs_fd, program::Failure& failure,
                   int table = mount::own_table);
 bool adopt_names(const journal::Journal& journal, int rootfs_fd, program::Failure& failure,

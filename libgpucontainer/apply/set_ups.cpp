@@ -14,8 +14,8 @@ using journal::RootJournals;
 using journal::SetUpKey;
 namespace {
 
-/// Of a directory that is gone with all that was in it. What was allowed in a device cgroup is
-/// not: the journal stays until that can be taken back.
+/// Removes the journal of a directory that is gone with all that was in it. It stays while rules
+/// in a device cgroup cannot be removed.
 Result<void> forget(const SetUpKey& key, const journal::Viewpoint& here, RootJournals& journals)
 {
     auto journal = journals.read(key);
@@ -39,8 +39,8 @@ Result<std::vector<SetUpKey>> keys_of(const SeenFrom& seen, RootJournals& journa
         if (!may_be && !root.renumbered)
             GPUCTR_CHECK(forget(key, here, journals));
         if (!may_be)
-            continue; // the other directory may be there, with another number
-        // What can be told by the name alone needs no look at the journal.
+            continue; // the other directory may exist with another device number
+        // If the name says enough, the journal is not read.
         const bool told = root.birth_ns != 0 && key.root_birth_ns != 0 && root.subvolume == 0;
         if (root.renumbered && !told) {
             const auto journal = journals.read(key);

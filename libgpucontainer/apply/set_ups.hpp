@@ -9,7 +9,7 @@
 
 namespace gpucontainer::apply {
 
-/// A root directory, and from where it is looked at.
+/// A root directory, and the mount namespace from which it is seen.
 struct SeenFrom {
     const journal::RootId& root;
     int rootfs_fd;
@@ -17,18 +17,18 @@ struct SeenFrom {
     int table = mount::own_table; ///< The mount table of this namespace.
 };
 
-/// One set-up of a root, and whose it is.
+/// A set-up of a root, and its origin.
 struct FoundSetUp {
     journal::SetUpKey key;
     journal::Origin origin;
 };
 
-/// The set-ups of a root, under its lock. Forgets those of a directory that had its device and
-/// inode before, and is gone with all that was in it. Those of this namespace come
-/// first: their mounts lie over names that those of others left.
+/// The set-ups of a root, under its lock. Removes journals of an earlier directory with the same
+/// device and inode that is gone with all that was in it. Set-ups of this namespace come first:
+/// their mounts cover names that others left.
 Result<std::vector<FoundSetUp>> find_set_ups(const SeenFrom& seen, journal::RootJournals& journals);
 
-/// The journal of such a set-up, as it fits the root now.
+/// The journal of such a set-up, with the present numbers of the root.
 Result<journal::Journal> read_for(const SeenFrom& seen, const journal::SetUpKey& key,
                                   const journal::RootJournals& journals);
 

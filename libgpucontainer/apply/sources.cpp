@@ -22,8 +22,8 @@ Error changed(const std::string& path)
         .with_hint("the driver was changed meanwhile; plan again");
 }
 
-/// The mount of a source alone. Whatever lies on the way to it, what counts is
-/// what was reached, which the caller compares with the plan.
+/// Clones the mount of a source without mounts below. The path may lead anywhere: the caller
+/// compares the result with the plan.
 Result<UniqueFd> clone_source(const mount::Bench& bench, const std::string& path,
                               struct stat& status)
 {

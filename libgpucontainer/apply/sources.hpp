@@ -10,33 +10,33 @@
 #include <string>
 #include <sys/mount.h>
 
-/// The host's files and device nodes as mounts that are attached nowhere.
+/// The host's files and device nodes as detached mounts.
 namespace gpucontainer::apply {
 
 inline constexpr std::uint64_t file_attributes =
     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-// Read-only keeps mode, owner and times of the host's node; it does not keep
-// anybody from using the device.
+// Read-only protects mode, owner and times of the host's node. It does not prevent use of the
+// device.
 inline constexpr std::uint64_t device_attributes =
     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 
-/// A source, which still has to be the file, directory or device that was planned.
+/// Clones a source. An error if it is no longer the file, directory or device that was planned.
 Result<base::UniqueFd> clone_file(const mount::Bench& bench, const std::string& source,
                                   const model::FileId& id, bool is_directory);
 Result<base::UniqueFd> clone_device(const mount::Bench& bench, const plan::Device& device);
 
-/// An error where no kernel module is loaded and nobody said which version to take.
+/// An error if no kernel module is loaded and no version was given.
 Result<void> require_driver(const plan::Plan& plan);
 
-/// An error where mounts cannot be made in one place and attached in another.
+/// An error if the kernel has no detached mounts.
 Result<void> require_detached(mount::Backend backend);
 
-/// An error where the flags of mounts are to be locked and cannot be.
+/// An error if the flags of mounts are to be locked and cannot be.
 Result<void> require_lockable(const plan::Plan& plan, mount::Backend backend);
 
-/// Sets the attributes of a mount and all below it, unless those below have to get theirs
-/// before (mount::Way::sets_below), and keeps it from being attached where it would show in other
-/// namespaces.
+/// Sets the attributes of a mount and of all mounts below, unless those must be set before
+/// (mount::Way::sets_below). Makes sure that the mount does not propagate to other namespaces when
+/// it is attached.
 Result<void> guard(const mount::Bench& bench, const base::UniqueFd& tree, std::uint64_t attributes);
 
 } // namespace gpucontainer::apply

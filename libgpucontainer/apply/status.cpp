@@ -28,8 +28,7 @@ using journal::Viewpoint;
 using model::FindingCode;
 namespace {
 
-/// Version of the kernel module that serves a vendor's GPUs at the moment; none
-/// when it is not loaded.
+/// Version of the loaded kernel module for a vendor's GPUs; none if it is not loaded.
 std::optional<std::string> loaded_version(const std::string& vendor_name)
 {
     for (const drivers::Vendor& vendor : drivers::vendors())
@@ -41,11 +40,11 @@ std::optional<std::string> loaded_version(const std::string& vendor_name)
 
 class Inspection {
 public:
-    /// Of all roots, which are looked for where the journals say.
+    /// For all roots, which are looked for at their recorded paths.
     Inspection(const JournalStore& store, const Viewpoint& here) : store_(store), here_(here) {}
 
-    /// Of one; `table` is the mount table of this namespace, `pidfd` the process that it is of,
-    /// or -1.
+    /// For one root. `table` is the mount table of this namespace; `pidfd` is the process that the
+    /// root is of, or -1.
     Inspection(const JournalStore& store, const Viewpoint& here, const SeenRoot& root, int table,
                int pidfd)
         : store_(store), here_(here), given_(&root), table_(table), pidfd_(pidfd)
@@ -65,13 +64,13 @@ public:
                 renumber(*journal, given_->id(), given_->fd(), here_);
             found_.push_back(look(name, key, std::move(journal)));
         }
-        // Of a process that was cut off before it had a journal.
+        // A process was interrupted before it had a journal.
         if (keys.empty() && journals.has_scratch())
             name_interrupted(name);
         return {};
     }
 
-    /// Set-ups of a root that are kept under another number than it has.
+    /// Set-ups of a root that are kept under an old device number.
     void look_at_strays(std::vector<journal::Stray> strays)
     {
         for (journal::Stray& stray : strays) {
@@ -80,7 +79,7 @@ public:
         }
     }
 
-    /// What can be said of a root that somebody else does not let go of.
+    /// Findings for a root that somebody else keeps locked.
     Result<void> name_locked(RootName name, journal::RootJournals& journals,
                              const std::string& reason)
     {
@@ -104,7 +103,7 @@ public:
         return {};
     }
 
-    /// One whose journals are not to be looked at does not keep the others from it.
+    /// A root whose journals cannot be read does not stop the others.
     void name_unreadable(RootName name, const Error& error)
     {
         SetUp set_up = unknown(name);
@@ -124,7 +123,7 @@ private:
         return root.id().may_be(there);
     }
 
-    /// Of all roots that of one journal.
+    /// When listing all roots: the root of one journal.
     Result<Reached> find(Journal& journal) const
     {
         auto reached = reach(journal, here_);
@@ -235,7 +234,7 @@ private:
                          "the root file system is no longer there, or was moved"});
     }
 
-    /// Where it cannot be told, the set-up cannot be looked at either.
+    /// If that cannot be found out, the set-up cannot be checked either.
     void set_origin(SetUp& set_up, int root)
     {
         const auto found = origin_of(set_up.key, here_, living_, root, table_);
@@ -257,7 +256,7 @@ private:
     static void check_driver(const plan::UsedDriver& driver, SetUp& set_up)
     {
         if (drivers::find_vendor(driver.vendor) == nullptr)
-            return; // a site's file described it, which status does not read
+            return; // a site's file describes the vendor, and status reads none
         const auto loaded = loaded_version(driver.vendor);
         if (!loaded)
             add(set_up, {FindingCode::driver_not_loaded, driver.vendor,
@@ -272,7 +271,7 @@ private:
     static void check_parts(const Journal& journal, int root, SetUp& set_up)
     {
         const program::Program program(journal.program.get());
-        std::string last; // what is made and what is mounted there are one part
+        std::string last; // a name and the mount on it are one part
         for (const program::Operation& operation : program.operations()) {
             const std::string path = program.text(operation.path);
             if (path == last || is_intact(program, operation, root))
@@ -284,7 +283,7 @@ private:
         }
     }
 
-    /// Only a process can be asked about.
+    /// Only for a process.
     void check_devices(const Journal& journal, int root, SetUp& set_up) const
     {
         if (pidfd_ < 0)
@@ -296,14 +295,14 @@ private:
     const JournalStore& store_;
     const Viewpoint& here_;
     const SeenRoot* given_ = nullptr;
-    std::optional<journal::HiddenSetUps> hidden_; ///< Of that.
+    std::optional<journal::HiddenSetUps> hidden_; ///< Of the one root.
     int table_ = mount::own_table;
     int pidfd_ = -1;
     mount::LivingNamespaces living_;
     std::vector<SetUp> found_;
 };
 
-/// Oldest first; of roots with a path before those without.
+/// Oldest first. Roots with a path come before those without.
 std::vector<SetUp> sorted(std::vector<SetUp> found)
 {
     const auto order = [](const SetUp& set_up) {
@@ -344,7 +343,7 @@ Result<std::vector<SetUp>> look_at_root(const Target& target)
         return std::vector<SetUp>();
     const RootName name(root.id().device, root.id().inode);
     GPUCTR_TRY(auto journals, store->open_root(name, JournalStore::Lock::shared));
-    root.look(); // as it is since the lock was had
+    root.look(); // again, after waiting for the lock
     GPUCTR_TRY(auto strays, find_strays(*store, root.id(), root.fd(), here, visit.table()));
     Inspection inspection(*store, here, root, visit.table(), target.pidfd);
     if (journals)

@@ -15,26 +15,26 @@ namespace gpucontainer::apply {
 
 std::string_view name(journal::Origin origin);
 
-/// One set-up as its journal knows it, compared with what there is.
+/// A set-up from its journal, compared with what there is.
 struct SetUp {
     journal::RootName root;
     journal::SetUpKey key;
     journal::Origin origin = journal::Origin::here;
-    int process = 0;       ///< In its mount namespace, where that is another one; 0: not known.
-    std::string root_path; ///< "" when it is not known.
+    int process = 0;       ///< Pid in its mount namespace, if not this one; 0: unknown.
+    std::string root_path; ///< "" if unknown.
     std::vector<plan::UsedDriver> drivers;
     std::string tree_path;
     std::int64_t since = 0;
     bool writes_root = false;
-    model::Findings findings; ///< What does not fit any more.
+    model::Findings findings; ///< What no longer fits.
 };
 
-/// The set-ups of one root, of all that the directory is seen from. Needs no
-/// privilege but to read the journals, and that of joining for a process.
+/// The set-ups of one root in all mount namespaces. Needs only the privilege to read the journals;
+/// for a process, also to join its namespace.
 Result<std::vector<SetUp>> look_at_root(const Target& target);
 
-/// All of a state directory. A root that another process is at work on for longer than
-/// `limit` keeps none of the others.
+/// All set-ups in a state directory. A root that another process keeps locked for longer than
+/// `limit` does not stop the others.
 Result<std::vector<SetUp>>
 look_at_all(const std::string& state_directory,
             std::chrono::milliseconds limit = journal::JournalStore::patience);

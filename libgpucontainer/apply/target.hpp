@@ -9,20 +9,20 @@
 
 namespace gpucontainer::apply {
 
-/// Where a plan is made true.
+/// Where and how a plan is applied.
 struct Target {
     int rootfs_fd = -1;
-    std::string state_directory = "/var/lib/gpucontainer"; ///< Of the journals.
-    /// Process in whose mount namespace it is done, on a thread that shares its
-    /// working directory with none; -1: in the caller's.
+    std::string state_directory = "/var/lib/gpucontainer"; ///< Directory of the journals.
+    /// Process in whose mount namespace it is done; -1: in the caller's. The calling thread must
+    /// share its working directory with no other.
     int pidfd = -1;
-    bool for_setuid = false; ///< A program with raised privileges is made for it.
-    bool no_replace = false; ///< A set-up that may be in use is an error, and stays.
-    /// Without a journal: what is set up already are copies that nobody else uses.
+    bool for_setuid = false; ///< The program has raised privileges and is made for this.
+    bool no_replace = false; ///< Another set-up that may be in use is an error.
+    /// Without a journal: set-ups that exist are copies that nobody else uses.
     bool over_copies = false;
     mount::Backend backend = mount::Backend::detached;
-    std::string staged_tree; ///< Where on the host a tree to clone may be; maybe "".
-    /// Gets what a person should know; null: nobody is told.
+    std::string staged_tree; ///< The host's directory with a staged tree; may be "".
+    /// Receives what a person should know; null: nobody wants it.
     model::Findings* findings = nullptr;
 };
 

@@ -31,8 +31,8 @@ using plan::Item;
 using plan::ItemKind;
 using plan::Place;
 
-/// In a staged tree, says what it holds, and in its last line how many directories were made
-/// for it: its own and those above.
+/// A file in a staged tree. It says what the tree contains, and in its last line how many
+/// directories were made for the tree: its own and those above.
 constexpr const char* inventory_name = ".gpuctr-tree";
 constexpr std::size_t largest_inventory = 1U << 20U;
 constexpr std::string_view made_line = "made ";
@@ -42,7 +42,7 @@ std::string_view in_tree(const plan::Plan& plan, const Item& item)
     return std::string_view(item.target).substr(plan.tree_path.size() + 1);
 }
 
-/// Equal for plans whose trees hold the same names for the same files, with the same label.
+/// Equal for plans whose trees have the same names for the same files, and the same label.
 std::string inventory(const plan::Plan& plan)
 {
     std::string text;
@@ -99,16 +99,14 @@ Result<UniqueFd> build_tree(const mount::Bench& bench, const plan::Plan& plan,
     return std::move(assembled.tree);
 }
 
-/// A directory that may be a staged tree. Only its owner can have written in it,
-/// and who is neither root nor this user is not believed.
+/// Whether a directory may be a staged tree: only root or this user can have written in it.
 Result<UniqueFd> open_staged(const std::string& path)
 {
     UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
         return UniqueFd();
     struct stat status = {};
-    // A tmpfs is the kernel's own; what a file system of somebody's making says about
-    // owners need not be true.
+    // On a tmpfs, owners can be trusted; on other file systems they may be false.
     using mount::Found;
     const bool looked = fd && ::fstat(fd.get(), &status) == 0;
     Found found = looked ? mount::find_mount_root(fd.get()) : Found::unknown;
@@ -132,7 +130,7 @@ struct Inventory {
 Inventory parse_inventory(const std::string& text)
 {
     const std::string_view all = base::trim(text);
-    const auto last = all.rfind('\n') + 1; // 0 where there is one line
+    const auto last = all.rfind('\n') + 1; // 0 if there is one line
     if (!all.substr(last).starts_with(made_line))
         return {text, 0};
     const auto made = base::to_number(all.substr(last + made_line.size()));
@@ -150,14 +148,15 @@ bool holds(const UniqueFd& staged, const std::string& items)
     return inventory_of(staged).items == items;
 }
 
-/// Of a directory and those above as many as were made for a tree, as far as they are empty.
+/// Removes the empty directories that were made for a tree: its own, and those above.
 void remove_directories(std::string path, std::size_t made)
 {
     for (; made > 0 && ::rmdir(path.c_str()) == 0; --made)
         path = base::directory_of(path);
 }
 
-/// A directory with those above that are missing, which are removed again unless they are kept.
+/// Creates a directory and the missing ones above. The destructor removes them again unless they
+/// are kept.
 class MadeDirectories {
 public:
     explicit MadeDirectories(std::string path) : path_(std::move(path)) {}
@@ -199,7 +198,7 @@ Result<void> mount_at(const mount::Bench& bench, const UniqueFd& tree, const std
 
 struct Unmounted {
     bool found = false;
-    std::size_t made = 0; ///< Directories, for the lowest of them.
+    std::size_t made = 0; ///< Number of directories that were made.
 };
 
 Result<Unmounted> unmount_trees(const std::string& directory)
@@ -214,7 +213,7 @@ Result<Unmounted> unmount_trees(const std::string& directory)
             return Error::from_errno(read.error().os_error(), directory, Errc::apply)
                 .with_object(directory);
         if (!read)
-            return unmounted; // somebody else's
+            return unmounted; // the next mount is somebody else's
         unmounted.made = parse_inventory(*read).made;
         if (mount::detach(tree.get()) != 0)
             return Error::from_errno(errno, "unmount " + directory).with_object(directory);
@@ -281,7 +280,7 @@ Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
     const std::size_t made = directories.count() + (present ? inventory_of(present).made : 0);
     const std::string wanted = base::format("{}{}{}\n", items, made_line, made);
     GPUCTR_TRY(const UniqueFd tree, build_tree(bench, plan, &wanted));
-    // Clones share the file system, so that nobody may write in it from any.
+    // Clones share the file system, so nobody may write in it through any of them.
     if (mount::set_attributes(bench, tree.get(), file_attributes, MS_PRIVATE, true) != 0
         || mount::make_read_only(tree.get()) != 0)
         return Error::from_errno(errno, "set the flags of a mount", Errc::apply);

@@ -10,33 +10,32 @@
 #include <string>
 #include <string_view>
 
-/// The driver's files in one small tree: built for one container, or staged once
-/// on the host and cloned for each.
+/// The tree of driver files: built for one container, or staged once on the host and cloned for
+/// each.
 namespace gpucontainer::apply {
 
-/// The plan's tree, attached nowhere: a clone of the one that is staged at a
-/// directory of the host, if that holds just what the plan wants, else a new one.
+/// Makes the plan's tree as a detached mount: a clone of the staged tree, if that has exactly the
+/// plan's files, else a new one.
 Result<base::UniqueFd> make_tree(const mount::Bench& bench, const plan::Plan& plan,
                                  const std::string& staged_tree);
 
-/// The path of a staged tree with nothing in it but names, so that each part of it is a
-/// directory to be made or removed; "" for none. Which directory a relative path names would
-/// depend on who uses it, and one with ".." on links. Errors: usage.
+/// Normalises the path of a staged tree, so that each component is a directory to create or
+/// remove; "" for none. Refuses a relative path, which would depend on the caller, and "..", which
+/// would depend on links. Errors: usage.
 Result<std::string> staged_path(std::string_view given);
 
 enum class Staged : std::uint8_t { made, unchanged, replaced };
 
-/// Mounts the plan's tree at a directory of the host, in the caller's mount
-/// namespace, for make_tree() to clone. One that is there already is replaced
-/// unless it holds just the same; who cloned it keeps his own. The directory is
-/// made where it is missing; its path is a staged_path(). Errors: permission without
-/// CAP_SYS_ADMIN, driver when a source is no longer the file that was planned, requirement with the
+/// Mounts the plan's tree on a directory of the host, in the caller's mount namespace, for
+/// make_tree() to clone. Replaces a tree with other files; clones of it stay. Creates the
+/// directory if it is missing. `directory` is a staged_path(). Errors: permission without
+/// CAP_SYS_ADMIN; driver if a source is no longer the file that was planned; requirement with the
 /// legacy backend.
 Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
                           const std::string& directory);
 
-/// Unmounts what stage_tree() mounted there, and removes the directories that it made, as far
-/// as they are empty; false when it is nothing.
+/// Unmounts what stage_tree() mounted there, and removes the empty directories that it made. False
+/// if there was no staged tree.
 Result<bool> unstage_tree(const std::string& directory);
 
 } // namespace gpucontainer::apply

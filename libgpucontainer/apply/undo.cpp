@@ -25,7 +25,7 @@ using journal::SetUpKey;
 using journal::Viewpoint;
 namespace {
 
-/// None where there is no journal of the root, and none is to be.
+/// None if the root has no journal.
 Result<std::optional<RootJournals>> open_own(const JournalStore& store, const journal::RootId& root,
                                              bool create)
 {
@@ -36,7 +36,7 @@ Result<std::optional<RootJournals>> open_own(const JournalStore& store, const jo
     return std::optional(std::move(journals));
 }
 
-/// The undo of all that is set up in one root.
+/// Undoes all set-ups of one root.
 class UndoOfRoot {
 public:
     UndoOfRoot(const SeenRoot& root, const Viewpoint& here, const Actor& actor)
@@ -62,7 +62,7 @@ public:
         return {};
     }
 
-    /// That nothing is left which the caller may mean.
+    /// An error if a set-up is left that the caller may mean.
     Result<void> check_rest(const JournalStore& store)
     {
         if (is_hidden_)
@@ -97,7 +97,7 @@ private:
     HiddenSetUps hidden_;
     bool found_ = false;
     bool is_hidden_ = false;
-    std::string elsewhere_; ///< Where such a set-up is, on another mount.
+    std::string elsewhere_; ///< Path of such a set-up on another mount.
 };
 
 } // namespace
@@ -117,7 +117,7 @@ Result<bool> undo(const Target& target)
     GPUCTR_TRY(auto journals, open_own(*store, root.id(), !strays.empty()));
     UndoOfRoot undoing(root, here, actor);
     if (journals) {
-        root.look(); // as it is since the lock was had
+        root.look(); // again, after waiting for the lock
         GPUCTR_CHECK(take_in(*store, strays, *journals));
         GPUCTR_CHECK(undoing.take_back(*journals));
     }
@@ -134,7 +134,7 @@ bool has(const std::vector<SetUpKey>& keys, const SetUpKey& key)
                        [&](const SetUpKey& found) { return file_name(found) == file_name(key); });
 }
 
-/// Has the journals be those of the number that the root has now.
+/// Moves the journals to the root's present device number.
 Result<RootJournals> follow(const JournalStore& store, journal::Stray stray, const Reached& reached,
                             const Viewpoint& here)
 {
@@ -156,7 +156,7 @@ Result<Undone> undo_set_up(journal::RootName root, const SetUpKey& key, const Ta
     GPUCTR_TRY(auto journals, store->open_root(root, JournalStore::Lock::exclusive));
     if (!journals)
         return Undone::undone;
-    // What a set-up left that was cut off before it had a journal goes as well.
+    // Also removes what a set-up left that was interrupted before it had a journal.
     GPUCTR_TRY(const auto keys, journals->keys());
     if (!has(keys, key))
         return Undone::undone;
@@ -174,7 +174,7 @@ Result<Undone> undo_set_up(journal::RootName root, const SetUpKey& key, const Ta
     if (reached.fd) {
         const std::string path = path_of(journal, reached);
         if (reached.root.device != root.first) {
-            journals.reset(); // never wait for one lock with another in hand
+            journals.reset(); // never wait for a lock while holding another
             GPUCTR_TRY(auto own, follow(*store, {root, std::move(journal)}, reached, here));
             journals.emplace(std::move(own));
             GPUCTR_TRY(const auto moved, journals->keys());

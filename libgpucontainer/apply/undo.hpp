@@ -9,17 +9,17 @@
 
 namespace gpucontainer::apply {
 
-/// Takes back what apply() did there; false when there was nothing.
+/// Undoes what apply() did there. False if there was nothing to undo.
 Result<bool> undo(const Target& target);
 
 enum class Undone : std::uint8_t {
     undone,
     forgotten, ///< Its root is gone; the journal was removed.
-    left,      ///< Lives in another namespace or on another mount, or cannot be reached.
+    left,      ///< In use in another namespace or on another mount, or out of reach.
 };
 
-/// Takes back one set-up of any root, where its journal says the root is; of `where` only
-/// the state directory and who is told count.
+/// Undoes one set-up of any root, at the path in its journal. Uses only the state directory and
+/// the findings of `where`.
 Result<Undone> undo_set_up(journal::RootName root, const journal::SetUpKey& key,
                            const Target& where);
 

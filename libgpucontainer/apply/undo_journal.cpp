@@ -27,7 +27,7 @@ using program::Failure;
 using program::Program;
 namespace {
 
-/// What is left of a namespace that ended are names, which their owner may remove.
+/// Of an ended namespace only names are left, which their owner may remove.
 bool has_mounts(const Journal& journal, const Program& program)
 {
     return journal.bound_on_itself || journal.progress == Progress::begun
@@ -49,20 +49,20 @@ bool unbind(int rootfs_fd, int mounts_below)
 {
     const int count = mount::count_below(rootfs_fd);
     if (count < 0)
-        return errno == EXDEV; // it stays
+        return errno == EXDEV; // it stays there
     return count > mounts_below || mount::detach_uncovered(rootfs_fd) == 0;
 }
 
-/// What apply() or undo_journal() was at when it was cut off, as far as it is known.
+/// What an interrupted apply() or undo_journal() was doing, as far as it is known.
 std::int64_t cut_off_since(const Journal& journal)
 {
     return journal.progress == Progress::complete ? 0 : journal.changing_since;
 }
 
-/// The failure that is to be told of several: the first.
+/// Keeps the first of several failures.
 class First {
 public:
-    /// Where the next step may write its own.
+    /// For the failure of the next step.
     Failure& slot() noexcept { return complete_ ? first_ : later_; }
     void note(bool succeeded) noexcept { complete_ = complete_ && succeeded; }
     bool is_complete() const noexcept { return complete_; }
@@ -74,7 +74,8 @@ private:
     Failure later_;
 };
 
-/// Each step in the root as whom its names belong to, the journal in between as the caller.
+/// Undoes each step in the root as the owner of its names. Writes the journal in between as the
+/// caller.
 class Undoing {
 public:
     Undoing(Journal& journal, int rootfs_fd, RootJournals& journals, Keep keep, const Actor& actor)
@@ -83,7 +84,7 @@ public:
     {
     }
 
-    /// What could not be taken back is kept in the journal.
+    /// What could not be undone stays in the journal.
     Result<void> take_back()
     {
         const bool begun = journal_.progress == Progress::begun;
@@ -96,8 +97,8 @@ public:
             step([&](Failure& failure) {
                 return adopt_names(journal_, rootfs_fd_, failure, table_);
             });
-        // As long as it is not known what there is of it, also because mounts of ours hide
-        // it, it has to be looked for.
+        // While it is not known what there is of it, perhaps because our mounts hide it, it must
+        // be looked for.
         const Progress progress =
             begun && !first_.is_complete() ? Progress::begun : Progress::partly_undone;
         settle(progress);
@@ -136,7 +137,7 @@ public:
         });
     }
 
-    /// The names have to be gone for good before their journal is.
+    /// The removal of names must be on disk before their journal is removed.
     void synchronize() const
     {
         Failure failure;
@@ -156,7 +157,7 @@ private:
         return done;
     }
 
-    /// As the caller: nothing of it is the container's.
+    /// Works as the caller, because nothing of it belongs to the container.
     bool undo_rules(Failure& failure)
     {
         const auto done = take_back_rules(journal_, program_, journals_);
@@ -167,8 +168,8 @@ private:
         return done.has_value();
     }
 
-    /// Has the journal say which times directories are to have, before names are taken
-    /// away: in between only that tells whose change it was.
+    /// Writes the times of directories into the journal before names are removed. After an
+    /// interruption, only that tells whose change it was.
     void settle(Progress progress)
     {
         const bool settled = step([&](Failure& failure) {
@@ -177,8 +178,8 @@ private:
         if (std::ranges::all_of(program_.operations(), program::is_mount))
             return;
         journal_.progress = progress;
-        // Not being able to write must not stand in the way of undo. A directory that is
-        // still to be settled was changed since the moment that the journal says.
+        // If the journal cannot be written, undo must still work. A directory that is not settled
+        // yet was changed after the time in the journal.
         if (settled)
             (void)journals_.write_before_changes(journal_, program_);
         else
@@ -224,7 +225,7 @@ Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journal
         return Error::from_errno(errno, "unmount the root file system's bind", Errc::apply);
     if (!undoing.keeps_rules())
         GPUCTR_CHECK(journals.remove(journal.key));
-    // Another set-up takes its place: it writes the loader cache anew.
+    // A set-up that replaces it writes a new loader cache.
     return keep != Keep::nothing ? Result<void>() : std::move(cleaned);
 }
 
