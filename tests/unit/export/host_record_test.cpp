@@ -210,16 +210,20 @@ TEST(HostRecord, HasRegistrationsThatFit)
 {
     EXPECT_THAT(
         problem_with([](Json& driver) { driver["files"][4]["registrations"] = Json::array(); }),
-        HasSubstr("files[4].registrations"));
+        HasSubstr("files[4].registrations: none"));
     const Json path = {{"manner", "fixed_path"}, {"name", "/etc"}};
     const Json icd = {{"manner", "opencl_icd"}, {"name", "x.icd"}};
-    EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][3]["registrations"] = {icd}; }),
-                HasSubstr("files[3].registrations"));
-    EXPECT_THAT(problem_with([&](Json& driver) { driver["files"][0]["registrations"] = {path}; }),
-                HasSubstr("files[0].registrations"));
+    EXPECT_THAT(problem_with([&](Json& driver) {
+                    driver["files"][3]["registrations"] = Json::array({icd});
+                }),
+                HasSubstr("files[3].registrations: not of a file of this kind"));
+    EXPECT_THAT(problem_with([&](Json& driver) {
+                    driver["files"][0]["registrations"] = Json::array({path});
+                }),
+                HasSubstr("files[0].registrations: not of a file of this kind"));
     EXPECT_THAT(
         problem_with([&](Json& driver) { driver["files"][4]["registrations"].push_back(path); }),
-        HasSubstr("files[4].registrations"));
+        HasSubstr("files[4].registrations: one manner more than once"));
 }
 
 TEST(HostRecord, HasIndexesThatFit)
