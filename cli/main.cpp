@@ -24,8 +24,8 @@ namespace {
 int report_failure(const gpucontainer::Error& failure, const Origins& origins, bool with_command,
                    const Streams& streams)
 {
-    const gpucontainer::Error error(failure.status(), origins.explain(failure.what()),
-                                    failure.hint(), failure.os_error());
+    const gpucontainer::Error error(failure.status(), origins.explain(failure), failure.hint(),
+                                    failure.os_error());
     if (!with_command || error.status() == GPUCTR_E_USAGE)
         return report(error, streams.err);
     report(error, streams.err, formatted(" (error {})", -error.status()));

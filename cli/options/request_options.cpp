@@ -81,8 +81,8 @@ std::string read_record(const std::string& path)
     if (!file.is_open() || file.bad())
         throw gpucontainer::Error(error == EACCES ? GPUCTR_E_PERMISSION : GPUCTR_E_USAGE,
                                   "host record " + path + ": " + ::strerrordesc_np(error),
-                                  "name a file that `gpuctr-setup list --format json` wrote",
-                                  error);
+                                  "name a file that `gpuctr-setup list --format json` wrote", error,
+                                  {}, "host");
     return content;
 }
 

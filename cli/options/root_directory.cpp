@@ -27,7 +27,7 @@ RootDirectory RootDirectory::at(const std::string& path)
 {
     Fd directory(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!directory)
-        fail("root file system " + path, GPUCTR_E_ROOTFS, directory_hint());
+        fail("root file system " + path, GPUCTR_E_ROOTFS, directory_hint(), "rootfs");
     return {path, std::move(directory)};
 }
 

@@ -10,12 +10,14 @@
 
 namespace gpuctr_cli {
 
-void fail(const std::string& what, gpuctr_status otherwise, const std::string& hint)
+void fail(const std::string& what, gpuctr_status otherwise, const std::string& hint,
+          const std::string& argument)
 {
     const int error = errno;
     const bool denied = error == EPERM || error == EACCES;
     throw gpucontainer::Error(denied ? GPUCTR_E_PERMISSION : otherwise,
-                              formatted("{}: {}", what, ::strerrordesc_np(error)), hint, error);
+                              formatted("{}: {}", what, ::strerrordesc_np(error)), hint, error, {},
+                              argument);
 }
 
 std::string help_of(const std::string& command)

@@ -9,9 +9,10 @@
 namespace gpuctr_cli {
 
 /// Throws gpucontainer::Error for the system call that failed: permission when
-/// that is what errno says, else `otherwise`.
+/// that is what errno says, else `otherwise`. `argument` is the option or the library's argument
+/// that the failure is about.
 [[noreturn]] void fail(const std::string& what, gpuctr_status otherwise,
-                       const std::string& hint = {});
+                       const std::string& hint = {}, const std::string& argument = {});
 
 /// A mistake in what was typed; `command` is whose --help the hint names, "" for the
 /// one of all.

@@ -16,11 +16,12 @@
 namespace gpuctr_cli {
 namespace {
 
+constexpr const char* option = "restricted-rootfs";
+
 [[noreturn]] void refuse(const std::string& directory, const char* why)
 {
-    throw gpucontainer::Error(GPUCTR_E_PERMISSION,
-                              formatted("restricted-rootfs {}: {}", directory, why),
-                              "it has to be root's, as all directories above it", 0);
+    throw gpucontainer::Error(GPUCTR_E_PERMISSION, formatted("{}: {}", directory, why),
+                              "it has to be root's, as all directories above it", 0, {}, option);
 }
 
 /// Whoever else may replace a part of the path decides where it leads.
@@ -29,7 +30,7 @@ void check_is_roots(const Fd& part, const std::string& directory)
     constexpr mode_t others = S_IWGRP | S_IWOTH;
     struct stat status = {};
     if (::fstat(part.get(), &status) != 0)
-        fail("restricted-rootfs " + directory, GPUCTR_E_PERMISSION);
+        fail(directory, GPUCTR_E_PERMISSION, "", option);
     if (status.st_uid != 0)
         refuse(directory, "it or a directory above belongs to somebody else");
     if ((status.st_mode & others) != 0 && (status.st_mode & S_ISVTX) == 0)
@@ -49,8 +50,8 @@ Fd open_roots_own(const std::string& directory)
                                   O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     }
     if (!current)
-        fail("restricted-rootfs " + directory, GPUCTR_E_PERMISSION,
-             "name a directory without symbolic links that restricted-user may enter");
+        fail(directory, GPUCTR_E_PERMISSION,
+             "name a directory without symbolic links that restricted-user may enter", option);
     check_is_roots(current, directory);
     return current;
 }
@@ -78,7 +79,7 @@ Fd open_restricted_root(const std::vector<std::string>& directories, const std::
                                                  O_PATH | O_DIRECTORY));
     throw gpucontainer::Error(
         GPUCTR_E_PERMISSION, formatted("--rootfs {}: refused in a restricted call", path),
-        formatted("restricted-rootfs allows {}", fmt::join(directories, ", ")), 0);
+        formatted("restricted-rootfs allows {}", fmt::join(directories, ", ")), 0, {}, "rootfs");
 }
 
 } // namespace gpuctr_cli

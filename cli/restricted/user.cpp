@@ -23,6 +23,8 @@
 namespace gpuctr_cli {
 namespace {
 
+constexpr const char* key = "restricted-user";
+
 struct User {
     std::string name;
     std::string home;
@@ -38,8 +40,8 @@ struct Ids {
 
 [[noreturn]] void refuse(const std::string& name, const std::string& why)
 {
-    throw gpucontainer::Error(GPUCTR_E_PERMISSION, formatted("restricted-user {}: {}", name, why),
-                              "name an ordinary user who has nothing but GPUs", 0);
+    throw gpucontainer::Error(GPUCTR_E_PERMISSION, formatted("{}: {}", name, why),
+                              "name an ordinary user who has nothing but GPUs", 0, {}, key);
 }
 
 std::vector<gid_t> groups_of(const std::string& name, gid_t gid)
@@ -114,8 +116,9 @@ void take_ids_of(const User& user)
     if (::setgroups(user.groups.size(), user.groups.data()) != 0
         || ::setresgid(user.gid, user.gid, user.gid) != 0
         || ::setresuid(user.uid, user.uid, user.uid) != 0)
-        fail(formatted("restricted-user {}: become this user", user.name), GPUCTR_E_PERMISSION,
-             "a restricted call is made with root's privileges, as by sudo, and gives them up");
+        fail(formatted("{}: become this user", user.name), GPUCTR_E_PERMISSION,
+             "a restricted call is made with root's privileges, as by sudo, and gives them up",
+             key);
     // The caller's securebits may keep capabilities from going with the ids.
     gpucontainer::harden(0, GPUCTR_HARDEN_NEW_PRIVILEGES | GPUCTR_HARDEN_DUMPABLE);
     check_is(user);

@@ -73,7 +73,7 @@ Container::Container(std::string name) : name_(std::move(name))
         root_ = mounts_.bind(directory);
     if (!root_)
         fail("root file system " + name_, GPUCTR_E_ROOTFS,
-             "name the directory that holds the container's /usr and /etc with --rootfs");
+             "name the directory that holds the container's /usr and /etc with --rootfs", "rootfs");
     if (PrivateMounts::make_private(root_) != 0 || mounts_.keep(root_) != 0)
         fail("set " + name_ + " apart from the host's mounts", GPUCTR_E_ROOTFS);
 }
@@ -115,7 +115,7 @@ void Container::mount_devices(const std::string& label) const
     const Fd devices = mounts_.new_tmpfs(label);
     if (!devices && !label.empty() && errno == EINVAL)
         fail("mount label " + label, GPUCTR_E_REQUIREMENT,
-             "SELinux has to be enabled, and know the label");
+             "SELinux has to be enabled, and know the label", "mount-label");
     if (!devices)
         fail("create a tmpfs for /dev", GPUCTR_E_APPLY);
     attach(devices, "/dev");
@@ -143,16 +143,16 @@ void Container::bind(const std::string& specification) const
         read_only = target.substr(option) == ":ro";
         if (!read_only && target.substr(option) != ":rw")
             throw Error(GPUCTR_E_USAGE, "--bind " + specification + ": an unknown option",
-                        "the form is SRC[:DST[:ro]]", 0);
+                        "the form is SRC[:DST[:ro]]", 0, {}, "bind");
         target.erase(option);
     }
     if (!source.starts_with('/') || (!target.empty() && !target.starts_with('/')))
         throw Error(GPUCTR_E_USAGE, "--bind " + specification + ": paths must be absolute",
-                    "the form is SRC[:DST[:ro]]", 0);
+                    "the form is SRC[:DST[:ro]]", 0, {}, "bind");
     const Fd file(::open(source.c_str(), O_PATH | O_CLOEXEC));
     const Fd mount = !file ? Fd() : read_only ? mounts_.bind_read_only(file) : mounts_.bind(file);
     if (!mount)
-        fail("--bind " + specification, GPUCTR_E_USAGE);
+        fail("--bind " + specification, GPUCTR_E_USAGE, "", "bind");
     attach(mount, target.empty() ? source : target);
 }
 
@@ -167,7 +167,8 @@ void Container::enter(const std::string& working_directory)
     const std::string directory = working_directory.empty() ? "/" : working_directory;
     const Fd place = open(directory, O_DIRECTORY);
     if (!place || ::fchdir(place.get()) != 0)
-        fail(formatted("working directory {} in {}", directory, name_), GPUCTR_E_ROOTFS);
+        fail(formatted("working directory {} in {}", directory, name_), GPUCTR_E_ROOTFS, "",
+             "chdir");
 }
 
 } // namespace gpuctr_cli

@@ -102,7 +102,7 @@ void Environment::assign(const std::vector<std::string>& given)
         auto [name, value] = split(text);
         if (name.empty())
             throw gpucontainer::Error(GPUCTR_E_USAGE, "--setenv " + text + ": not NAME=VALUE", "",
-                                      0);
+                                      0, {}, "setenv");
         variables_[name] = std::move(value);
     }
 }

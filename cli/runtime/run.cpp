@@ -112,7 +112,7 @@ int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& opt
     // way it was named.
     if (::fchdir(root.fd) != 0)
         fail("root file system " + root.name, GPUCTR_E_ROOTFS,
-             "this user may not enter it (mode x)");
+             "this user may not enter it (mode x)", "rootfs");
     enter_private_namespaces();
     forbid_new_privileges(phases, options.allow_setuid);
     Container container(root.name);

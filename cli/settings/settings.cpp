@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace gpuctr_cli {
@@ -81,18 +80,19 @@ bool takes_list(const CLI::Option& option)
     return option.get_items_expected_max() > 1 || option.get_type_name() == "LIST";
 }
 
-Origin give(CLI::Option& option, Origin origin)
+/// Returns the place.
+std::string give(CLI::Option& option, const std::vector<std::string>& values, std::string place)
 {
     try {
         if (option.get_items_expected_max() > 1)
-            option.add_result(origin.values);
+            option.add_result(values);
         else
-            option.add_result(formatted("{}", fmt::join(origin.values, ",")));
+            option.add_result(formatted("{}", fmt::join(values, ",")));
         option.run_callback();
     } catch (const CLI::Error& error) {
-        throw Error(GPUCTR_E_USAGE, attributed(error.what(), name_of(option), origin.place), "", 0);
+        throw Error(GPUCTR_E_USAGE, attributed(error.what(), name_of(option), place), "", 0);
     }
-    return origin;
+    return place;
 }
 
 std::string place_of(unsigned line, const std::string& key)
@@ -223,7 +223,7 @@ std::string Settings::value(const std::string& key, Origins& origins) const
     const Value* const found = find(key);
     if (found == nullptr)
         return "";
-    origins.add(key, {place_of(found->line, key), {found->value}});
+    origins.add(key, place_of(found->line, key));
     return found->value;
 }
 
@@ -253,43 +253,42 @@ void Settings::give_to(CLI::App& command, bool restricted, Origins& origins) con
         const std::string name = name_of(*option);
         if (!counts(command, name))
             continue;
-        if (auto given = give_to(*option, restricted))
-            origins.add(name, *std::move(given));
+        if (const std::string place = give_to(*option, restricted); !place.empty())
+            origins.add(name, place);
     }
 }
 
-std::optional<Origin> Settings::give_to(CLI::Option& option, bool restricted) const
+std::string Settings::give_to(CLI::Option& option, bool restricted) const
 {
     const std::string name = name_of(option);
     if (name.empty())
-        return std::nullopt;
+        return "";
     if (is_policy(option)) {
         if (option.count() != 0)
             throw Error(GPUCTR_E_USAGE,
                         formatted("--{}: only {} sets it", name, configuration_file), "", 0);
         const bool counts = restricted || !name.starts_with(restricted_prefix);
-        return counts ? give_from_file(option) : std::nullopt;
+        return counts ? give_from_file(option) : "";
     }
     if (option.count() != 0 || is_excluded(option))
-        return std::nullopt;
+        return "";
     const std::string variable = variable_of(name);
     const std::string value = restricted ? "" : trusted_variable(variable);
-    return value.empty() ? give_from_file(option) : give(option, {variable, {value}});
+    return value.empty() ? give_from_file(option) : give(option, {value}, variable);
 }
 
-std::optional<Origin> Settings::give_from_file(CLI::Option& option) const
+std::string Settings::give_from_file(CLI::Option& option) const
 {
     const std::string name = name_of(option);
-    Origin origin;
+    std::vector<std::string> values;
+    std::string place;
     for (const Value& value : values_) {
         if (value.key != name)
             continue;
-        origin.values.push_back(value.value);
-        origin.place = place_of(value.line, name);
+        values.push_back(value.value);
+        place = place_of(value.line, name);
     }
-    if (origin.values.empty())
-        return std::nullopt;
-    return give(option, std::move(origin));
+    return values.empty() ? "" : give(option, values, place);
 }
 
 } // namespace gpuctr_cli

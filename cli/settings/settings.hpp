@@ -8,7 +8,6 @@
 #include <gpucontainer/config.hpp>
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,9 +74,9 @@ private:
     void add(const gpucontainer::Setting& setting, const Keys& known);
     /// Null where the file lacks the key.
     const Value* find(const std::string& key) const;
-    /// Nothing where it is left alone.
-    std::optional<Origin> give_to(CLI::Option& option, bool restricted) const;
-    std::optional<Origin> give_from_file(CLI::Option& option) const;
+    /// The place of what it gave; "" where it left the option alone.
+    std::string give_to(CLI::Option& option, bool restricted) const;
+    std::string give_from_file(CLI::Option& option) const;
 
     std::vector<Value> values_;
     std::vector<Mistake> mistakes_;

@@ -20,9 +20,9 @@ namespace gpucontainer {
 class Error : public std::runtime_error {
 public:
     Error(gpuctr_status status, const std::string& message, std::string hint, int os_error,
-          std::string object = {})
+          std::string object = {}, std::string argument = {})
         : std::runtime_error(message), status_(status), hint_(std::move(hint)), os_error_(os_error),
-          object_(std::move(object))
+          object_(std::move(object)), argument_(std::move(argument))
     {
     }
 
@@ -34,12 +34,15 @@ public:
     int os_error() const noexcept { return os_error_; }
     /// What the failing operation worked on: a path, a GPU; may be empty.
     const std::string& object() const noexcept { return object_; }
+    /// The argument that the failure is about, as by gpuctr_error_argument(); may be empty.
+    const std::string& argument() const noexcept { return argument_; }
 
 private:
     gpuctr_status status_;
     std::string hint_;
     int os_error_;
     std::string object_;
+    std::string argument_;
 };
 
 namespace detail {
@@ -64,7 +67,8 @@ inline void check(gpuctr_status status, gpuctr_error* const& error)
         return;
     const Handle<gpuctr_error, gpuctr_error_free> owner(error);
     throw Error(status, gpuctr_error_message(error), gpuctr_error_hint(error),
-                gpuctr_error_os_error(error), gpuctr_error_object(error));
+                gpuctr_error_os_error(error), gpuctr_error_object(error),
+                gpuctr_error_argument(error));
 }
 
 inline std::string take_string(char* text)

@@ -126,6 +126,12 @@ GPUCTR_API const char* gpuctr_error_cause(const gpuctr_error* error);
 /** What can be done about it. @since 0.1 */
 GPUCTR_API const char* gpuctr_error_hint(const gpuctr_error* error);
 
+/**
+ * Name of the argument that the failure is about: a field of the options or the request, such
+ * as "staged_tree", or a parameter, such as "json". "" if it is about none. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_error_argument(const gpuctr_error* error);
+
 /** errno behind the failure, or 0. @since 0.1 */
 GPUCTR_API int gpuctr_error_os_error(const gpuctr_error* error);
 

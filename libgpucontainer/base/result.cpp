@@ -14,6 +14,7 @@ struct Error::Impl {
     std::string step;
     std::string object;
     std::string hint;
+    const char* argument = "";
 };
 
 namespace {
@@ -62,6 +63,7 @@ const std::string& Error::step() const noexcept { return impl_->step; }
 const std::string& Error::object() const noexcept { return impl_->object; }
 const std::string& Error::cause() const noexcept { return impl_->cause; }
 const std::string& Error::hint() const noexcept { return impl_->hint; }
+const char* Error::argument() const noexcept { return impl_->argument; }
 
 Error&& Error::context(std::string step) &&
 {
@@ -85,6 +87,13 @@ Error&& Error::with_hint(std::string hint) &&
 Error&& Error::with_code(Errc code) &&
 {
     impl_->code = code;
+    return std::move(*this);
+}
+
+Error&& Error::with_argument(const char* argument) &&
+{
+    if (*impl_->argument == '\0')
+        impl_->argument = argument;
     return std::move(*this);
 }
 

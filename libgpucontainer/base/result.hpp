@@ -53,6 +53,9 @@ public:
     const std::string& cause() const noexcept;
     /// What the user can do about it; may be empty.
     const std::string& hint() const noexcept;
+    /// The caller's argument that it is about: a field of the options, such as "staged_tree", or
+    /// a parameter. "" if it is about none.
+    const char* argument() const noexcept;
 
     /// Adds the step that failed because of this error.
     Error&& context(std::string step) &&;
@@ -60,6 +63,8 @@ public:
     Error&& with_hint(std::string hint) &&;
     /// Changes the class, if the caller knows better what the failure means.
     Error&& with_code(Errc code) &&;
+    /// `argument` is a literal. One that is there stays: it is closer to the cause.
+    Error&& with_argument(const char* argument) &&;
 
 private:
     struct Impl;
@@ -135,5 +140,14 @@ public:
     using Result<Success>::Result;
     Result() : Result<Success>(Success{}) {}
 };
+
+/// The result, whose error is about an argument of the caller's.
+template <typename T>
+Result<T> about(const char* argument, Result<T> result)
+{
+    if (!result)
+        return std::move(result).error().with_argument(argument);
+    return result;
+}
 
 } // namespace gpucontainer

@@ -89,6 +89,11 @@ const char* gpuctr_error_hint(const gpuctr_error* error)
     return error != nullptr ? error->error.hint().c_str() : "";
 }
 
+const char* gpuctr_error_argument(const gpuctr_error* error)
+{
+    return error != nullptr ? error->error.argument() : "";
+}
+
 int gpuctr_error_os_error(const gpuctr_error* error)
 {
     return error != nullptr ? error->error.os_error() : 0;

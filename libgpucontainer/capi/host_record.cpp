@@ -28,8 +28,9 @@ gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
         if (json == nullptr || ret_host == nullptr)
             return Error(Errc::usage, "gpuctr_host_from_json: json or ret_host is missing");
         GPUCTR_TRY(auto detection, capi::read_detection(options));
-        GPUCTR_TRY(auto record, exports::host_from_json({json, size}));
-        GPUCTR_CHECK(detect::require_vendors(detection, record.drivers), "host record");
+        GPUCTR_TRY(auto record, about("json", exports::host_from_json({json, size})));
+        GPUCTR_CHECK(about("json", detect::require_vendors(detection, record.drivers)),
+                     "host record");
         auto required = detection.vendors;
         *ret_host = new gpuctr_host{
             {std::make_shared<const std::vector<model::DriverStack>>(std::move(record.drivers)),

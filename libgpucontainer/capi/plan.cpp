@@ -28,13 +28,14 @@ Result<apply::Target> read_apply_options(int rootfs_fd, const gpuctr_apply_optio
                                     | GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_NO_REPLACE
                                     | GPUCTR_APPLY_OVER_COPIES;
     if (given.reserved != 0)
-        return Error(Errc::usage, "apply options: reserved is not zero");
+        return Error(Errc::usage, "apply options: reserved is not zero").with_argument("reserved");
     GPUCTR_TRY(auto target, capi::read_target(rootfs_fd, given, known, GPUCTR_APPLY_IN_PROCESS));
     target.for_setuid = (given.flags & GPUCTR_APPLY_SETUID) != 0;
     target.no_replace = (given.flags & GPUCTR_APPLY_NO_REPLACE) != 0;
     target.over_copies = (given.flags & GPUCTR_APPLY_OVER_COPIES) != 0;
     GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
-    GPUCTR_TRY(target.staged_tree, apply::staged_path(capi::text_of(given.staged_tree)));
+    GPUCTR_TRY(target.staged_tree,
+               about("staged_tree", apply::staged_path(capi::text_of(given.staged_tree))));
     GPUCTR_TRY(target.backend, capi::read_backend(given.backend));
     return target;
 }

@@ -65,7 +65,7 @@ Result<gpuctr_stage_options> read_stage_options(const gpuctr_stage_options* opti
 {
     GPUCTR_TRY(const auto given, capi::read_options(options));
     if ((given.flags & ~GPUCTR_STAGE_SETUID) != 0)
-        return Error(Errc::usage, "stage options: an unknown flag is set");
+        return Error(Errc::usage, "stage options: an unknown flag is set").with_argument("flags");
     GPUCTR_CHECK(privilege::refuse_raised((given.flags & GPUCTR_STAGE_SETUID) != 0));
     return given;
 }
@@ -80,10 +80,12 @@ gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan, const gpuctr_prepare_
             return Error(Errc::usage, "gpuctr_plan_prepare: plan or ret_prepared is missing");
         GPUCTR_TRY(const auto given, capi::read_options(options));
         if ((given.flags & ~GPUCTR_PREPARE_SETUID) != 0)
-            return Error(Errc::usage, "prepare options: an unknown flag is set");
+            return Error(Errc::usage, "prepare options: an unknown flag is set")
+                .with_argument("flags");
         const bool for_setuid = (given.flags & GPUCTR_PREPARE_SETUID) != 0;
         GPUCTR_CHECK(privilege::refuse_raised(for_setuid));
-        GPUCTR_TRY(const auto staged_tree, apply::staged_path(capi::text_of(given.staged_tree)));
+        GPUCTR_TRY(const auto staged_tree,
+                   about("staged_tree", apply::staged_path(capi::text_of(given.staged_tree))));
         GPUCTR_TRY(const auto backend, capi::read_backend(given.backend));
         GPUCTR_CHECK(plan::prove(plan->planned));
         GPUCTR_CHECK(apply::require_detached(backend));
@@ -101,7 +103,7 @@ gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (plan == nullptr || directory == nullptr || *directory == '\0')
             return Error(Errc::usage, "gpuctr_plan_stage: plan or directory is missing");
-        GPUCTR_TRY(const auto path, apply::staged_path(directory));
+        GPUCTR_TRY(const auto path, about("directory", apply::staged_path(directory)));
         GPUCTR_TRY(const auto given, read_stage_options(options));
         GPUCTR_TRY(const auto backend, capi::read_backend(given.backend));
         GPUCTR_CHECK(plan::prove(plan->planned));
@@ -118,10 +120,11 @@ gpuctr_status gpuctr_unstage(const char* directory, const gpuctr_stage_options* 
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (directory == nullptr || *directory == '\0')
             return Error(Errc::usage, "gpuctr_unstage: directory is missing");
-        GPUCTR_TRY(const auto path, apply::staged_path(directory));
+        GPUCTR_TRY(const auto path, about("directory", apply::staged_path(directory)));
         GPUCTR_TRY(const auto given, read_stage_options(options));
         if (given.backend != GPUCTR_BACKEND_AUTO)
-            return Error(Errc::usage, "gpuctr_unstage: a backend has nothing to do with it");
+            return Error(Errc::usage, "gpuctr_unstage: a backend has nothing to do with it")
+                .with_argument("backend");
         GPUCTR_TRY(const bool found, apply::unstage_tree(path));
         if (ret_found != nullptr)
             *ret_found = found ? 1 : 0;

@@ -13,11 +13,16 @@ namespace {
 
 Result<void> check_numbers(const gpuctr_request& given)
 {
-    if (given.write > GPUCTR_WRITE_ALWAYS || given.layout > GPUCTR_LAYOUT_MERGED
-        || given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE)
-        return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range");
+    const char* const out_of_range = given.write > GPUCTR_WRITE_ALWAYS             ? "write"
+                                     : given.layout > GPUCTR_LAYOUT_MERGED         ? "layout"
+                                     : given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE ? "vendor_libs"
+                                                                                   : nullptr;
+    if (out_of_range != nullptr)
+        return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range")
+            .with_argument(out_of_range);
     if ((given.flags & ~GPUCTR_REQUEST_LOCK) != 0)
-        return Error(Errc::usage, "gpuctr_plan_create: an unknown flag of the request is set");
+        return Error(Errc::usage, "gpuctr_plan_create: an unknown flag of the request is set")
+            .with_argument("flags");
     return {};
 }
 
@@ -51,7 +56,8 @@ Result<detect::Detection> read_detection(const gpuctr_host_options* options)
 {
     GPUCTR_TRY(const auto given, read_options(options));
     if ((given.flags & ~GPUCTR_HOST_FILES_ALONE) != 0 || given.reserved != 0)
-        return Error(Errc::usage, "options of the host: an unknown flag is set");
+        return Error(Errc::usage, "options of the host: an unknown flag is set")
+            .with_argument(given.reserved != 0 ? "reserved" : "flags");
     detect::Detection detection;
     detection.vendors = strings(given.vendors);
     detection.all_vendors =
@@ -93,13 +99,13 @@ Result<mount::Backend> read_backend(std::uint32_t given)
     case GPUCTR_BACKEND_AUTO:
         return mount::probe_backend();
     case GPUCTR_BACKEND_DETACHED:
-        return mount::require_backend(mount::Backend::detached);
+        return about("backend", mount::require_backend(mount::Backend::detached));
     case GPUCTR_BACKEND_ASSEMBLED:
-        return mount::require_backend(mount::Backend::assembled);
+        return about("backend", mount::require_backend(mount::Backend::assembled));
     case GPUCTR_BACKEND_LEGACY:
         return mount::Backend::legacy;
     default:
-        return Error(Errc::usage, "options: backend is out of range");
+        return Error(Errc::usage, "options: backend is out of range").with_argument("backend");
     }
 }
 

@@ -29,7 +29,7 @@ Result<apply::Target> read_target(int rootfs_fd, const Options& given, std::uint
                                   std::uint32_t in_process)
 {
     if ((given.flags & ~known) != 0)
-        return Error(Errc::usage, "options: an unknown flag is set");
+        return Error(Errc::usage, "options: an unknown flag is set").with_argument("flags");
     apply::Target target;
     target.rootfs_fd = rootfs_fd;
     if (given.state_dir != nullptr)
@@ -37,7 +37,7 @@ Result<apply::Target> read_target(int rootfs_fd, const Options& given, std::uint
     if ((given.flags & in_process) == 0)
         return target;
     if (given.pidfd < 0)
-        return Error(Errc::usage, "options: pidfd is missing");
+        return Error(Errc::usage, "options: pidfd is missing").with_argument("pidfd");
     target.pidfd = given.pidfd;
     return target;
 }

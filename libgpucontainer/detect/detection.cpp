@@ -22,14 +22,24 @@ namespace {
 using model::DeviceNode;
 using model::DriverStack;
 
-Error unknown_vendor(const std::string& name, const drivers::Site& site)
+/// Which of two options named a catalogue.
+const char* argument_of(const Detection& detection, const std::string& catalogue)
+{
+    return std::ranges::find(detection.catalogues, catalogue) != detection.catalogues.end()
+               ? "catalogues"
+               : "catalogue_dir";
+}
+
+Error unknown_vendor(const std::string& name, const Detection& detection, const drivers::Site& site)
 {
     if (const drivers::LeftOut* const left_out = site.find_left_out(name))
         return Error(Errc::usage, left_out->reason)
             .with_object(left_out->path)
+            .with_argument(argument_of(detection, left_out->path))
             .with_hint("a maker's title, kind, variables and nodes are its own");
     return Error(Errc::usage, base::format("options of the host: unknown vendor '{}'", name))
         .with_object(name)
+        .with_argument("vendors")
         .with_hint("vendors are " + drivers::names_of(site.vendors));
 }
 
@@ -190,7 +200,8 @@ bool Detection::asks_for(std::string_view vendor) const
 
 Result<void> check(const Detection& detection)
 {
-    return detection.driver_version.empty() ? Result<void>() : check_version(detection);
+    return detection.driver_version.empty() ? Result<void>()
+                                            : about("driver_version", check_version(detection));
 }
 
 Result<void> require_vendors(const Detection& detection, const std::vector<DriverStack>& drivers)
@@ -201,14 +212,18 @@ Result<void> require_vendors(const Detection& detection, const std::vector<Drive
         GPUCTR_TRY(const auto site, read_site(detection));
         if (const Vendor* const vendor = site.find(name))
             return missing(*vendor);
-        return unknown_vendor(name, site);
+        return unknown_vendor(name, detection, site);
     }
     return {};
 }
 
 Result<drivers::Site> read_site(const Detection& detection)
 {
-    return drivers::Site::read(detection.catalogue_directory, detection.catalogues);
+    auto site = drivers::Site::read(detection.catalogue_directory, detection.catalogues);
+    if (site)
+        return site;
+    const char* const argument = argument_of(detection, site.error().object());
+    return std::move(site).error().with_argument(argument);
 }
 
 Result<Detected> detect(const Detection& detection)
@@ -245,9 +260,10 @@ Result<Detected> detect(const Detection& detection, drivers::Site site)
     GPUCTR_CHECK(check(detection));
     for (const std::string& name : detection.vendors)
         if (site.find(name) == nullptr)
-            return unknown_vendor(name, site);
-    GPUCTR_TRY(const auto root, host::DriverRoot::open(detection.driver_root));
-    GPUCTR_TRY(auto dev_root, dev_root_prefix(detection.dev_root));
+            return unknown_vendor(name, detection, site);
+    GPUCTR_TRY(const auto root,
+               about("driver_root", host::DriverRoot::open(detection.driver_root)));
+    GPUCTR_TRY(auto dev_root, about("dev_root", dev_root_prefix(detection.dev_root)));
     const auto pci = host::make_enumerator();
     const Sources sources = {
         *pci, root, "", detection.driver_version, std::move(site.catalogue), std::move(dev_root)};
@@ -256,7 +272,7 @@ Result<Detected> detect(const Detection& detection, drivers::Site site)
         GPUCTR_CHECK(look_for(vendor, detection, sources, found));
     if (detection.all_vendors)
         for (const drivers::LeftOut& one : site.left_out)
-            record_failure(found, one.title, unknown_vendor(one.vendor, site));
+            record_failure(found, one.title, unknown_vendor(one.vendor, detection, site));
     return found;
 }
 

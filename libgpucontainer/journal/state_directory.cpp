@@ -18,6 +18,7 @@ Error StateDirectory::unusable() const
 {
     return Error::from_errno(errno, "journal directory " + path_, Errc::apply)
         .with_object(path_)
+        .with_argument("state_dir")
         .with_hint("name a directory that you may write with --state-dir; a runtime's hook takes "
                    "--no-journal");
 }
@@ -28,7 +29,8 @@ Result<void> StateDirectory::check_outside(int rootfs_fd) const
         return {};
     struct stat root = {};
     if (::fstat(rootfs_fd, &root) != 0)
-        return Error::from_errno(errno, "root file system", Errc::rootfs);
+        return Error::from_errno(errno, "root file system", Errc::rootfs)
+            .with_argument("rootfs_fd");
     const base::FileId id(root.st_dev, root.st_ino);
     const bool passed = std::ranges::find(way_.passed, id) != way_.passed.end();
     if (rootfs::Root::is_callers(root.st_dev, root.st_ino)
@@ -36,7 +38,8 @@ Result<void> StateDirectory::check_outside(int rootfs_fd) const
         return {};
     return Error(Errc::usage, "journal directory " + path_
                                   + ": inside the root file system, where it is not safe")
-        .with_object(path_);
+        .with_object(path_)
+        .with_argument("state_dir");
 }
 
 /// As far as there is something of it.

@@ -321,13 +321,13 @@ Result<void> RootJournals::read_all_but(const std::string& own, const std::strin
 
 Result<JournalStore> JournalStore::create(const std::string& directory, int rootfs_fd)
 {
-    GPUCTR_TRY(auto opened, StateDirectory::create(directory, rootfs_fd));
+    GPUCTR_TRY(auto opened, about("state_dir", StateDirectory::create(directory, rootfs_fd)));
     return JournalStore(std::move(opened));
 }
 
 Result<std::optional<JournalStore>> JournalStore::open(const std::string& directory, int rootfs_fd)
 {
-    GPUCTR_TRY(auto opened, StateDirectory::open(directory, rootfs_fd));
+    GPUCTR_TRY(auto opened, about("state_dir", StateDirectory::open(directory, rootfs_fd)));
     if (!opened)
         return std::optional<JournalStore>();
     return std::optional(JournalStore(*std::move(opened)));
@@ -365,7 +365,8 @@ Result<std::optional<RootJournals>> JournalStore::open_root(RootName root, Lock 
             return std::optional<RootJournals>();
         if (!journals.store_ || !journals.directory_)
             return directory_.unusable();
-        GPUCTR_CHECK(base::check_trust(journals.directory_.get(), directory_.path() + "/" + name),
+        GPUCTR_CHECK(about("state_dir", base::check_trust(journals.directory_.get(),
+                                                          directory_.path() + "/" + name)),
                      "journal directory");
         if (lock == Lock::none)
             return std::optional(std::move(journals));
@@ -408,7 +409,8 @@ Result<UniqueFd> JournalStore::lock_root(int directory, const std::string& name,
 
 Result<std::vector<RootName>> JournalStore::roots() const
 {
-    GPUCTR_TRY(const auto names, base::list_directory(directory_.fd(), "."), "journal directory");
+    GPUCTR_TRY(const auto names, about("state_dir", base::list_directory(directory_.fd(), ".")),
+               "journal directory");
     std::vector<RootName> roots;
     for (const std::string& name : names)
         if (const auto root = parse_directory_name(name))

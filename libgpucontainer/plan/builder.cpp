@@ -164,7 +164,8 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
     draft.plan.layout = request.layout;
     secure_mounts(draft);
     GPUCTR_CHECK(choose_gpus(draft, drivers));
-    GPUCTR_TRY(draft.capabilities, parse_capabilities(request.capabilities));
+    GPUCTR_TRY(draft.capabilities,
+               about("driver_capabilities", parse_capabilities(request.capabilities)));
     GPUCTR_CHECK(choose_files(draft));
     GPUCTR_CHECK(choose_tree_path(draft));
     GPUCTR_CHECK(draft.files.empty() ? expect_names(draft) : add_files(draft));

@@ -55,6 +55,7 @@ Result<void> restrict_to(const Selection& allowed, const Policy& policy, const D
         return Error(Errc::permission, base::format("{}: GPU {} is none of the allowed devices: {}",
                                                     policy.choice, *refused, policy.allowed))
             .with_object(driver.gpus[*refused].pci_address)
+            .with_argument("devices")
             .with_hint("the allowed devices are the administrator's choice; `auto` keeps to them");
     std::erase_if(selection.gpus, is_refused);
     selection.wanted = !selection.gpus.empty();
@@ -70,12 +71,15 @@ Result<std::vector<Selection>> restrict_to(std::string_view allowed,
 {
     if (allowed.empty())
         return selections;
+    constexpr const char* argument = "allowed_devices";
     if (base::to_lower(base::trim(allowed)) == "auto")
-        return Error(Errc::usage, "allowed devices: auto does not say which");
+        return Error(Errc::usage, "allowed devices: auto does not say which")
+            .with_argument(argument);
     const auto has_gpus = [](const DriverStack& driver) { return !driver.gpus.empty(); };
     if (std::ranges::none_of(drivers, has_gpus))
         return selections; // it names those of the machines that have some
-    GPUCTR_TRY(const auto policies, parse_devices(drivers, allowed, true), "allowed devices");
+    GPUCTR_TRY(const auto policies, about(argument, parse_devices(drivers, allowed, true)),
+               "allowed devices");
     const bool had_some = std::ranges::any_of(selections, &Selection::wanted);
     for (std::size_t i = 0; i < selections.size(); ++i)
         GPUCTR_CHECK(restrict_to(policies[i], {allowed, choice}, drivers[i], selections[i]));

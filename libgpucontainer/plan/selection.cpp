@@ -259,7 +259,7 @@ Result<std::vector<Selection>> select_devices(Drivers drivers, const DeviceChoic
 {
     if (base::to_lower(base::trim(choice.list)) == "auto")
         return select_all_automatically(drivers, choice, left_out);
-    return parse_devices(drivers, choice.list, false, choice.name);
+    return about("devices", parse_devices(drivers, choice.list, false, choice.name));
 }
 
 Result<std::set<model::Capability>> parse_capabilities(std::string_view list)

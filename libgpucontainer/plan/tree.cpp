@@ -17,6 +17,7 @@ Error unusable(const std::string& path, const std::string& why)
 {
     return Error(Errc::usage, "tree path " + path + ": " + why)
         .with_object(path)
+        .with_argument("tree_path")
         .with_hint("name a directory of its own in the container, such as "
                    + std::string(usual_tree));
 }

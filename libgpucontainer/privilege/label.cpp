@@ -28,6 +28,7 @@ Result<void> check_label(const std::string& label)
         return {};
     return Error(Errc::usage, "mount label '" + label + "': not an SELinux label")
         .with_object(label)
+        .with_argument("mount_label")
         .with_hint("a label looks like system_u:object_r:container_file_t:s0:c1,c2");
 }
 
@@ -37,6 +38,7 @@ Result<void> require_label(const std::string& label)
         return {};
     return Error(Errc::requirement, "mount label " + label + ": SELinux is not enabled here")
         .with_object(label)
+        .with_argument("mount_label")
         .with_hint("leave the label out, or see that /sys/fs/selinux is mounted");
 }
 

@@ -131,20 +131,25 @@ Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
                                : add_list(site, path, text, list->vendor);
     };
     if (!directory.empty()) {
-        GPUCTR_TRY(const auto paths, config::list_trusted(directory), "catalogues");
+        constexpr const char* argument = "catalogue_dir";
+        GPUCTR_TRY(const auto paths, about(argument, config::list_trusted(directory)),
+                   "catalogues");
         for (const std::string& path : paths) {
             if (!path.ends_with(".yaml") && find_list(lists, path) == nullptr)
                 continue;
-            GPUCTR_TRY(const auto text, config::read_trusted(path), "catalogue");
+            GPUCTR_TRY(const auto text, about(argument, config::read_trusted(path)), "catalogue");
             if (text)
-                GPUCTR_CHECK(add(path, *text), "catalogue");
+                GPUCTR_CHECK(about(argument, add(path, *text)), "catalogue");
         }
     }
     for (const std::string& path : files) {
-        GPUCTR_TRY(const auto text, config::read_trusted(path), "catalogue");
+        constexpr const char* argument = "catalogues";
+        GPUCTR_TRY(const auto text, about(argument, config::read_trusted(path)), "catalogue");
         if (!text)
-            return Error::from_errno(ENOENT, "catalogue " + path, Errc::usage).with_object(path);
-        GPUCTR_CHECK(add(path, *text), "catalogue");
+            return Error::from_errno(ENOENT, "catalogue " + path, Errc::usage)
+                .with_object(path)
+                .with_argument(argument);
+        GPUCTR_CHECK(about(argument, add(path, *text)), "catalogue");
     }
     return site;
 }

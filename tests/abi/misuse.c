@@ -38,6 +38,7 @@ static void no_error(void)
     CHECK(strcmp(gpuctr_error_message(NULL), "out of memory") == 0);
     CHECK(gpuctr_error_step(NULL) != NULL);
     CHECK(gpuctr_error_object(NULL) != NULL);
+    CHECK(strcmp(gpuctr_error_argument(NULL), "") == 0);
     CHECK(gpuctr_error_cause(NULL) != NULL);
     CHECK(gpuctr_error_hint(NULL) != NULL);
     CHECK(gpuctr_error_os_error(NULL) == 0);

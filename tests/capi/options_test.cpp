@@ -188,8 +188,15 @@ TEST_F(OptionsTest, RefusesABackendThatThereIsNotAndAStagedTreeOfNoPlace)
         apply.staged_tree = staged_tree;
         prepare.backend = backend;
         prepare.staged_tree = staged_tree;
-        EXPECT_EQ(gpuctr_plan_apply(plan, root, &apply, nullptr, nullptr), GPUCTR_E_USAGE);
-        EXPECT_EQ(gpuctr_plan_prepare(plan, &prepare, &prepared, nullptr), GPUCTR_E_USAGE);
+        const char* const argument = staged_tree != nullptr ? "staged_tree" : "backend";
+        const Error by_apply = error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) {
+            return gpuctr_plan_apply(plan, root, &apply, nullptr, e);
+        });
+        EXPECT_STREQ(gpuctr_error_argument(by_apply.get()), argument);
+        const Error by_prepare = error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) {
+            return gpuctr_plan_prepare(plan, &prepare, &prepared, e);
+        });
+        EXPECT_STREQ(gpuctr_error_argument(by_prepare.get()), argument);
     };
     expect_refused(GPUCTR_BACKEND_LEGACY + 1, nullptr);
     for (const char* const path : {"relative/tree", "/run/../tree", "/run/tree/..", "/"}) {
@@ -248,6 +255,57 @@ TEST_F(OptionsTest, ErrorsSayWhatFailedOnWhatAndWhy)
     EXPECT_THAT(gpuctr_error_message(error.get()), HasSubstr(gpuctr_error_cause(error.get())));
 }
 
+TEST_F(OptionsTest, ErrorsNameTheFieldThatTheyAreAbout)
+{
+    using Request = gpuctr_request;
+    const auto about = [&](auto Request::*field, auto value) {
+        gpuctr_request request = GPUCTR_REQUEST_INIT;
+        request.*field = value;
+        gpuctr_error* error = nullptr;
+        EXPECT_EQ(plan(request, &error), GPUCTR_E_USAGE);
+        const Error owner(error, &gpuctr_error_free);
+        return std::string(gpuctr_error_argument(error));
+    };
+    EXPECT_EQ(about(&Request::devices, "9"), "devices");
+    EXPECT_EQ(about(&Request::driver_capabilities, "magic"), "driver_capabilities");
+    EXPECT_EQ(about(&Request::allowed_devices, "9"), "allowed_devices");
+    EXPECT_EQ(about(&Request::tree_path, "relative"), "tree_path");
+    EXPECT_EQ(about(&Request::mount_label, "x"), "mount_label");
+    EXPECT_EQ(about(&Request::write, GPUCTR_WRITE_ALWAYS + 1), "write");
+    EXPECT_EQ(about(&Request::layout, GPUCTR_LAYOUT_MERGED + 1), "layout");
+    EXPECT_EQ(about(&Request::vendor_libs, GPUCTR_VENDOR_LIBS_NONE + 1), "vendor_libs");
+    EXPECT_EQ(about(&Request::flags, UINT32_MAX), "flags");
+    EXPECT_EQ(about(&Request::struct_size, std::size_t{1}), "");
+}
+
+TEST_F(OptionsTest, ErrorsNameTheFieldOfTheHostThatTheyAreAbout)
+{
+    using Options = gpuctr_host_options;
+    const std::array<const char*, 2> nobody = {"nobody", nullptr};
+    const std::array<const char*, 2> nowhere = {"/nowhere.yaml", nullptr};
+    const auto about = [&](auto Options::*field, auto value) {
+        gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
+        options.*field = value;
+        gpuctr_error* error = nullptr;
+        gpuctr_host* host = nullptr;
+        EXPECT_NE(gpuctr_host_open(&options, &host, &error), GPUCTR_OK);
+        const Error owner(error, &gpuctr_error_free);
+        return std::string(gpuctr_error_argument(error));
+    };
+    EXPECT_EQ(about(&Options::vendors, nobody.data()), "vendors");
+    EXPECT_EQ(about(&Options::driver_root, "/nowhere"), "driver_root");
+    EXPECT_EQ(about(&Options::driver_version, "x"), "driver_version");
+    EXPECT_EQ(about(&Options::catalogues, nowhere.data()), "catalogues");
+    EXPECT_EQ(about(&Options::catalogue_dir, "/dev/null"), "catalogue_dir");
+    EXPECT_EQ(about(&Options::dev_root, "/nowhere"), "dev_root");
+
+    gpuctr_host* host = nullptr;
+    const Error error = error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) {
+        return gpuctr_host_from_json("{}", 2, nullptr, &host, e);
+    });
+    EXPECT_STREQ(gpuctr_error_argument(error.get()), "json");
+}
+
 TEST_F(OptionsTest, ErrorsOfTheSystemKeepTheirNumber)
 {
     gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
@@ -266,7 +324,7 @@ TEST_F(OptionsTest, ErrorsOfNothingCanBeAsked)
 {
     EXPECT_EQ(gpuctr_error_status(nullptr), GPUCTR_E_INTERNAL);
     for (auto* const getter : {gpuctr_error_message, gpuctr_error_step, gpuctr_error_object,
-                               gpuctr_error_cause, gpuctr_error_hint})
+                               gpuctr_error_argument, gpuctr_error_cause, gpuctr_error_hint})
         EXPECT_NE(getter(nullptr), nullptr);
     EXPECT_EQ(gpuctr_error_os_error(nullptr), 0);
     gpuctr_error_free(nullptr);

@@ -139,6 +139,7 @@ class Origins(config_test.Config):
         self.check("driver-version", "x y", "driver version 'x y': not a version")
         self.check("driver-capabilities", "magic", "unknown driver capability 'magic'\n")
         self.check("driver-capabilities", "graphics", "driver capability graphics cannot be given")
+        self.check("vendor", "nobody", "options of the host: unknown vendor 'nobody'\n")
         self.check("device", "9", "9: no such GPU\n")
         self.check("device", "0-99", "0-99: ")
         self.check("tree-path", "rel", "tree path rel: ")
@@ -179,8 +180,9 @@ class Origins(config_test.Config):
         self.assertTrue(self.refused("plan", "--nv", "--dev-root", "/nowhere", status=4)
                         .startswith("gpuctr-setup: device root /nowhere: No such file"))
         site = self.write(f"{CATALOGUES}/site.yaml", "x\n")
-        self.write(CONFIG, "catalogue: /other.yaml\n")
-        self.assertTrue(self.refused().startswith(f"gpuctr-setup: catalogue: {site}: "))
+        for other in ("/other.yaml", CATALOGUES):
+            self.write(CONFIG, f"catalogue: {other}\n")
+            self.assertTrue(self.refused().startswith(f"gpuctr-setup: catalogue: {site}: "))
 
     def test_a_record_has_a_driver_of_its_own(self):
         """What a site says of this host's is not for it."""

@@ -100,6 +100,7 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
         return Error(Errc::usage, base::format("driver version {}: the driver is that of Windows",
                                                sources.driver_version))
             .with_object(sources.driver_version)
+            .with_argument("driver_version")
             .with_hint("leave the version out: it is Windows that chooses it");
 
     DriverStack stack = new_stack(sources);

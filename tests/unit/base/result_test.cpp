@@ -51,5 +51,13 @@ TEST(Error, KeepsObjectAndHint)
     EXPECT_EQ(error.hint(), "GPUs are 0 to 3");
 }
 
+TEST(Error, IsAboutTheArgumentNamedClosestToTheCause)
+{
+    EXPECT_STREQ(fail().error().argument(), "");
+    EXPECT_STREQ(about("outer", fail()).error().argument(), "outer");
+    EXPECT_STREQ(about("outer", about("inner", fail())).error().argument(), "inner");
+    EXPECT_TRUE(about("outer", Result<void>()));
+}
+
 } // namespace
 } // namespace gpucontainer
