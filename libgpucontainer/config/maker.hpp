@@ -64,7 +64,7 @@ struct Maker {
     bool by_address = false;       ///< GPUs are in the order of PCI addresses, not of numbers.
     std::string_view uuid;         ///< Attribute of a device with its UUID; may be "".
     std::string_view model;        ///< Attribute with a suffix of the model's name; may be "".
-    std::span<const Model> models; ///< Unless empty or in a class, only these are GPUs.
+    std::span<const Model> models; ///< Without a class: only these are GPUs, unless empty.
     std::span<const Node> nodes;
     std::span<const Variable> variables;
     std::span<const std::string_view> needs;       ///< As DriverStack::needs.

@@ -28,7 +28,7 @@ std::size_t line_of(const YAML::Mark& mark)
     return mark.is_null() ? 0 : static_cast<std::size_t>(mark.line) + 1;
 }
 
-/// Without what is not known.
+/// The error for a mistake. `file` may be "", `line` 0 if unknown.
 Error mistake(std::string_view file, std::size_t line, std::string_view what)
 {
     std::string place(file);
@@ -37,8 +37,8 @@ Error mistake(std::string_view file, std::size_t line, std::string_view what)
     return {Errc::usage, base::format("{}{}{}", place, place.empty() ? "" : ": ", what)};
 }
 
-/// The control character or separator of lines that a text begins with, if any, but for tab,
-/// LF and CR LF. Readers of YAML differ in which of them end a line, or the text.
+/// The control character or line separator at the start of a text, if any, except tab, LF and
+/// CR LF. Readers of YAML differ in which of them end a line or the text.
 std::optional<std::uint32_t> control_character(std::string_view text)
 {
     if (text.starts_with('\t') || text.starts_with('\n') || text.starts_with("\r\n"))
@@ -71,8 +71,8 @@ Result<void> check_characters(std::string_view text, std::string_view file)
     return {};
 }
 
-/// "%YAML 1.2" changes nothing here, and any other directive is passed over by readers of YAML:
-/// "%restricted: true" would be a key that is lost.
+/// Refuses directives. "%YAML 1.2" is not needed, and readers of YAML ignore others: "%restricted:
+/// true" would be a lost key.
 Result<void> check_directives(std::string_view text, std::string_view file)
 {
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
@@ -93,8 +93,8 @@ bool has_content(std::string_view text)
     });
 }
 
-/// Builds the values while yaml-cpp parses. What is not allowed is thrown out of
-/// the parser at once, which also keeps its recursion below our limit.
+/// Builds the values while yaml-cpp parses. Throws at once for anything that is not allowed, which
+/// also limits the parser's recursion.
 class TreeBuilder final : public YAML::EventHandler {
 public:
     std::optional<YamlValue> root;

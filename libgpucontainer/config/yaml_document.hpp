@@ -12,8 +12,8 @@
 
 namespace gpucontainer::config {
 
-/// One value of a YAML document and where it stands. All scalars are text: what
-/// they mean is up to the reader, so that `1.10` and `no` stay what was written.
+/// A value of a YAML document, with its line. All scalars are text, so that `1.10` and `no` stay
+/// as written; the caller decides what they mean.
 struct YamlValue {
     enum class Kind : std::uint8_t { scalar, list, map };
 
@@ -23,11 +23,10 @@ struct YamlValue {
     std::vector<YamlValue> items; ///< Of a list; of a map key, value, key, value.
 };
 
-/// Reads a file with one document. Anchors, aliases and tags are refused: no
-/// file of ours needs them, and they let a small file stand for a huge one. So
-/// are more than 256 KiB, 8 levels and 50000 values, and control characters, at some of which
-/// only some readers end a line. None where there are only comments. An error begins with
-/// "FILE:LINE: ", or with "line LINE: " where `file` is empty.
+/// Reads a file with one document. Refuses anchors, aliases and tags, which are not needed and let
+/// a small file become a huge document. Also refuses more than 256 KiB, 8 levels or 50000 values,
+/// and control characters, because readers differ in which of them end a line. None if there are
+/// only comments. An error begins with "FILE:LINE: ", or with "line LINE: " if `file` is empty.
 Result<std::optional<YamlValue>> parse_yaml(std::string_view text, std::string_view file = {});
 
 } // namespace gpucontainer::config

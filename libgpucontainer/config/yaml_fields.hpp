@@ -14,15 +14,15 @@ namespace gpucontainer::config {
 
 using Names = std::span<const std::string_view>;
 
-/// Of a file that does not say what it may: "line 3: WHAT".
+/// The error for a mistake in a file: "line 3: WHAT".
 Error mistake(std::size_t line, std::string_view what);
 
-/// Text of a file as it may stand in a message: short, in quotes, and without control
-/// characters, which a terminal would obey.
+/// Text of a file for a message: short, in quotes, and without control characters, which a
+/// terminal would obey.
 std::string quote(std::string_view text);
 
 struct Field {
-    std::size_t line; ///< Of the key: yaml-cpp places an absent value behind it.
+    std::size_t line; ///< Of the key, because yaml-cpp puts a missing value after it.
     const YamlValue* value;
 };
 
@@ -35,7 +35,7 @@ public:
 
     std::size_t line() const noexcept { return line_; }
 
-    /// Null when the key is absent.
+    /// Null if the key is missing.
     const Field* find(std::string_view key) const;
     bool has(std::string_view key) const { return find(key) != nullptr; }
 
@@ -47,7 +47,7 @@ public:
     /// A text out of a set.
     Result<std::string_view> choice(std::string_view key, Names allowed) const;
 
-    /// False when the key is absent.
+    /// False if the key is missing.
     Result<bool> flag(std::string_view key) const;
 
 private:

@@ -22,8 +22,8 @@ constexpr std::size_t string_window = 512;
 
 Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
 
-/// libelf keeps its last error per thread, but not why it could not read: that is
-/// errno, of which callers make 0 before.
+/// libelf keeps its last error per thread, but not why a read failed. That is in errno, which
+/// callers set to 0 before.
 Error failed(std::string_view what)
 {
     if (errno != 0)
@@ -32,16 +32,16 @@ Error failed(std::string_view what)
     return malformed(base::format("{}: {}", what, reason != nullptr ? reason : "unknown reason"));
 }
 
-/// libelf writes a global the first time; a local static makes that once.
+/// Initialises libelf, which writes a global variable, only once.
 bool library_is_usable()
 {
     static const bool usable = elf_version(EV_CURRENT) != EV_NONE;
     return usable;
 }
 
-/// libelf allocates one record per section when it opens a file. The count of
-/// a file with extended numbering is a 64-bit number in the file, so such
-/// files (65280 sections and more) are refused before libelf sees them.
+/// libelf allocates a record for each section when it opens a file. With extended numbering (65280
+/// sections and more), the count is a 64-bit number in the file. Such files are refused before
+/// libelf sees them.
 Result<void> check_identity(int fd)
 {
     Elf64_Ehdr header = {};
@@ -256,13 +256,13 @@ Result<std::vector<GElf_Sym>> ElfFile::symbols(std::size_t most) const
         for (std::size_t i = 0; i < count; ++i)
             if (gelf_getsym(table, static_cast<int>(i), &found[i]) == nullptr)
                 return failed("read symbols");
-        break; // a file has one; many would cost as much time each
+        break; // a file has one; a hostile one may have many, and each takes time
     }
     return found;
 }
 
-/// `size` bytes of the string table from `offset` on, and some before: what
-/// is asked for next may lie on either side.
+/// Reads `size` bytes of the string table from `offset`, and some before: the next string may be
+/// on either side.
 Result<ElfFile::Window> ElfFile::strings_at(const Dynamic& dynamic, std::uint64_t offset,
                                             std::size_t size) const
 {

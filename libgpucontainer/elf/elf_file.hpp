@@ -13,22 +13,22 @@
 
 namespace gpucontainer::elf {
 
-/// The dynamic section as far as it is of use here. Addresses are still those
-/// of the running program; strings are offsets into the string table.
+/// The part of the dynamic section that is used here. Addresses are those of the running program;
+/// strings are offsets into the string table.
 struct Dynamic {
     std::uint64_t strings_address = 0;
     std::uint64_t strings_size = 0;
     std::uint64_t soname = 0; ///< 0 means none: offset 0 is the empty string
     std::uint64_t runpath = 0;
     std::uint64_t rpath = 0;
-    std::uint64_t needs_address = 0;       ///< Of the versions that it needs; 0 without any.
-    std::uint64_t definitions_address = 0; ///< Of the versions that it has; 0 without any.
+    std::uint64_t needs_address = 0;       ///< Of the needed versions; 0 if there are none.
+    std::uint64_t definitions_address = 0; ///< Of the defined versions; 0 if there are none.
     std::vector<std::uint64_t> needed;
 };
 
-/// An ELF file as the loader sees it: segments and what they point to. Reads
-/// with pread, so that a file cut short is an error and never a signal, and
-/// only the few hundred bytes asked for.
+/// An ELF file as the loader sees it: segments and what they point to. Uses pread, so that a
+/// truncated file is an error and not SIGBUS, and reads only the few hundred bytes that are
+/// needed.
 class ElfFile {
 public:
     /// `fd` is borrowed for the lifetime of the object.
@@ -36,17 +36,17 @@ public:
 
     const GElf_Ehdr& header() const noexcept { return header_; }
 
-    /// Empty when the file has no dynamic section, like a static program.
+    /// Empty if the file has no dynamic section, like a static program.
     Result<Dynamic> dynamic() const;
 
-    /// Text of the program interpreter segment, empty when there is none.
+    /// Text of the program interpreter segment; empty if there is none.
     Result<std::string> interpreter() const;
 
     /// The string at `offset` of the dynamic string table, of at most `limit`
     /// bytes and without control characters.
     Result<std::string> string_at(const Dynamic& dynamic, std::uint64_t offset, std::size_t limit);
 
-    /// What the file holds for `address`, at most `limit` bytes and as many as there are.
+    /// Content of the file at `address`: `limit` bytes, or as many as there are.
     Result<std::string> bytes_at(std::uint64_t address, std::size_t limit) const;
 
     /// Dynamic symbols; none without section headers. More than `most` are an error.
@@ -60,8 +60,8 @@ private:
         std::uint64_t size;
     };
 
-    /// The part of the string table that was read last: the few strings that
-    /// are asked for tend to lie together.
+    /// The part of the string table that was read last, because the strings that are needed are
+    /// often close together.
     struct Window {
         std::uint64_t offset = 0;
         std::string_view text;
@@ -74,8 +74,8 @@ private:
 
     Result<void> read_header();
     Result<void> read_segments();
-    /// What the file holds for `address`, `limit` bytes or as many as there
-    /// are; in the byte order of this machine for types other than ELF_T_BYTE.
+    /// Content of the file at `address`: `limit` bytes, or as many as there are. In the byte order
+    /// of this machine, except for ELF_T_BYTE.
     Result<Elf_Data*> data_at(std::uint64_t address, std::size_t limit,
                               Elf_Type type = ELF_T_BYTE) const;
     Result<Window> strings_at(const Dynamic& dynamic, std::uint64_t offset, std::size_t size) const;
@@ -87,8 +87,8 @@ private:
     GElf_Ehdr header_ = {};
     std::vector<GElf_Phdr> loaded_;
     Window window_;
-    GElf_Phdr dynamic_ = {};     ///< PT_NULL when there is none
-    GElf_Phdr interpreter_ = {}; ///< PT_NULL when there is none
+    GElf_Phdr dynamic_ = {};     ///< PT_NULL if there is none
+    GElf_Phdr interpreter_ = {}; ///< PT_NULL if there is none
 };
 
 } // namespace gpucontainer::elf

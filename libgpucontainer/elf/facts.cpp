@@ -69,7 +69,7 @@ Result<std::vector<std::string>> read_path(ElfFile& file, const Dynamic& dynamic
     GPUCTR_TRY(const std::string text, file.string_at(dynamic, offset, max_runpath_length),
                "runpath");
     for (const std::string_view directory : base::split(text, ':')) {
-        if (!directory.empty()) // the loader takes it for the working directory
+        if (!directory.empty()) // to the loader, "" means the working directory
             directories.emplace_back(directory);
     }
     return directories;

@@ -11,8 +11,8 @@
 
 namespace gpucontainer::elf {
 
-/// What an ELF file says about itself in its header, program headers and
-/// dynamic section. Sections are never looked at: a stripped file has none.
+/// Facts from the header, program headers and dynamic section of an ELF file. Sections are not
+/// used, because a stripped file may have none.
 struct Facts {
     enum class Class : std::uint8_t { elf32, elf64 };
 
@@ -20,24 +20,24 @@ struct Facts {
     std::endian byte_order = std::endian::native;
     std::uint16_t machine = 0;        ///< EM_*
     std::uint16_t type = 0;           ///< ET_*
-    std::string soname;               ///< a plain file name; empty when there is none
+    std::string soname;               ///< a plain file name; empty if there is none
     std::vector<std::string> needed;  ///< may contain a slash
-    std::vector<std::string> runpath; ///< $ORIGIN is left in
-    std::vector<std::string> rpath;   ///< the same; empty where DT_RUNPATH takes its place
-    std::string interpreter;          ///< of a program; empty when there is none
+    std::vector<std::string> runpath; ///< $ORIGIN is not expanded
+    std::vector<std::string> rpath;   ///< the same; empty if there is a DT_RUNPATH
+    std::string interpreter;          ///< of a program; empty if there is none
 
     bool has_interpreter() const noexcept { return !interpreter.empty(); }
 };
 
 /// Reads the regular file behind `fd`, which is borrowed and keeps its offset.
-/// Fails with Errc::driver for what is no well-formed ELF file. No string of
-/// the result holds control characters, and `soname` is safe as a file name.
+/// Fails with Errc::driver if it is not a well-formed ELF file. No string of the result has
+/// control characters, and `soname` is safe as a file name.
 Result<Facts> read_facts(int fd);
 
-/// True when the file is for the machine this library was built for.
+/// Whether the file is for the machine that this library was built for.
 bool is_native(const Facts& facts) noexcept;
 
-/// "x86-64", "aarch64" ...; "unknown machine" when it has no name here.
+/// "x86-64", "aarch64" ...; "unknown machine" for others.
 std::string_view machine_name(std::uint16_t machine) noexcept;
 
 } // namespace gpucontainer::elf

@@ -66,8 +66,8 @@ T load(const base::LazyFile& file, std::size_t offset)
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Eats a run of digits. Wraps like the loader's int, so that both agree on
-/// the order of names with absurdly long numbers.
+/// Reads a run of digits. Wraps around like the loader's int, so that both have the same order of
+/// names with very long numbers.
 std::int32_t take_number(std::string_view text, std::size_t& position)
 {
     std::uint32_t value = 0;
@@ -81,7 +81,7 @@ char char_at(std::string_view text, std::size_t position)
     return position < text.size() ? text[position] : '\0';
 }
 
-/// How far both are the same byte for byte, up to a number that may differ.
+/// Length of the common start of both, up to a number that may differ.
 std::size_t common_length(std::string_view left, std::string_view right)
 {
     const auto difference = std::mismatch(left.begin(), left.end(), right.begin(), right.end());
@@ -112,7 +112,7 @@ int compare_names(std::string_view left, std::string_view right) noexcept
             continue;
         }
         if (a != b)
-            return a - b; // signed or not as the machine's char, like the loader
+            return a - b; // char is signed or not, as in the loader
         ++l;
         ++r;
     }
@@ -125,7 +125,7 @@ Result<LdCache> LdCache::parse(base::LazyFile file)
         return malformed("too large");
     LdCache cache(std::move(file));
     auto read = cache.read_tables();
-    // What could not be read looks like damage.
+    // A part that could not be read looks like damage.
     if (cache.read_error() != 0)
         return Error::from_errno(cache.read_error(), "loader cache", Errc::rootfs);
     GPUCTR_CHECK(std::move(read));
@@ -284,7 +284,7 @@ std::optional<std::string_view> LdCache::string_at(std::uint32_t offset, std::si
     const std::size_t begin = layout_.string_base + std::size_t{offset};
     if (begin < layout_.strings_begin || begin >= layout_.strings_end)
         return std::nullopt;
-    // Few strings are longer than the first size, and what follows need not be read.
+    // Few strings are longer than the first size, so that the rest is not read.
     constexpr std::size_t usual_size = 128;
     for (const std::size_t size : {usual_size, limit + 1}) {
         const auto rest =
@@ -304,7 +304,7 @@ std::optional<std::string_view> LdCache::key_at(std::size_t index) const
                      max_name_length);
 }
 
-/// Empty for an entry of no glibc-hwcaps directory, none for an unknown one.
+/// Name of the entry's glibc-hwcaps directory; empty if it is in none, none if it is unknown.
 std::optional<std::string_view> LdCache::hwcaps_name(std::uint64_t hwcap) const
 {
     if (!format::is_hwcaps_extension(hwcap))

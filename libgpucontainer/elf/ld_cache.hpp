@@ -21,7 +21,7 @@ inline constexpr std::size_t max_cache_entries = 100'000;
 /// Flags of the libraries that a program of this build's machine loads.
 extern const std::int32_t native_cache_flags;
 
-/// One line of the loader cache. Borrows from the cache it came from.
+/// An entry of the loader cache. Borrows from the cache.
 struct CacheEntry {
     std::string_view key;         ///< soname
     std::string_view value;       ///< path
@@ -31,47 +31,46 @@ struct CacheEntry {
     std::string_view hwcaps_name; ///< glibc-hwcaps subdirectory; empty if none
 };
 
-/// The loader cache of a root file system (/etc/ld.so.cache), from bytes that
-/// nobody vouches for: the format of glibc 2.2 and later, alone or behind the
-/// older one, and the older one alone.
+/// The loader cache of a root file system (/etc/ld.so.cache), whose bytes are not trusted. Reads
+/// the format of glibc 2.2 and later, alone or after the older one, and the older one alone.
 class LdCache {
 public:
-    /// Checks the header, the bounds of the tables and the extensions, not the
-    /// entries, so the cost does not depend on their number. Fails with
-    /// Errc::rootfs, and with an errno value where the file could not be read.
+    /// Checks the header, the bounds of the tables and the extensions. Does not check the entries,
+    /// so the cost does not depend on their number. Fails with Errc::rootfs, and with an errno
+    /// value if the file could not be read.
     static Result<LdCache> parse(base::LazyFile file);
     static Result<LdCache> parse(const std::string& bytes) { return parse(base::LazyFile(bytes)); }
 
     /// Number of entries according to the header, valid or not.
     std::size_t size() const noexcept { return layout_.count; }
 
-    /// The entry at `index`; none when it points outside the string table.
+    /// The entry at `index`; none if it points outside the string table.
     std::optional<CacheEntry> at(std::size_t index) const;
 
     /// All valid entries in the order of the cache.
     std::vector<CacheEntry> entries() const;
 
-    /// What the loader finds for `name`, in the order of the cache, by the same
-    /// binary search: in a cache out of order neither may find anything.
+    /// What the loader finds for `name`, in the order of the cache. Uses the same binary search:
+    /// in a cache that is not sorted, neither may find anything.
     std::vector<CacheEntry> lookup(std::string_view name,
                                    std::int32_t flags = native_cache_flags) const;
 
-    /// Who wrote the cache; empty when unknown.
+    /// Program that wrote the cache; empty if unknown.
     std::string_view generator() const;
 
-    /// An errno value where entries are missing as the file could not be read; else 0.
+    /// An errno value if entries are missing because the file could not be read; else 0.
     int read_error() const noexcept { return file_.read_error(); }
 
     /// The string table, into which the entries point.
     std::string_view strings() const;
 
 private:
-    /// Everything counted from the start of the file.
+    /// All offsets are from the start of the file.
     struct Layout {
         std::size_t entries;
         std::size_t count;
         std::size_t entry_size;
-        std::size_t string_base; ///< what string offsets count from
+        std::size_t string_base; ///< base of string offsets
         std::size_t strings_begin;
         std::size_t strings_end;
     };
@@ -97,8 +96,8 @@ private:
     Section hwcaps_;
 };
 
-/// The loader's order of names: as text, but runs of digits as numbers.
-/// Negative when `left` comes first in ascending order; the cache descends.
+/// The loader's order of names: as text, with runs of digits as numbers. Negative if `left` comes
+/// first in ascending order. The cache is in descending order.
 int compare_names(std::string_view left, std::string_view right) noexcept;
 
 } // namespace gpucontainer::elf

@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t max_own_entries = 100'000;
 constexpr std::string_view own_generator = "libgpucontainer";
 
-/// The loader searches names in descending order, and among equal ones wants
-/// the flags in descending order too. Works for old and new entries alike.
+/// The order of the loader: names descending, and among equal names flags descending. For old and
+/// new entries.
 struct ComesBefore {
     template <typename Left, typename Right>
     bool operator()(const Left& left, const Right& right) const noexcept
@@ -29,8 +29,8 @@ struct ComesBefore {
     }
 };
 
-/// Whole order of entries that were in a cache: glibc-hwcaps directories by
-/// name first, since the loader stops at the first plain entry.
+/// The complete order of entries. Entries of glibc-hwcaps directories come first, by name, because
+/// the loader stops at the first plain entry.
 bool precedes(const CacheEntry& left, const CacheEntry& right) noexcept
 {
     const int order = compare_names(left.key, right.key);
@@ -65,9 +65,9 @@ void store(std::string& bytes, std::size_t offset, const T& value)
     std::memcpy(bytes.data() + offset, &value, sizeof value);
 }
 
-/// Collects entries in their final order and writes them out. Entries go
-/// straight to their place and the string table of the old cache is copied as
-/// it is: fresh memory is what a merge spends most of its time on.
+/// Collects entries in their final order and writes the cache. Writes entries directly to their
+/// place and copies the old string table as a whole, because a merge spends most time on new
+/// memory.
 class CacheBuilder {
 public:
     CacheBuilder(const LdCache* old, std::size_t expected_entries)
@@ -89,7 +89,7 @@ public:
              entry.hwcap});
     }
 
-    /// `path` ends in `key` for most libraries; the two then share their bytes.
+    /// For most libraries `path` ends in `key`; then both share their bytes.
     void add_ours(const NewCacheEntry& entry)
     {
         const auto path = append(entry.path);
@@ -101,7 +101,7 @@ public:
     Result<std::string> write() &&;
 
 private:
-    /// Enough for an entry, and on average for the path of one of ours.
+    /// Enough for an entry and an average path of ours.
     static constexpr std::size_t bytes_per_entry = sizeof(format::Entry) + 8;
 
     void add(const format::Entry& entry)
@@ -114,7 +114,7 @@ private:
         return static_cast<std::uint32_t>(text.data() - old_strings_.data());
     }
 
-    /// Our strings follow the old ones and the NUL that ends them.
+    /// Our strings follow the old ones and their final NUL.
     std::uint32_t append(std::string_view text)
     {
         const std::size_t offset = old_strings_.size() + 1 + own_strings_.size();
@@ -134,8 +134,8 @@ private:
     std::vector<std::pair<std::size_t, std::string_view>> with_hwcaps_; ///< entry, directory
 };
 
-/// The loader walks the directory names together with a sorted list of its
-/// own: only those in use are kept, in ascending order.
+/// The loader compares the directory names with a sorted list of its own: they are in ascending
+/// order, and only those in use are kept.
 void CacheBuilder::number_hwcaps()
 {
     std::uint32_t next = 0;
@@ -221,7 +221,7 @@ Result<void> check(const NewCacheEntry& entry)
     return {};
 }
 
-/// In the order of the cache; equal ones keep the given order.
+/// Sorts entries in the order of the cache. Equal ones keep the given order.
 Result<std::vector<NewCacheEntry>> prepare(std::vector<NewCacheEntry> ours)
 {
     if (ours.size() > max_own_entries)
@@ -232,7 +232,7 @@ Result<std::vector<NewCacheEntry>> prepare(std::vector<NewCacheEntry> ours)
     return ours;
 }
 
-/// Entries of one name and type, one after the other.
+/// Consecutive entries of the same name and type.
 template <typename Entry>
 using Group = std::span<const Entry>;
 
@@ -241,7 +241,7 @@ bool contains(Group<NewCacheEntry> group, std::string_view path)
     return std::ranges::find(group, path, &NewCacheEntry::path) != group.end();
 }
 
-/// Ours first, then what the old cache has and may keep.
+/// Writes ours first, then those of the old cache that may stay.
 void add_group(CacheBuilder& builder, Group<NewCacheEntry> ours, Group<CacheEntry> old,
                std::vector<DroppedEntry>& dropped)
 {

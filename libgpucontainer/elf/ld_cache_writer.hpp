@@ -12,14 +12,14 @@
 
 namespace gpucontainer::elf {
 
-/// A line to be put into a cache; a borrowed view.
+/// An entry to be added to a cache; a borrowed view.
 struct NewCacheEntry {
     std::string_view key;  ///< soname, a plain file name
     std::string_view path; ///< absolute
     std::int32_t flags = native_cache_flags;
 };
 
-/// An entry that was left out because it would have won over one of ours.
+/// An entry that was removed because the loader would have preferred it to one of ours.
 struct DroppedEntry {
     std::string key;
     std::string path;
@@ -31,17 +31,15 @@ struct MergedCache {
     std::vector<DroppedEntry> dropped;
 };
 
-/// The content of a loader cache in which each of `ours` is what the loader
-/// finds first for its key and flags, in the given order where several share
-/// them; all else of `old` stays (nullptr: nothing was there). Entries of
-/// `old` out of order are put in order, invalid ones left out. Pure.
+/// The content of a loader cache in which the loader finds each of `ours` first for its key and
+/// flags. If several have the same, they keep the given order. All other entries of `old` stay
+/// (nullptr: there was no cache); they are sorted, and invalid ones are left out. Pure.
 Result<MergedCache> merge(const LdCache* old, const std::vector<NewCacheEntry>& ours);
 
-/// The content of `cache` less every entry whose path lies below `directory`,
-/// compared by component.
+/// The content of `cache` without entries whose path is below `directory`, compared by component.
 Result<std::string> without(const LdCache& cache, std::string_view directory);
 
-/// Less every entry for which the function answers true.
+/// The same, without entries for which the function returns true.
 Result<std::string> without(const LdCache& cache,
                             const std::function<bool(const CacheEntry&)>& is_unwanted);
 

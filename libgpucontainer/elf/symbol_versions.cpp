@@ -27,7 +27,7 @@ using DefinitionEntry = Elf64_Verdaux;
 
 Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
 
-/// Records of a table that point to each other, by offsets that nobody vouches for.
+/// Records of a table that point to each other by offsets, which are not trusted.
 class Table {
 public:
     explicit Table(std::string_view bytes) : bytes_(bytes) {}
@@ -46,7 +46,7 @@ private:
     std::string_view bytes_;
 };
 
-/// One file's tables of versions, while they are read.
+/// Reads the version tables of a file.
 class Reader {
 public:
     static Result<Reader> open(int fd)

@@ -8,7 +8,7 @@
 
 namespace gpucontainer::elf {
 
-/// A version that a file's symbols have in a library that it is linked to.
+/// A symbol version that a file needs from a library.
 struct NeededVersion {
     std::string library; ///< As in Facts::needed.
     std::string version; ///< "GLIBC_2.34"
@@ -16,12 +16,11 @@ struct NeededVersion {
     bool operator==(const NeededVersion&) const = default;
 };
 
-/// The versions without which the loader refuses the regular file behind `fd`, in
-/// the order of the file. Fails like read_facts(), and for a file of another byte
-/// order.
+/// The versions that the regular file behind `fd` needs to be loaded, in the order of the file.
+/// Fails like read_facts(), and for a file of another byte order.
 Result<std::vector<NeededVersion>> read_needed_versions(int fd);
 
-/// The versions that the library behind `fd` has: for its symbols, and its own name.
+/// The versions that the library behind `fd` defines, including its own name.
 Result<std::vector<std::string>> read_defined_versions(int fd);
 
 } // namespace gpucontainer::elf

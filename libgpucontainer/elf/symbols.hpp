@@ -15,9 +15,9 @@ struct Symbols {
     std::vector<std::string> undefined;
 };
 
-/// Those of an ELF file that begin with `prefix`; none where it says too little of itself
-/// to tell, as without section headers. Errors: driver, where the file is
-/// damaged or has too many symbols; its text says what is wrong.
+/// Names of an ELF file that begin with `prefix`; none if they cannot be found, as without section
+/// headers. Errors: driver, if the file is damaged or has too many symbols; the text says what is
+/// wrong.
 Result<Symbols> read_symbols(int fd, std::string_view prefix);
 
 } // namespace gpucontainer::elf
