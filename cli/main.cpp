@@ -54,7 +54,7 @@ int run(const Words& words, Call& call)
         throw usage_error_of("", "-- CMD goes with apply only");
     if (words.has_command && words.command.empty())
         throw usage_error_of("", "no command behind --");
-    settle_options({parser.options(), words.restricted, words.has_command}, all_keys,
+    settle_options({parser.options(), words.restricted, words.has_command}, keys_of_command,
                    call.messages(), call.origins);
     parser.command().check_complete();
     return parser.command().run(call);

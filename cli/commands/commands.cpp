@@ -39,16 +39,14 @@ std::vector<std::string> commands_with(const std::string& option)
     return names;
 }
 
-Settings::Keys all_keys()
+std::optional<Keys> keys_of_command(std::size_t index)
 {
-    Settings::Keys keys;
-    for (const CommandEntry* const entry : table) {
-        CLI::App app;
-        const auto command = entry->make();
-        command->add_options(app);
-        keys.merge(keys_of(app));
-    }
-    return keys;
+    if (index >= table.size())
+        return std::nullopt;
+    CLI::App app;
+    const auto command = table[index]->make(); // NOLINT(*-constant-array-index): checked
+    command->add_options(app);
+    return keys_of(app);
 }
 
 } // namespace gpuctr_cli

@@ -4,6 +4,8 @@
 #include "commands/command.hpp"
 #include "settings/settings.hpp"
 
+#include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,7 +25,7 @@ const CommandEntry& default_command();
 /// The names of the commands that take an option, in the order of the table.
 std::vector<std::string> commands_with(const std::string& option);
 
-/// What a site can set, of the options of all commands.
-Settings::Keys all_keys();
+/// What a site can set, of the options of a command: a KeysOfCommand, in the order of the table.
+std::optional<Keys> keys_of_command(std::size_t index);
 
 } // namespace gpuctr_cli

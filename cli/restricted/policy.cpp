@@ -96,12 +96,12 @@ void add_restricted_option(CLI::App& app)
     app.add_flag("--restricted", help)->disable_flag_override();
 }
 
-void settle_options(const TypedCall& call, Settings::Keys (*keys)(), const Messages& messages,
+void settle_options(const TypedCall& call, KeysOfCommand keys, const Messages& messages,
                     Origins& origins)
 {
     if (!takes_settings(call.command))
         return;
-    Settings settings(keys);
+    Settings settings(call.command, keys);
     // Looked at in any case: a mistake in the policy ends every call.
     const bool for_all = settings.is_true(restricted_key);
     if (call.restricted || (for_all && has_privileges()))

@@ -25,7 +25,7 @@ struct TypedCall {
 /// all commands. Adds where values come from to `origins`. A
 /// mistake in the file keeps nobody from taking away or looking, unless it may be one in the
 /// policy. Throws gpucontainer::Error: usage, permission.
-void settle_options(const TypedCall& call, Settings::Keys (*keys)(), const Messages& messages,
+void settle_options(const TypedCall& call, KeysOfCommand keys, const Messages& messages,
                     Origins& origins);
 
 } // namespace gpuctr_cli

@@ -100,7 +100,7 @@ std::string place_of(unsigned line, const std::string& key)
     return formatted("{}:{}: {}", configuration_file, line, key);
 }
 
-Settings::Keys with_policy(Settings::Keys keys)
+Keys with_policy(Keys keys)
 {
     for (const char* const key : policy_keys)
         keys.emplace(key, false);
@@ -137,23 +137,23 @@ bool takes_settings(const CLI::App& command)
                        [](const CLI::Option* option) { return !name_of(*option).empty(); });
 }
 
-Settings::Keys keys_of(const CLI::App& command)
+Keys keys_of(const CLI::App& command)
 {
-    Settings::Keys keys;
+    Keys keys;
     for (const CLI::Option* option : command.get_options())
         keys[name_of(*option)] = takes_list(*option);
     keys.erase("");
     return keys;
 }
 
-void Settings::read(Keys (*known)())
+void Settings::read(const CLI::App& command, KeysOfCommand others)
 try {
     const auto config = gpucontainer::Config::with_mistakes(configuration_file);
-    Keys keys;
+    std::optional<KnownKeys> known; // where there is no setting, nothing is built
     for (const auto setting : config.settings()) {
-        if (keys.empty())
-            keys = with_policy(known());
-        add(setting, keys);
+        if (!known)
+            known.emplace(with_policy(keys_of(command)), others);
+        add(setting, *known);
     }
 } catch (const Error& error) {
     if (error.object() != configuration_file)
@@ -162,14 +162,14 @@ try {
     unreadable_ = true;
 }
 
-void Settings::add(const gpucontainer::Setting& setting, const Keys& known)
+void Settings::add(const gpucontainer::Setting& setting, KnownKeys& known)
 {
     const std::string key(setting.key());
-    const auto found = known.find(key);
+    const auto takes_list = known.takes_list(key);
     std::string problem(setting.mistake());
-    if (problem.empty() && found == known.end())
+    if (problem.empty() && !takes_list)
         problem = place_of(setting.line(), key) + ": unknown key";
-    else if (problem.empty() && setting.in_list() && !found->second)
+    else if (problem.empty() && setting.in_list() && !*takes_list)
         problem = place_of(setting.line(), key) + ": a list, where one value is allowed";
     if (problem.empty()) {
         values_.push_back({key, std::string(setting.value()), setting.line()});
@@ -178,11 +178,8 @@ void Settings::add(const gpucontainer::Setting& setting, const Keys& known)
     if (!mistakes_.empty() && mistakes_.back().line == setting.line()
         && mistakes_.back().key == key)
         return; // another value of it
-    std::vector<std::string> names;
-    for (const auto& [name, takes_list] : known)
-        names.push_back(name);
     const std::string hint =
-        found == known.end() ? formatted("known are {}", fmt::join(names, ", ")) : "";
+        takes_list ? "" : formatted("known are {}", fmt::join(known.names(), ", "));
     Error error(GPUCTR_E_USAGE, problem, hint, 0);
     if (std::find(policy_keys.begin(), policy_keys.end(), key) != policy_keys.end())
         throw Error(error);

@@ -2,12 +2,12 @@
 #pragma once
 
 #include "output/messages.hpp"
+#include "settings/known_keys.hpp"
 #include "settings/origins.hpp"
 
 #include <CLI/CLI.hpp>
 #include <gpucontainer/config.hpp>
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,13 +26,10 @@ bool takes_settings(const CLI::App& command);
 /// What a site's file says, each for an option of some command or for the policy.
 class Settings {
 public:
-    /// Keys, and whether each takes a list.
-    using Keys = std::map<std::string, bool>;
-
-    /// Reads the file. `known` yields the keys of all commands, and is asked where the file has
-    /// some. Mistakes in it are kept for the two below, but for one that may concern the policy.
+    /// Reads the file, whose keys are those of `command`, of the other commands and of the
+    /// policy. Mistakes in it are kept for the two below, but for one that may concern the policy.
     /// Throws gpucontainer::Error for that: usage.
-    explicit Settings(Keys (*known)()) { read(known); }
+    Settings(const CLI::App& command, KeysOfCommand others) { read(command, others); }
 
     /// Whether nothing is known of what the file says.
     bool is_unreadable() const noexcept { return unreadable_; }
@@ -57,7 +54,7 @@ public:
     void give_to(CLI::App& command, bool restricted, Origins& origins) const;
 
 private:
-    void read(Keys (*known)());
+    void read(const CLI::App& command, KeysOfCommand others);
 
     /// One value of the file.
     struct Value {
@@ -71,7 +68,7 @@ private:
         unsigned line;   ///< 0 of the whole file.
     };
 
-    void add(const gpucontainer::Setting& setting, const Keys& known);
+    void add(const gpucontainer::Setting& setting, KnownKeys& known);
     /// Null where the file lacks the key.
     const Value* find(const std::string& key) const;
     /// The place of what it gave; "" where it left the option alone.
@@ -84,7 +81,7 @@ private:
 };
 
 /// What a site can set of the options of a command.
-Settings::Keys keys_of(const CLI::App& command);
+Keys keys_of(const CLI::App& command);
 
 /// Empty for a variable that is not set, or must not count: a program started
 /// with more rights than its caller has takes nothing from him.

@@ -24,6 +24,16 @@ class Mistakes(config_test.Config):
         self.assertRegex(lines[1], "^hint: known are .*device, .*driver-root")
         self.assertNotIn("help", lines[1])
 
+    def test_an_unknown_key_is_none_of_any_command(self):
+        keys = ("all", "fail-on", "format", "host", "setenv", "staged-tree", "state-dir", "restricted")
+        self.write(CONFIG, "fail-on: error\nhost: /nowhere\nsetenv: [A=b]\nnobodys: x\n")
+        for command in (("plan", "--nv"), ("prepare", "--nv"), ("--nv", "--rootfs", self.root)):
+            error, hint = self.refused(*command).splitlines()
+            self.assertEqual(error, f"gpuctr-setup: {CONFIG}:4: nobodys: unknown key")
+            known = hint.removeprefix("hint: known are ").split(", ")
+            self.assertEqual([key for key in keys if key not in known], ["all"])
+            self.assertEqual(known, sorted(known))
+
     def test_a_bad_value(self):
         self.write(CONFIG, "\nwrite: sometimes\n")
         self.assertRegex(self.refused(), f"^gpuctr-setup: {CONFIG}:2: write: 'sometimes' is none "
