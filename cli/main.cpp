@@ -20,7 +20,7 @@
 namespace gpuctr_cli {
 namespace {
 
-/// With a command to run, all but a usage error is "setting up failed".
+/// With -- CMD, every error but a usage error ends with the exit code set_up_failed.
 int report_failure(const gpucontainer::Error& failure, const Origins& origins, bool with_command,
                    const Streams& streams)
 {
@@ -53,7 +53,7 @@ int run(const Words& words, Call& call)
     if (words.has_command && !entry->runs_command_line)
         throw usage_error_of("", "-- CMD goes with apply only");
     if (words.has_command && words.command.empty())
-        throw usage_error_of("", "no command behind --");
+        throw usage_error_of("", "no command after --");
     settle_options({parser.options(), words.restricted, words.has_command}, keys_of_command,
                    call.messages(), call.origins);
     parser.command().check_complete();

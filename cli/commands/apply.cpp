@@ -24,12 +24,12 @@ struct Options {
     RootOptions root;
     std::string state;
     bool no_journal = false;
-    const char* wants_journal = nullptr; ///< What was typed that needs one.
+    const char* wants_journal = nullptr; ///< Why an option that was typed needs a journal.
     bool no_replace = false;
-    bool replace = false; ///< Typed, whatever a site has.
+    bool replace = false; ///< Overrides a site's no-replace.
 };
 
-/// That somebody else's GPUs were taken away is no detail.
+/// Reports a replaced set-up without -v too, because somebody may have lost GPUs by it.
 void tell(Outcome outcome, const char* applied, const RootDirectory& root, const Messages& messages)
 {
     const Verbosity least = outcome == Outcome::replaced ? Verbosity::normal : Verbosity::verbose;
@@ -41,14 +41,14 @@ void tell(Outcome outcome, const char* applied, const RootDirectory& root, const
                                         : "an older set-up was replaced");
 }
 
-/// Another set-up is there. How else it can go depends on what keeps it.
+/// Another set-up is there. The hint depends on where --no-replace comes from.
 [[noreturn]] void refuse(const gpucontainer::Error& kept, const Origins& origins)
 {
     const std::string site = origins.place_of("no-replace");
     const std::string way = site.empty() ? "without --no-replace"
                                          : formatted("with --replace, which overrules {},", site);
     throw gpucontainer::Error(kept.status(), kept.what(),
-                              formatted("{}; {} this call takes it away first", kept.hint(), way),
+                              formatted("{}; {} this call replaces it", kept.hint(), way),
                               kept.os_error());
 }
 
@@ -81,7 +81,7 @@ void apply(const Options& options, const Call& call)
     }
 }
 
-/// What is mounted goes with the mount namespace; names, which would not, are not written.
+/// Mounts end with the mount namespace. Names would stay, so none are written.
 void apply_without_journal(const Options& options, const Call& call)
 {
     const Messages messages = call.messages();
@@ -93,7 +93,7 @@ void apply_without_journal(const Options& options, const Call& call)
     const gpucontainer::Plan plan(host, request, root.fd());
     warn_about(plan.findings(), messages);
     gpucontainer::ApplyOptions how = apply_options(options, root);
-    how.without_journal = true; // in the state directory are the set-ups of others
+    how.without_journal = true; // the state directory still shows the set-ups of others
     const Outcome outcome = plan.apply(root.fd(), how);
     tell(outcome, "set up until this mount namespace ends", root, messages);
 }
@@ -122,7 +122,7 @@ const char* reason_for_a_journal(const Options& options)
     if (!options.state.empty())
         return "there is nothing to keep in --state-dir";
     if (options.root.pid)
-        return "--pid needs a journal: the container goes on, and only undo takes the set-up away";
+        return "--pid needs a journal: the container goes on, and only undo removes the set-up";
     if (options.request.write == GPUCTR_WRITE_ALWAYS)
         return "what --write always creates could not be undone";
     if (options.replace)
@@ -130,14 +130,14 @@ const char* reason_for_a_journal(const Options& options)
     return nullptr;
 }
 
-/// What was typed and does not go together. A site's settings are no such
-/// mistake: they are for whichever form they fit.
+/// Refuses typed options that do not go together. A site's settings are not checked: one that
+/// does not fit the form of the call is ignored.
 void check_command_line(const Options& options, bool with_command)
 {
     if (!with_command && options.run.is_set())
         throw usage("--chdir, --setenv, --clean-env, --bind and --allow-setuid go with -- CMD");
     if (with_command && options.root.pid)
-        throw usage("--pid: a command of its own has a container of its own");
+        throw usage("--pid: -- CMD makes a container of its own");
     if (with_command && !options.state.empty())
         throw usage("--state-dir: with -- CMD there is nothing to undo");
     if (with_command && (options.no_replace || options.replace))
@@ -145,13 +145,13 @@ void check_command_line(const Options& options, bool with_command)
     if (with_command && options.request.write == GPUCTR_WRITE_ALWAYS)
         throw usage("--write always: with -- CMD nothing is ever written");
     if (with_command && options.no_journal)
-        throw usage("--no-journal: -- CMD keeps none anyway");
+        throw usage("--no-journal: -- CMD keeps no journal anyway");
     if (options.no_journal && options.wants_journal != nullptr)
         throw usage(formatted("--no-journal: {}", options.wants_journal));
 }
 
-/// The default command: sets the GPUs up in a root file system, or in private namespaces to
-/// run a command in.
+/// The default command: sets up GPUs in a root file system, or runs a command with them in
+/// private namespaces.
 class Apply : public Command {
 public:
     void add_options(CLI::App& app) override
@@ -181,7 +181,7 @@ public:
     {
         if (!call.command_line.empty())
             return run_command(options_, call);
-        // A site's setting is for calls that do not need one.
+        // A site's no-journal is ignored if an option that was typed needs a journal.
         const bool journal = !options_.no_journal || options_.wants_journal != nullptr;
         with_gpu(options_.request.host.if_present, call.messages(),
                  [&] { journal ? apply(options_, call) : apply_without_journal(options_, call); });
@@ -193,14 +193,14 @@ private:
     {
         app.option_defaults()->group(how);
         app.add_flag("--no-journal", options_.no_journal,
-                     "for a runtime's hook: the set-up ends with the mount namespace, and there "
-                     "is nothing to undo");
+                     "for a runtime's hook: the set-up ends with the mount namespace and "
+                     "cannot be undone before");
         CLI::Option* const replace =
             app.add_flag("--replace", options_.replace,
-                         "take an older set-up away first, as without this option; for a site "
-                         "whose configuration has no-replace");
+                         "replace an older set-up; this is the default, unless a site's "
+                         "configuration has no-replace");
         app.add_flag("--no-replace", options_.no_replace,
-                     "end with an error if an older set-up is there that may be in use")
+                     "fail if there is an older set-up that may be in use")
             ->excludes(replace);
     }
 
@@ -211,16 +211,16 @@ private:
         app.add_option("--chdir", run.directory, "working directory of CMD")
             ->type_name("DIR")
             ->default_str("/");
-        app.add_option("--setenv", run.variables, "a variable for CMD; repeatable")
+        app.add_option("--setenv", run.variables, "set a variable for CMD; repeatable")
             ->type_name("NAME=VALUE");
         app.add_flag("--clean-env", run.clean_environment,
-                     "keep the caller's variables from CMD, but TERM and those that choose GPUs");
+                     "give CMD none of the caller's variables but TERM and those that choose GPUs");
         app.add_option("--bind", run.binds,
-                       "a further directory or file of the host, at DST, which has to exist in "
+                       "bind mount a directory or file of the host at DST, which has to exist in "
                        "DIR; repeatable")
             ->type_name("SRC[:DST[:ro]]");
         app.add_flag("--allow-setuid", run.allow_setuid,
-                     "let setuid programs that CMD executes have their effect");
+                     "allow CMD to execute setuid programs with their privileges");
     }
 
     Options options_;
@@ -230,27 +230,27 @@ private:
 
 const CommandEntry apply_command = {
     "apply",
-    "set GPUs up in a root file system (the default)",
+    "set up GPUs in a root file system (the default)",
     "VENDOR... --rootfs DIR [OPTION]...\n"
     "VENDOR... --rootfs DIR [OPTION]... -- CMD [ARG]...",
     R"(
-Set GPUs up in the directory DIR, which holds a container's /usr and /etc. What
-is mounted there stays until `gpuctr-setup undo`, or until the mount namespace
-ends. If a step fails, nothing of the set-up is left.
+Set up GPUs in DIR, the directory with a container's /usr and /etc. The mounts
+stay until `gpuctr-setup undo`, or until the mount namespace ends. If a step
+fails, nothing of the set-up is left.
 
 With -- CMD, run CMD in private namespaces with DIR as its root directory and
-the GPUs in it. DIR is not written, and there is nothing to undo; an ordinary
-user can do it.
+the GPUs in it. An ordinary user can do this. DIR is not written, and there is
+nothing to undo.
 
 Examples:
   gpuctr-setup --nv --rootfs /srv/image
-      set all NVIDIA GPUs up that this job may use
+      set up all NVIDIA GPUs that this job may use
   gpuctr-setup --nv --device 0,GPU-8e8f6868 --rootfs /srv/image
       the first GPU, and one by the beginning of its UUID
   gpuctr-setup --rocm --rootfs /srv/image -- rocminfo
       run a program of the image with the AMD GPUs
   gpuctr-setup --nv --pid 4711
-      set up a container that runs, by one of its processes
+      set up the running container that process 4711 belongs to
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<Apply>(); },
     true};

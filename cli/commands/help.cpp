@@ -14,7 +14,7 @@ namespace gpuctr_cli {
 namespace {
 
 constexpr std::size_t page_width = 80;
-// Of the column with names, and the margins on both sides of it.
+// Width of the left column, with its margins.
 constexpr std::size_t option_width = 28;
 constexpr std::size_t command_width = 12;
 
@@ -24,23 +24,23 @@ files, the loader cache that finds them, and the device nodes.
 
 Everyday calls:
   gpuctr-setup list                         show the GPUs of this host
-  gpuctr-setup --nv --rootfs DIR            set the NVIDIA GPUs up in DIR
+  gpuctr-setup --nv --rootfs DIR            set up the NVIDIA GPUs in DIR
   gpuctr-setup --nv --rootfs DIR -- CMD     run CMD in DIR with them; DIR is
                                             not written
   gpuctr-setup --nv --device 0 --rootfs DIR -- CMD
-                                            the same with the first GPU alone
-  gpuctr-setup undo --rootfs DIR            take away what was set up in DIR
+                                            the same with the first GPU only
+  gpuctr-setup undo --rootfs DIR            undo what was set up in DIR
 
 VENDOR is --nv (NVIDIA), --rocm (AMD), --intel (Intel GPUs), --hpu (Intel Gaudi)
 or --gpu (every vendor that has GPUs here).
 )";
 
 constexpr const char* see_also = R"(
-`gpuctr-setup COMMAND --help` explains a command and lists its options, as
-`gpuctr-setup apply --help` does those that choose GPUs and driver files.
+`gpuctr-setup COMMAND --help` explains a command and lists its options. The
+options that choose GPUs and driver files are in `gpuctr-setup apply --help`.
 )";
 
-/// Breaks a text into lines, of which the first begins behind what is in `page` already.
+/// Appends a text to the last line of `page`, wrapped, in a column that begins at `name_width`.
 void add_wrapped(std::string& page, const std::string& text, std::size_t name_width)
 {
     const std::string margin(name_width, ' ');
@@ -61,7 +61,7 @@ void add_wrapped(std::string& page, const std::string& text, std::size_t name_wi
     page += '\n';
 }
 
-/// A name in the left column, and what it stands for in the right one.
+/// A name in the left column, and its description in the right one.
 void add_entry(std::string& page, const std::string& name, const std::string& text,
                std::size_t name_width = option_width)
 {

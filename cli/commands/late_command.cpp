@@ -15,7 +15,7 @@ namespace {
 
 using gpucontainer::Error;
 
-/// As a shell takes it.
+/// Quoted for a shell, if that is needed.
 std::string quoted(const std::string& word)
 {
     const bool plain =
@@ -41,7 +41,7 @@ const CLI::Option* find_option(const CLI::App& app, const std::string& name)
     return nullptr;
 }
 
-/// Such as "-vq".
+/// Whether the word is single-letter flags, such as "-vq".
 bool is_flags(const CLI::App& app, const std::string& word)
 {
     return word.size() > 1 && word[0] == '-' && word[1] != '-'
@@ -50,13 +50,14 @@ bool is_flags(const CLI::App& app, const std::string& word)
               });
 }
 
-/// A call's words as another command sees them.
+/// The words of a call, sorted by whether another command takes them.
 struct Sorted {
     std::vector<std::string> taken;   ///< The command, and its options with their values.
-    std::vector<std::string> foreign; ///< What it does not take, without values.
+    std::vector<std::string> foreign; ///< Options that it does not take, without values.
 };
 
-/// `typed` parsed the words, all but `late`, for which `wanted` is.
+/// `words[late]` is the command. `wanted` has its options; `typed` has those of the command that
+/// the words were parsed for.
 Sorted sort(const std::vector<std::string>& words, std::size_t late, const CLI::App& typed,
             const CLI::App& wanted)
 {
@@ -97,7 +98,7 @@ try {
     return false;
 }
 
-/// The everyday form, in words for what nobody typed.
+/// The first form of the command's usage, without options: "gpuctr-setup undo --rootfs DIR".
 std::string form_of(const CommandEntry& entry)
 {
     constexpr std::string_view more = " [OPTION]...";
@@ -108,7 +109,7 @@ std::string form_of(const CommandEntry& entry)
     return formatted("gpuctr-setup {} {}", entry.name, form);
 }
 
-/// The call, with the root that it may lack; else the everyday form.
+/// The call itself if it parses, with --rootfs DIR added if needed; else form_of().
 std::string line_for(const CommandEntry& entry, std::vector<std::string> words, Call& call)
 {
     if (parses(entry, words, call))
@@ -153,7 +154,7 @@ std::optional<Error> explain_late_command(const CLI::App& app,
     if (late == words.own.end() || !words.own.at(first_own_word(words.own)).starts_with('-'))
         return std::nullopt;
     const auto place = static_cast<std::size_t>(late - words.own.begin());
-    return Error(GPUCTR_E_USAGE, formatted("the command {} stands behind options", *late),
+    return Error(GPUCTR_E_USAGE, formatted("the command {} comes after options", *late),
                  hint_for(*find_command(*late), place, app, words), 0);
 }
 

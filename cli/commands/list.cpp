@@ -58,7 +58,7 @@ const char* remark_on(const Driver& driver)
     if (driver.gpus().empty())
         return " (its files alone)";
     const std::string_view source = driver.version_source();
-    return source == "files"    ? " (of its files; no kernel module is loaded)"
+    return source == "files"    ? " (from its files; no kernel module is loaded)"
            : source == "option" ? " (as given)"
                                 : "";
 }
@@ -74,7 +74,7 @@ void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
         print_notes(driver.findings(), out);
 }
 
-/// That a driver is there without a GPU; what else is wrong with one concerns plans.
+/// Warns of drivers without a GPU. Other findings concern plans.
 void warn_of_files_alone(const gpucontainer::Host& host, const Messages& messages)
 {
     for (const auto driver : host.drivers())
@@ -86,11 +86,10 @@ void say_that_nothing_is_here(const HostOptions& options, std::FILE* err)
 {
     say(err, "gpuctr-setup: no GPU on this host\n");
     if (options.vendors.empty() && options.record.empty())
-        say(err, "hint: with the option of a vendor, such as --nv, `list` shows its driver's "
-                 "files\n");
+        say(err, "hint: name a vendor, such as --nv, to list its driver's files\n");
 }
 
-/// What there is is listed, if not what was asked for.
+/// With --if-present, lists all vendors if the one that was asked for is not here.
 gpucontainer::Host open(HostOptions options)
 {
     try {
@@ -139,13 +138,13 @@ private:
 const CommandEntry list_command = {
     "list", "show the GPUs, driver files and device nodes of this host", "[VENDOR...] [OPTION]...",
     R"(
-Show the GPUs, the driver's version, device nodes and files of this host. With
-a vendor, show that one alone; its driver's files are listed also where it has
-no GPU.
+Show the GPUs of this host, and the version, device nodes and files of their
+drivers. With a vendor, show only that vendor. Its driver's files are then
+listed even if it has no GPU here.
 
 Examples:
   gpuctr-setup list
-      what there is
+      all vendors
   gpuctr-setup list --nv --format json >host.json
       a record of this host, which `list` and `plan` take with --host
 )",

@@ -56,7 +56,7 @@ Names names_of_commands()
     return names;
 }
 
-/// What helps with an option that the command does not have.
+/// The hint for an option that the command does not have.
 std::string hint_for(const CLI::App& app, const std::string& command, const std::string& option)
 {
     if (const std::string name = meant(option, names_of(options_of(app))); !name.empty())
@@ -68,7 +68,7 @@ std::string hint_for(const CLI::App& app, const std::string& command, const std:
     return help_of(command);
 }
 
-/// The first word that has no place.
+/// Explains the first word that the parser had no use for.
 Error explain_extra(const CLI::App& app, const Names& extras, const Words& words)
 {
     if (auto late = explain_late_command(app, extras, words))
@@ -83,7 +83,7 @@ Error explain_extra(const CLI::App& app, const Names& extras, const Words& words
     }
     if (words.own.at(first_own_word(words.own)) != extra)
         return {GPUCTR_E_USAGE, formatted("{}: unexpected word '{}'", command, extra),
-                command == default_command().name ? "a command to run in DIR stands behind --"
+                command == default_command().name ? "a command to run in DIR comes after --"
                                                   : help_of(command),
                 0};
     const Names known = names_of_commands();
@@ -94,7 +94,7 @@ Error explain_extra(const CLI::App& app, const Names& extras, const Words& words
             0};
 }
 
-/// Two options of which one was typed too many; empty where there are none.
+/// Names two typed options that exclude each other; empty if there are none.
 std::string exclusive_pair(const std::vector<const CLI::Option*>& options)
 {
     for (const CLI::Option* option : options) {

@@ -20,9 +20,9 @@ Parser::Parser(const CommandEntry* entry, Call& call) : app_("", "gpuctr-setup")
     app_.require_subcommand(1);
     app_.add_flag_callback(
         "-v,--verbose", [&call] { call.verbosity = Verbosity::verbose; },
-        "also say why, and what was done");
+        "also say what was done, and why");
     app_.add_flag_callback(
-        "-q,--quiet", [&call] { call.verbosity = Verbosity::quiet; }, "say nothing but errors");
+        "-q,--quiet", [&call] { call.verbosity = Verbosity::quiet; }, "print only errors");
     add_restricted_option(app_);
     check_values(app_);
     if (entry == nullptr)
@@ -33,8 +33,7 @@ Parser::Parser(const CommandEntry* entry, Call& call) : app_("", "gpuctr-setup")
     check_values(*options_);
 }
 
-/// Finds what CLI11 would take for something else: an option that ends in "=" would get the
-/// next word as its value.
+/// Refuses options that end in "=". CLI11 would take the next word as their value.
 void Parser::check_words(const std::vector<std::string>& words) const
 {
     for (const std::string& word : words) {
@@ -52,7 +51,7 @@ void Parser::check_words(const std::vector<std::string>& words) const
 void Parser::parse(std::vector<std::string> words)
 {
     check_words(words);
-    std::reverse(words.begin(), words.end()); // the order that CLI11 takes
+    std::reverse(words.begin(), words.end()); // CLI11 takes the last word first
     app_.parse(words);
 }
 

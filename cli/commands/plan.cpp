@@ -45,7 +45,7 @@ void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
         print_notes(plan.findings(), out);
 }
 
-/// Apply binds a root on itself, and leaves one be that is a mount already.
+/// Apply makes the root a mount point, which programs that copy it can trip over.
 void print_note(const std::string& root, std::FILE* out)
 {
     print(
@@ -58,7 +58,7 @@ void print_note(const std::string& root, std::FILE* out)
 void show(const Options& options, const Messages& messages, std::FILE* out)
 {
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK));
-    // With --if-present apply sets nothing up, and so there is nothing to be shown.
+    // With --if-present and no GPU, apply sets up nothing: there is nothing to show.
     const gpucontainer::Host host = options.request.host.open(!options.request.host.if_present);
     std::optional<RootDirectory> root;
     if (options.root.is_given())
@@ -74,7 +74,7 @@ void show(const Options& options, const Messages& messages, std::FILE* out)
         print_note(root->name(), out);
 }
 
-/// Prints what apply would do, without touching anything.
+/// Prints what apply would do, and changes nothing.
 class PlanCommand : public Command {
 public:
     void add_options(CLI::App& app) override
@@ -101,15 +101,15 @@ private:
 const CommandEntry plan_command = {
     "plan", "show what apply would do, and why", "[VENDOR...] [--rootfs DIR] [OPTION]...",
     R"(
-Show what `gpuctr-setup apply` would do with the same options, and change
-nothing. -v adds the reason of each item, and what was left out. Without
+Show what `gpuctr-setup apply` would do with the same options. Nothing is
+changed. -v adds the reason for each item, and what was left out. Without
 --rootfs, show what a typical root file system would get.
 
 Examples:
   gpuctr-setup plan --nv --rootfs /srv/image
       what would be mounted and created in /srv/image
   gpuctr-setup plan --nv --host host.json --format json
-      for another machine, whose record host.json is
+      for another machine, from its record host.json
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<PlanCommand>(); }};
 

@@ -39,7 +39,7 @@ public:
     void add_options(CLI::App& app) override
     {
         request_.add_staging_to(app);
-        app.add_flag("--undo", undo_, "unmount the tree, in place of staging one");
+        app.add_flag("--undo", undo_, "unmount the staged tree");
     }
 
     void check_complete() const override
@@ -72,14 +72,14 @@ const CommandEntry prepare_command = {
     "--undo [--staged-tree DIR]",
     R"(
 Mount the tree of driver files once on this host, at boot or in a scheduler's
-prolog. Later set-ups clone it with one call instead of building their own.
---undo unmounts it; containers keep what they cloned.
+prolog. Later set-ups clone it, which is quicker than building their own.
+--undo unmounts it; containers keep their clones.
 
 Examples:
   gpuctr-setup prepare --nv
       stage the tree of the NVIDIA driver
   gpuctr-setup prepare --undo
-      take it away
+      unmount it
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<Prepare>(); }};
 

@@ -25,7 +25,7 @@ struct Options {
     RootOptions root;
     std::string state;
     Format format = Format::text;
-    Severity fail_on = Severity::error; ///< The least that makes the exit status 9.
+    Severity fail_on = Severity::error; ///< The lowest that makes the exit status 9.
 };
 
 std::string gpus_of(const gpucontainer::UsedDriver& driver)
@@ -39,7 +39,7 @@ std::string gpus_of(const gpucontainer::UsedDriver& driver)
     return text.empty() ? "none" : text;
 }
 
-/// "process 1234 (sleep)"; "" where none is known.
+/// "process 1234 (sleep)"; "" if none is known.
 std::string process_of(const Setup& setup)
 {
     if (setup.process() == 0)
@@ -50,7 +50,7 @@ std::string process_of(const Setup& setup)
     return formatted("process {}{}", setup.process(), name.empty() ? "" : formatted(" ({})", name));
 }
 
-/// `here` is the mount namespace that was looked at: a process may be in another one.
+/// `here` names the mount namespace that was looked at.
 std::string seen_in(const Setup& setup, const std::string& here)
 {
     if (setup.origin() == "here")
@@ -98,8 +98,8 @@ void print_setup(const Setup& setup, const std::string& root, const std::string&
     }
 }
 
-/// Of the root of a process there is no path. `unnamed` is what it was called by the caller, or
-/// "".
+/// The root's path. The root of a process has none: then `unnamed`, or if that is "" its process
+/// or mount namespace.
 std::string name_of(const Setup& setup, const std::string& unnamed)
 {
     if (!setup.root().empty() || !unnamed.empty())
@@ -162,9 +162,9 @@ public:
         options_.root.add_all_to(app);
         add_state_option(app, options_.state);
         add_format_option(app, options_.format);
-        add_choice<Severity>(app, "--fail-on",
-                             {{"warning", Severity::warning}, {"error", Severity::error}},
-                             options_.fail_on, "the least finding that makes the exit status 9");
+        add_choice<Severity>(
+            app, "--fail-on", {{"warning", Severity::warning}, {"error", Severity::error}},
+            options_.fail_on, "exit with 9 for findings of this severity or a higher one");
     }
 
     void check_complete() const override { options_.root.require_or_all("status"); }
@@ -186,8 +186,8 @@ const CommandEntry status_command = {
     "--rootfs DIR [OPTION]...\n"
     "--all [OPTION]...",
     R"(
-Show what is set up, and what is wrong with it: whether each mount and name is
-as it was left, and whether the driver still is the loaded one. The exit status
+Show what is set up, and what is wrong with it: mounts and names that are not
+as they were left, or a driver that is no longer the loaded one. The exit status
 is 9 if something is wrong.
 
 Examples:

@@ -44,13 +44,13 @@ void tell(const Setup& setup, Undone undone, const Messages& messages)
         say(messages.err, "gpuctr-setup: {}: left, {}\n", name_of(setup),
             setup.origin() == "another_namespace"
                 ? formatted("in use in mount namespace {}", setup.mount_namespace())
-                : "not to be reached from here");
+                : "out of reach from here");
     else if (messages.verbosity == Verbosity::verbose)
         say(messages.err, "gpuctr-setup: {}: {}\n", name_of(setup),
             undone == Undone::undone ? "undone" : "gone, and forgotten");
 }
 
-/// One that fails does not keep the others; the first failure is the outcome.
+/// Goes on after a failure. Returns the exit code of the first one.
 int undo_all(const std::string& state_directory, const Messages& messages)
 {
     gpucontainer::SetupListOptions where;
@@ -59,7 +59,7 @@ int undo_all(const std::string& state_directory, const Messages& messages)
     std::vector<Setup> all(list.begin(), list.end());
     gpucontainer::UndoOptions how;
     how.state_dir = state_directory;
-    // Their mounts may lie over names that set-ups of ended namespaces left.
+    // First those of this namespace: their mounts may cover names that others left.
     std::stable_partition(all.begin(), all.end(),
                           [](const Setup& setup) { return setup.origin() == "here"; });
     if (all.empty() && messages.verbosity == Verbosity::verbose)
@@ -79,7 +79,7 @@ int undo_all(const std::string& state_directory, const Messages& messages)
     return code;
 }
 
-/// Takes away what apply did, and only that.
+/// Undoes what apply did, and only that.
 class Undo : public Command {
 public:
     void add_options(CLI::App& app) override
@@ -109,18 +109,18 @@ private:
 } // namespace
 
 const CommandEntry undo_command = {
-    "undo", "take away what apply did, and only that",
+    "undo", "undo what apply did, and only that",
     "--rootfs DIR [OPTION]...\n"
     "--all [OPTION]...",
     R"(
-Take away what `gpuctr-setup apply` set up, and only that. What others changed
-meanwhile is named and left.
+Undo what `gpuctr-setup apply` did, and only that. What others changed since
+then is named and left.
 
 Examples:
   gpuctr-setup undo --rootfs /srv/image
-      take away what is set up in /srv/image
+      undo what is set up in /srv/image
   gpuctr-setup undo --all
-      take away every set-up of this host, as in a scheduler's epilog
+      undo every set-up of this host, for example in a scheduler's epilog
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<Undo>(); }};
 

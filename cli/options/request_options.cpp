@@ -55,7 +55,7 @@ const Numbers& vendor_libs_names()
 
 struct VendorOption {
     const char* name;
-    const char* vendor; ///< Its name for the library.
+    const char* vendor; ///< As in gpucontainer::HostOptions.
     const char* help;
 };
 constexpr std::array vendor_options = {
@@ -66,7 +66,7 @@ constexpr std::array vendor_options = {
     VendorOption{"--gpu", GPUCTR_VENDOR_ANY, "GPUs of every vendor that has some here"},
 };
 
-/// The whole file or pipe, or the beginning of one that is larger than any record.
+/// Reads a file or pipe. Stops at a size that no record has.
 std::string read_record(const std::string& path)
 {
     constexpr std::size_t too_large = 16U << 20U;
@@ -86,8 +86,8 @@ std::string read_record(const std::string& path)
     return content;
 }
 
-/// Which directory a relative path names would depend on where each call is made; one with ".."
-/// on links.
+/// Refuses paths that may lead elsewhere in another call: a relative one depends on the working
+/// directory, ".." on symbolic links.
 std::string check_fixed(const std::string& path)
 {
     if (!path.empty() && path.front() != '/')
@@ -111,7 +111,8 @@ void HostOptions::add_to(CLI::App& command)
             [this](const std::vector<std::string>& names) {
                 vendors.insert(vendors.end(), names.begin(), names.end());
             },
-            "GPUs of the vendor of that name, also one that a catalogue describes; repeatable")
+            "GPUs of the vendor with this name, built in or described by a catalogue; "
+            "repeatable")
         ->type_name("NAME");
     command.add_flag("--if-present", if_present, "having no GPU is a warning, not an error");
     command.option_defaults()->group(which_files);
@@ -120,7 +121,7 @@ void HostOptions::add_to(CLI::App& command)
         ->capture_default_str();
     command
         .add_option("--driver-version", driver_version,
-                    "take this as the version of the kernel module")
+                    "use this instead of the kernel module's version")
         ->type_name("VERSION");
     command
         .add_option("--dev-root", dev_root, "directory whose dev/ has the driver's device nodes")
@@ -137,9 +138,9 @@ void HostOptions::add_record_to(CLI::App& command)
     CLI::Option* const option =
         command
             .add_option("--host", record,
-                        "in place of this host, one that `list --format json` recorded")
+                        "a host that `list --format json` recorded, instead of this one")
             ->type_name("FILE");
-    // A record says itself where its driver is, of which version and with which files.
+    // A record already has the driver's root, version, nodes and files.
     for (const char* const other :
          {"--driver-root", "--driver-version", "--dev-root", "--catalogue"})
         option->excludes(command.get_option(other));
@@ -165,7 +166,7 @@ void RequestOptions::add_staging_to(CLI::App& command)
     host.add_to(command);
     command
         .add_option("--driver-capabilities", capabilities,
-                    "parts of the driver, with commas: compute, utility, video, or all")
+                    "parts of the driver, separated by commas: compute, utility, video, or all")
         ->type_name("LIST")
         ->capture_default_str();
     command.option_defaults()->group(how);
@@ -184,22 +185,23 @@ void RequestOptions::add_to(CLI::App& command)
     command.option_defaults()->group(which_gpus);
     command
         .add_option("--device", devices,
-                    "auto, all, none, or GPUs by index, UUID or PCI address, with commas; "
-                    "repeatable")
+                    "auto, all, none, or GPUs by index, UUID or PCI address, separated by "
+                    "commas; repeatable")
         ->type_name("LIST")
         ->default_str("auto");
     command.option_defaults()->group(which_files);
     add_choice(command, "--vendor-libs", vendor_libs_names(), vendor_libs,
-               "whether the host's driver files come along; none: device nodes alone");
+               "whether the host's driver files are put into the container; none: device nodes "
+               "only");
     command.option_defaults()->group(how);
     add_choice(command, "--layout", layout_names(), layout,
-               "driver files in a tree of their own, or among the image's libraries");
-    command.add_option("--tree-path", tree_path, "where in the container the tree is")
+               "put driver files into a tree of their own, or among the image's libraries");
+    command.add_option("--tree-path", tree_path, "directory of the tree in the container")
         ->type_name("DIR")
         ->default_str("/usr/lib/gpuctr");
     add_choice(command, "--write", write_names(), write,
-               "whether the root file system itself may be written");
-    command.add_flag("--lock", lock, "keep also root of the container from making mounts writable");
+               "whether names may be created in the root file system itself");
+    command.add_flag("--lock", lock, "even root of the container cannot make our mounts writable");
     add_choice(command, "--backend", backend_names(), backend, "how mounts are made, for tests");
     command.add_option("--allowed-devices", allowed_devices, "GPUs that may be chosen")
         ->group(policy_group);

@@ -16,8 +16,8 @@ namespace {
 const char* directory_hint()
 {
     if (errno == EACCES)
-        return "this user may not enter it, or a directory above it (mode x); --rootfs-fd takes "
-               "one that somebody else opened";
+        return "this user may not enter it or a directory above it (mode x); --rootfs-fd takes "
+               "a descriptor that somebody else opened";
     return "name the directory that holds the container's /usr and /etc with --rootfs";
 }
 
@@ -40,7 +40,7 @@ RootDirectory RootDirectory::below(const std::vector<std::string>& directories,
 RootDirectory RootDirectory::from_descriptor(int fd)
 {
     std::string name = formatted("descriptor {}", fd);
-    // A descriptor of the caller's own, whatever it was opened for.
+    // The caller's may not be O_PATH.
     Fd directory(::openat(fd, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!directory && errno == EBADF)
         throw gpucontainer::Error(GPUCTR_E_USAGE, name + " is not open",
@@ -49,7 +49,7 @@ RootDirectory RootDirectory::from_descriptor(int fd)
                                   EBADF);
     if (!directory)
         fail("root file system, " + name, GPUCTR_E_ROOTFS, directory_hint());
-    // A command in the container must not get it: the host's tree is above it.
+    // A command in the container must not inherit it: ".." from there is the host's tree.
     keep_from_command(fd);
     return {std::move(name), std::move(directory)};
 }

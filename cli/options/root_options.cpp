@@ -25,11 +25,11 @@ void RootOptions::add_to(CLI::App& command)
             .add_option("--rootfs", path, "root directory of the container, with its /usr and /etc")
             ->type_name("DIR");
     CLI::Option* const by_descriptor = add_number(command, "--rootfs-fd", {0, INT_MAX}, descriptor,
-                                                  "the same, as a descriptor that is open already")
+                                                  "the same directory, as an open descriptor")
                                            ->type_name("N");
     CLI::Option* const by_process =
         add_number(command, "--pid", {1, largest_pid}, pid,
-                   "the same of a container that runs: one of its processes")
+                   "a process of a running container, whose root directory is used")
             ->type_name("PID");
     command.add_option("--restricted-rootfs", allowed, "where a restricted --rootfs has to be")
         ->group(policy_group);
@@ -39,8 +39,7 @@ void RootOptions::add_to(CLI::App& command)
 
 void RootOptions::add_all_to(CLI::App& command)
 {
-    CLI::Option* const every =
-        command.add_flag("--all", all, "every root directory that has something set up");
+    CLI::Option* const every = command.add_flag("--all", all, "every root directory with a set-up");
     for (const char* const one : {"--rootfs", "--rootfs-fd", "--pid"})
         every->excludes(command.get_option(one));
 }
@@ -66,12 +65,12 @@ RootDirectory RootOptions::open() const
 
 std::string state_directory(const std::string& option)
 {
-    // Root of a user namespace may not write the host's, as a rule.
+    // Root of a user namespace usually may not write the host's /var/lib.
     const bool root = ::geteuid() == 0
                       && (::access("/var/lib", W_OK) == 0 || (errno != EACCES && errno != EROFS));
     if (!option.empty() || root)
         return option;
-    // As the XDG base directory rules want it.
+    // XDG Base Directory Specification
     if (const std::string state = trusted_variable("XDG_STATE_HOME"); state.starts_with('/'))
         return state + "/gpucontainer";
     if (const std::string home = trusted_variable("HOME"); home.starts_with('/'))
@@ -83,8 +82,8 @@ void add_state_option(CLI::App& command, std::string& option)
 {
     command
         .add_option("--state-dir", option,
-                    "where the journals for undo are: /var/lib/gpucontainer for root, else below "
-                    "~/.local/state")
+                    "directory of the journals for undo: /var/lib/gpucontainer for root, else "
+                    "below ~/.local/state")
         ->type_name("DIR");
 }
 

@@ -16,8 +16,7 @@ namespace {
 constexpr const char* restricted_key = "restricted";
 constexpr const char* user_key = "restricted-user";
 
-/// What may be typed in a restricted call. Whatever is not here is refused, an option
-/// that is added one day as well.
+/// What may be typed in a restricted call. All other options are refused, new ones too.
 constexpr std::array allowed_options = {"nv",          "rocm",     "intel",
                                         "hpu",         "gpu",      "vendor",
                                         "if-present",  "device",   "driver-capabilities",
@@ -67,7 +66,7 @@ void restrict(CLI::App& command, const Settings& settings, bool with_command, Or
     become_restricted_user(user);
 }
 
-/// The rest sets something up.
+/// Whether the command only shows or removes. Others set something up.
 bool looks_or_takes_away(const CLI::App& command)
 {
     const std::string& name = command.get_name();
@@ -77,7 +76,7 @@ bool looks_or_takes_away(const CLI::App& command)
 
 void settle(CLI::App& command, Settings& settings, const Messages& messages, Origins& origins)
 {
-    // A file that says nothing may be meant to restrict the calls that have privileges.
+    // An unreadable file may be meant to restrict calls that have privileges.
     const bool may_restrict = settings.is_unreadable() && has_privileges();
     if (looks_or_takes_away(command) && !may_restrict)
         settings.pass_over_mistakes(command, messages);
@@ -91,8 +90,8 @@ void settle(CLI::App& command, Settings& settings, const Messages& messages, Ori
 void add_restricted_option(CLI::App& app)
 {
     const std::string help =
-        "give GPUs and nothing else, as a site's policy says; for lines of sudoers";
-    // Without values: --restricted=false would read as taking it back.
+        "allow GPUs and nothing else, as the user whom a site's policy names; for sudoers";
+    // Takes no value, because --restricted=false would seem to lift the restriction.
     app.add_flag("--restricted", help)->disable_flag_override();
 }
 
@@ -102,7 +101,7 @@ void settle_options(const TypedCall& call, KeysOfCommand keys, const Messages& m
     if (!takes_settings(call.command))
         return;
     Settings settings(call.command, keys);
-    // Looked at in any case: a mistake in the policy ends every call.
+    // Even if the call is restricted anyway: a mistake in the policy ends every call.
     const bool for_all = settings.is_true(restricted_key);
     if (call.restricted || (for_all && has_privileges()))
         restrict(call.command, settings, call.with_command, origins);

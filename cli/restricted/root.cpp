@@ -21,10 +21,12 @@ constexpr const char* option = "restricted-rootfs";
 [[noreturn]] void refuse(const std::string& directory, const char* why)
 {
     throw gpucontainer::Error(GPUCTR_E_PERMISSION, formatted("{}: {}", directory, why),
-                              "it has to be root's, as all directories above it", 0, {}, option);
+                              "it and all directories above it must belong to root, and only root "
+                              "may write them",
+                              0, {}, option);
 }
 
-/// Whoever else may replace a part of the path decides where it leads.
+/// Checks that only root can replace a part of the path.
 void check_is_roots(const Fd& part, const std::string& directory)
 {
     constexpr mode_t others = S_IWGRP | S_IWOTH;
@@ -56,7 +58,8 @@ Fd open_roots_own(const std::string& directory)
     return current;
 }
 
-/// What `path` is below the directory, "" for that itself; nothing elsewhere.
+/// The rest of `path` below the directory; "" for the directory itself, nothing if it is not
+/// below.
 std::optional<std::string> part_below(std::string directory, const std::string& path)
 {
     while (directory.ends_with('/'))

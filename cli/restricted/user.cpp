@@ -95,7 +95,7 @@ bool has_capabilities()
     return (sets->effective | sets->permitted | sets->inheritable) != 0;
 }
 
-/// Whatever a call says: what counts is what the process is.
+/// Checks that the process really has become the user, whatever the system calls returned.
 void check_is(const User& user)
 {
     const Ids found = ids();
@@ -117,17 +117,17 @@ void take_ids_of(const User& user)
         || ::setresgid(user.gid, user.gid, user.gid) != 0
         || ::setresuid(user.uid, user.uid, user.uid) != 0)
         fail(formatted("{}: become this user", user.name), GPUCTR_E_PERMISSION,
-             "a restricted call is made with root's privileges, as by sudo, and gives them up",
+             "start a restricted call with root's privileges, for example by sudo; it drops them",
              key);
-    // The caller's securebits may keep capabilities from going with the ids.
+    // With some securebits of the caller, capabilities outlast the change of ids.
     gpucontainer::harden(0, GPUCTR_HARDEN_NEW_PRIVILEGES | GPUCTR_HARDEN_DUMPABLE);
     check_is(user);
 }
 
-/// Keys of the caller's session can be used whoever the process is.
+/// Joins a new session keyring. A process keeps access to the caller's when its user changes.
 void leave_keys_behind()
 {
-    // Where a filter forbids the call, or the kernel has no keys, CMD cannot use any.
+    // If a filter forbids the call, or the kernel has no keys, CMD cannot use any.
     if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS
         && errno != EPERM)
         fail("leave the session's keyring", GPUCTR_E_PERMISSION);
@@ -155,12 +155,12 @@ bool has_privileges()
 void become_restricted_user(const std::string& name)
 {
     const User user = look_up(name);
-    leave_keys_behind(); // as root, whose quota has room for one more
+    leave_keys_behind(); // while root: the user's quota of keys may be used up
     take_ids_of(user);
-    ::closefrom(STDERR_FILENO + 1); // those of the look-up too
+    ::closefrom(STDERR_FILENO + 1); // also those that looking up the user opened
     if (::chdir("/") != 0)
         fail("leave the working directory", GPUCTR_E_PERMISSION);
-    // A process that changed its user is not dumpable, and may not map its ids then.
+    // A process that changed its user is not dumpable, so it may not map its ids.
     if (::prctl(PR_SET_DUMPABLE, 1UL, 0UL, 0UL, 0UL) != 0)
         fail("become dumpable", GPUCTR_E_INTERNAL);
     describe_in_environment(user);

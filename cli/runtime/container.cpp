@@ -25,7 +25,7 @@ using gpucontainer::Error;
 constexpr mode_t directory_mode = 0755;
 constexpr mode_t file_mode = S_IFREG | 0644;
 
-/// Puts a part of the host's /dev into ours; what the host lacks is left out.
+/// Bind mounts a part of the host's /dev into ours, if the host has it.
 void share_device(const Fd& devices, const std::string& name, bool directory)
 {
     const std::string path = "/dev/" + name;
@@ -42,7 +42,7 @@ void share_device(const Fd& devices, const std::string& name, bool directory)
 
 void separate_mounts()
 {
-    // Not private: what the host unmounts should not be kept busy from here.
+    // Slave, not private: what the host unmounts goes away here too, and is not kept busy.
     if (::mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0)
         fail_to_mount("separate the mounts from the host's");
 }
@@ -93,8 +93,8 @@ void Container::attach(const Fd& mount, const std::string& target) const
     const Fd place = open(target, 0);
     if (!place)
         fail(formatted("{} in {}", target, name_), GPUCTR_E_ROOTFS,
-             "create it there as an empty directory; nothing is written into the root file "
-             "system by this command");
+             "create it there as an empty directory; this command writes nothing into the root "
+             "file system");
     if (PrivateMounts::move(mount, place) != 0)
         fail(formatted("mount {} in {}", target, name_), GPUCTR_E_ROOTFS);
 }
@@ -158,12 +158,12 @@ void Container::bind(const std::string& specification) const
 
 void Container::enter(const std::string& working_directory)
 {
-    // What lies over the old root directory has to go before that itself can.
+    // The first umount2 is of what covers the old root directory, the second of that itself.
     if (::fchdir(root_.get()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0
         || ::umount2(".", MNT_DETACH) != 0 || ::umount2(".", MNT_DETACH) != 0)
         fail("make " + name_ + " the root", GPUCTR_E_ROOTFS);
     mounts_.forget();
-    // Not by its path alone: in the image that may lead to a descriptor of ours.
+    // Not by chdir(): a link of the image may lead to a descriptor of ours, by /proc/self/fd.
     const std::string directory = working_directory.empty() ? "/" : working_directory;
     const Fd place = open(directory, O_DIRECTORY);
     if (!place || ::fchdir(place.get()) != 0)

@@ -43,12 +43,13 @@ void put_gpus_into(const Container& container, const Gpus& gpus, Environment& en
 void tell_left_out(const Environment& environment, const Messages& messages)
 {
     if (messages.verbosity == Verbosity::verbose && !environment.left_out().empty())
-        say(messages.err, "gpuctr-setup: left out of the environment, for paths of this host: {}\n",
+        say(messages.err,
+            "gpuctr-setup: left out of the environment, because of paths of this host: {}\n",
             fmt::join(environment.left_out(), ", "));
 }
 
-/// Closes what the command would not get. Until it runs, a link of the image may lead
-/// through these descriptors, to the host's files, as its program. `own` lists them.
+/// Closes the descriptors that are close-on-exec before CMD is looked up. Otherwise a link of the
+/// image could lead through them to the host's files. `own` is /proc/self/fd.
 void close_own_descriptors(Fd own)
 {
     std::vector<int> descriptors;
@@ -65,7 +66,7 @@ void close_own_descriptors(Fd own)
             (void)::close(fd);
 }
 
-/// A name that is searched for lies below the root, as a rule on its mount.
+/// A name without a slash is searched for in PATH, usually on the mount of the root directory.
 bool is_on_noexec(const std::string& command)
 {
     const bool is_path = command.find('/') != std::string::npos;
@@ -74,7 +75,7 @@ bool is_on_noexec(const std::string& command)
            && (status.f_flag & ST_NOEXEC) != 0;
 }
 
-/// Becomes the command; PATH of the new environment counts.
+/// Executes the command. Returns only on failure, with the exit code.
 int execute(const std::vector<std::string>& command_line, const Environment& environment,
             const std::string& directory)
 {
@@ -92,11 +93,11 @@ int execute(const std::vector<std::string>& command_line, const Environment& env
     say(stderr, "gpuctr-setup: {}: {}\n", printable(command_line.front()),
         ::strerrordesc_np(error));
     if (error == ELOOP)
-        say(stderr, "hint: a program is not looked for behind links of the kernel, such as "
+        say(stderr, "hint: a program is not executed through magic links, such as "
                     "/proc/self/exe and /proc/self/fd/0, which lead out of the container\n");
     if (error == EACCES && is_on_noexec(command_line.front()))
         say(stderr, "hint: the mount that it is on allows no programs (noexec); mount options "
-                    "of the host stay in force in the container\n");
+                    "of the host also apply in the container\n");
     return error == ENOENT || error == ENOTDIR ? ExitCode::not_found : ExitCode::not_executable;
 }
 
@@ -108,8 +109,8 @@ int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& opt
         const std::vector<std::string>& command_line, const Messages& messages)
 {
     Fd descriptors(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // The one way to take a directory along into a copy of the mounts, whichever
-    // way it was named.
+    // The working directory follows into the new mount namespace; a descriptor would stay on
+    // the old mounts.
     if (::fchdir(root.fd) != 0)
         fail("root file system " + root.name, GPUCTR_E_ROOTFS,
              "this user may not enter it (mode x)", "rootfs");
@@ -124,7 +125,7 @@ int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& opt
     if (gpus)
         with_gpu(gpus->if_present, messages,
                  [&] { put_gpus_into(container, *gpus, environment, messages); });
-    // Afterwards: what is asked for by name lies over what comes with the driver.
+    // After the driver, so that what was asked for by name is on top.
     for (const std::string& bind : options.binds)
         container.bind(bind);
     environment.assign(options.variables);

@@ -19,19 +19,19 @@ namespace {
 
 using gpucontainer::Error;
 
-/// Keys of the policy; the first two are no options.
+/// Keys of the policy. The first two are not options.
 constexpr std::array policy_keys = {"restricted", "restricted-user", "restricted-rootfs",
                                     "allowed-devices"};
-/// Those for restricted calls alone.
+/// Keys with this prefix are for restricted calls only.
 constexpr std::string_view restricted_prefix = "restricted-";
 
 bool is_policy(const CLI::Option& option) { return option.get_group() == policy_group; }
 
-/// What a call does and to which container, but for a site's usual root: a value
-/// forgotten in the environment must not undo another set-up than the one typed.
+/// Options that must be typed: what a call does, and to which container (--rootfs excepted). A
+/// variable that somebody forgot to unset must not undo another set-up.
 constexpr std::array only_typed = {"help", "version", "all", "undo", "rootfs-fd", "pid", "replace"};
 
-/// What files and variables call the option; empty for what they cannot set.
+/// The key of an option; empty if files and variables cannot set it.
 std::string name_of(const CLI::Option& option)
 {
     const auto& names = option.get_lnames();
@@ -41,8 +41,8 @@ std::string name_of(const CLI::Option& option)
     return settable ? names.front() : "";
 }
 
-/// Where a call looks for what it takes away or shows. With another place than the site's
-/// it finds nothing, and ends as if there were nothing.
+/// Where a call looks for what it removes or shows. In the wrong place it would find nothing and
+/// report success.
 constexpr std::array places = {"state-dir", "staged-tree"};
 
 bool is_place(const std::string& name)
@@ -50,7 +50,8 @@ bool is_place(const std::string& name)
     return std::find(places.begin(), places.end(), name) != places.end();
 }
 
-/// CLI11 looks at this while it parses, before there are settings.
+/// Whether a typed option or an earlier setting excludes this one. CLI11 checks that only while
+/// it parses.
 bool is_excluded(const CLI::Option& option)
 {
     const auto others = option.get_excludes();
@@ -58,7 +59,8 @@ bool is_excluded(const CLI::Option& option)
                        [](const CLI::Option* other) { return other->count() != 0; });
 }
 
-/// What `prepare --undo` takes away lies at one place; the rest is for what is put there.
+/// Whether a setting has a meaning for the call: for `prepare --undo`, only the staged tree's
+/// place.
 bool counts(const CLI::App& command, const std::string& name)
 {
     const CLI::Option* const undo = command.get_option_no_throw("--undo");
@@ -74,7 +76,7 @@ std::string variable_of(const std::string& name)
     return variable;
 }
 
-/// Besides options that may be repeated, one whose value has commas itself.
+/// Options that may be repeated, and those whose value has commas.
 bool takes_list(const CLI::Option& option)
 {
     return option.get_items_expected_max() > 1 || option.get_type_name() == "LIST";
@@ -107,7 +109,7 @@ Keys with_policy(Keys keys)
     return keys;
 }
 
-/// Options of the call whose values the file decides, as nobody told them otherwise.
+/// Options of the call that get their value from the file: not typed, and no variable set.
 std::vector<std::string> left_to_file(const CLI::App& command)
 {
     std::vector<std::string> names;
@@ -177,9 +179,9 @@ void Settings::add(const gpucontainer::Setting& setting, KnownKeys& known)
     }
     if (!mistakes_.empty() && mistakes_.back().line == setting.line()
         && mistakes_.back().key == key)
-        return; // another value of it
+        return; // another value of the same list
     const std::string hint =
-        takes_list ? "" : formatted("known are {}", fmt::join(known.names(), ", "));
+        takes_list ? "" : formatted("known keys are {}", fmt::join(known.names(), ", "));
     Error error(GPUCTR_E_USAGE, problem, hint, 0);
     if (std::find(policy_keys.begin(), policy_keys.end(), key) != policy_keys.end())
         throw Error(error);
@@ -204,8 +206,8 @@ void Settings::pass_over_mistakes(const CLI::App& command, const Messages& messa
             throw Error(mistake.error);
     }
     for (const Mistake& mistake : mistakes_)
-        messages.warn(formatted("{}; {} is passed over", mistake.error.what(),
-                                unreadable_ ? "the file" : "it"));
+        messages.warn(
+            formatted("{}; {} is ignored", mistake.error.what(), unreadable_ ? "the file" : "it"));
 }
 
 const Settings::Value* Settings::find(const std::string& key) const
@@ -238,10 +240,10 @@ bool Settings::is_true(const std::string& key) const
 void Settings::give_to(CLI::App& command, bool restricted, Origins& origins) const
 {
     auto options = command.get_options();
-    // Of a record and what it goes without, the record counts where one source has both.
+    // First --host: if one source has it and options that it excludes, --host counts.
     std::stable_partition(options.begin(), options.end(),
                           [](const CLI::Option* option) { return name_of(*option) == "host"; });
-    // A variable beats the file also where the two do not go together.
+    // Then variables: they override the file, even for options that exclude each other.
     if (!restricted)
         std::stable_partition(options.begin(), options.end(), [](const CLI::Option* option) {
             return !trusted_variable(variable_of(name_of(*option))).empty();

@@ -108,7 +108,7 @@ class Order(Config):
         self.write(CONFIG, "all: true\n")
         self.run_setup("undo", "--rootfs", other,
                        stderr=f"gpuctr-setup: warning: {CONFIG}:1: all: unknown key; it is "
-                              f"passed over\ngpuctr-setup: nothing is set up in {other}\n")
+                              f"ignored\ngpuctr-setup: nothing is set up in {other}\n")
         os.unlink(CONFIG)
         self.assertEqual(len(harness.journals()), 1)
         self.run_setup("undo", "--all", env=os.environ | {"GPUCTR_ROOTFS": str(other)})

@@ -53,7 +53,7 @@ class Container(harness.Case):
     def undo_all(self, outcome, name=None, **options):
         name = name or self.root
         if outcome == "left":
-            outcome = "left, not to be reached from here"
+            outcome = "left, out of reach from here"
         self.run_setup("undo", "--all", "-v", stderr=f"gpuctr-setup: {name}: {outcome}\n",
                        **options)
 
@@ -145,7 +145,7 @@ class Directory(Container):
         before = self.state()
         harness.mount_tmpfs(self.root)
 
-        self.undo_all_of_no_path("left, not to be reached from here")
+        self.undo_all_of_no_path("left, out of reach from here")
 
         harness.must("umount", self.root)
         self.assert_state(before)
@@ -167,7 +167,7 @@ class Directory(Container):
         for device in (os.makedev(0, 99999), os.stat(other).st_dev):
             document["ground"]["mounted_device"] = device
             journal.write_text(json.dumps(document))
-            self.undo_all_of_no_path("left, not to be reached from here")
+            self.undo_all_of_no_path("left, out of reach from here")
 
         journal.write_text(text)
         self.undo_all("undone")
@@ -206,7 +206,7 @@ class Directory(Container):
             done = harness.call("strace", "-f", "-qq", "-o", "/dev/null", "-e",
                                 "inject=open_by_handle_at:error=ENOMEM", harness.SETUP, "undo",
                                 "--all", "-v", env=dict(os.environ, ASAN_OPTIONS="detect_leaks=0"))
-            self.assertIn(": left, not to be reached from here\n", done.stderr)
+            self.assertIn(": left, out of reach from here\n", done.stderr)
             self.undo_all_of_no_path("gone, and forgotten")
 
     def test_a_root_below_the_one_of_its_mount(self):
@@ -262,7 +262,7 @@ class OfAUser(Container):
 
     def test_one_below_another_mount_is_left(self):
         harness.mount_tmpfs(self.root)
-        self.check("a container of .*: left, not to be reached from here", journals=1)
+        self.check("a container of .*: left, out of reach from here", journals=1)
 
         harness.must("umount", self.root)
         self.check(f"{self.root}: undone")
@@ -289,7 +289,7 @@ class InMemory(Container):
         self.holder.stdout.close()
 
     def test_one_that_is_mounted_elsewhere_is_left(self):
-        self.undo_all_of_no_path("left, not to be reached from here")
+        self.undo_all_of_no_path("left, out of reach from here")
 
         done = harness.call("nsenter", "-t", self.holder.pid, "-m", harness.SETUP, "undo", "--all",
                             "-v")
@@ -359,7 +359,7 @@ class OnXfs(Directory):
         disks.mount(self.images[1], self.disk)
         self.assertEqual(os.stat(self.disk).st_dev, device)
 
-        self.undo_all_of_no_path("left, not to be reached from here")
+        self.undo_all_of_no_path("left, out of reach from here")
 
         self.unmount()
         disks.mount(self.images[0], self.disk)
@@ -403,7 +403,7 @@ class Layers(Container):
         harness.must("umount", self.root)
 
         for _ in range(2):
-            self.undo_all_of_no_path("left, not to be reached from here")
+            self.undo_all_of_no_path("left, out of reach from here")
 
         harness.must(*self.mount())
         self.undo_all("undone")
@@ -417,7 +417,7 @@ class Layers(Container):
         upper.rename(moved)
         upper.mkdir()
 
-        self.undo_all_of_no_path("left, not to be reached from here")
+        self.undo_all_of_no_path("left, out of reach from here")
 
         upper.rmdir()
         moved.rename(upper)
@@ -438,7 +438,7 @@ class Layers(Container):
         harness.must("umount", self.root)
         self.run_and_end(prepare=" ".join(map(str, self.mount())))
         self.assertTrue(self.has_names(self.layers[0]))
-        self.undo_all_of_no_path("left, not to be reached from here")
+        self.undo_all_of_no_path("left, out of reach from here")
 
         harness.must("rm", "-rf", *self.layers)
         self.undo_all_of_no_path("gone, and forgotten")
@@ -471,7 +471,7 @@ class Layers(Container):
         self.assertTrue(self.has_names(hidden / "upper"))
         harness.must("rm", "-rf", shown)
 
-        self.undo_all_of_no_path("left, not to be reached from here")
+        self.undo_all_of_no_path("left, out of reach from here")
 
         hidden.rename(shown)
         harness.must(*self.mount())
@@ -486,7 +486,7 @@ class Layers(Container):
         harness.must(*words[:-1], self.root, cwd=harness.DIRECTORY)
         self.run_and_end()
         harness.must("umount", self.root)
-        self.undo_all_of_no_path("left, not to be reached from here")
+        self.undo_all_of_no_path("left, out of reach from here")
 
         harness.must("rm", "-rf", *self.layers)
         self.undo_all_of_no_path("gone, and forgotten")
@@ -505,7 +505,7 @@ class Layers(Container):
         self.run_and_end()
         self.root = merged
         harness.must("umount", merged)
-        self.undo_all_of_no_path("left, not to be reached from here")
+        self.undo_all_of_no_path("left, out of reach from here")
         harness.must("rm", "-rf", f"{self.layers[0]}/srv")
         self.undo_all_of_no_path("gone, and forgotten")
 

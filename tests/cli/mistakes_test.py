@@ -21,7 +21,7 @@ class Mistakes(config_test.Config):
         self.write(CONFIG, "device: 0\ndevices: 1\n")
         lines = self.refused().splitlines()
         self.assertEqual(lines[0], f"gpuctr-setup: {CONFIG}:2: devices: unknown key")
-        self.assertRegex(lines[1], "^hint: known are .*device, .*driver-root")
+        self.assertRegex(lines[1], "^hint: known keys are .*device, .*driver-root")
         self.assertNotIn("help", lines[1])
 
     def test_an_unknown_key_is_none_of_any_command(self):
@@ -97,7 +97,7 @@ class Mistakes(config_test.Config):
         self.assertIn(":1: state-dir: a list", self.refused("undo", "--all"))
         self.write(CONFIG, "write: [auto]\n")
         self.run_setup("undo", "--all", stderr=f"gpuctr-setup: warning: {CONFIG}:1: write: a list, "
-                                               "where one value is allowed; it is passed over\n")
+                                               "where one value is allowed; it is ignored\n")
 
     def test_one_value_for_a_list(self):
         for line in ("device: 1,2", "device: [1, 2]", "device: ['1,2']", "allowed-devices: 1-2",
@@ -253,16 +253,16 @@ class Tolerance(config_test.Config):
         self.apply()
         self.write(CONFIG, "device: 0\nlayuot: merged\n")
         done = self.run_setup("undo", "--all", stderr=f"gpuctr-setup: warning: {CONFIG}:2: layuot: "
-                                                      "unknown key; it is passed over\n")
+                                                      "unknown key; it is ignored\n")
         self.assertEqual(done.returncode, 0)
         self.assert_state(before)
-        self.check(f"{CONFIG}:2: layuot: unknown key; it is passed over\n")
+        self.check(f"{CONFIG}:2: layuot: unknown key; it is ignored\n")
 
     def test_a_key_of_any_characters(self):
         for key in ("Foo", "foo_bar", "foo bar", "föö", "1", "No-Replace", "tree.path", "! key"):
             self.write(CONFIG, f'nv: true\n"{key}": x\n')
             self.check(f"{CONFIG}:2: {key}: unknown key: keys have the characters a-z and - alone; "
-                       "it is passed over\n")
+                       "it is ignored\n")
 
     def test_a_key_that_is_no_text(self):
         for key, problem in (("~", "an empty key"), ("''", "an empty key"),
@@ -270,14 +270,14 @@ class Tolerance(config_test.Config):
                              ("{a: b}", "a list or a map in place of a key"),
                              ("? [a]\n", "a list or a map in place of a key")):
             self.write(CONFIG, f"nv: true\n{key}: x\n")
-            self.check(f"{CONFIG}:2: {problem}; it is passed over\n")
+            self.check(f"{CONFIG}:2: {problem}; it is ignored\n")
 
     def test_a_key_without_a_value_that_can_be_read(self):
         for value, problem in (("", "no value"), ("''", "no value"), ("[]", "an empty list"),
                                ("{a: b}", "neither a value"), ("[[0]]", "a list in a list"),
                                ("[0, {a: b}]", "neither a value"), ("0\ndevice: 1", "repeated")):
             self.write(CONFIG, f"device: {value}\n")
-            self.check(fr"{CONFIG}:\d: device: {problem}.*; it is passed over\n")
+            self.check(fr"{CONFIG}:\d: device: {problem}.*; it is ignored\n")
 
     def test_what_the_command_itself_needs(self):
         """With half of the file it would look elsewhere, or print something else."""
@@ -328,7 +328,7 @@ class Tolerance(config_test.Config):
             for words in self.LOOKS_OF_A_USER:
                 done = harness.call(*harness.ORDINARY_USER, harness.SETUP, *words)
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertRegex(done.stderr, f"{problem}; the file is passed over\n")
+                self.assertRegex(done.stderr, f"{problem}; the file is ignored\n")
             for words in (("plan", "--nv"), ("status", "--all"), ("undo", "--all"),
                           ("prepare", "--undo")):
                 self.refused(*words, status=status or 6, prefix=harness.ORDINARY_USER)
@@ -365,7 +365,7 @@ class Tolerance(config_test.Config):
                 for told in (("--state-dir", harness.STATE), ()):
                     variables = {} if told else {"GPUCTR_STATE_DIR": str(harness.STATE)}
                     done = self.run_setup(*words, *told, stderr=None, env=os.environ | variables)
-                    self.assertRegex(done.stderr, f":1: {key}: unknown key.*; it is passed over\n")
+                    self.assertRegex(done.stderr, f":1: {key}: unknown key.*; it is ignored\n")
         self.assertIn(":2: staged-tre: unknown key\n", self.refused("prepare", "--undo"))
         self.run_setup("list", stdout=None, stderr=None)
 

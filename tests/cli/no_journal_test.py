@@ -112,7 +112,7 @@ class Refused(InANamespace):
         self.refuse(*root, "--no-journal", "--replace",
                     message="--no-journal: nothing is replaced without a journal")
         self.refuse(*root, "--no-journal", "--", "true",
-                    message="--no-journal: -- CMD keeps none anyway")
+                    message="--no-journal: -- CMD keeps no journal anyway")
         for command in ("undo", "status"):
             self.run_setup(command, *root, "--no-journal", status=2, stderr=None)
 

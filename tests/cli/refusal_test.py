@@ -70,7 +70,7 @@ class Usage(Refusal):
 
     def test_no_command_behind_the_dashes(self):
         self.refuse("--nv", "--rootfs", self.root, "--", status=2,
-                    stderr=f"gpuctr-setup: no command behind --\n{USAGE}")
+                    stderr=f"gpuctr-setup: no command after --\n{USAGE}")
 
     def test_a_command_where_there_can_be_none(self):
         for words in (("list",), ("plan", "--nv"), ("undo", "--rootfs", self.root)):

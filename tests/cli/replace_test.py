@@ -47,7 +47,7 @@ class Replace(config_test.Config):
         self.assertRegex(done.stderr, f"^gpuctr-setup: {self.root}: another set-up is there, made "
                                       f"{age} ago with {given}\nhint: once nobody uses it any "
                                       f"more, `gpuctr-setup undo` takes it away; {way} this call "
-                                      "takes it away first\n$")
+                                      "replaces it\n$")
         self.assert_state(before)
         self.assertEqual({path: path.read_bytes() for path in harness.STATE.glob("*/*.json")},
                          journals)

@@ -146,8 +146,8 @@ class ClosedDirectories(Rootless):
         root = self.move(0o700)
         self.run_command("true", root=root, status=125, stderr=(
             f"gpuctr-setup: root file system {root}: Permission denied (error 6)\nhint: this user "
-            "may not enter it, or a directory above it (mode x); --rootfs-fd takes one that "
-            "somebody else opened\n"))
+            "may not enter it or a directory above it (mode x); --rootfs-fd takes a "
+            "descriptor that somebody else opened\n"))
 
     def test_above_the_root_do_not_matter_to_a_descriptor(self):
         fd = os.open(self.move(0o700), os.O_PATH | os.O_DIRECTORY)
@@ -290,7 +290,7 @@ class LockedFlags(Rootless):
                 for command in ("sh", "/bin/sh"):
                     self.run_command(command, root=root, status=126, stderr=(
                         f"gpuctr-setup: {command}: Permission denied\nhint: the mount that it is on "
-                        "allows no programs (noexec); mount options of the host stay in force in "
+                        "allows no programs (noexec); mount options of the host also apply in "
                         "the container\n"))
 
     def test_of_the_drivers_files_stay(self):

@@ -155,7 +155,7 @@ class Run:
     def test_says_what_stayed_out(self):
         environment = {"PATH": os.environ["PATH"], "LIBRARY_PATH": "", "CUDA_HOME": "/opt"}
         self.run_command("true", options=["-v"], env=environment, stderr=(
-            "gpuctr-setup: left out of the environment, for paths of this host: CUDA_HOME, "
+            "gpuctr-setup: left out of the environment, because of paths of this host: CUDA_HOME, "
             "LIBRARY_PATH\n"))
 
     def test_a_clean_environment(self):

@@ -161,7 +161,7 @@ class Commands(Words):
         self.says("list", "json", problem="list: unexpected word 'json'", hint=OF_LIST)
         self.says("list", "plan", problem="list: unexpected word 'plan'", hint=OF_LIST)
         self.says("--nv", "--rootfs", self.root, "ls", problem="apply: unexpected word 'ls'",
-                  hint="a command to run in DIR stands behind --")
+                  hint="a command to run in DIR comes after --")
 
     def test_behind_options(self):
         for words in (("--nv", "apply", "--rootfs", "/srv/my image"), ("-v", "--all", "undo"),
@@ -170,10 +170,10 @@ class Commands(Words):
             command = next(word for word in words[::-1] if word in
                            ("apply", "undo", "status", "plan", "list"))
             rest = [f"'{word}'" if " " in word else word for word in words if word != command]
-            self.says(*words, problem=f"the command {command} stands behind options",
+            self.says(*words, problem=f"the command {command} comes after options",
                       hint=f"put the command first: gpuctr-setup {command} {' '.join(rest)}")
         self.says("--nv", "apply", "--rootfs", "/srv", "--", "ls", "a b",
-                  problem="the command apply stands behind options",
+                  problem="the command apply comes after options",
                   hint="put the command first: gpuctr-setup apply --nv --rootfs /srv -- ls 'a b'")
 
     def test_behind_options_that_it_does_not_take(self):
@@ -188,13 +188,13 @@ class Commands(Words):
                 (("--rootfs", "/srv", "status", "--", "ls"), "status --rootfs /srv", "-- CMD"),
                 (("--nv", "--bind", "/a", "--bind", "/b", "version"), "version", "--nv, --bind")):
             command = call.split()[0]
-            self.says(*words, problem=f"the command {command} stands behind options",
+            self.says(*words, problem=f"the command {command} comes after options",
                       hint=f"put the command first: gpuctr-setup {call}; "
                            f"{command} does not take {foreign}")
 
     def test_behind_options_that_do_not_go_together(self):
         self.says("--pid", "7", "status", "--all",
-                  problem="the command status stands behind options",
+                  problem="the command status comes after options",
                   hint="put the command first: gpuctr-setup status --rootfs DIR")
 
     def test_without_a_root(self):
