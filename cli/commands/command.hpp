@@ -13,11 +13,11 @@
 
 namespace gpuctr_cli {
 
-/// One call of gpuctr-setup, besides the options of its command.
+/// One call of gpuctr-setup, without the options of its command.
 struct Call {
     Streams streams;
     Verbosity verbosity = Verbosity::normal;
-    std::vector<std::string> command_line; ///< What stood behind "--", empty when nothing did.
+    std::vector<std::string> command_line; ///< The words after "--"; may be empty.
     Origins origins;                       ///< Of the options that a site set.
 
     Messages messages() const noexcept { return {streams.err, verbosity}; }
@@ -31,25 +31,25 @@ public:
     Command& operator=(const Command&) = delete;
     virtual ~Command() = default;
 
-    /// `app` parses into this object, and has no use for its options afterwards.
+    /// `app` parses into this object.
     virtual void add_options(CLI::App& app) = 0;
-    /// To be called after parsing, before a site's settings come to what was typed. Throws
-    /// gpucontainer::Error for what does not go together: usage.
+    /// Called after parsing, before a site's settings are added. Throws gpucontainer::Error if
+    /// typed options do not go together: usage.
     virtual void check_typed(const Call&) {}
-    /// To be called when the site's settings are there. Throws for what is missing: usage.
+    /// Called after the site's settings are added. Throws if something is missing: usage.
     virtual void check_complete() const {}
     /// Returns the exit code. Throws gpucontainer::Error.
     virtual int run(const Call& call) = 0;
 };
 
-/// What there is to know of a command without having it.
+/// A row of the table of commands.
 struct CommandEntry {
     const char* name;
-    const char* summary; ///< Of one line.
-    const char* usage; ///< What stands behind the name, a line for each form, the usual one first.
-    const char* about; ///< For its --help: what it does, and examples.
+    const char* summary; ///< One line.
+    const char* usage;   ///< What follows the name: one line for each form, the usual one first.
+    const char* about;   ///< For its --help: what it does, and examples.
     std::unique_ptr<Command> (*make)();
-    bool runs_command_line = false; ///< Whether "-- CMD" goes with it.
+    bool runs_command_line = false; ///< Whether it takes "-- CMD".
 };
 
 /// Each is defined in the file of its name.

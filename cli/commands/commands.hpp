@@ -12,11 +12,11 @@
 
 namespace gpuctr_cli {
 
-/// All commands, in the order in which --help lists them. Options are built by need: those of
-/// all commands take longer than most calls.
+/// All commands, in the order of --help. Their options are built only when they are needed,
+/// because to build those of all commands takes longer than most calls.
 std::span<const CommandEntry* const> commands();
 
-/// Null where no command is called so.
+/// Null if there is no command of that name.
 const CommandEntry* find_command(const std::string& name);
 
 /// The command of a call that names none.
@@ -25,7 +25,7 @@ const CommandEntry& default_command();
 /// The names of the commands that take an option, in the order of the table.
 std::vector<std::string> commands_with(const std::string& option);
 
-/// What a site can set, of the options of a command: a KeysOfCommand, in the order of the table.
+/// The options of a command that a site can set: a KeysOfCommand, in the order of the table.
 std::optional<Keys> keys_of_command(std::size_t index);
 
 } // namespace gpuctr_cli

@@ -9,8 +9,8 @@
 
 namespace gpuctr_cli {
 
-/// --help of the command whose options are those of `app`'s subcommand; of all commands where
-/// `entry` is null.
+/// The --help of a command, whose options are those of `app`'s subcommand. If `entry` is null,
+/// that of gpuctr-setup as a whole.
 std::string help_page(const CommandEntry* entry, const CLI::App& app);
 
 } // namespace gpuctr_cli

@@ -11,9 +11,10 @@
 
 namespace gpuctr_cli {
 
-/// For a call that names its command behind options, which for the parser are those of the
-/// default command: `extras` had no place among these. The hint is a call that works, without
-/// the options that the command does not take. Nothing where no command is named there.
+/// Explains a call that names its command after options. The parser takes such options for those
+/// of the default command; `extras` are the words that do not belong to it. The hint is a call
+/// that works, without options that the command does not take. Nothing if `extras` have no
+/// command.
 std::optional<gpucontainer::Error> explain_late_command(const CLI::App& app,
                                                         const std::vector<std::string>& extras,
                                                         const Words& words);

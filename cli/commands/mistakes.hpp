@@ -8,7 +8,7 @@
 
 namespace gpuctr_cli {
 
-/// What the parser found wrong with the words, which are as they were typed.
+/// The usage error for what the parser found wrong. `words` are as they were typed.
 gpucontainer::Error explain(const CLI::App& app, const CLI::ParseError& error, const Words& words);
 
 } // namespace gpuctr_cli

@@ -11,20 +11,21 @@
 
 namespace gpuctr_cli {
 
-/// What parses a call: the options of every command, and those of the one that is called.
+/// Parses a call: the options of every command, and those of the command that is called.
 class Parser {
 public:
-    /// `entry` is null for a call of no command, which parses where it asks for words alone.
-    /// `call` has to live as long.
+    /// `entry` is null if no command is called; then only --help and --version parse. `call`
+    /// must outlive this object.
     Parser(const CommandEntry* entry, Call& call);
 
-    /// `words` begin with the command, behind options of every command. Throws CLI::ParseError;
-    /// gpucontainer::Error: usage.
+    /// `words` are options of every command, then the command, then its options. Throws
+    /// CLI::ParseError; gpucontainer::Error: usage.
     void parse(std::vector<std::string> words);
 
     const CLI::App& app() const noexcept { return app_; }
-    /// With those of a command alone. Only where one is called.
+    /// The options of the command. Only if one is called.
     CLI::App& options() noexcept { return *options_; }
+    /// Only if one is called.
     Command& command() noexcept { return *command_; }
 
 private:

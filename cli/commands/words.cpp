@@ -15,7 +15,7 @@ bool restricts(const std::string& word)
     return word == "--restricted" || word.starts_with("--restricted=");
 }
 
-/// Answered in place of any work, with a command or without.
+/// Answered instead of any work, with or without a command.
 bool asks_for_words(const std::string& word)
 {
     return word == "-h" || word == "--help" || word == "--version";

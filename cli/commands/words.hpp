@@ -9,12 +9,12 @@
 
 namespace gpuctr_cli {
 
-/// The words of a call: those before "--", and those behind it.
+/// The words of a call.
 struct Words {
-    std::vector<std::string> own;
-    std::vector<std::string> command;
+    std::vector<std::string> own;     ///< Before "--".
+    std::vector<std::string> command; ///< After "--".
     bool has_command = false;
-    /// By a word alone: for the parser it may be the value of an option before it.
+    /// Whether any word is --restricted, even if the parser takes it for the value of an option.
     bool restricted = false;
 };
 Words split(int argc, char** argv);
@@ -22,11 +22,11 @@ Words split(int argc, char** argv);
 /// The place of the first word that is not an option of every command.
 std::size_t first_own_word(const std::vector<std::string>& words);
 
-/// Puts the default command in front of the options that belong to it, where no other is named.
+/// Inserts the default command before its options, if no command is named.
 void add_default_command(std::vector<std::string>& words);
 
-/// The command that is called, with the default one in its place; null for a call of none, such
-/// as --version.
+/// The command that is called, after add_default_command(); null if there is none, as with
+/// --version.
 const CommandEntry* called_command(const std::vector<std::string>& words);
 
 } // namespace gpuctr_cli

@@ -3,7 +3,7 @@
 
 namespace gpuctr_cli {
 
-/// Groups of options, as --help has them; in its order.
+/// Headings of groups of options in --help, in its order.
 inline constexpr const char* which_gpus = "Which GPUs";
 inline constexpr const char* which_files = "Which driver files";
 inline constexpr const char* where = "Where";

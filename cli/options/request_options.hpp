@@ -10,24 +10,24 @@
 
 namespace gpuctr_cli {
 
-/// Where the driver comes from: shared by all commands that look at the host.
+/// Which drivers, and where from: for all commands that look at the host.
 struct HostOptions {
     std::vector<std::string> vendors; ///< As in gpucontainer::HostOptions.
-    bool if_present = false;          ///< Having no GPU is no error.
+    bool if_present = false;          ///< A missing GPU is a warning.
     std::string driver_root = "/";
     std::string driver_version;
     std::string dev_root = "/";
     std::vector<std::string> catalogues;
-    std::string record; ///< A file to be read in place of this host.
+    std::string record; ///< File with a recorded host; empty: this host.
 
     void add_to(CLI::App& command);
     /// For commands that only show.
     void add_record_to(CLI::App& command);
-    /// For commands that only show, a driver's files will do where there is no GPU.
+    /// `files_alone`: a driver needs no GPU. For commands that only show.
     gpucontainer::Host open(bool files_alone = false) const;
 };
 
-/// What a container asks for: shared by apply and plan.
+/// What a container asks for: for apply and plan.
 struct RequestOptions {
     HostOptions host;
     std::vector<std::string> devices;
@@ -42,11 +42,11 @@ struct RequestOptions {
     std::string mount_label;
     bool lock = false;
 
-    /// What concerns the driver's files alone.
+    /// Only options about the driver's files, for prepare.
     void add_staging_to(CLI::App& command);
     void add_to(CLI::App& command);
     gpucontainer::Request request() const;
-    /// How it is carried out.
+    /// Sets how the request is carried out.
     void set(gpucontainer::ApplyOptions& options) const;
 };
 

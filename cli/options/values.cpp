@@ -64,7 +64,7 @@ void check_values(CLI::App& command)
 {
     for (CLI::Option* const option : command.get_options()) {
         const std::string type = option->get_type_name();
-        // A list is repeated, or has commas: the next word may be a command.
+        // CLI11 would add the words after a list to it; they may be a command.
         option->allow_extra_args(false);
         if (option->get_items_expected_max() == 0)
             option->check([](const std::string& word) {

@@ -10,14 +10,14 @@
 
 namespace gpuctr_cli {
 
-/// The values of an option by their names, in the order in which --help has them.
+/// The values of an option and their names, in the order of --help.
 template <typename Value>
 using Names = std::vector<std::pair<const char*, Value>>;
 
-/// Has an option take one of these words, and nothing else.
+/// Makes an option take only one of these words.
 void take_one_of(CLI::Option& option, const std::vector<std::string>& words);
 
-/// Adds an option that sets `value` to what a name stands for.
+/// Adds an option that takes one of the names and sets `value` accordingly.
 template <typename Value>
 void add_choice(CLI::App& command, const std::string& option, const Names<Value>& names,
                 Value& value, const std::string& help)
@@ -44,16 +44,15 @@ struct Bounds {
     int most;
 };
 
-/// Adds an option that takes a decimal number within the bounds, and nothing else.
+/// Adds an option that takes only a decimal number within the bounds.
 CLI::Option* add_number(CLI::App& command, const std::string& option, Bounds bounds,
                         std::optional<int>& value, const std::string& help);
 
 enum class Format : int { text, json };
 void add_format_option(CLI::App& command, Format& format);
 
-/// Has all flags of a command take "true" and "false", as settings give them, and the
-/// usual other words for these; and all paths not be empty, as that of a variable in a
-/// script may be.
+/// Makes all flags of a command take "true", "false" and their usual synonyms, because settings
+/// have values. Refuses empty paths, which a script with an unset variable would pass.
 void check_values(CLI::App& command);
 
 } // namespace gpuctr_cli

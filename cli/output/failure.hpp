@@ -8,19 +8,17 @@
 
 namespace gpuctr_cli {
 
-/// Throws gpucontainer::Error for the system call that failed: permission when
-/// that is what errno says, else `otherwise`. `argument` is the option or the library's argument
-/// that the failure is about.
+/// Throws gpucontainer::Error for a failed system call, from errno: permission for EPERM and
+/// EACCES, else `otherwise`. `argument` is the option, or the library's argument, that the failure
+/// is about.
 [[noreturn]] void fail(const std::string& what, gpuctr_status otherwise,
                        const std::string& hint = {}, const std::string& argument = {});
 
-/// A mistake in what was typed; `command` is whose --help the hint names, "" for the
-/// one of all.
+/// A mistake in what was typed. The hint names the --help of `command`; "": of gpuctr-setup.
 gpucontainer::Error usage_error_of(const std::string& command, const std::string& problem);
 std::string help_of(const std::string& command);
 
-/// Says what failed, and what can be done about it; returns the exit code for it.
-/// `remark` goes behind the message.
+/// Prints the error and its hint. Returns its exit code. `remark` is appended to the message.
 int report(const gpucontainer::Error& error, std::FILE* err, const std::string& remark = {});
 
 } // namespace gpuctr_cli

@@ -25,7 +25,7 @@ inline std::string_view name(gpucontainer::Severity severity)
     return "finding";
 }
 
-/// What the container must have besides, a line each.
+/// Prints what the caller must add to the container, one line each.
 template <typename Findings>
 void print_needs(const Findings& findings, std::FILE* out)
 {
@@ -34,7 +34,7 @@ void print_needs(const Findings& findings, std::FILE* out)
             print(out, "\nneed: {}\n", printable(finding.message()));
 }
 
-/// What was left out, and why; nothing if it is nothing.
+/// Prints what was left out, and why. Prints nothing if there is nothing.
 template <typename Findings>
 void print_notes(const Findings& findings, std::FILE* out)
 {

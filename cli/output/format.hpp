@@ -7,11 +7,11 @@
 
 namespace gpuctr_cli {
 
-/// What fmt::vformat() returns, made in one place: fmt is used as headers alone, and each
-/// file that formats by itself would be compiled for twice as long.
+/// Calls fmt::vformat() in one place. fmt is header-only here: a file that calls it directly
+/// takes twice as long to compile.
 std::string formatted_values(fmt::string_view text, fmt::format_args values);
 
-/// fmt::format(), whose texts are checked while compiling.
+/// Like fmt::format(); the format is checked at compile time.
 template <typename... Values>
 std::string formatted(fmt::format_string<Values...> text, Values&&... values)
 {

@@ -10,7 +10,7 @@
 
 namespace gpuctr_cli {
 
-/// Results go to `out`, everything said to a person to `err`.
+/// Results go to `out`, messages for people to `err`.
 struct Streams {
     std::FILE* out;
     std::FILE* err;
@@ -18,8 +18,7 @@ struct Streams {
 
 enum class Verbosity : int { quiet, normal, verbose };
 
-/// Where the command tells a person what is not as it might be, unless he wants
-/// to read errors only.
+/// Prints warnings, except with -q.
 struct Messages {
     std::FILE* err;
     Verbosity verbosity;
@@ -30,7 +29,7 @@ struct Messages {
             say(err, "gpuctr-setup: warning: {}\n", printable(text));
     }
 
-    /// `about` is what the finding is of, where that does not show; or "".
+    /// `about` is put before the message, if it does not say itself what it is about; or "".
     void warn(const gpucontainer::Finding& finding, std::string_view about = "") const
     {
         if (verbosity == Verbosity::quiet)
@@ -42,7 +41,7 @@ struct Messages {
     }
 };
 
-/// Of a host, driver or plan.
+/// Prints the warnings among the findings of a host, driver or plan.
 template <typename Findings>
 void warn_about(const Findings& findings, const Messages& messages)
 {
@@ -51,7 +50,7 @@ void warn_about(const Findings& findings, const Messages& messages)
             messages.warn(finding);
 }
 
-/// Does what needs a GPU. Having none is an error, or with `if_present` a warning.
+/// Does work that needs a GPU. With `if_present`, a missing GPU is a warning.
 template <typename Work>
 void with_gpu(bool if_present, const Messages& messages, Work&& work)
 {

@@ -15,7 +15,7 @@ struct Disposition {
     struct sigaction found;
 };
 
-/// Of the process, as the signals are.
+/// Global, because signal dispositions are.
 std::array<Disposition, 2> dispositions = {Disposition{SIGPIPE, {}}, Disposition{SIGXFSZ, {}}};
 
 [[noreturn]] void fail_to_write()

@@ -10,11 +10,11 @@
 
 namespace gpuctr_cli {
 
-/// Writes a part of a result. Throws gpucontainer::Error when it cannot: half of
-/// a result must not pass for the whole. A process whose reader has gone ends as
-/// any other does, by SIGPIPE, unless its caller had that ignored.
+/// Writes a part of a result. Throws gpucontainer::Error if it fails, so that half a result is
+/// not taken for the whole. If nobody reads the pipe any more, the process ends by SIGPIPE,
+/// unless its caller ignored that signal.
 void write_result(std::FILE* out, std::string_view text);
-/// The same for what is still buffered.
+/// Flushes what is still buffered, in the same way.
 void finish_results(std::FILE* out);
 
 template <typename... Values>
@@ -23,8 +23,7 @@ void print(std::FILE* out, fmt::format_string<Values...> format, Values&&... val
     write_result(out, formatted(format, std::forward<Values>(values)...));
 }
 
-/// Tells a person something. Whether he can hear it changes nothing: what cannot
-/// be written is left out.
+/// Writes a message for people. It is no error if it cannot be written.
 void write_message(std::FILE* err, std::string_view text) noexcept;
 
 template <typename... Values>
@@ -33,10 +32,10 @@ void say(std::FILE* err, fmt::format_string<Values...> format, Values&&... value
     write_message(err, formatted(format, std::forward<Values>(values)...));
 }
 
-/// Has a write to a closed pipe, or beyond the limit on files, fail from here on
-/// where it would end this process.
+/// Ignores SIGPIPE and SIGXFSZ: a write to a closed pipe, or beyond the limit on file size, then
+/// fails instead of ending this process.
 void ignore_output_signals() noexcept;
-/// Gives the signals back as they were found, for another program.
+/// Restores these signals for another program.
 void restore_output_signals() noexcept;
 
 } // namespace gpuctr_cli

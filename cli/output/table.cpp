@@ -10,7 +10,7 @@
 namespace gpuctr_cli {
 namespace {
 
-/// How many bytes the first character has in UTF-8; 0 where that is none.
+/// Length of the first character in UTF-8, in bytes; 0 if it is invalid.
 std::size_t length_of_character(std::string_view text)
 {
     constexpr std::size_t longest = 4;
@@ -26,7 +26,7 @@ std::size_t length_of_character(std::string_view text)
     return whole ? ones : 0;
 }
 
-/// In UTF-8 that may also be one of U+0080 to U+009F.
+/// Control characters include U+0080 to U+009F.
 bool is_control(std::string_view character)
 {
     constexpr unsigned char first_printable = 0x20;

@@ -20,8 +20,7 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// Text from outside as it may go to a terminal: control characters, and bytes that are
-/// no UTF-8, escaped.
+/// Makes foreign text safe for a terminal: escapes control characters and invalid UTF-8.
 std::string printable(std::string_view text);
 
 } // namespace gpuctr_cli

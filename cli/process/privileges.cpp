@@ -22,8 +22,8 @@ void give_up_raised_privileges()
 
 void shrink_privileges(std::uint32_t phases) { gpucontainer::harden(phases); }
 
-// A process that is not dumpable may not map its own ids into a user namespace,
-// and the kernel's rules for making one may look at no_new_privs.
+// CMD may need a user namespace: a process that is not dumpable may not map its own ids into
+// one, and a security module may refuse one because of no_new_privs.
 void shrink_privileges_until_exec(std::uint32_t phases)
 {
     gpucontainer::harden(phases, GPUCTR_HARDEN_FOR_EXEC | GPUCTR_HARDEN_NEW_PRIVILEGES

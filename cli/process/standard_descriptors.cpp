@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* null_device = "/dev/null";
 
-/// The null device as that descriptor would be opened for something of no use.
+/// Opens the null device in the wrong direction: to write for standard input, to read for others.
 int open_null(int fd, int flags)
 {
     const int contrary = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
@@ -39,7 +39,7 @@ void fill_standard_descriptors()
 {
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
         if (::fcntl(fd, F_GETFD) < 0)
-            (void)open_null(fd, 0); // the lowest that is free
+            (void)open_null(fd, 0); // gets the lowest free descriptor, which is `fd`
 }
 
 void keep_from_command(int fd)

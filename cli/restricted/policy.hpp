@@ -8,23 +8,22 @@
 
 namespace gpuctr_cli {
 
-/// --restricted, for every command: a line of sudoers can fix it.
+/// Adds --restricted, which a rule in sudoers can require.
 void add_restricted_option(CLI::App& app);
 
-/// A call's words once they are parsed.
+/// A call after parsing.
 struct TypedCall {
     CLI::App& command;
-    bool restricted;   ///< By a word of its own.
-    bool with_command; ///< Something stands behind "--".
+    bool restricted;   ///< --restricted was typed.
+    bool with_command; ///< "-- CMD" was typed.
 };
 
-/// Gives the options of the chosen command the values that a site has for them, and
-/// keeps to the site's policy: a call that is restricted, by its words or by the
-/// policy, is refused when it asks for more than GPUs, and becomes the user whom the
-/// policy names. To be called between parsing and reading the options; `keys` are those of
-/// all commands. Adds where values come from to `origins`. A
-/// mistake in the file keeps nobody from taking away or looking, unless it may be one in the
-/// policy. Throws gpucontainer::Error: usage, permission.
+/// Adds a site's values to the options of the chosen command, and enforces the site's policy. A
+/// call is restricted by --restricted or by the policy: it is refused if it asks for more than
+/// GPUs, and this process becomes the user whom the policy names. Call it after parsing and
+/// before the options are used. `keys` returns those of each command. Adds to `origins` where
+/// values come from. For a command that only shows or removes, a mistake in the file is a
+/// warning, unless it may concern the policy. Throws gpucontainer::Error: usage, permission.
 void settle_options(const TypedCall& call, KeysOfCommand keys, const Messages& messages,
                     Origins& origins);
 

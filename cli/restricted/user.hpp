@@ -5,14 +5,13 @@
 
 namespace gpuctr_cli {
 
-/// Whether this process may do more than an ordinary user: one of its ids is root's,
-/// or it has capabilities, be it in a user namespace of somebody's own.
+/// Whether this process may do more than an ordinary user: one of its ids is 0, or it has
+/// capabilities, even if only in a user namespace.
 bool has_privileges();
 
-/// Becomes the user `name` of the system for good, with the groups that he has there:
-/// no id, capability, descriptor but 0 to 2, working directory or key of the caller's
-/// is left. Refused is a user who is not known, is root or is in root's group. Throws
-/// gpucontainer::Error: permission.
+/// Becomes the user `name` for good, with the groups of that user. Nothing of the caller is
+/// left: no id, capability, working directory, key, or descriptor except 0 to 2. A user who is
+/// unknown, root or in root's group is refused. Throws gpucontainer::Error: permission.
 void become_restricted_user(const std::string& name);
 
 } // namespace gpuctr_cli

@@ -8,37 +8,37 @@
 
 namespace gpuctr_cli {
 
-/// Gives this process a mount namespace of its own, and a user namespace where
-/// its privileges do not suffice for that; ids stay what they are. What is
-/// mounted in it shows nowhere else. Throws gpucontainer::Error: permission.
+/// Moves this process into a mount namespace of its own. If it lacks the privileges for that, also
+/// into a user namespace, in which its ids stay the same. Mounts made there show nowhere else.
+/// Throws gpucontainer::Error: permission.
 void enter_private_namespaces();
 
-/// Only the mount namespace, for those who may. Throws: permission.
+/// Only the mount namespace, for a process with the privileges. Throws: permission.
 void enter_private_mount_namespace();
 
-/// A directory that becomes the root of this process. Mounts go onto
-/// descriptors that were resolved in it, so that its links lead nowhere else.
-/// Everything throws gpucontainer::Error.
+/// A directory that becomes the root of this process. Paths are resolved in it to descriptors,
+/// onto which mounts go, so that its links cannot lead out. Everything throws
+/// gpucontainer::Error.
 class Container {
 public:
-    /// A private bind of the working directory with all that is mounted below it, kept
-    /// where paths do not lead; `name` is what messages call it.
+    /// Bind mounts the working directory with all mounts below it, privately and in a place that
+    /// no path leads to. `name` is for messages.
     explicit Container(std::string name);
 
     int fd() const noexcept { return root_.get(); }
 
     /// The host's /proc and /sys.
     void mount_kernel_file_systems() const;
-    /// A /dev of its own, with the devices that every program expects and the SELinux
-    /// label, unless that is empty.
+    /// A /dev of its own, with the devices that every program expects. `label` is an SELinux
+    /// label; "": none.
     void mount_devices(const std::string& label) const;
-    /// "SRC[:DST[:ro]]"; the target has to be there.
+    /// "SRC[:DST[:ro]]"; the target must exist.
     void bind(const std::string& specification) const;
-    /// Makes it the root and forgets the host's.
+    /// Makes it the root directory and unmounts the host's.
     void enter(const std::string& working_directory);
 
 private:
-    /// None, and errno, where there is nothing to be reached in the root.
+    /// No descriptor, and errno, if the path cannot be opened in the root.
     Fd open(const std::string& path, int flags) const;
     void attach(const Fd& mount, const std::string& target) const;
 

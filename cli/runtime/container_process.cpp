@@ -18,7 +18,7 @@ namespace {
 
 using gpucontainer::Error;
 
-/// Whichever mount they are seen on: in another namespace, that is another one.
+/// Compares directories, not mounts: another namespace has other mounts of the same directory.
 bool is_same_directory(int left, int right)
 {
     struct stat first = {};
@@ -44,7 +44,7 @@ std::string ContainerProcess::path(const char* name) const
     return formatted("/proc/{}/{}", pid_, name);
 }
 
-/// What was read by number before belongs to the process behind the descriptor.
+/// If this succeeds, what was read by pid before is of the process that the pidfd refers to.
 void ContainerProcess::require_alive() const
 {
     if (gpucontainer::syscall::has_ended(pidfd_.get()))

@@ -7,19 +7,19 @@
 
 namespace gpuctr_cli {
 
-/// A process of a container that runs already. It may end, and its number be
-/// given to another, at any time: what was opened is what counts.
-/// Everything throws gpucontainer::Error.
+/// A process of a running container. It may end at any time, and its pid may be reused; the
+/// descriptors that were opened stay those of this process. Everything throws
+/// gpucontainer::Error.
 class ContainerProcess {
 public:
     explicit ContainerProcess(int pid);
 
-    /// Its root directory; the host's own is refused.
+    /// Opens its root directory. Refuses a process whose root is the host's.
     Fd open_root() const;
 
-    /// Gives this process the privileges that an ordinary user has over the
-    /// process's user namespace, in a mount namespace of its own that shows the
-    /// host. Nothing where it has them already.
+    /// Joins the user namespace of the process, to get privileges over the container as an
+    /// ordinary user. Makes a mount namespace there, which shows the host. Does nothing if this
+    /// process is root or is in that user namespace already.
     void enter_user_namespace() const;
 
     Fd take_descriptor() && { return std::move(pidfd_); }

@@ -12,7 +12,7 @@
 namespace gpuctr_cli {
 namespace {
 
-/// In these stand paths of the host: in the container they name nothing, or other files.
+/// These have paths of the host, which in the container do not exist or are other files.
 constexpr std::array paths_of_the_host = {
     // The dynamic loader and the C library: ld.so(8), iconv(3).
     "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "LD_ORIGIN_PATH", "GCONV_PATH",
@@ -38,8 +38,8 @@ constexpr std::array paths_of_the_host = {
     "__EGL_EXTERNAL_PLATFORM_CONFIG_FILENAMES", "__EGL_EXTERNAL_PLATFORM_CONFIG_DIRS",
     "GBM_BACKENDS_PATH", "LIBGL_DRIVERS_PATH"};
 
-/// Without these, programs would see more GPUs than somebody chose for them, or count
-/// those that they see in another way.
+/// Without these, programs would see more GPUs than were chosen for them, or number them
+/// differently.
 constexpr std::array chooses_gpus = {
     "CUDA_VISIBLE_DEVICES",   "CUDA_DEVICE_ORDER",        "AMD_VISIBLE_DEVICES",
     "ROCR_VISIBLE_DEVICES",   "HIP_VISIBLE_DEVICES",      "GPU_DEVICE_ORDINAL",
@@ -54,7 +54,7 @@ bool is_one_of(const std::array<const char*, Size>& names, std::string_view name
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Name and value; an empty name for what has no form of a variable.
+/// Name and value; the name is empty if the text is not NAME=VALUE.
 std::pair<std::string, std::string> split(const std::string& text)
 {
     const auto equals = text.find('=');

@@ -9,19 +9,19 @@
 
 namespace gpuctr_cli {
 
-/// What CMD finds in its environment.
+/// The environment of CMD.
 class Environment {
 public:
-    /// Of this process's variables none that tells programs where the host's loader finds
-    /// files, or where the host's CUDA or the like is; if `clean`, only TERM and those
-    /// that choose GPUs, and the usual PATH.
+    /// Begins with the variables of this process, except those with paths of the host's loader,
+    /// CUDA and the like. If `clean`, only with TERM, variables that choose GPUs, and the usual
+    /// PATH.
     explicit Environment(bool clean);
 
-    /// Those that are set and were kept out for the paths in them, sorted.
+    /// Variables that were left out because they have paths of the host, sorted.
     const std::vector<std::string>& left_out() const noexcept { return left_out_; }
 
     void change(const gpucontainer::Variable& change);
-    /// NAME=VALUE each. Throws gpucontainer::Error: usage.
+    /// Takes NAME=VALUE each. Throws gpucontainer::Error: usage.
     void assign(const std::vector<std::string>& given);
 
     /// NAME=VALUE each, sorted by name.

@@ -27,7 +27,7 @@ constexpr const char* directory_name = "directory";
 constexpr const char* file_name = "file";
 constexpr const char* kept_name = "kept";
 
-/// Whoever started us may have mounted something else where we look for descriptors.
+/// Our caller may have mounted something else over /proc, which we use to name descriptors.
 void check_proc()
 {
     const Fd proc = syscall::open_proc();
@@ -35,7 +35,7 @@ void check_proc()
         return static_cast<bool>(
             syscall::open_in_proc(proc.get(), directory, O_PATH | O_DIRECTORY));
     };
-    // The latter is CMD's /dev/fd.
+    // CMD's /dev/fd is a link to the latter.
     const bool genuine = proc && is_kernels(syscall::own_descriptors) && is_kernels("self/fd");
     if (!genuine)
         throw gpucontainer::Error(GPUCTR_E_REQUIREMENT, "/proc is not the kernel's",
@@ -49,7 +49,7 @@ FdPath path_of(const Fd& fd) { return FdPath(fd.get()); }
 PrivateMounts::PrivateMounts()
 {
     check_proc();
-    // Over the root directory, which paths do not look behind, but for this one.
+    // Mounted over the root directory, where only the path "/.." leads to it.
     if (::mount("gpuctr", "/", "tmpfs", MS_NOSUID | MS_NOEXEC | MS_NODEV, "mode=0700") == 0)
         scratch_ = Fd(::open("/..", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!scratch_ || ::mkdirat(scratch_.get(), directory_name, directory_mode) != 0
@@ -79,8 +79,8 @@ Fd PrivateMounts::bind(const Fd& source, unsigned long flags) const
     if (!target
         || ::mount(path_of(source), path_of(target), nullptr, MS_BIND | flags, nullptr) != 0)
         return Fd();
-    Fd mount = place(directory); // the same name is what lies over it now
-    // Of the root directory that is a copy of our own mount over it.
+    Fd mount = place(directory); // the same name leads to the new mount
+    // A copy of the root directory has our scratch mount over it too.
     struct stat top = {};
     struct stat scratch = {};
     if (::fstat(mount.get(), &top) == 0 && ::fstat(scratch_.get(), &scratch) == 0
@@ -109,7 +109,7 @@ Fd PrivateMounts::bind_read_only(const Fd& source) const
 Fd PrivateMounts::new_tmpfs(const std::string& label) const
 {
     const Fd target = place(true);
-    // In quotes, as the categories of a label have commas between them.
+    // In quotes, because the categories of a label are separated by commas.
     const std::string options =
         label.empty() ? "mode=0755" : formatted("mode=0755,context=\"{}\"", label);
     if (!target

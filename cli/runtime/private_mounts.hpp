@@ -7,36 +7,35 @@
 
 namespace gpuctr_cli {
 
-/// Mounts of a mount namespace that is this process's own, made where nothing else
-/// looks and then moved to where they belong: with calls that every kernel has, and
-/// from descriptor to descriptor. A mount is the descriptor of its root directory or
-/// file. What throws, throws gpucontainer::Error.
+/// Mounts in this process's own mount namespace. They are made in a scratch tmpfs that no path
+/// leads to, and then moved to their place, from descriptor to descriptor, with system calls that
+/// every kernel has. A mount is represented by the descriptor of its root directory or file.
 class PrivateMounts {
 public:
-    /// Needs /proc, and that it is the kernel's.
+    /// Needs the kernel's /proc. Throws gpucontainer::Error.
     PrivateMounts();
     PrivateMounts(const PrivateMounts&) = delete;
     PrivateMounts& operator=(const PrivateMounts&) = delete;
     ~PrivateMounts();
 
-    /// The file or directory with all that is mounted below it; without a descriptor,
-    /// and errno, when it cannot be. One at a time: it has to be moved before the next.
+    /// Bind mounts a file or directory with all mounts below it. Returns no descriptor, and
+    /// errno, on failure. Move the mount away before the next is made.
     Fd bind(const Fd& source) const;
-    /// Same, and nobody can write there. Before Linux 5.12, and where a seccomp filter
-    /// forbids mount_setattr, without what is mounted below.
+    /// The same, read-only. Before Linux 5.12, or if a seccomp filter forbids mount_setattr,
+    /// without the mounts below.
     Fd bind_read_only(const Fd& source) const;
-    /// `label` is SELinux's, or ""; EINVAL when there is no such one.
+    /// `label` is an SELinux label, or "". EINVAL if it is not valid.
     Fd new_tmpfs(const std::string& label) const;
 
-    /// Keeps a mount that is to be the root directory out of the way of others. What
-    /// covers the root directory itself, in front of this, could not be reached.
+    /// Moves the mount that becomes the root directory to a directory of its own, so that the
+    /// next mounts do not cover it. -1 and errno on failure.
     int keep(const Fd& mount) const;
-    /// No more of them: for who has left the root directory behind.
+    /// Call it when the scratch tmpfs is unmounted together with the old root directory.
     void forget() noexcept { scratch_ = Fd(); }
 
     /// -1 and errno on failure.
     static int move(const Fd& mount, const Fd& target);
-    /// Over a file or directory that is on a mount of ours.
+    /// `target` must be on a mount of ours.
     static int bind_over(const std::string& source, const Fd& target);
     static int make_private(const Fd& mount);
 

@@ -19,7 +19,7 @@ constexpr std::string_view path_variable = "PATH=";
 constexpr std::string_view usual_path = "/bin:/usr/bin"; // execvp()'s own
 constexpr const char* shell = "/bin/sh";
 
-/// The root directory, and what paths in it begin from.
+/// The root directory, and the working directory in it.
 class Place {
 public:
     explicit Place(std::string directory)
@@ -27,7 +27,7 @@ public:
     {
     }
 
-    /// None, with errno, also where the kernel would follow a link of its own.
+    /// No descriptor, and errno, on failure; ELOOP if the path leads through a magic link.
     Fd open(const std::string& path, int flags) const
     {
         try {
@@ -44,14 +44,14 @@ private:
     std::string directory_;
 };
 
-/// What the first line of a script names; empty for what is none, or cannot be read.
+/// The interpreter in the first line of a script; empty if it is no script or is unreadable.
 std::string interpreter_of(const Place& place, const std::string& path)
 {
     struct stat status = {};
     const Fd found = place.open(path, O_PATH);
     if (!found || ::fstat(found.get(), &status) != 0 || !S_ISREG(status.st_mode))
         return "";
-    // As much as the kernel reads.
+    // The kernel reads no more.
     std::array<char, 256> start = {};
     const Fd file = place.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     const ssize_t length = file ? ::read(file.get(), start.data(), start.size()) : -1;
@@ -63,11 +63,11 @@ std::string interpreter_of(const Place& place, const std::string& path)
     return std::string(line.substr(0, line.find_first_of({" \t\0", 3})));
 }
 
-/// False for a program that is behind a link of the kernel. About everything else that
-/// is wrong with one the kernel has its say.
+/// False if the program or an interpreter of it is behind a magic link. Other faults are left to
+/// execve() to report.
 bool is_of_the_image(const Place& place, std::string path)
 {
-    constexpr int most_interpreters = 5; // of the kernel's
+    constexpr int most_interpreters = 5; // the kernel's limit
     for (int i = 0; i <= most_interpreters && !path.empty(); ++i) {
         if (!place.open(path, O_PATH) && errno == ELOOP)
             return false;
@@ -76,7 +76,7 @@ bool is_of_the_image(const Place& place, std::string path)
     return true;
 }
 
-/// Tries one file; returns only with errno.
+/// Executes one file. Returns only on failure, with errno.
 void try_file(const Place& place, const std::string& path, std::vector<char*> arguments,
               char* const* environment)
 {
@@ -87,7 +87,7 @@ void try_file(const Place& place, const std::string& path, std::vector<char*> ar
     (void)::execve(path.c_str(), arguments.data(), environment);
     if (errno != ENOEXEC)
         return;
-    // A script without a first line that says so.
+    // A script without "#!" is run by the shell, as by execvp().
     std::string name = path;
     std::string program = shell;
     arguments.front() = name.data();
@@ -105,7 +105,7 @@ std::string_view search_path(char* const* environment)
     return usual_path;
 }
 
-/// Whether the next directory is looked at.
+/// Whether to try the next directory of PATH.
 bool may_be_elsewhere(int error)
 {
     return error == EACCES || error == ENOENT || error == ENOTDIR || error == ESTALE

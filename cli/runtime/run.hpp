@@ -14,20 +14,20 @@ namespace gpuctr_cli {
 struct Gpus {
     gpucontainer::Host host;
     gpucontainer::Request request;
-    gpucontainer::ApplyOptions how; ///< The staged tree and the backend count.
-    bool if_present = false;        ///< Having none is a warning.
+    gpucontainer::ApplyOptions how; ///< Only the staged tree and the backend are used.
+    bool if_present = false;        ///< A missing GPU is a warning.
 };
 
-/// What CMD gets besides the GPUs.
+/// What CMD gets in addition to the GPUs.
 struct RunOptions {
     std::string directory;              ///< Working directory; empty: "/".
     std::vector<std::string> variables; ///< NAME=VALUE
     std::vector<std::string> binds;     ///< SRC[:DST[:ro]]
-    bool allow_setuid = false;          ///< Setuid programs have their effect.
-    bool clean_environment = false;     ///< Nothing of the caller's environment.
-    std::string mount_label;            ///< SELinux's, of its /dev; or "".
+    bool allow_setuid = false;          ///< CMD may execute setuid programs.
+    bool clean_environment = false;     ///< See Environment.
+    std::string mount_label;            ///< SELinux label of its /dev; or "".
 
-    /// Whether something is set that goes with CMD only.
+    /// Whether an option is set that is for -- CMD only.
     bool is_set() const noexcept
     {
         return !directory.empty() || !variables.empty() || !binds.empty() || allow_setuid
@@ -38,17 +38,16 @@ struct RunOptions {
 /// A directory that becomes the root of CMD.
 struct Root {
     int fd;
-    std::string name; ///< What messages call it.
+    std::string name; ///< For messages.
 };
 
-/// Drops the privileges that are not needed to run a command; to be called before its root
-/// and the host are opened. Throws gpucontainer::Error.
+/// Drops privileges that are not needed to run a command. Call it before the root and the host
+/// are opened. Throws gpucontainer::Error.
 void prepare_to_run();
 
-/// Makes private namespaces with the given root and the GPUs in it, and
-/// becomes `command_line` there; nothing is written into it. Returns only
-/// when the command could not be executed, with the exit code for that. Throws
-/// gpucontainer::Error when the set-up fails.
+/// Makes private namespaces with the root and the GPUs in it, and executes `command_line` there.
+/// Nothing is written into the root. Returns only if the command could not be executed, with the
+/// exit code. Throws gpucontainer::Error if the set-up fails.
 int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& options,
         const std::vector<std::string>& command_line, const Messages& messages);
 

@@ -35,7 +35,7 @@ struct Obstacle {
                               error);
 }
 
-/// Of a small file of the kernel's; "" where it is not there.
+/// First line of a small file of the kernel; "" if it is missing.
 std::string first_line(const std::string& path)
 {
     std::ifstream file(path);
@@ -65,8 +65,8 @@ bool is_initial_namespace()
     return line >> inside >> outside >> count && inside == 0 && outside == 0 && count == UINT32_MAX;
 }
 
-/// The kernel itself has other answers to calls that no kernel can carry out,
-/// and gives them before it asks for any privilege.
+/// Whether a seccomp filter forbids a call. The call is made with invalid arguments, which the
+/// kernel refuses with another error, before it checks privileges.
 bool is_unshare_filtered()
 {
     constexpr int no_such_flag = 1;
@@ -77,7 +77,7 @@ bool is_mount_filtered()
     return ::mount(nullptr, nullptr, nullptr, MS_SLAVE, nullptr) != 0 && errno != EFAULT;
 }
 
-/// Where a process sees a mount: the fifth field of its line in the mount table.
+/// Mount point of a mount, as a process sees it; "" if its mount table does not have it.
 std::string mount_point(const std::string& table, std::uint64_t mount)
 {
     std::ifstream lines(table);
@@ -92,7 +92,7 @@ std::string mount_point(const std::string& table, std::uint64_t mount)
     return "";
 }
 
-/// "0" for the first process, and where it is not told.
+/// Pid of the parent process; "0" for the first process, or if unknown.
 std::string parent_of(const std::string& pid)
 {
     std::ifstream lines(formatted("/proc/{}/status", pid));
@@ -106,8 +106,8 @@ std::string parent_of(const std::string& pid)
     return "0";
 }
 
-/// The root directory is not that of the mount namespace: it is no mount at all,
-/// or one that a process further outside sees elsewhere.
+/// Whether the root directory is not that of the mount namespace: it is not a mount point, or an
+/// ancestor of this process sees its mount in another place.
 bool is_in_chroot()
 {
     const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -132,7 +132,7 @@ Obstacle filter_of(const char* calls)
             "or run this outside"};
 }
 
-/// What of the security modules says that it is in force for this process.
+/// Finds the security module that confines this process.
 Obstacle security_module(int error)
 {
     const bool restricts =
@@ -156,7 +156,7 @@ Obstacle security_module(int error)
             "may be, and the kernel's log or the audit log may say so"};
 }
 
-/// For `things`, of which so many are allowed as the sysctl of that value says.
+/// The limit on the number of `things`, which is the sysctl with that value.
 Obstacle limit_of(const char* things, const std::string& sysctl, const std::string& value)
 {
     if (value == "0")
@@ -175,7 +175,7 @@ Obstacle limit_of(const char* things, const std::string& sysctl, const std::stri
 
 Obstacle limit()
 {
-    // These are of the user namespace that this process is in.
+    // Read first: after unshare() they are those of the new user namespace.
     const std::string users = first_line("/proc/sys/user/max_user_namespaces");
     const std::string mounts = first_line("/proc/sys/user/max_mnt_namespaces");
     if (::unshare(CLONE_NEWUSER) == 0)

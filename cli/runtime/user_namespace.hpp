@@ -5,13 +5,12 @@
 
 namespace gpuctr_cli {
 
-/// Gives this process a user namespace of its own with a mount namespace in it;
-/// ids stay what they are. Throws gpucontainer::Error: permission, with what it
-/// is on this system that forbids it.
+/// Moves this process into a user namespace of its own, with a mount namespace. Its ids stay the
+/// same. Throws gpucontainer::Error: permission, which says what on this system forbids it.
 void enter_user_namespace();
 
-/// Throws gpucontainer::Error: permission, for `what`, with the reason for which
-/// unshare() or mount() refused it.
+/// Throws gpucontainer::Error: permission, for `what`. Finds out from errno and the system why
+/// unshare() or mount() failed.
 [[noreturn]] void fail_to_unshare(const std::string& what);
 [[noreturn]] void fail_to_mount(const std::string& what);
 

@@ -23,34 +23,33 @@ inline constexpr const char* configuration_file = "/etc/gpucontainer/config.yaml
 /// Whether there is an option that a site can set.
 bool takes_settings(const CLI::App& command);
 
-/// What a site's file says, each for an option of some command or for the policy.
+/// The settings in a site's file, for options of commands and for the policy.
 class Settings {
 public:
-    /// Reads the file, whose keys are those of `command`, of the other commands and of the
-    /// policy. Mistakes in it are kept for the two below, but for one that may concern the policy.
-    /// Throws gpucontainer::Error for that: usage.
+    /// Reads the file, whose keys are those of `command`, of the other commands and of the policy.
+    /// Mistakes are kept for the functions below. Throws gpucontainer::Error for a mistake that may
+    /// concern the policy: usage.
     Settings(const CLI::App& command, KeysOfCommand others) { read(command, others); }
 
-    /// Whether nothing is known of what the file says.
+    /// Whether the file could not be read at all.
     bool is_unreadable() const noexcept { return unreadable_; }
     /// For a call that sets something up, or is restricted. Throws the first mistake: usage,
     /// permission.
     void require_faultless() const;
-    /// For one that takes away or looks: a mistake is a warning unless `command` needs what the
-    /// key says, which nobody told it otherwise. So it does when the key may be meant for where
-    /// it is to look. Throws: usage, permission.
+    /// For a call that only shows or removes: warns of mistakes. Throws the mistake if `command`
+    /// needs the value of its key, or if the key may be meant for the place where `command`
+    /// looks: usage, permission.
     void pass_over_mistakes(const CLI::App& command, const Messages& messages) const;
 
-    /// Of a key of the policy that is no option: false and "" where the file lacks it. Throws:
-    /// usage.
+    /// For keys of the policy that are not options: false or "" if the file lacks the key.
+    /// Throws: usage.
     bool is_true(const std::string& key) const;
     std::string value(const std::string& key, Origins& origins) const;
 
-    /// Gives the options that the command line left out their values: from a variable
-    /// GPUCTR_<OPTION>, unless privileges are raised, else from the file. What names the
-    /// target or the action is left alone, and so is what does not go with an option that
-    /// was typed. A `restricted` call takes no variable, and the policy for such calls.
-    /// Adds what it gave to `origins`. Throws: usage.
+    /// Sets options that were not typed: from a variable GPUCTR_<OPTION>, unless privileges are
+    /// raised, else from the file. Does not set the target or the action, nor options that a
+    /// typed one excludes. A `restricted` call gets nothing from variables, and the policy for
+    /// restricted calls. Adds what it set to `origins`. Throws: usage.
     void give_to(CLI::App& command, bool restricted, Origins& origins) const;
 
 private:
@@ -64,14 +63,14 @@ private:
     };
     struct Mistake {
         gpucontainer::Error error;
-        std::string key; ///< As it is in the file; "" for what is none, and of the whole file.
-        unsigned line;   ///< 0 of the whole file.
+        std::string key; ///< As in the file; "" if it is not text, or for the whole file.
+        unsigned line;   ///< 0 for the whole file.
     };
 
     void add(const gpucontainer::Setting& setting, KnownKeys& known);
     /// Null where the file lacks the key.
     const Value* find(const std::string& key) const;
-    /// The place of what it gave; "" where it left the option alone.
+    /// Where the value comes from; "" if the option is not set.
     std::string give_to(CLI::Option& option, bool restricted) const;
     std::string give_from_file(CLI::Option& option) const;
 
@@ -83,8 +82,8 @@ private:
 /// What a site can set of the options of a command.
 Keys keys_of(const CLI::App& command);
 
-/// Empty for a variable that is not set, or must not count: a program started
-/// with more rights than its caller has takes nothing from him.
+/// Value of an environment variable. Empty if it is not set, or if the process has more
+/// privileges than its caller (AT_SECURE).
 std::string trusted_variable(const std::string& name);
 
 } // namespace gpuctr_cli

@@ -8,7 +8,7 @@
 namespace gpuctr_cli {
 namespace {
 
-/// Number of slips between two words (optimal string alignment).
+/// Number of typing errors between two words (optimal string alignment distance).
 std::size_t distance(std::string_view left, std::string_view right)
 {
     std::vector<std::vector<std::size_t>> rows(left.size() + 1,
@@ -28,7 +28,7 @@ std::size_t distance(std::string_view left, std::string_view right)
     return rows[left.size()][right.size()];
 }
 
-/// No word of ours is longer, and what is typed may be of any length.
+/// Longer than any word of ours; bounds the work for what is typed.
 constexpr std::size_t longest = 32;
 
 std::string folded(std::string_view typed)

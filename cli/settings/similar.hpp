@@ -7,12 +7,11 @@
 
 namespace gpuctr_cli {
 
-/// Whether one word may be a slip of the pen for the other: up to two letters are wrong,
-/// missing, too many or in the other order, fewer in a short word. Upper case, and `_` or a
-/// space for `-`, are none.
+/// Whether `typed` may be a misspelt `word`: up to two letters are wrong, missing, extra or
+/// swapped, fewer in a short word. Upper case counts as lower case, and `_` or a space as `-`.
 bool may_be_meant(std::string_view typed, std::string_view word);
 
-/// That of the words which is most like it and may be meant; "" when none may.
+/// The word that is most similar and may be meant; "" if there is none.
 std::string meant(std::string_view typed, const std::vector<std::string>& words);
 
 } // namespace gpuctr_cli
