@@ -30,7 +30,7 @@ class Mistakes(config_test.Config):
         for command in (("plan", "--nv"), ("prepare", "--nv"), ("--nv", "--rootfs", self.root)):
             error, hint = self.refused(*command).splitlines()
             self.assertEqual(error, f"gpuctr-setup: {CONFIG}:4: nobodys: unknown key")
-            known = hint.removeprefix("hint: known are ").split(", ")
+            known = hint.removeprefix("hint: known keys are ").split(", ")
             self.assertEqual([key for key in keys if key not in known], ["all"])
             self.assertEqual(known, sorted(known))
 
