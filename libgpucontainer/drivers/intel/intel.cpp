@@ -118,7 +118,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     stack.visible_devices = {affinity_mask()};
     stack.needs = {need};
     stack.gpus = std::move(found.gpus);
-    stack.findings = std::move(found.findings);
+    std::ranges::move(found.findings, std::back_inserter(stack.findings));
     std::ranges::move(others, std::back_inserter(stack.findings));
     search::Nodes nodes;
     for (const search::WantedNode& wanted : found.wanted)

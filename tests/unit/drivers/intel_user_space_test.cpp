@@ -83,6 +83,15 @@ protected:
         return all;
     }
 
+    /// What findings are about.
+    static std::vector<std::string> objects(const DriverStack& driver)
+    {
+        std::vector<std::string> all;
+        for (const model::Finding& finding : driver.findings)
+            all.push_back(finding.object);
+        return all;
+    }
+
     static DriverFile file(const DriverStack& driver, std::string_view soname)
     {
         for (const DriverFile& file : driver.files)
@@ -124,6 +133,8 @@ TEST_F(IntelUserSpaceTest, NeedNotBeInstalled)
         const DriverStack driver = detected(detect);
         EXPECT_THAT(driver.files, IsEmpty());
         EXPECT_EQ(driver.gpus.size(), 1U);
+        const std::string entry = detect == intel::detect ? "libze_loader.so.1" : "libSynapse.so";
+        EXPECT_THAT(objects(driver), ::testing::Contains(entry));
     }
 }
 
@@ -132,10 +143,12 @@ TEST_F(IntelUserSpaceTest, LeavesOutWhatLacksACompiler)
     install();
     std::filesystem::remove(tree_.at(lib + std::string("libLLVM-14.so.1")));
 
-    const auto found = sonames(detected(intel::detect), false);
+    const DriverStack driver = detected(intel::detect);
 
+    const auto found = sonames(driver, false);
     EXPECT_THAT(found, ::testing::Not(::testing::Contains("libigc.so.1")));
     EXPECT_THAT(found, ::testing::Contains("libze_intel_gpu.so.1"));
+    EXPECT_THAT(objects(driver), ::testing::Contains("libigc.so.1"));
 }
 
 TEST_F(IntelUserSpaceTest, LiesInADirectoryOfItsOwnForGaudi)
