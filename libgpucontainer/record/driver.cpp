@@ -338,6 +338,19 @@ void check(const DriverFile& file, const Fields& fields)
             fields.complain("registrations", "not of a file of this kind");
 }
 
+/// Needs and errors are of plans and set-ups. A plan hands warnings on, a line each.
+void check(const model::Finding& finding, const Fields& fields)
+{
+    const model::Severity severity = finding.severity();
+    if (severity == model::Severity::need || severity == model::Severity::error)
+        fields.complain("code", "not of a host");
+    if (finding.text.empty())
+        fields.complain("text", "not a text");
+    for (const std::string* text : {&finding.object, &finding.text, &finding.hint})
+        if (severity == model::Severity::warning && is_line(*text) != nullptr)
+            fields.complain("text", "a warning with a control character in it");
+}
+
 /// Paths are made of it.
 void check(const model::Registration& registration, const Fields& fields)
 {

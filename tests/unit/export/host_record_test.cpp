@@ -190,6 +190,30 @@ TEST(HostRecord, HasTextsOfALengthThatSomebodyReads)
                 HasSubstr("files[0].reason"));
 }
 
+TEST(HostRecord, HasFindingsOfAHost)
+{
+    const auto problem_of = [](const char* field, const char* value) {
+        return problem_with([&](Json& driver) { driver["findings"][0][field] = value; });
+    };
+    for (const char* const field : {"object", "text", "hint"})
+        for (const char* const text : {"a\nb", "\x1b[31m"})
+            EXPECT_THAT(problem_of(field, text), HasSubstr("findings[0].text: a warning"));
+    EXPECT_THAT(problem_of("text", ""), HasSubstr("findings[0].text"));
+    EXPECT_THAT(problem_of("severity", "note"), HasSubstr("findings[0].severity"));
+    EXPECT_THAT(problem_of("code", "no_such_code"), HasSubstr("findings[0].code"));
+    const auto problem_of_code = [](const char* code, const char* severity) {
+        return problem_with([&](Json& driver) {
+            driver["findings"][0]["code"] = code;
+            driver["findings"][0]["severity"] = severity;
+        });
+    };
+    EXPECT_THAT(problem_of_code("locked", "error"), HasSubstr("findings[0].code: not of a host"));
+    EXPECT_THAT(problem_of_code("container_need", "need"), HasSubstr("findings[0].code"));
+    EXPECT_EQ(problem_of_code("no_gpu", "warning"), "");
+    EXPECT_EQ(problem_with([](Json& driver) { driver["findings"][1]["text"] = "has\na line"; }),
+              "");
+}
+
 TEST(HostRecord, HasNoTargetThatLeadsElsewhere)
 {
     const auto problem_of = [](std::size_t file, std::size_t registration, const Json& name) {
