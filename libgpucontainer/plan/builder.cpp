@@ -99,9 +99,9 @@ Result<void> expect_names(Draft& draft)
 void add_warnings(Draft& draft)
 {
     const auto concerns = [&](const model::Finding& warning, const Share& share) {
-        return share.driver.gpus.empty()
-               || (draft.capabilities.contains(warning.capability)
-                   && !share.selection.gpus.empty());
+        const bool is_of_use = warning.capability == model::Capability::none
+                               || draft.capabilities.contains(warning.capability);
+        return share.driver.gpus.empty() || (is_of_use && !share.selection.gpus.empty());
     };
     for (const Share& share : draft.shares)
         for (const model::Finding& finding : share.driver.findings)

@@ -330,6 +330,8 @@ TEST_F(PlanTest, WarnsOfWhatWillNotWorkWhereItWasAskedFor)
 
     request_.capabilities = "utility";
     EXPECT_THAT(warnings(), IsEmpty());
+    driver_.findings[0].capability = model::Capability::none; // whatever they use
+    EXPECT_THAT(warnings(), ElementsAre("libcuda: no CUDA"));
     request_.capabilities = "compute";
     request_.devices = "none";
     EXPECT_THAT(warnings(), IsEmpty());
