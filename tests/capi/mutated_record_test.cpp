@@ -32,7 +32,7 @@ bool is_sampled(const Json& list, std::size_t index)
 void collect(const Json& value, const Json::json_pointer& at, std::vector<Json::json_pointer>& into)
 {
     // Only told to people, or compared with this host and nothing else.
-    static const std::set<std::string> harmless = {"skipped", "fingerprint", "warnings", "schema"};
+    static const std::set<std::string> harmless = {"findings", "fingerprint", "schema"};
     if (value.is_object()) {
         for (const auto& [key, element] : value.items())
             if (harmless.count(key) == 0)
