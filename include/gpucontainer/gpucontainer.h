@@ -168,7 +168,10 @@ GPUCTR_API uint32_t gpuctr_finding_severity(const gpuctr_finding* finding);
 GPUCTR_API const char* gpuctr_finding_object(const gpuctr_finding* finding);
 /** What was found, in one line for people; to be shown as "OBJECT: TEXT". @since 0.1 */
 GPUCTR_API const char* gpuctr_finding_text(const gpuctr_finding* finding);
-/** Where it was seen: a path on this host. May be "". @since 0.1 */
+/**
+ * Where it was seen: a path on this host or, of what the image has, in the container. It is to
+ * be shown, not to be opened. May be "". @since 0.1
+ */
 GPUCTR_API const char* gpuctr_finding_evidence(const gpuctr_finding* finding);
 /** What can be done about it, in one line for people. May be "". @since 0.1 */
 GPUCTR_API const char* gpuctr_finding_hint(const gpuctr_finding* finding);

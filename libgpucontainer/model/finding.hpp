@@ -67,10 +67,11 @@ Severity severity_of(FindingCode code);
 /// left out, needed, doubtful or broken.
 struct Finding {
     FindingCode code = FindingCode::file_left_out;
-    std::string object;        ///< What it is about: a file, GPU, node or path; maybe "".
-    std::string text;          ///< What was found, in one line; it goes on after the object.
-    std::string evidence = {}; ///< Where it was seen: a path of the host; maybe "".
-    std::string hint = {};     ///< What can be done about it; maybe "".
+    std::string object; ///< What it is about: a file, GPU, node or path; maybe "".
+    std::string text;   ///< What was found, in one line; it goes on after the object.
+    /// Where it was seen: a path of the host or, of what the image has, in the container; maybe "".
+    std::string evidence = {};
+    std::string hint = {}; ///< What can be done about it; maybe "".
     /// Programs that use this are concerned; none: whatever they use.
     Capability capability = Capability::none;
 

@@ -42,7 +42,7 @@ struct Draft {
     /// Adds a name that is_missing(), and what it needs before it.
     void add_name(Item item) { names.add(std::move(item), plan.items); }
 
-    /// Leaves something out; `evidence` is a path of the host.
+    /// Leaves something out; `evidence` is a path as in a finding.
     void skip(model::FindingCode code, std::string object, std::string text, std::string evidence);
 
     /// What the container must have besides: "a mounted /proc".
