@@ -92,8 +92,11 @@ std::string check_fixed(const std::string& path)
 {
     if (!path.empty() && path.front() != '/')
         return formatted("'{}' is not an absolute path", path);
-    return (path + "/").find("/../") != std::string::npos ? formatted("'{}' has '..' in it", path)
-                                                          : "";
+    if ((path + "/").find("/../") != std::string::npos)
+        return formatted("'{}' has '..' in it", path);
+    return !path.empty() && path.find_first_not_of("/.") == std::string::npos
+               ? formatted("'{}' is the whole host", path)
+               : "";
 }
 
 } // namespace

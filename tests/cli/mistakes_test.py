@@ -156,7 +156,7 @@ class Origins(config_test.Config):
         self.check("mount-label", "x", "mount label ")
         for words in (("prepare", "--nv"), ("prepare", "--undo")):
             self.check("staged-tree", "rel", "'rel' is not an absolute path\n", *words)
-            self.check("staged-tree", "/.", "staged tree '/.': the tree would cover the whole host\n", *words)
+            self.check("staged-tree", "/.", "'/.' is the whole host\n", *words)
         self.check("rootfs", "/nowhere", "root file system /nowhere: No such file", "undo",
                    status=5)
         self.check("host", "/nowhere", "host record /nowhere: No such file", "list")

@@ -199,13 +199,14 @@ class Staged(harness.Case):
                     self.assertFalse(place.exists())
 
     def test_a_path_that_links_may_lead_elsewhere_is_refused(self):
-        for path in (f"{STAGED}/../tree", f"{STAGED}/.."):
+        for path, why in ((f"{STAGED}/../tree", "has '..' in it"),
+                          (f"{STAGED}/..", "has '..' in it"),
+                          ("/", "is the whole host"), ("//./", "is the whole host")):
             for words in (("prepare", "--nv"), ("prepare", "--undo"), ("plan", "--nv")):
                 done = harness.setup(*words, "--staged-tree", path)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertTrue(done.stderr.startswith(
-                    f"gpuctr-setup: --staged-tree: '{path}' has '..' in it\nhint: "),
-                    done.stderr)
+                    f"gpuctr-setup: --staged-tree: '{path}' {why}\nhint: "), done.stderr)
         self.assertFalse(STAGED.parent.exists())
 
     def test_undo_leaves_what_others_put_there(self):
