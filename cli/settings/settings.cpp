@@ -19,7 +19,8 @@ namespace {
 
 using gpucontainer::Error;
 
-/// Keys of the policy. The first two are not options.
+/// Keys of the policy that are not options.
+constexpr std::array switches = {"restricted", "restricted-user"};
 constexpr std::array policy_keys = {"restricted", "restricted-user", "restricted-rootfs",
                                     "allowed-devices"};
 /// Keys with this prefix are for restricted calls only.
@@ -102,9 +103,10 @@ std::string place_of(unsigned line, const std::string& key)
     return formatted("{}:{}: {}", configuration_file, line, key);
 }
 
-Keys with_policy(Keys keys)
+/// Which others take a list, the options say, of the command or of another one.
+Keys with_switches(Keys keys)
 {
-    for (const char* const key : policy_keys)
+    for (const char* const key : switches)
         keys.emplace(key, false);
     return keys;
 }
@@ -154,7 +156,7 @@ try {
     std::optional<KnownKeys> known; // where there is no setting, nothing is built
     for (const auto setting : config.settings()) {
         if (!known)
-            known.emplace(with_policy(keys_of(command)), others);
+            known.emplace(with_switches(keys_of(command)), others);
         add(setting, *known);
     }
 } catch (const Error& error) {
