@@ -36,7 +36,7 @@ const gpuctr_finding* gpuctr_host_finding_at(const gpuctr_host* host, size_t ind
 const char* gpuctr_driver_vendor(const gpuctr_driver* driver) { return driver->vendor.c_str(); }
 const char* gpuctr_driver_vendor_name(const gpuctr_driver* driver)
 {
-    return driver->vendor.c_str();
+    return driver->vendor_name.c_str();
 }
 const char* gpuctr_driver_version(const gpuctr_driver* driver) { return driver->version.c_str(); }
 const char* gpuctr_driver_version_source(const gpuctr_driver* driver)

@@ -342,6 +342,8 @@ TEST_F(OptionsTest, ListsEndWithNull)
     ASSERT_EQ(gpuctr_plan_create(host_, nullptr, -1, &plan, nullptr), GPUCTR_OK);
 
     EXPECT_EQ(gpuctr_host_driver_at(host_, gpuctr_host_driver_count(host_)), nullptr);
+    EXPECT_STREQ(gpuctr_driver_vendor(driver), "nvidia");
+    EXPECT_STREQ(gpuctr_driver_vendor_name(driver), "NVIDIA");
     EXPECT_EQ(gpuctr_driver_gpu_at(driver, gpuctr_driver_gpu_count(driver)), nullptr);
     EXPECT_EQ(gpuctr_driver_file_at(driver, gpuctr_driver_file_count(driver)), nullptr);
     EXPECT_EQ(gpuctr_driver_node_at(driver, gpuctr_driver_node_count(driver)), nullptr);

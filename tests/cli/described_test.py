@@ -97,7 +97,7 @@ class Same:
     def test_list_shows_it(self):
         text = self.command("list", *self.options).stdout
 
-        self.assertTrue(text.startswith(f"{self.name} driver 2.9.1\n"), text)
+        self.assertTrue(text.startswith(f"{self.title} driver 2.9.1\n"), text)
         for path in self.nodes_of(*range(GPUS)):
             self.assertRegex(text, rf"(?m)^{re.escape(path)} .* yes$")
 
