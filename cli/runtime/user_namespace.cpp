@@ -3,6 +3,7 @@
 
 #include "output/format.hpp"
 #include "process/descriptor.hpp"
+#include "syscall/id_map.hpp"
 #include "syscall/mount_number.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
+#include <iterator>
 #include <sched.h>
 #include <sstream>
 #include <sys/mount.h>
@@ -44,25 +46,11 @@ std::string first_line(const std::string& path)
     return line;
 }
 
-bool is_mapped(const char* map, std::uint64_t id)
+bool is_mapped(const char* map, std::uint32_t id)
 {
-    std::ifstream lines(map);
-    std::uint64_t inside = 0;
-    std::uint64_t outside = 0;
-    std::uint64_t count = 0;
-    while (lines >> inside >> outside >> count)
-        if (id >= inside && id - inside < count)
-            return true;
-    return false;
-}
-
-bool is_initial_namespace()
-{
-    std::istringstream line(first_line("/proc/self/uid_map"));
-    std::uint64_t inside = 0;
-    std::uint64_t outside = 0;
-    std::uint64_t count = 0;
-    return line >> inside >> outside >> count && inside == 0 && outside == 0 && count == UINT32_MAX;
+    std::ifstream file(map);
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    return gpucontainer::syscall::find_range(text, id).has_value();
 }
 
 /// Whether a seccomp filter forbids a call. The call is made with invalid arguments, which the
@@ -163,7 +151,7 @@ Obstacle limit_of(const char* things, const std::string& sysctl, const std::stri
         return {
             formatted("the sysctl {} is 0", sysctl),
             formatted("an administrator allows {} again with `sysctl {}=15000`", things, sysctl)};
-    if (is_initial_namespace())
+    if (gpucontainer::syscall::is_in_initial_user_namespace().value_or(false))
         return {formatted("this user has as many {} as the sysctl {} allows ({})", things, sysctl,
                           value),
                 "end some of them, or have an administrator raise it"};

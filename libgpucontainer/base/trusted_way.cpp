@@ -6,6 +6,7 @@
 #include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "syscall/id_map.hpp"
 #include "syscall/mount_number.hpp"
 
 #include <algorithm>
@@ -66,11 +67,8 @@ bool has_true_owner(int fd, const struct stat& status)
 bool may_be_root_outside(uid_t owner)
 {
     const auto overflow = read_file("/proc/sys/kernel/overflowuid");
-    const auto map = read_file("/proc/self/uid_map");
-    if (!overflow || !map || to_number(trim(*overflow)) != owner)
-        return false;
-    constexpr std::string_view everybody = "4294967295";
-    return !trim(*map).ends_with(everybody);
+    return overflow && to_number(trim(*overflow)) == owner
+           && !syscall::is_in_initial_user_namespace().value_or(true);
 }
 
 Error refused(const std::string& path, std::string_view why, std::string hint)

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "plan/planned.hpp"
 
-#include "base/file.hpp"
 #include "base/format.hpp"
-#include "base/text.hpp"
 #include "base/try.hpp"
 #include "plan/builder.hpp"
 #include "rootfs/remembered_view.hpp"
 #include "rootfs/root.hpp"
+#include "syscall/id_map.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,17 +16,7 @@ namespace gpucontainer::plan {
 namespace {
 
 /// Only in the initial user namespace can anybody make a device node.
-bool nodes_can_be_made()
-{
-    const auto map = base::read_file("/proc/self/uid_map");
-    if (!map)
-        return true;
-    std::vector<std::string_view> words;
-    for (std::string_view word : base::split(base::trim(*map), ' '))
-        if (!word.empty())
-            words.push_back(word);
-    return words == std::vector<std::string_view>{"0", "0", "4294967295"};
-}
+bool nodes_can_be_made() { return syscall::is_in_initial_user_namespace().value_or(true); }
 
 Result<Plan> plan_for(const std::vector<model::DriverStack>& drivers, const Request& request,
                       int rootfs_fd, const std::optional<privilege::Owner>& owner = {})

@@ -2,11 +2,10 @@
 #include "privilege/container_root.hpp"
 
 #include "base/own_proc.hpp"
-#include "base/text.hpp"
 #include "base/try.hpp"
 #include "privilege/process_number.hpp"
+#include "syscall/id_map.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -35,20 +34,13 @@ Result<struct stat> user_namespace(int proc, const std::string& process)
     return status;
 }
 
-/// The outside id of id 0, from the lines "INSIDE OUTSIDE COUNT" of a map.
-Result<std::uint32_t> outside_of_root(const std::string& map)
+/// What id 0 of a map is outside.
+Result<std::uint32_t> outside_of_root(std::string_view map)
 {
-    for (const std::string_view line : base::split(map, '\n')) {
-        auto words = base::split(line, ' ');
-        std::erase(words, std::string_view());
-        constexpr std::size_t fields = 3;
-        if (words.size() != fields || words[0] != "0")
-            continue;
-        const auto outside = base::to_number(words[1]);
-        if (outside && *outside < no_id)
-            return static_cast<std::uint32_t>(*outside);
-    }
-    return without_root();
+    const auto range = syscall::find_range(map, 0);
+    if (!range || range->outside == no_id)
+        return without_root();
+    return range->outside;
 }
 
 /// Whether the thread's own user namespace maps id 0.
@@ -56,9 +48,7 @@ Result<bool> knows_root(int proc)
 {
     for (const char* const name : {"thread-self/uid_map", "thread-self/gid_map"}) {
         GPUCTR_TRY(const std::string map, read_of_process(proc, name));
-        const auto lines = base::split(map, '\n');
-        if (std::ranges::none_of(
-                lines, [](std::string_view line) { return base::trim(line).starts_with("0 "); }))
+        if (!syscall::find_range(map, 0))
             return false;
     }
     return true;
