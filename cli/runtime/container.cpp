@@ -84,7 +84,7 @@ Fd Container::open(const std::string& path, int flags) const
         return Fd(gpucontainer::open_in_root(root_.get(), path, O_PATH | flags));
     } catch (const Error& error) {
         errno = error.os_error();
-        return Fd();
+        return {};
     }
 }
 

@@ -73,12 +73,12 @@ Fd PrivateMounts::bind(const Fd& source, unsigned long flags) const
 {
     struct stat status = {};
     if (::fstat(source.get(), &status) != 0)
-        return Fd();
+        return {};
     const bool directory = S_ISDIR(status.st_mode);
     const Fd target = place(directory);
     if (!target
         || ::mount(path_of(source), path_of(target), nullptr, MS_BIND | flags, nullptr) != 0)
-        return Fd();
+        return {};
     Fd mount = place(directory); // the same name leads to the new mount
     // A copy of the root directory has our scratch mount over it too.
     struct stat top = {};
@@ -100,9 +100,9 @@ Fd PrivateMounts::bind_read_only(const Fd& source) const
     if (mount && all
         && ::mount_setattr(mount.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &change, sizeof change)
                != 0)
-        return Fd();
+        return {};
     if (mount && !all && syscall::add_mount_flags(mount.get(), MS_RDONLY) != 0)
-        return Fd();
+        return {};
     return mount;
 }
 
@@ -114,7 +114,7 @@ Fd PrivateMounts::new_tmpfs(const std::string& label) const
         label.empty() ? "mode=0755" : formatted("mode=0755,context=\"{}\"", label);
     if (!target
         || ::mount("gpuctr", path_of(target), "tmpfs", MS_NOSUID | MS_NOEXEC, options.c_str()) != 0)
-        return Fd();
+        return {};
     return place(true);
 }
 

@@ -35,7 +35,7 @@ public:
                 root_.get(), path.starts_with('/') ? path : directory_ + "/" + path, flags));
         } catch (const gpucontainer::Error& error) {
             errno = error.os_error();
-            return Fd();
+            return {};
         }
     }
 

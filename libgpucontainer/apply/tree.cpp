@@ -28,7 +28,6 @@ namespace {
 
 using base::UniqueFd;
 using plan::Item;
-using plan::ItemKind;
 using plan::Place;
 
 /// A file in a staged tree. It says what the tree contains, and in its last line how many
