@@ -129,9 +129,8 @@ class NoGpu(Refusal):
                     stderr="gpuctr-setup: no GPU on this host\n")
 
     def test_list_says_so_and_succeeds(self):
-        self.refuse("list", status=0, stderr="gpuctr-setup: no GPU on this host\nhint: with the "
-                                             "option of a vendor, such as --nv, `list` shows its "
-                                             "driver's files\n")
+        self.refuse("list", status=0, stderr="gpuctr-setup: no GPU on this host\nhint: name a "
+                                             "vendor, such as --nv, to list its driver's files\n")
         self.refuse("-q", "list", status=0, stderr="")
         self.refuse("list", "--nv", status=3, stderr=None)
 

@@ -233,8 +233,8 @@ class OfAnother:
                     journal=False):
                 self.undo(stderr=nothing)
                 self.run_setup("status", "--rootfs", self.root, stderr=nothing)
-                self.run_setup("undo", "--all", stderr=f"gpuctr-setup: {self.root}: left, not to "
-                                                       "be reached from here\n")
+                self.run_setup("undo", "--all", stderr=f"gpuctr-setup: {self.root}: left, out of "
+                                                       "reach from here\n")
         self.assertEqual(snapshot.difference(before, self.files()), [])
         self.assertEqual(journal.read_text(), text)
 
