@@ -9,10 +9,9 @@ add_custom_command(
   OUTPUT ${static_object}
   COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation -o ${static_object}
           ${objects}
-  # A unique symbol cannot be made local, but weak; a weak one can.
-  COMMAND ${CMAKE_OBJCOPY} --strip-debug --wildcard --weaken-symbol=_Z* ${static_object}
-  COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=gpuctr_* ${static_object}
-  DEPENDS ${objects}
+  COMMAND ${CMAKE_COMMAND} -D OBJECT=${static_object} -D NM=${CMAKE_NM} -D OBJCOPY=${CMAKE_OBJCOPY}
+          -P ${CMAKE_CURRENT_SOURCE_DIR}/make_local.cmake
+  DEPENDS ${objects} make_local.cmake
   COMMAND_EXPAND_LISTS VERBATIM)
 
 add_library(gpucontainer_static STATIC ${static_object})
@@ -23,4 +22,4 @@ target_include_directories(
   gpucontainer_static INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # By name: no package of ours has to find them.
-target_link_libraries(gpucontainer_static INTERFACE elf stdc++ m)
+target_link_libraries(gpucontainer_static INTERFACE yaml-cpp elf stdc++ m)

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: MIT
 """The library needs what is promised at run time and nothing else.
 
-    check_dependencies.py LIBRARY
+    check_dependencies.py LIBRARY [SHARED...]
+
+SHARED are the dependencies that this build links as shared libraries and another
+may link statically, such as libstdc++.so.6.
 """
 
 import re
@@ -16,13 +19,13 @@ ALLOWED = REQUIRED | {"libm.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.
 
 
 def main(arguments):
-    if len(arguments) != 1:
+    if not arguments:
         raise SystemExit(__doc__)
     command = ["readelf", "--dynamic", "--wide", arguments[0]]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", output))
-    problems = [f"{name} is needed" for name in sorted(needed - ALLOWED)]
-    problems += [f"{name} is not needed" for name in sorted(REQUIRED - needed)]
+    problems = [f"{name} is needed" for name in sorted(needed - ALLOWED - set(arguments[1:]))]
+    problems += [f"{name} is not needed" for name in sorted((REQUIRED | set(arguments[1:])) - needed)]
     if re.findall(r"\(SONAME\).*\[(.+)\]", output) != [SONAME]:
         problems.append(f"the soname is not {SONAME}")
     if re.search(r"\((RPATH|RUNPATH)\)", output):
