@@ -21,8 +21,8 @@ std::vector<gid_t> current_groups()
 {
     const int count = ::getgroups(0, nullptr);
     std::vector<gid_t> groups(count > 0 ? static_cast<std::size_t>(count) : 0);
-    if (!groups.empty())
-        (void)::getgroups(count, groups.data());
+    const int found = groups.empty() ? 0 : ::getgroups(count, groups.data());
+    groups.resize(found > 0 ? static_cast<std::size_t>(found) : 0);
     return groups;
 }
 
