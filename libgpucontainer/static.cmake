@@ -21,5 +21,6 @@ set_source_files_properties(${static_object} PROPERTIES EXTERNAL_OBJECT ON GENER
 target_include_directories(
   gpucontainer_static INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                 $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_compile_features(gpucontainer_static INTERFACE cxx_std_20)
 # By name: no package of ours has to find them.
 target_link_libraries(gpucontainer_static INTERFACE yaml-cpp elf stdc++ m)

@@ -7,6 +7,8 @@
 
 #include <gpucontainer/gpucontainer.hpp>
 
+#if __cplusplus >= 202002L // else gpucontainer.hpp has said so
+
 #include <string>
 #include <string_view>
 
@@ -63,3 +65,5 @@ private:
 };
 
 } // namespace gpucontainer
+
+#endif

@@ -5,6 +5,10 @@
 /// What the C++ headers share: the exception, and owners and ranges of C handles. Callers
 /// include gpucontainer.hpp.
 
+#if __cplusplus < 202002L
+#error "gpucontainer.hpp needs C++20 (-std=c++20); gpucontainer.h works with any C and C++"
+#else
+
 #include <gpucontainer/gpucontainer.h>
 
 #include <cstddef>
@@ -125,3 +129,5 @@ private:
 } // namespace detail
 
 } // namespace gpucontainer
+
+#endif

@@ -9,6 +9,8 @@
 #include <gpucontainer/detail.hpp>
 #include <gpucontainer/gpucontainer.h>
 
+#if __cplusplus >= 202002L // else detail.hpp has said so
+
 #include <cstdint>
 #include <functional>
 #include <iterator>
@@ -737,3 +739,5 @@ private:
 inline std::string_view version() noexcept { return gpuctr_version(); }
 
 } // namespace gpucontainer
+
+#endif

@@ -1,0 +1,1230 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef GPUCONTAINER_GPUCONTAINER_H
+#define GPUCONTAINER_GPUCONTAINER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define GPUCTR_API __attribute__((visibility("default")))
+#else
+#define GPUCTR_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * @file
+ * GPUs of the host in a container's root file system: stable C interface.
+ *
+ *     host  = gpuctr_host_open()       what this host has         reads only
+ *     plan  = gpuctr_plan_create()     what a container needs     reads only
+ *     gpuctr_plan_apply()              makes the changes          can be undone
+ *
+ * A runtime that sets up its container in a child process replaces the last call by:
+ *
+ *     prepared = gpuctr_plan_prepare()  in the parent, where the host's files are visible
+ *     gpuctr_prepared_attach()          in the child, after unshare or setns
+ *
+ * Rules that hold for every function here:
+ *
+ * - It returns GPUCTR_OK or a negative gpuctr_status, unless it is a getter.
+ * - Output parameters are named ret_* and are written only on success.
+ * - ret_error may be NULL. If it is not NULL, it is written only on failure, and the caller
+ *   frees the error with gpuctr_error_free(). If memory runs out, the error is NULL; every
+ *   gpuctr_error_* function accepts that.
+ * - *_free() accepts NULL.
+ * - A string returned as const char* belongs to the object it came from, and lives as long
+ *   as that object. It is "" if it does not apply. Only gpuctr_setting_mistake() may return
+ *   NULL.
+ * - *_at() returns NULL if the index is out of range.
+ * - The caller's descriptors are borrowed. Descriptors that the library opens are
+ *   close-on-exec.
+ * - A host, a plan and a list of set-ups never change. Several threads may read them at
+ *   once. A prepared object belongs to one thread at a time. Different objects may be used
+ *   from different threads at the same time.
+ * - The library is a guest in its caller's process. It changes no capability, signal
+ *   handler, environment variable, umask or limit. It starts no thread, reads no environment
+ *   variable, and writes nothing to standard output or error. Some functions start
+ *   short-lived child processes; their descriptions say when. Only gpuctr_process_harden()
+ *   changes its caller for good.
+ * - It changes no credential, namespace, root directory or working directory. The exception
+ *   is GPUCTR_*_IN_PROCESS in the options, which changes those of the calling thread until
+ *   the call returns.
+ * - A program that is setuid, setgid or has file capabilities (AT_SECURE of its auxiliary
+ *   vector) gets GPUCTR_E_PERMISSION from every call that changes a container, unless the
+ *   options say that the program is made for this (GPUCTR_*_SETUID).
+ *
+ * What stays: functions, their parameters, the order and meaning of fields, values of
+ * constants, the words that functions return (kinds, codes, actions), and names and types in
+ * the JSON documents of one schema number.
+ *
+ * What may change in any version: the text of messages, reasons, findings and hints; which
+ * findings there are; new kinds, codes and words beside the old ones; new fields in JSON; the
+ * order of items, files and nodes, unless it is stated; which files, links and variables a
+ * plan has; the bytes of gpuctr_prepared_data(); the content of the state directory. Before
+ * version 1.0 the rest may change too; the library then gets another soname.
+ */
+
+/** Outcome of a call. Values never change; negated they are exit codes. */
+typedef int32_t gpuctr_status;
+enum {
+    GPUCTR_OK = 0,
+    GPUCTR_E_INTERNAL = -1,    /**< A bug in the library, or out of memory. */
+    GPUCTR_E_USAGE = -2,       /**< The caller broke a documented precondition. */
+    GPUCTR_E_NO_DEVICE = -3,   /**< No such GPU, or its kernel driver is not loaded. */
+    GPUCTR_E_DRIVER = -4,      /**< The driver's user space is missing or does not fit. */
+    GPUCTR_E_ROOTFS = -5,      /**< The root file system cannot be used. */
+    GPUCTR_E_PERMISSION = -6,  /**< A capability, namespace or permission is missing. */
+    GPUCTR_E_REQUIREMENT = -7, /**< A stated requirement is not met. */
+    GPUCTR_E_APPLY = -8,       /**< The commit failed; everything was rolled back. */
+    GPUCTR_E_EXISTS = -10      /**< Another set-up is there and may not be replaced. */
+};
+
+typedef struct gpuctr_error gpuctr_error;
+typedef struct gpuctr_config gpuctr_config;
+typedef struct gpuctr_setting gpuctr_setting;
+typedef struct gpuctr_host gpuctr_host;
+typedef struct gpuctr_driver gpuctr_driver;
+typedef struct gpuctr_gpu gpuctr_gpu;
+typedef struct gpuctr_file gpuctr_file;
+typedef struct gpuctr_node gpuctr_node;
+typedef struct gpuctr_finding gpuctr_finding;
+typedef struct gpuctr_plan gpuctr_plan;
+typedef struct gpuctr_item gpuctr_item;
+typedef struct gpuctr_variable gpuctr_variable;
+typedef struct gpuctr_prepared gpuctr_prepared;
+typedef struct gpuctr_setup_list gpuctr_setup_list;
+typedef struct gpuctr_setup gpuctr_setup;
+typedef struct gpuctr_used_driver gpuctr_used_driver;
+
+/** Version of the library that is loaded, such as "0.1.0". @since 0.1 */
+GPUCTR_API const char* gpuctr_version(void);
+
+/** Free a string that the library returned through a char**. @since 0.1 */
+GPUCTR_API void gpuctr_string_free(char* string);
+
+/* -- Errors -------------------------------------------------------------- */
+
+/** Class of the failure; GPUCTR_E_INTERNAL for NULL. @since 0.1 */
+GPUCTR_API gpuctr_status gpuctr_error_status(const gpuctr_error* error);
+
+/** The whole message in one line, outermost step first. @since 0.1 */
+GPUCTR_API const char* gpuctr_error_message(const gpuctr_error* error);
+
+/** The outermost step that failed, such as "prepare libcuda.so.1". @since 0.1 */
+GPUCTR_API const char* gpuctr_error_step(const gpuctr_error* error);
+
+/** What the failing operation worked on: a path, a GPU. @since 0.1 */
+GPUCTR_API const char* gpuctr_error_object(const gpuctr_error* error);
+
+/** The innermost reason, without the steps around it. @since 0.1 */
+GPUCTR_API const char* gpuctr_error_cause(const gpuctr_error* error);
+
+/** What can be done about it. @since 0.1 */
+GPUCTR_API const char* gpuctr_error_hint(const gpuctr_error* error);
+
+/**
+ * Name of the argument that the failure is about: a field of the options or the request, such
+ * as "staged_tree", or a parameter, such as "json". "" if it is about none. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_error_argument(const gpuctr_error* error);
+
+/** errno behind the failure, or 0. @since 0.1 */
+GPUCTR_API int gpuctr_error_os_error(const gpuctr_error* error);
+
+/** @since 0.1 */
+GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
+
+/* -- Findings -------------------------------------------------------------- */
+
+/** How much a finding matters; a higher number matters more. */
+#define GPUCTR_SEVERITY_NOTE UINT32_C(0)    /**< Something was left out. */
+#define GPUCTR_SEVERITY_NEED UINT32_C(1)    /**< The plan does not do it; the caller must. */
+#define GPUCTR_SEVERITY_WARNING UINT32_C(2) /**< Something will not work, or is not known. */
+#define GPUCTR_SEVERITY_ERROR UINT32_C(3)   /**< A set-up no longer works as it was made. */
+
+/**
+ * What kind of finding it is. Each has one severity:
+ *
+ * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
+ *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
+ *   "variable_ignored"
+ * - needs: "container_need"
+ * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "files_left_out",
+ *   "library_unloadable", "library_missing", "releases_differ", "compute_node_unusable",
+ *   "node_forbidden", "device_unknown", "node_left", "namespace_gone", "root_gone"
+ * - errors: "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
+ *   "interrupted", "partly_undone", "journal_damaged", "locked", "device_denied"
+ *
+ * docs/library.md says what each means. Later versions may add codes. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_finding_code(const gpuctr_finding* finding);
+/** GPUCTR_SEVERITY_* @since 0.1 */
+GPUCTR_API uint32_t gpuctr_finding_severity(const gpuctr_finding* finding);
+/** What it is about: a file, GPU, device node or path in the container. May be "". @since 0.1 */
+GPUCTR_API const char* gpuctr_finding_object(const gpuctr_finding* finding);
+/** What was found, in one line for people; to be shown as "OBJECT: TEXT". @since 0.1 */
+GPUCTR_API const char* gpuctr_finding_text(const gpuctr_finding* finding);
+/**
+ * Where it was seen: a path on this host or, of what the image has, in the container. It is to
+ * be shown, not to be opened. May be "". @since 0.1
+ */
+GPUCTR_API const char* gpuctr_finding_evidence(const gpuctr_finding* finding);
+/** What can be done about it, in one line for people. May be "". @since 0.1 */
+GPUCTR_API const char* gpuctr_finding_hint(const gpuctr_finding* finding);
+
+/* -- This process ---------------------------------------------------------- */
+
+/** Functions that a process still needs. docs/security.md lists their capabilities. */
+#define GPUCTR_PHASE_LOOK (UINT32_C(1) << 0)   /**< gpuctr_host_open(), gpuctr_plan_create() */
+#define GPUCTR_PHASE_STATUS (UINT32_C(1) << 1) /**< gpuctr_setup_list_open() */
+/** gpuctr_plan_prepare(), gpuctr_plan_stage(), gpuctr_prepared_attach() */
+#define GPUCTR_PHASE_MOUNT (UINT32_C(1) << 2)
+/** gpuctr_plan_apply(), gpuctr_rootfs_undo(), gpuctr_setup_undo() */
+#define GPUCTR_PHASE_APPLY (UINT32_C(1) << 3)
+/** In addition: what GPUCTR_*_IN_PROCESS and opening /proc/PID/root need. */
+#define GPUCTR_PHASE_IN_PROCESS (UINT32_C(1) << 4)
+
+/**
+ * The thread will execute a program that is to have its capabilities. Only the effective ones
+ * are dropped; permitted, inheritable and ambient ones stay for the program.
+ */
+#define GPUCTR_HARDEN_FOR_EXEC (UINT32_C(1) << 0)
+/** Do not set no_new_privs, so that the process can execute setuid programs. */
+#define GPUCTR_HARDEN_NEW_PRIVILEGES (UINT32_C(1) << 1)
+/** Keep the process dumpable: processes of the same user may trace it. */
+#define GPUCTR_HARDEN_DUMPABLE (UINT32_C(1) << 2)
+
+/** What a process needs from now on. Start from GPUCTR_HARDEN_OPTIONS_INIT. */
+typedef struct gpuctr_harden_options {
+    size_t struct_size;    /**< sizeof(gpuctr_harden_options) in the caller. */
+    uint32_t phases;       /**< GPUCTR_PHASE_* */
+    uint32_t flags;        /**< GPUCTR_HARDEN_* */
+    uint64_t capabilities; /**< Kept for the caller's own work: bits 1 << CAP_... */
+} gpuctr_harden_options;
+
+/* clang-format off */
+#define GPUCTR_HARDEN_OPTIONS_INIT { sizeof(gpuctr_harden_options), 0, 0, 0 }
+/* clang-format on */
+
+/**
+ * Drop the privileges that the calling thread no longer needs.
+ *
+ * It drops capabilities, sets no_new_privs so that executing a program brings none back, and
+ * makes the process not dumpable. It is meant for programs that do nothing but set up
+ * containers, because it changes its caller for good.
+ *
+ * Capabilities and no_new_privs are those of the calling thread and of threads that it starts
+ * later: call this before there are other threads. Another call can only drop more. Joining a
+ * user namespace gives all capabilities in it: call this again then. A process that is not
+ * dumpable cannot write its own /proc/self/uid_map as an ordinary user.
+ *
+ * @param options  NULL: nothing is needed any more
+ * @return GPUCTR_E_USAGE for an unknown phase or flag
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_process_harden(const gpuctr_harden_options* options,
+                                               gpuctr_error** ret_error);
+
+/* -- Configuration -------------------------------------------------------- */
+
+/**
+ * Read a site's configuration file, as gpuctr-setup does with
+ * /etc/gpucontainer/config.yaml. No other function reads it, and the caller decides what a
+ * key means.
+ *
+ * The file is a YAML map of keys to values or lists of values. The file and the directories
+ * above it must belong to root or to the caller. Neither their group nor others may write
+ * them, except that a directory may be sticky. They must be on file systems whose file owners
+ * can be trusted; docs/configuration.md lists these.
+ *
+ * The keys of a site's policy are "allowed-devices", "restricted", "restricted-user" and
+ * "restricted-rootfs". A key that resembles one of these is a mistake, such as "Restricted",
+ * "allowed_device" or any other that begins with "restrict".
+ *
+ * @param path        of the file. If it is missing, there are no settings. A link to a
+ *                    missing file is GPUCTR_E_USAGE
+ * @param ret_config  freed by the caller with gpuctr_config_free()
+ * @return GPUCTR_E_USAGE for a mistake in the file: the message begins with
+ *         "FILE:LINE: KEY: ", and the object of the error is the key. GPUCTR_E_USAGE if the
+ *         file is not YAML, and GPUCTR_E_PERMISSION if it may not be read or is not
+ *         trusted: the object is the file
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_config_open(const char* path, gpuctr_config** ret_config,
+                                            gpuctr_error** ret_error);
+
+/**
+ * Read the file like gpuctr_config_open(), for a caller that can do without some of the keys.
+ *
+ * A mistake in a key becomes a setting with gpuctr_setting_mistake(). Such a key has no
+ * value, not even from another line. Two things are still errors: a mistake anywhere in the
+ * file that may concern the policy, and a file that is not YAML.
+ *
+ * The caller looks at all mistakes, and decides by gpuctr_setting_key() which of them it
+ * cannot ignore. The key is as in the file: "State_Dir" may be meant for "state-dir".
+ *
+ * Parameters and errors are those of gpuctr_config_open().
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_config_open_with_mistakes(const char* path,
+                                                          gpuctr_config** ret_config,
+                                                          gpuctr_error** ret_error);
+
+/** @since 0.1 */
+GPUCTR_API void gpuctr_config_free(gpuctr_config* config);
+
+/** Values in the order of the file. Each value of a list is a setting. @since 0.1 */
+GPUCTR_API size_t gpuctr_config_setting_count(const gpuctr_config* config);
+/** Belongs to the configuration. @since 0.1 */
+GPUCTR_API const gpuctr_setting* gpuctr_config_setting_at(const gpuctr_config* config,
+                                                          size_t index);
+/**
+ * Lower-case letters and '-'. The key of a mistake may have any characters except control
+ * characters, and is "" if it is not text. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_setting_key(const gpuctr_setting* setting);
+/** "" only for a mistake. @since 0.1 */
+GPUCTR_API const char* gpuctr_setting_value(const gpuctr_setting* setting);
+/** 1 if the value is in a list, even if it is the only one there. @since 0.1 */
+GPUCTR_API int gpuctr_setting_in_list(const gpuctr_setting* setting);
+/** Line of the key in the file, from 1. @since 0.1 */
+GPUCTR_API uint32_t gpuctr_setting_line(const gpuctr_setting* setting);
+/**
+ * What is wrong with the key, in one line: "FILE:LINE: KEY: WHY". NULL if nothing is wrong,
+ * and always after gpuctr_config_open(). Belongs to the configuration. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_setting_mistake(const gpuctr_setting* setting);
+
+/* -- Host ---------------------------------------------------------------- */
+
+/** In a list of vendors: any other vendor that this host has, too. @since 0.1 */
+#define GPUCTR_VENDOR_ANY "any"
+
+/**
+ * The files of a driver are enough: a vendor that was asked for and has no GPU here is no
+ * error if its driver's files are there. The driver then has no GPUs; its version is that of
+ * the files, or "". It can be listed and planned with. To prepare, apply or stage such a plan
+ * is GPUCTR_E_NO_DEVICE. The driver's finding "no_gpu" has the reason. @since 0.1
+ */
+#define GPUCTR_HOST_FILES_ALONE (UINT32_C(1) << 0)
+
+/**
+ * What to look for. Start from GPUCTR_HOST_OPTIONS_INIT.
+ *
+ * New fields of options structs are only ever appended. A library that is older than the
+ * caller accepts fields that it does not know if they are zero. Otherwise it returns
+ * GPUCTR_E_USAGE.
+ */
+typedef struct gpuctr_host_options {
+    size_t struct_size; /**< sizeof(gpuctr_host_options) in the caller. */
+    uint32_t flags;     /**< GPUCTR_HOST_* @since 0.1 */
+    uint32_t reserved;  /**< Zero. */
+    /**
+     * NULL-terminated list of vendors that must have a GPU here. The names are those of
+     * gpuctr_driver_vendor(): "nvidia", "amd", "intel", "habana" (Intel Gaudi), another vendor
+     * that is built in, or one that a catalogue file describes. With GPUCTR_VENDOR_ANY in
+     * the list, other vendors are looked for too. NULL or empty: GPUCTR_VENDOR_ANY alone. An
+     * unknown name is GPUCTR_E_USAGE. @since 0.1
+     */
+    const char* const* vendors;
+    const char* driver_root;    /**< Where the driver's files are: the root of a driver
+                                     container, or an unpacked driver. Links in it never
+                                     lead out of it. NULL: "/". */
+    const char* driver_version; /**< Used instead of the kernel module's version, for a driver
+                                     whose files must have that version (NVIDIA).
+                                     GPUCTR_E_USAGE if only other vendors are asked for.
+                                     NULL: ask the kernel. */
+    /**
+     * NULL-terminated list of catalogue files: further rules for which files belong to a
+     * driver. Later files override earlier ones. A file named "nvliblist.conf" has Apptainer's
+     * format. They must be trusted as in gpuctr_config_open(), or it is
+     * GPUCTR_E_PERMISSION. NULL: none. @since 0.1
+     */
+    const char* const* catalogues;
+    /**
+     * Directory of catalogue files, "*.yaml" and "nvliblist.conf". They are read before those
+     * of `catalogues`, in the order of their names, and must be trusted too. It may be missing.
+     * NULL: none. @since 0.1
+     */
+    const char* catalogue_dir;
+    const char* dev_root; /**< Directory whose dev/ has the driver's device nodes. NULL: "/".
+                               @since 0.1 */
+} gpuctr_host_options;
+
+/* clang-format off */
+#define GPUCTR_HOST_OPTIONS_INIT { sizeof(gpuctr_host_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+/* clang-format on */
+
+/**
+ * Record the GPUs of this host and the files of their drivers.
+ *
+ * Reads sysfs, procfs, the driver root and the catalogues that the options name. Executes
+ * nothing, loads nothing and opens no device node, so it wakes no GPU. A broken driver of a
+ * vendor that was not asked for is no error; see gpuctr_host_finding_at().
+ *
+ * @param options    NULL for the defaults
+ * @param ret_host   freed by the caller with gpuctr_host_free()
+ * @return GPUCTR_E_NO_DEVICE if a vendor that was asked for has no GPU here (with
+ *         GPUCTR_HOST_FILES_ALONE: and no driver files either),
+ *         GPUCTR_E_DRIVER if its user space is missing, incomplete or of
+ *         another version than the kernel module, GPUCTR_E_PERMISSION,
+ *         GPUCTR_E_USAGE, with file and line for a mistake in a catalogue
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_host_open(const gpuctr_host_options* options,
+                                          gpuctr_host** ret_host, gpuctr_error** ret_error);
+
+/** Plans made from the host stay valid. @since 0.1 */
+GPUCTR_API void gpuctr_host_free(gpuctr_host* host);
+
+/**
+ * The host as one JSON document, schema "gpucontainer/list/1". It has all
+ * that a plan is made from; gpuctr_host_from_json() reads it.
+ *
+ * @param ret_json  freed by the caller with gpuctr_string_free()
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_host_to_json(const gpuctr_host* host, char** ret_json,
+                                             gpuctr_error** ret_error);
+
+/**
+ * Read a record that gpuctr_host_to_json() wrote, in this or another process, on
+ * this or another host.
+ *
+ * The document is not trusted. Each field is checked. Before a plan made from it is prepared,
+ * applied or staged, this host is detected again as by gpuctr_host_open() with `options`. A
+ * driver, file or device node that is not found again is GPUCTR_E_DRIVER. A plan that is only
+ * shown needs the record alone.
+ *
+ * @param json      the document, UTF-8; need not be terminated
+ * @param size      its length in bytes; 4 MiB at most
+ * @param options   NULL for the defaults; the vendors that must be there must be in
+ *                  the record
+ * @param ret_host  freed by the caller with gpuctr_host_free()
+ * @return GPUCTR_E_USAGE if it is not such a document; the message names the place in it,
+ *         GPUCTR_E_NO_DEVICE if a vendor that was asked for is not in it
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_host_from_json(const char* json, size_t size,
+                                               const gpuctr_host_options* options,
+                                               gpuctr_host** ret_host, gpuctr_error** ret_error);
+
+/**
+ * 1 if the host is still as it was recorded. If it returns 0, open the host again.
+ *
+ * These must be the same: the boot, kernel modules and GPUs; the directories with the
+ * drivers' files, the loader cache and the catalogues that the options named; the permissions
+ * of the device nodes, and whether the caller may use them. It also returns 0 if the UUID of
+ * a GPU is not known yet, if the record is of another host, and if one of these changed while
+ * the host was recorded or a few milliseconds before.
+ *
+ * It takes some thirty system calls and two for each GPU, and opens no device node.
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API int gpuctr_host_is_current(const gpuctr_host* host);
+
+/**
+ * Drivers, one for each vendor. Each has at least one GPU, except with
+ * GPUCTR_HOST_FILES_ALONE. @since 0.1
+ */
+GPUCTR_API size_t gpuctr_host_driver_count(const gpuctr_host* host);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_driver* gpuctr_host_driver_at(const gpuctr_host* host, size_t index);
+
+/**
+ * One for each vendor that was not asked for and whose driver is broken
+ * ("driver_unusable"). @since 0.1
+ */
+GPUCTR_API size_t gpuctr_host_finding_count(const gpuctr_host* host);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_finding* gpuctr_host_finding_at(const gpuctr_host* host, size_t index);
+
+/** "nvidia": the name that gpuctr_host_options.vendors takes. @since 0.1 */
+GPUCTR_API const char* gpuctr_driver_vendor(const gpuctr_driver* driver);
+/** "NVIDIA": the name for people. @since 0.1 */
+GPUCTR_API const char* gpuctr_driver_vendor_name(const gpuctr_driver* driver);
+/**
+ * Version of the driver, such as "580.159.04". May be "" with GPUCTR_HOST_FILES_ALONE: without
+ * a kernel module, some drivers have no version. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_driver_version(const gpuctr_driver* driver);
+/**
+ * How the version is known: "module" from the loaded kernel module, "option" from the caller,
+ * "files" from the driver's files, because no module is loaded. With "files", the driver can
+ * be listed and planned with, but not applied. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_driver_version_source(const gpuctr_driver* driver);
+/** The driver root that was searched. @since 0.1 */
+GPUCTR_API const char* gpuctr_driver_root(const gpuctr_driver* driver);
+
+/** GPUs in the vendor's own order, as users count them. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_gpu_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_gpu* gpuctr_driver_gpu_at(const gpuctr_driver* driver, size_t index);
+/** Libraries, tools and data, sorted by kind and name. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_file_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_file* gpuctr_driver_file_at(const gpuctr_driver* driver, size_t index);
+/** Device nodes, control nodes first. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_node_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_node* gpuctr_driver_node_at(const gpuctr_driver* driver, size_t index);
+/** What was looked at and left out, and what will not work. @since 0.1 */
+GPUCTR_API size_t gpuctr_driver_finding_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.1 */
+GPUCTR_API const gpuctr_finding* gpuctr_driver_finding_at(const gpuctr_driver* driver,
+                                                          size_t index);
+
+/** Position in the vendor's order, from 0. @since 0.1 */
+GPUCTR_API uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu);
+/**
+ * Permanent identifier in the vendor's form, "GPU-...". Partitions have that of their GPU.
+ * "" if unknown. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_gpu_uuid(const gpuctr_gpu* gpu);
+/** PCI address, "0000:3b:00.0"; "" if the GPU is on no PCI bus. @since 0.1 */
+GPUCTR_API const char* gpuctr_gpu_pci_address(const gpuctr_gpu* gpu);
+/** Product name, "NVIDIA H200". @since 0.1 */
+GPUCTR_API const char* gpuctr_gpu_model(const gpuctr_gpu* gpu);
+/** "gfx942"; "" if the kernel does not report it. @since 0.1 */
+GPUCTR_API const char* gpuctr_gpu_architecture(const gpuctr_gpu* gpu);
+/** Number of its device node, which may differ from the index; -1: none. @since 0.1 */
+GPUCTR_API int32_t gpuctr_gpu_minor(const gpuctr_gpu* gpu);
+/** NUMA node that it is attached to; -1: unknown. @since 0.1 */
+GPUCTR_API int32_t gpuctr_gpu_numa_node(const gpuctr_gpu* gpu);
+
+/** "library", "tool", or "data" (a file or directory that libraries read). @since 0.1 */
+GPUCTR_API const char* gpuctr_file_kind(const gpuctr_file* file);
+/** Name of the real file, "libcuda.so.580.159.04". @since 0.1 */
+GPUCTR_API const char* gpuctr_file_name(const gpuctr_file* file);
+/** DT_SONAME of a library. @since 0.1 */
+GPUCTR_API const char* gpuctr_file_soname(const gpuctr_file* file);
+/** Path of the real file on this host. @since 0.1 */
+GPUCTR_API const char* gpuctr_file_path(const gpuctr_file* file);
+/** Capability it belongs to: "compute", "utility", "graphics" ... @since 0.1 */
+GPUCTR_API const char* gpuctr_file_capability(const gpuctr_file* file);
+
+/** Where it is on this host: "/dev/nvidia0", or below the dev_root. @since 0.1 */
+GPUCTR_API const char* gpuctr_node_path(const gpuctr_node* node);
+/** @since 0.1 */
+GPUCTR_API uint32_t gpuctr_node_major(const gpuctr_node* node);
+/** @since 0.1 */
+GPUCTR_API uint32_t gpuctr_node_minor(const gpuctr_node* node);
+/** Index of the GPU that the node is for; -1: all of the vendor. @since 0.1 */
+GPUCTR_API int32_t gpuctr_node_gpu(const gpuctr_node* node);
+/** 1 if permissions, device cgroup and mount let the caller read and write it. @since 0.1 */
+GPUCTR_API int gpuctr_node_accessible(const gpuctr_node* node);
+
+/* -- Plan ---------------------------------------------------------------- */
+
+/** May names be created in the root file system itself? */
+#define GPUCTR_WRITE_AUTO UINT32_C(0)   /**< If it is writable, local and the caller's own. */
+#define GPUCTR_WRITE_NEVER UINT32_C(1)  /**< No: names appear only through mounts. */
+#define GPUCTR_WRITE_ALWAYS UINT32_C(2) /**< Yes; an error if it is not possible. */
+
+/** The driver's files have a directory of their own, which is one mount. */
+#define GPUCTR_LAYOUT_TREE UINT32_C(0)
+/** Each file has its own mount, among the image's own libraries and tools. */
+#define GPUCTR_LAYOUT_MERGED UINT32_C(1)
+
+/**
+ * NVIDIA's driver files are put into the container, because they must match the kernel module.
+ * Those of other vendors are left out if the image has its own or is too old for them, those
+ * of a Jetson if the image is too old.
+ */
+#define GPUCTR_VENDOR_LIBS_AUTO UINT32_C(0)
+/** The host's files, even if the image has its own. GPUCTR_E_REQUIREMENT if it is too old. */
+#define GPUCTR_VENDOR_LIBS_HOST UINT32_C(1)
+/** Device nodes only. */
+#define GPUCTR_VENDOR_LIBS_NONE UINT32_C(2)
+
+/**
+ * Nobody in the container can make our mounts writable, not even with CAP_SYS_ADMIN.
+ * gpuctr_plan_prepare() then starts one more short-lived child process, and
+ * gpuctr_prepared_attach() one for each overlay. Each makes a user namespace.
+ */
+#define GPUCTR_REQUEST_LOCK (UINT32_C(1) << 0)
+
+/** What a container asks for. Start from GPUCTR_REQUEST_INIT. */
+typedef struct gpuctr_request {
+    size_t struct_size; /**< sizeof(gpuctr_request) in the caller. */
+    /**
+     * "all", "none", "auto" (the GPUs that permissions, the device cgroup and the scheduler's
+     * variables in `environment` grant), or a comma-separated list. Its elements are: an index,
+     * a range of indexes, a UUID or an unambiguous prefix of at least eight characters ("GPU-"
+     * and "0x" do not count), a PCI address, or another name that the vendor uses. With
+     * several vendors, an index is ambiguous: write "nvidia.com/gpu=0". A vendor of which
+     * nothing is named is then left out. NULL: "auto".
+     */
+    const char* devices;
+    /** Comma-separated: "compute", "utility", "video", "all". NULL: "compute,utility". */
+    const char* driver_capabilities;
+    /**
+     * NULL-terminated NAME=VALUE list, usually `environ`, in which "auto" looks for the
+     * variables of the scheduler (SLURM_STEP_GPUS, SLURM_JOB_GPUS) and of the vendor
+     * (CUDA_VISIBLE_DEVICES, NVIDIA_VISIBLE_DEVICES). They cannot grant what the device
+     * cgroup forbids. NULL: none.
+     */
+    const char* const* environment;
+    uint32_t write;       /**< GPUCTR_WRITE_* */
+    uint32_t layout;      /**< GPUCTR_LAYOUT_* */
+    uint32_t vendor_libs; /**< GPUCTR_VENDOR_LIBS_* */
+    uint32_t flags;       /**< GPUCTR_REQUEST_* */
+    /**
+     * Policy: the GPUs that may be chosen, in the form of `devices` without "auto". "auto"
+     * leaves out all others; to name another one is GPUCTR_E_PERMISSION. NULL: all may be
+     * chosen. @since 0.1
+     */
+    const char* allowed_devices;
+    /**
+     * Directory of the container for GPUCTR_LAYOUT_TREE: an absolute path of letters, digits
+     * and "._+-@", not below /dev, /proc or /sys. It is created if it is missing, and must be
+     * empty otherwise. It cannot be combined with another layout or with
+     * GPUCTR_VENDOR_LIBS_NONE. NULL: "/usr/lib/gpuctr". @since 0.1
+     */
+    const char* tree_path;
+    /**
+     * SELinux label of the tmpfs and overlays that are made, such as
+     * "system_u:object_r:container_file_t:s0:c1,c2". Files and nodes of the host keep their
+     * own labels. Preparing is GPUCTR_E_REQUIREMENT if SELinux is not enabled. NULL: no label.
+     * @since 0.1
+     */
+    const char* mount_label;
+    /** Name of `devices` in messages, such as "--device". NULL: "device". @since 0.1 */
+    const char* devices_name;
+} gpuctr_request;
+
+/* clang-format off */
+#define GPUCTR_REQUEST_INIT \
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+/* clang-format on */
+
+/**
+ * Decide everything that will change in a container's root file system.
+ *
+ * Changes nothing. Reads the root file system through rootfs_fd and treats all
+ * of it as hostile: symbolic links do not lead out of it, and nothing in it is executed.
+ *
+ * @param host       where GPUs and files come from; may be freed afterwards
+ * @param request    NULL for the defaults
+ * @param rootfs_fd  descriptor of the root directory (O_PATH is enough), or -1
+ *                   for a plan that shows what is needed but cannot be prepared
+ * @param ret_plan   freed by the caller with gpuctr_plan_free()
+ * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability, or an
+ *         invalid tree_path or mount_label,
+ *         GPUCTR_E_NO_DEVICE if "auto" finds no GPU that may be used,
+ *         GPUCTR_E_ROOTFS if the root file system cannot take the driver,
+ *         GPUCTR_E_PERMISSION, also for a GPU that is not allowed
+ * Privileges: none. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* request,
+                                            int rootfs_fd, gpuctr_plan** ret_plan,
+                                            gpuctr_error** ret_error);
+
+/** @since 0.1 */
+GPUCTR_API void gpuctr_plan_free(gpuctr_plan* plan);
+
+/**
+ * The plan as one JSON document, schema "gpucontainer/plan/1".
+ *
+ * @param ret_json  freed by the caller with gpuctr_string_free()
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_to_json(const gpuctr_plan* plan, char** ret_json,
+                                             gpuctr_error** ret_error);
+
+/** What is put into the container, in this order. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_item_count(const gpuctr_plan* plan);
+/** Belongs to the plan. @since 0.1 */
+GPUCTR_API const gpuctr_item* gpuctr_plan_item_at(const gpuctr_plan* plan, size_t index);
+
+/**
+ * "bind" (a host file in the tree), "cover" (over the image's own file), "device", "symlink",
+ * "directory", "file", "ldcache", or "mount" (the tree, or an overlay of names). @since 0.1
+ */
+GPUCTR_API const char* gpuctr_item_kind(const gpuctr_item* item);
+/** Path on the host, or the target of a symbolic link. @since 0.1 */
+GPUCTR_API const char* gpuctr_item_source(const gpuctr_item* item);
+/** Path in the container. @since 0.1 */
+GPUCTR_API const char* gpuctr_item_target(const gpuctr_item* item);
+/** Mount options, comma-separated. @since 0.1 */
+GPUCTR_API const char* gpuctr_item_options(const gpuctr_item* item);
+/** Why it is there. @since 0.1 */
+GPUCTR_API const char* gpuctr_item_reason(const gpuctr_item* item);
+/** Vendor of the driver that it belongs to, "nvidia"; "" if it serves all. @since 0.1 */
+GPUCTR_API const char* gpuctr_item_vendor(const gpuctr_item* item);
+/** Index of the GPU that it is for (gpuctr_gpu_index()); -1: all of the vendor. @since 0.1 */
+GPUCTR_API int32_t gpuctr_item_gpu(const gpuctr_item* item);
+
+/** Changes to the environment of a process in the container. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_variable_count(const gpuctr_plan* plan);
+/** Belongs to the plan. @since 0.1 */
+GPUCTR_API const gpuctr_variable* gpuctr_plan_variable_at(const gpuctr_plan* plan, size_t index);
+/** "set", "unset", "prepend" or "append"; the last two to a colon-separated list. @since 0.1 */
+GPUCTR_API const char* gpuctr_variable_action(const gpuctr_variable* variable);
+/** @since 0.1 */
+GPUCTR_API const char* gpuctr_variable_name(const gpuctr_variable* variable);
+/** @since 0.1 */
+GPUCTR_API const char* gpuctr_variable_value(const gpuctr_variable* variable);
+
+/** A rule for the device cgroup of the container. */
+typedef struct gpuctr_device_rule {
+    char type;      /**< 'c' */
+    char access[4]; /**< "rw", as in OCI's linux.resources.devices; terminated. */
+    uint32_t major; /**< Major number. */
+    uint32_t minor; /**< Minor number. */
+} gpuctr_device_rule;
+
+/** Devices that the container's device cgroup has to allow. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_device_rule_count(const gpuctr_plan* plan);
+/** Belongs to the plan. @since 0.1 */
+GPUCTR_API const gpuctr_device_rule* gpuctr_plan_device_rule_at(const gpuctr_plan* plan,
+                                                                size_t index);
+
+/** Additional groups that a process needs to open the device nodes. @since 0.1 */
+GPUCTR_API size_t gpuctr_plan_group_count(const gpuctr_plan* plan);
+/** Numeric group of the host; UINT32_MAX out of range. @since 0.1 */
+GPUCTR_API uint32_t gpuctr_plan_group_at(const gpuctr_plan* plan, size_t index);
+
+/**
+ * What was left out, what the caller must add to the container ("container_need"), and what
+ * will not work although the plan can be applied. @since 0.1
+ */
+GPUCTR_API size_t gpuctr_plan_finding_count(const gpuctr_plan* plan);
+/** Belongs to the plan. @since 0.1 */
+GPUCTR_API const gpuctr_finding* gpuctr_plan_finding_at(const gpuctr_plan* plan, size_t index);
+
+/* -- Apply and undo ------------------------------------------------------- */
+
+/**
+ * How mounts are made. GPUCTR_BACKEND_AUTO takes the first of the others that the kernel
+ * supports. To choose one is for tests and for narrowing down a fault. If the kernel does not
+ * support it, it is GPUCTR_E_REQUIREMENT.
+ */
+#define GPUCTR_BACKEND_AUTO UINT32_C(0)
+#define GPUCTR_BACKEND_DETACHED UINT32_C(1) /**< Linux 6.15: the tree is built detached. */
+/** Linux 5.12: a short-lived child builds the tree in a private namespace; it is cloned. */
+#define GPUCTR_BACKEND_ASSEMBLED UINT32_C(2)
+/**
+ * From Linux 4.18, also if a seccomp filter forbids the system calls of the others. There are no
+ * detached mounts: they are first made on a private tmpfs below the state directory, then
+ * moved. Only gpuctr_plan_apply() works, and only in the caller's mount namespace. @since 0.1
+ */
+#define GPUCTR_BACKEND_LEGACY UINT32_C(3)
+
+/** Work in the mount namespace of the process that `pidfd` refers to. */
+#define GPUCTR_APPLY_IN_PROCESS (UINT32_C(1) << 0)
+/**
+ * The caller is a program that is setuid, setgid or has file capabilities, and it has checked
+ * that its user may have what is asked for.
+ */
+#define GPUCTR_APPLY_SETUID (UINT32_C(1) << 1)
+/**
+ * Keep no journal. The set-up lasts until the caller's mount namespace ends; it cannot be
+ * undone before. It works like prepare and attach, but on every kernel. The mount of the root
+ * directory must not be shared, and the root must not be the caller's own. Names that the
+ * plan creates in the root file system stay, so plan with GPUCTR_WRITE_NEVER. It cannot be
+ * combined with GPUCTR_APPLY_IN_PROCESS.
+ *
+ * Nothing is replaced: any set-up of the root in this mount namespace is GPUCTR_E_EXISTS.
+ * Set-ups with a journal are found in `state_dir`, if that can be used. Others are found by
+ * their mounts, which may also be copies of those of another mount namespace. If another
+ * operation with the same `state_dir` works on the root for more than two seconds, it is
+ * GPUCTR_E_APPLY. @since 0.1
+ */
+#define GPUCTR_APPLY_WITHOUT_JOURNAL (UINT32_C(1) << 2)
+/**
+ * Do not replace another set-up of the same root that may be in use: GPUCTR_E_EXISTS. A set-up
+ * may be in use if it was completed, nobody began to undo it, and its mounts are in this mount
+ * namespace, even if a part of it is missing. A set-up that already is what the plan wants is
+ * not another one. @since 0.1
+ */
+#define GPUCTR_APPLY_NO_REPLACE (UINT32_C(1) << 3)
+/**
+ * The mount namespace was made for this call, so set-ups in it are copies that nobody else
+ * uses. They are no error; the new set-up is mounted over them. Only with
+ * GPUCTR_APPLY_WITHOUT_JOURNAL. @since 0.1
+ */
+#define GPUCTR_APPLY_OVER_COPIES (UINT32_C(1) << 4)
+
+/**
+ * Called once for each finding about what was done that a person should know. It is called on
+ * the calling thread as the last step of a call, even if the call fails. The finding is valid
+ * until the function returns. The function must return and must not throw. A finding may
+ * contain names from the container. @since 0.1
+ */
+typedef void (*gpuctr_report)(void* report_data, const gpuctr_finding* finding);
+
+/** How to apply. Start from GPUCTR_APPLY_OPTIONS_INIT. */
+typedef struct gpuctr_apply_options {
+    size_t struct_size; /**< sizeof(gpuctr_apply_options) in the caller. */
+    /**
+     * Directory of the journals, created if it is missing. A relative path begins at the
+     * working directory. It must be trusted as in gpuctr_config_open(), or it is
+     * GPUCTR_E_PERMISSION. Its path must not lead through the root directory, by any link or
+     * mount, or it is GPUCTR_E_USAGE. NULL: "/var/lib/gpucontainer".
+     */
+    const char* state_dir;
+    uint32_t flags; /**< GPUCTR_APPLY_* */
+    /**
+     * With GPUCTR_APPLY_IN_PROCESS: a process of the container. rootfs_fd is then its root
+     * directory, opened through /proc/PID/root. The mount of that directory must not be
+     * shared. Linux 5.8.
+     *
+     * The thread: the host's files are taken from the caller's mount namespace. For the rest
+     * of the call, the calling thread is in the mount namespace of the process; it keeps its
+     * own root and working directory, and returns at the end. It must share its working
+     * directory with no other thread (unshare(CLONE_FS)), so make the call on a thread of its
+     * own, unless the process has only one. The thread cannot return if it lost CAP_SYS_ADMIN
+     * or CAP_SYS_CHROOT meanwhile, or if a security module forbids it. It is then left in
+     * the namespace of the process, and the call returns GPUCTR_E_APPLY or its earlier error.
+     * What was set up stays for gpuctr_rootfs_undo().
+     *
+     * Ids: apply and undo work in the root as root (id 0) of the process's user namespace,
+     * with its file system ids, without supplementary groups and without capabilities over
+     * files. New names belong to that root. If it is not the caller, this needs CAP_SETUID,
+     * CAP_SETGID, and CAP_SYS_PTRACE to read /proc/PID. The thread's ids, groups and
+     * capabilities are restored. If the caller's user namespace has no id for that root, it is
+     * GPUCTR_E_ROOTFS. Without GPUCTR_APPLY_IN_PROCESS, new names belong to the caller's file
+     * system ids.
+     *
+     * Device cgroups: gpuctr_plan_apply() asks those of the process whether they allow the
+     * plan's nodes, and gpuctr_setup_list_open() whether they still do. If the caller is in
+     * other cgroups, a short-lived child process in those of the process asks the kernel,
+     * without opening a node. It costs as much as a fork of the caller, raises no SIGCHLD, and
+     * is ended after a second. If a node is forbidden that all GPUs or one of them need, it is
+     * GPUCTR_E_PERMISSION before anything is changed. In cgroup version 1, missing rules are
+     * added if the caller has CAP_SYS_ADMIN in the initial user namespace; undo removes them.
+     * What cannot be found out is reported.
+     */
+    int32_t pidfd;
+    gpuctr_report report; /**< NULL: findings are not reported. */
+    void* report_data;    /**< Passed to `report`. */
+    /**
+     * Directory of the host in which gpuctr_plan_stage() may have staged a tree, an absolute
+     * path without "..". The tree is cloned if it has exactly the plan's files; otherwise it
+     * is not used. NULL or "": none.
+     */
+    const char* staged_tree;
+    uint32_t backend;  /**< GPUCTR_BACKEND_* */
+    uint32_t reserved; /**< Must be zero. */
+} gpuctr_apply_options;
+
+/* clang-format off */
+#define GPUCTR_APPLY_OPTIONS_INIT                                                                  \
+    { sizeof(gpuctr_apply_options), NULL, 0, -1, NULL, NULL, NULL, 0, 0 }
+/* clang-format on */
+
+#define GPUCTR_APPLIED UINT32_C(0)   /**< The plan was applied. */
+#define GPUCTR_UNCHANGED UINT32_C(1) /**< All of it was there already; nothing was changed. */
+#define GPUCTR_REPLACED UINT32_C(2)  /**< An older set-up was undone first. */
+
+/**
+ * Apply a plan to a root file system in the caller's mount namespace. It prepares and
+ * attaches in one call, and keeps a journal for gpuctr_rootfs_undo().
+ *
+ * All or nothing: on failure nothing of the plan is left. If the root directory is not a mount
+ * point, or its mount is shared, it is first bind mounted on itself with private propagation,
+ * so that nothing shows outside. To see the mounts, open the directory by its path again. For
+ * this function, gpuctr_rootfs_undo() and gpuctr_setup_list_open(), a descriptor from before
+ * still refers to the same root. If an older set-up is replaced, or went away since the plan
+ * was made, the plan is made again for the root as it then is.
+ *
+ * @param plan         made for this root file system
+ * @param rootfs_fd    descriptor of the root directory
+ * @param options      NULL for the defaults
+ * @param ret_outcome  may be NULL; GPUCTR_APPLIED, GPUCTR_UNCHANGED or
+ *                     GPUCTR_REPLACED
+ * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
+ *         owns the mount namespace, GPUCTR_E_ROOTFS if a target is not what
+ *         was planned or another directory is mounted over the root,
+ *         GPUCTR_E_NO_DEVICE if no kernel driver is loaded, GPUCTR_E_APPLY,
+ *         GPUCTR_E_EXISTS with GPUCTR_APPLY_NO_REPLACE or GPUCTR_APPLY_WITHOUT_JOURNAL
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
+                                           const gpuctr_apply_options* options,
+                                           uint32_t* ret_outcome, gpuctr_error** ret_error);
+
+/** Like GPUCTR_APPLY_IN_PROCESS. */
+#define GPUCTR_UNDO_IN_PROCESS (UINT32_C(1) << 0)
+/** Like GPUCTR_APPLY_SETUID. */
+#define GPUCTR_UNDO_SETUID (UINT32_C(1) << 1)
+
+/** How to undo. Start from GPUCTR_UNDO_OPTIONS_INIT. Fields are as in gpuctr_apply_options. */
+typedef struct gpuctr_undo_options {
+    size_t struct_size;    /**< sizeof(gpuctr_undo_options) in the caller. */
+    const char* state_dir; /**< Directory of the journals. NULL: "/var/lib/gpucontainer". */
+    uint32_t flags;        /**< GPUCTR_UNDO_* */
+    int32_t pidfd;         /**< With GPUCTR_UNDO_IN_PROCESS: a process of the container. */
+    gpuctr_report report;  /**< NULL: findings are not reported. */
+    void* report_data;     /**< Passed to `report`. */
+} gpuctr_undo_options;
+
+/* clang-format off */
+#define GPUCTR_UNDO_OPTIONS_INIT { sizeof(gpuctr_undo_options), NULL, 0, -1, NULL, NULL }
+/* clang-format on */
+
+/**
+ * Undo what gpuctr_plan_apply() did in a root file system, and only that.
+ *
+ * Mounts, files and links that are not ours, or are no longer as we left them, stay. It is no
+ * error if a reboot or somebody else removed ours already.
+ *
+ * @param rootfs_fd  descriptor of the root directory
+ * @param options    NULL for the defaults
+ * @param ret_found  may be NULL; 1 if there was something to undo, else 0
+ * @return GPUCTR_E_PERMISSION, GPUCTR_E_APPLY if something of ours could not be removed, or
+ *         another mount covers all of it; it stays in the journal for the next attempt
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_undo_options* options,
+                                            int* ret_found, gpuctr_error** ret_error);
+
+/**
+ * Open a path in a root file system as this library does: an absolute symbolic link begins
+ * at the root directory, and nothing leads out of it. It uses openat2(). If the kernel lacks
+ * that or a seccomp filter forbids it, it walks the path with the same result.
+ *
+ * @param rootfs_fd  descriptor of the root directory
+ * @param path       begins at that directory, whether absolute or relative
+ * @param flags      of open(2), without O_CREAT and O_TMPFILE; O_CLOEXEC is added
+ * @param ret_fd     the descriptor; the caller closes it
+ * @return GPUCTR_E_ROOTFS if it cannot be opened, with errno as the reason,
+ *         GPUCTR_E_PERMISSION, GPUCTR_E_USAGE
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int flags, int* ret_fd,
+                                            gpuctr_error** ret_error);
+
+/* -- Status: what is set up ----------------------------------------------- */
+
+/** Like GPUCTR_APPLY_IN_PROCESS. */
+#define GPUCTR_SETUP_LIST_IN_PROCESS (UINT32_C(1) << 0)
+
+/** Where to look. Start from GPUCTR_SETUP_LIST_OPTIONS_INIT. */
+typedef struct gpuctr_setup_list_options {
+    size_t struct_size;    /**< sizeof(gpuctr_setup_list_options) in the caller. */
+    const char* state_dir; /**< Directory of the journals. NULL: "/var/lib/gpucontainer". */
+    uint32_t flags;        /**< GPUCTR_SETUP_LIST_* */
+    int32_t pidfd;         /**< As in gpuctr_apply_options. */
+} gpuctr_setup_list_options;
+
+/* clang-format off */
+#define GPUCTR_SETUP_LIST_OPTIONS_INIT { sizeof(gpuctr_setup_list_options), NULL, 0, -1 }
+/* clang-format on */
+
+/**
+ * List the set-ups that gpuctr_plan_apply() made, and check whether they still fit.
+ *
+ * Reads the journals and compares each with the root file system, the mounts of this mount
+ * namespace, the boot and the loaded kernel module. Changes nothing. Waits while an apply or
+ * undo of the same root is under way. With rootfs_fd -1 it waits at most half a minute for
+ * each root; the set-ups of a root that stays locked have the finding "locked".
+ *
+ * @param rootfs_fd   descriptor of a root directory, for its set-ups in all mount
+ *                    namespaces; -1: all set-ups in the journal directory
+ * @param options     NULL for the defaults
+ * @param ret_list    sorted by path and age; freed by the caller with
+ *                    gpuctr_setup_list_free()
+ * @return GPUCTR_E_PERMISSION if the journals may not be read, GPUCTR_E_USAGE
+ * Privileges: those to read the journals; CAP_SYS_ADMIN and CAP_SYS_CHROOT with
+ * GPUCTR_SETUP_LIST_IN_PROCESS. @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_setup_list_open(int rootfs_fd,
+                                                const gpuctr_setup_list_options* options,
+                                                gpuctr_setup_list** ret_list,
+                                                gpuctr_error** ret_error);
+
+/** @since 0.1 */
+GPUCTR_API void gpuctr_setup_list_free(gpuctr_setup_list* list);
+
+/**
+ * The set-ups as one JSON document, schema "gpucontainer/status/1".
+ *
+ * @param ret_json  freed by the caller with gpuctr_string_free()
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_setup_list_to_json(const gpuctr_setup_list* list, char** ret_json,
+                                                   gpuctr_error** ret_error);
+
+/** @since 0.1 */
+GPUCTR_API size_t gpuctr_setup_list_count(const gpuctr_setup_list* list);
+/** Belongs to the list. @since 0.1 */
+GPUCTR_API const gpuctr_setup* gpuctr_setup_list_at(const gpuctr_setup_list* list, size_t index);
+
+/**
+ * Path that the root had when it was set up. "" if it is the root of a process; when the mount
+ * namespace of that is gone, the path at which the root is still visible. @since 0.1
+ */
+GPUCTR_API const char* gpuctr_setup_root(const gpuctr_setup* setup);
+/**
+ * Where it was made: "here" (the caller's mount namespace), "another_mount" (there too, but on
+ * another mount of the same directory), "another_namespace", "namespace_gone" or
+ * "earlier_boot". @since 0.1
+ */
+GPUCTR_API const char* gpuctr_setup_origin(const gpuctr_setup* setup);
+/** Inode number of its mount namespace, as in /proc/PID/ns/mnt. @since 0.1 */
+GPUCTR_API uint64_t gpuctr_setup_mount_namespace(const gpuctr_setup* setup);
+/**
+ * If it is in another mount namespace: the pid of a process there, the lowest that the caller
+ * may inspect, in the caller's pid namespace. 0: none is known. @since 0.1
+ */
+GPUCTR_API int32_t gpuctr_setup_process(const gpuctr_setup* setup);
+/** Drivers that it was made from; none if the journal is damaged. @since 0.1 */
+GPUCTR_API size_t gpuctr_setup_driver_count(const gpuctr_setup* setup);
+/** Belongs to the list. @since 0.1 */
+GPUCTR_API const gpuctr_used_driver* gpuctr_setup_driver_at(const gpuctr_setup* setup,
+                                                            size_t index);
+/** "nvidia". @since 0.1 */
+GPUCTR_API const char* gpuctr_used_driver_vendor(const gpuctr_used_driver* driver);
+/** Version of the driver when the set-up was made. @since 0.1 */
+GPUCTR_API const char* gpuctr_used_driver_version(const gpuctr_used_driver* driver);
+/** Its GPUs that the set-up was given, as they were then. @since 0.1 */
+GPUCTR_API size_t gpuctr_used_driver_gpu_count(const gpuctr_used_driver* driver);
+/** Belongs to the list. @since 0.1 */
+GPUCTR_API const gpuctr_gpu* gpuctr_used_driver_gpu_at(const gpuctr_used_driver* driver,
+                                                       size_t index);
+/** Path of the driver's files in the container; "" if there are none. @since 0.1 */
+GPUCTR_API const char* gpuctr_setup_tree_path(const gpuctr_setup* setup);
+/** When it was made, in seconds since 1970. @since 0.1 */
+GPUCTR_API int64_t gpuctr_setup_since(const gpuctr_setup* setup);
+/** 1 if names were created in the root file system itself. @since 0.1 */
+GPUCTR_API int gpuctr_setup_writes_root(const gpuctr_setup* setup);
+
+/** What no longer fits; 0 if the set-up is as it was made. @since 0.1 */
+GPUCTR_API size_t gpuctr_setup_finding_count(const gpuctr_setup* setup);
+/** Belongs to the list. @since 0.1 */
+GPUCTR_API const gpuctr_finding* gpuctr_setup_finding_at(const gpuctr_setup* setup, size_t index);
+
+#define GPUCTR_UNDONE UINT32_C(0)    /**< Nothing of it is left. */
+#define GPUCTR_FORGOTTEN UINT32_C(1) /**< Its root is gone; the journal was removed. */
+#define GPUCTR_LEFT UINT32_C(2)      /**< In use elsewhere, or out of reach from here. */
+
+/**
+ * Undo one set-up at the path in its journal. That path must still lead to the same directory;
+ * otherwise the directory is looked for at its place in the same file system. If the file
+ * system says that the directory is gone, nothing is left of the set-up and its journal is
+ * removed.
+ *
+ * @param options      NULL for the defaults; GPUCTR_UNDO_IN_PROCESS is GPUCTR_E_USAGE
+ * @param ret_outcome  may be NULL; GPUCTR_UNDONE, GPUCTR_FORGOTTEN or GPUCTR_LEFT
+ * @return as gpuctr_rootfs_undo()
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_setup_undo(const gpuctr_setup* setup,
+                                           const gpuctr_undo_options* options,
+                                           uint32_t* ret_outcome, gpuctr_error** ret_error);
+
+/* -- Prepare and attach ---------------------------------------------------- */
+
+/**
+ * Like GPUCTR_APPLY_SETUID. The prepared object keeps it, because the caller of
+ * gpuctr_prepared_attach() may be such a program too.
+ */
+#define GPUCTR_PREPARE_SETUID (UINT32_C(1) << 0)
+
+/** How to prepare. Start from GPUCTR_PREPARE_OPTIONS_INIT. */
+typedef struct gpuctr_prepare_options {
+    size_t struct_size;      /**< sizeof(gpuctr_prepare_options) in the caller. */
+    uint32_t flags;          /**< GPUCTR_PREPARE_* */
+    uint32_t backend;        /**< GPUCTR_BACKEND_* */
+    const char* staged_tree; /**< As in gpuctr_apply_options. NULL or "": none. */
+} gpuctr_prepare_options;
+
+/* clang-format off */
+#define GPUCTR_PREPARE_OPTIONS_INIT { sizeof(gpuctr_prepare_options), 0, 0, NULL }
+/* clang-format on */
+
+/**
+ * Turn a plan into detached mounts of the host's files as the caller sees them.
+ *
+ * Nothing changes yet; to roll back, free the object. On Linux 5.12 to 6.14
+ * (GPUCTR_BACKEND_ASSEMBLED) it starts one short-lived child process and waits for it. The
+ * child raises no SIGCHLD.
+ *
+ * @param plan          made with a rootfs_fd
+ * @param options       NULL for the defaults
+ * @param ret_prepared  freed by the caller with gpuctr_prepared_free()
+ * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
+ *         owns the mount namespace, GPUCTR_E_DRIVER if a file is no longer
+ *         the one that was planned, GPUCTR_E_NO_DEVICE if no kernel driver is
+ *         loaded, GPUCTR_E_REQUIREMENT if there are no detached mounts
+ *         (GPUCTR_BACKEND_LEGACY): use gpuctr_plan_apply() instead
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
+                                             const gpuctr_prepare_options* options,
+                                             gpuctr_prepared** ret_prepared,
+                                             gpuctr_error** ret_error);
+
+/** Like GPUCTR_APPLY_SETUID. */
+#define GPUCTR_STAGE_SETUID (UINT32_C(1) << 0)
+
+/** How to stage and to unstage. Start from GPUCTR_STAGE_OPTIONS_INIT. */
+typedef struct gpuctr_stage_options {
+    size_t struct_size; /**< sizeof(gpuctr_stage_options) in the caller. */
+    uint32_t flags;     /**< GPUCTR_STAGE_* */
+    uint32_t backend;   /**< GPUCTR_BACKEND_*; GPUCTR_BACKEND_AUTO to unstage. */
+} gpuctr_stage_options;
+
+/* clang-format off */
+#define GPUCTR_STAGE_OPTIONS_INIT { sizeof(gpuctr_stage_options), 0, 0 }
+/* clang-format on */
+
+#define GPUCTR_STAGED UINT32_C(0)          /**< The tree was mounted. */
+#define GPUCTR_STAGE_UNCHANGED UINT32_C(1) /**< It was there already. */
+#define GPUCTR_STAGE_REPLACED UINT32_C(2)  /**< A tree of other files was unmounted first. */
+
+/**
+ * Mount a plan's driver tree once, in a directory of the host: at boot, or in a scheduler's
+ * prolog. Apply and prepare then name the directory as `staged_tree`, and clone the tree with
+ * one system call instead of building it. A plan uses the tree only if it has exactly the
+ * plan's files: not after a driver update, and not for other capabilities.
+ *
+ * The tree is read-only. It is mounted in the caller's mount namespace, and propagates to
+ * others as any mount there does. Containers keep their clones if the tree is replaced or
+ * unmounted.
+ *
+ * @param plan         any plan with driver files; its root file system does not
+ *                     matter
+ * @param directory    absolute path without ".."; created with mode 0755 if it is missing. It
+ *                     must belong to root or to the user of later set-ups
+ * @param options      NULL for the defaults
+ * @param ret_outcome  may be NULL; GPUCTR_STAGED, GPUCTR_STAGE_UNCHANGED or
+ *                     GPUCTR_STAGE_REPLACED
+ * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
+ *         owns the mount namespace, GPUCTR_E_DRIVER if a file is no longer the
+ *         one that was planned, GPUCTR_E_USAGE
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_stage(const gpuctr_plan* plan, const char* directory,
+                                           const gpuctr_stage_options* options,
+                                           uint32_t* ret_outcome, gpuctr_error** ret_error);
+
+/**
+ * Unmount the tree that gpuctr_plan_stage() mounted in a directory. Remove the directory and
+ * those above it, if gpuctr_plan_stage() created them and they are empty.
+ *
+ * @param directory  absolute path without ".."
+ * @param options    NULL for the defaults
+ * @param ret_found  may be NULL; 0 if no such tree was there
+ * @return GPUCTR_E_PERMISSION without CAP_SYS_ADMIN in the user namespace that
+ *         owns the mount namespace, GPUCTR_E_USAGE
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_unstage(const char* directory, const gpuctr_stage_options* options,
+                                        int* ret_found, gpuctr_error** ret_error);
+
+/** Close its descriptors; what was attached stays. @since 0.1 */
+GPUCTR_API void gpuctr_prepared_free(gpuctr_prepared* prepared);
+
+/** Descriptors to pass on with SCM_RIGHTS, in this order. @since 0.1 */
+GPUCTR_API size_t gpuctr_prepared_fd_count(const gpuctr_prepared* prepared);
+/** Still belongs to the object; -1 if out of range. @since 0.1 */
+GPUCTR_API int gpuctr_prepared_fd_at(const gpuctr_prepared* prepared, size_t index);
+/** Bytes to pass on together with the descriptors; valid until the next boot. @since 0.1 */
+GPUCTR_API const void* gpuctr_prepared_data(const gpuctr_prepared* prepared);
+/** Number of bytes at gpuctr_prepared_data(). @since 0.1 */
+GPUCTR_API size_t gpuctr_prepared_size(const gpuctr_prepared* prepared);
+
+/**
+ * Make a prepared object from the bytes of gpuctr_prepared_data() and the descriptors of
+ * gpuctr_prepared_fd_at().
+ *
+ * Allocates nothing: the object is in the buffer, which must outlive it. Safe between clone
+ * and exec of a threaded process.
+ *
+ * The bytes say what will be mounted and written in the root. Accept them only from a
+ * process that has the privileges of this one.
+ *
+ * @param buffer    the bytes, aligned for uint64_t; taken over until
+ *                  gpuctr_prepared_free()
+ * @param fds       the descriptors in the same order; taken over on success
+ * @return the object, or NULL if the bytes are not a prepared plan of this version of the
+ *         library
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_prepared* gpuctr_prepared_adopt(void* buffer, size_t size, const int* fds,
+                                                  size_t fd_count);
+
+/** Why attaching failed; filled without allocating. Start from GPUCTR_ATTACH_ERROR_INIT. */
+typedef struct gpuctr_attach_error {
+    size_t struct_size;   /**< sizeof(gpuctr_attach_error) in the caller: no more is written. */
+    gpuctr_status status; /**< The value that was returned. */
+    int32_t os_error;     /**< errno behind it, or 0. */
+    char step[64];        /**< What failed, such as "attach mount". */
+    char object[192];     /**< On what: a path in the container. A long one loses its start. */
+} gpuctr_attach_error;
+
+/* clang-format off */
+#define GPUCTR_ATTACH_ERROR_INIT { sizeof(gpuctr_attach_error), 0, 0, "", "" }
+/* clang-format on */
+
+/**
+ * Put a prepared plan into a container's root file system in the caller's mount namespace:
+ * after unshare or setns, before pivot_root. All or nothing.
+ *
+ * It allocates no memory, takes no lock and opens no path of the host, so it is safe between
+ * clone and exec of a threaded parent. If names appear through overlays (GPUCTR_WRITE_NEVER),
+ * /proc must be mounted, because layers are named by their descriptors there. If the kernel
+ * refuses an overlay, a short-lived child process makes a replacement for it.
+ *
+ * @param prepared   not attached yet
+ * @param rootfs_fd  descriptor of the root directory, opened in this mount namespace. Its
+ *                   mount must not be shared. If names appear through overlays, it must be
+ *                   below the thread's root directory, because the kernel shows no other
+ *                   mounts
+ * @param ret_error  may be NULL; initialised by the caller, written only on failure
+ * @return GPUCTR_E_PERMISSION, GPUCTR_E_ROOTFS if the root file system is not
+ *         as planned or its mount is shared, GPUCTR_E_APPLY, GPUCTR_E_USAGE
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_prepared_attach(gpuctr_prepared* prepared, int rootfs_fd,
+                                                gpuctr_attach_error* ret_error);
+
+/**
+ * Undo gpuctr_prepared_attach() in the same process. It allocates nothing either, and needs
+ * a mounted /proc to unmount by descriptor. To call it again, or without an attach, does
+ * nothing.
+ *
+ * @param rootfs_fd  the descriptor that the plan was attached with
+ * @since 0.1
+ */
+GPUCTR_API gpuctr_status gpuctr_prepared_undo(gpuctr_prepared* prepared, int rootfs_fd,
+                                              gpuctr_attach_error* ret_error);
+
+/* -- Initialising structs ------------------------------------------------ */
+
+/*
+ * The macros as functions, for languages without macros. `size` is sizeof the struct in the
+ * caller. All of it is written; fields that the library does not know become zero.
+ */
+/** GPUCTR_HOST_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_host_options_init(gpuctr_host_options* options, size_t size);
+/** GPUCTR_REQUEST_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_request_init(gpuctr_request* request, size_t size);
+/** GPUCTR_APPLY_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_apply_options_init(gpuctr_apply_options* options, size_t size);
+/** GPUCTR_UNDO_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_undo_options_init(gpuctr_undo_options* options, size_t size);
+/** GPUCTR_SETUP_LIST_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_setup_list_options_init(gpuctr_setup_list_options* options, size_t size);
+/** GPUCTR_STAGE_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_stage_options_init(gpuctr_stage_options* options, size_t size);
+/** GPUCTR_PREPARE_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_prepare_options_init(gpuctr_prepare_options* options, size_t size);
+/** GPUCTR_HARDEN_OPTIONS_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_harden_options_init(gpuctr_harden_options* options, size_t size);
+/** GPUCTR_ATTACH_ERROR_INIT. @since 0.1 */
+GPUCTR_API void gpuctr_attach_error_init(gpuctr_attach_error* error, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* GPUCONTAINER_GPUCONTAINER_H */
