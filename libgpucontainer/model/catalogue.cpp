@@ -11,7 +11,7 @@
 namespace gpucontainer::model {
 namespace {
 
-// The words of a catalogue file are the enumerators, in the same order.
+// The words of catalogue files, in the order of the enumerators.
 using config::capability_names;
 static_assert(capability_names.size() == static_cast<std::size_t>(Capability::ngx) + 1);
 constexpr std::array<std::string_view, 3> kind_names = {"library", "tool", "data"};

@@ -9,7 +9,7 @@
 
 namespace gpucontainer::model {
 
-/// What a container can be given a GPU for. `none`: known, and never wanted.
+/// What a container may use a GPU for. A file with `none` is known, and given to no container.
 enum class Capability : std::uint8_t { none, compute, utility, graphics, video, display, ngx };
 
 enum class FileKind : std::uint8_t { library, tool, data };
@@ -28,22 +28,21 @@ struct CatalogueRule {
     /// A library's SONAME, with "{version}" for the driver version; a tool's file name;
     /// the path of data.
     std::string_view name;
-    /// Programs load it by this name: linked in the image's library directory too.
+    /// Programs load it by this name, so the image's library directory gets a link to it too.
     bool entry;
     /// The real file's name need not end in the driver version.
     bool unversioned;
-    /// Why it belongs, in one line.
+    /// Why a container needs it, in one line.
     std::string_view reason;
-    std::string_view icd = {};    ///< With which it is registered as Manner::opencl_icd; or "".
-    std::string_view module = {}; ///< The same as Manner::module_directory.
-    bool own = false;             ///< Precedence::runtime
+    std::string_view icd = {};    ///< Name of its Registration as Manner::opencl_icd; "": none.
+    std::string_view module = {}; ///< The same for Manner::module_directory.
+    bool own = false;             ///< It has Precedence::runtime.
 };
 
 using Catalogue = std::span<const CatalogueRule>;
 
-/// The rule for a file of any version: what stands before ".so" decides for a
-/// library, so that an unusual suffix does not lose the classification; the
-/// whole name for others. Null when unknown.
+/// The rule for a file of any version; null if there is none. A library is compared by its name up
+/// to ".so", so that one with an unusual suffix is classified too; other files by the whole name.
 const CatalogueRule* find_rule(Catalogue catalogue, FileKind kind, std::string_view file_name);
 
 bool serves(const CatalogueRule& rule, Capability capability);

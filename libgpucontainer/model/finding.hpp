@@ -11,11 +11,11 @@
 
 namespace gpucontainer::model {
 
-/// How much a finding matters, the least first.
+/// How much a finding matters, in ascending order.
 enum class Severity : std::uint8_t {
     note,    ///< Something was looked at and left out.
     need,    ///< The container must have it, and we do not provide it.
-    warning, ///< Something will not work, or is not known; the rest does.
+    warning, ///< Something will not work, or is unknown; the rest works.
     error,   ///< A set-up does not work as it was made.
 };
 std::string_view name(Severity severity);
@@ -33,46 +33,45 @@ enum class FindingCode : std::uint8_t {
     rule_ignored,      ///< An entry of a catalogue has no effect.
     variable_ignored,  ///< An environment variable has no effect.
 
-    container_need, ///< What a container must have besides.
+    container_need, ///< Something else that a container must have.
 
-    driver_unusable,       ///< A vendor's driver cannot be used; nobody asked for it.
+    driver_unusable,       ///< A driver that nobody asked for cannot be used.
     vendor_left_out,       ///< None of a vendor's GPUs can be used.
-    no_gpu,                ///< The driver's files are there, and no GPU.
-    files_left_out,        ///< The image cannot use the driver's files, and gets the nodes alone.
+    no_gpu,                ///< The driver's files are there, but no GPU.
+    files_left_out,        ///< The image cannot use the driver's files, and gets only the nodes.
     library_unloadable,    ///< Programs cannot load a library of the driver.
     library_missing,       ///< Programs do not find a library of the driver.
     releases_differ,       ///< Two libraries of the driver are of different releases.
     compute_node_unusable, ///< Programs that compute lack a device node.
     node_forbidden,        ///< The container's device cgroup forbids a node of some programs.
-    device_unknown,        ///< Whether the container's device cgroup allows the nodes.
+    device_unknown,        ///< The container's device cgroup may forbid nodes; it is unknown.
     node_left,             ///< A program in the container made a device node, which stays.
     namespace_gone,        ///< The mount namespace of the set-up is gone.
     root_gone,             ///< The root file system is no longer where it was.
 
     part_missing,      ///< A mount or name is gone, covered or changed.
     driver_version,    ///< The loaded kernel module is of another version.
-    driver_not_loaded, ///< There is no kernel module to work with.
+    driver_not_loaded, ///< The kernel module is not loaded.
     earlier_boot,      ///< The mounts ended with an earlier boot.
     interrupted,       ///< Apply was cut off.
     partly_undone,     ///< Undo could not take everything back.
     journal_damaged,   ///< What was done is not known.
-    locked,            ///< Another process is at work there, and does not come to an end.
+    locked,            ///< Another process is at work there, and does not finish.
     device_denied,     ///< The container's device cgroup forbids a node of the set-up.
 };
 std::string_view name(FindingCode code);
 std::optional<FindingCode> parse_finding_code(std::string_view text);
 Severity severity_of(FindingCode code);
 
-/// Something that was found out and that a person may want to know: one form for what is
-/// left out, needed, doubtful or broken.
+/// A fact that a person may want to know: something is left out, needed, doubtful or broken.
 struct Finding {
     FindingCode code = FindingCode::file_left_out;
     std::string object; ///< What it is about: a file, GPU, node or path; maybe "".
-    std::string text;   ///< What was found, in one line; it goes on after the object.
-    /// Where it was seen: a path of the host or, of what the image has, in the container; maybe "".
+    std::string text;   ///< What was found, in one line that continues after the object.
+    /// The path where it was seen, on the host, or in the container if the image has it; maybe "".
     std::string evidence = {};
     std::string hint = {}; ///< What can be done about it; maybe "".
-    /// Programs that use this are concerned; none: whatever they use.
+    /// It concerns programs that use this; none: all programs.
     Capability capability = Capability::none;
 
     Severity severity() const { return severity_of(code); }
