@@ -11,29 +11,29 @@
 
 namespace gpucontainer::search {
 
-/// The soname that stands for all of the C library, whose parts are of one version.
+/// The soname that stands for all libraries of the C library, which are of one version.
 inline constexpr const char* c_library = "libc.so.6";
 
-/// The C library, its loader and what is released with them: never a vendor's, and
-/// always the image's.
+/// Whether it is the C library, its loader or a library released with them. A container always
+/// uses the image's.
 bool is_of_c_library(std::string_view soname);
 
-/// What the file behind `fd` needs of others' symbols: of each library the newest
-/// version of each kind, and of the C library's parts the newest of all.
+/// The symbol versions that a file needs: of each library the newest one of each kind. The parts
+/// of the C library count as one library.
 Result<std::vector<model::VersionNeed>> read_version_needs(int fd);
 
 /// A version's kind and its number: "GLIBC_" and "2.34".
 struct NumberedVersion {
     std::string_view kind;
-    std::string_view number; ///< Empty where there is none.
+    std::string_view number; ///< "" if there is none.
 };
 NumberedVersion split_version(std::string_view version);
 
-/// Whether a library that has these versions serves a file with this need. The C
-/// library has all versions before its own, under some other library's name perhaps.
+/// Whether a library with these versions meets the need. The C library meets it by any newer
+/// version: it has all older ones too, although maybe in another of its libraries.
 bool is_met(const model::VersionNeed& need, const std::vector<std::string>& versions);
 
-/// The newest of the kind that is needed: "GLIBC_2.31"; "" when there is none.
+/// The newest version of the kind that is needed: "GLIBC_2.31"; "" if there is none.
 std::string newest_of_kind(const model::VersionNeed& need,
                            const std::vector<std::string>& versions);
 

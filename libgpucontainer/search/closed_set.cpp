@@ -25,8 +25,7 @@ using model::FileKind;
 
 namespace {
 
-/// What a rule calls its file: a library's name that ends in ".so" counts for all
-/// versions.
+/// The name of a rule's file. A library's name that ends in ".so" stands for all versions.
 std::string name_of(const CatalogueRule& rule)
 {
     return std::string(rule.name.substr(0, rule.name.find(".{version}")));
@@ -82,7 +81,7 @@ private:
                 return;
     }
 
-    /// Newer ones first, and of each soname the first.
+    /// Newer versions come first; the first library of each soname is taken.
     void find_versions(const CatalogueRule& rule, const std::string& stem)
     {
         for (const std::string& directory : directories_)
@@ -127,7 +126,7 @@ private:
     {
         if (cache_entries_.empty())
             for (const elf::CacheEntry& entry : root_.loader_cache()->entries())
-                // Variants for certain processors are left to the machine that has them.
+                // Variants for certain processors are skipped: other machines cannot run them.
                 if (entry.flags == elf::native_cache_flags && entry.hwcap == 0)
                     cache_entries_.push_back(entry);
         return cache_entries_;

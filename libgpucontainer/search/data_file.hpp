@@ -10,8 +10,8 @@
 
 namespace gpucontainer::search {
 
-/// Adds the files and directories with data that rules name by their paths in the driver
-/// root, but those of another installation. What is not there is in `findings`.
+/// Adds data: files and directories that rules name by their paths in the driver root. What is
+/// missing, or of another installation, goes to `findings`.
 void add_data(const host::DriverRoot& root, model::Catalogue rules,
               const Installation& installation, std::vector<model::DriverFile>& files,
               model::Findings& findings);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view systems_own = "/usr";
 
-/// Each package of these has a directory of its own, and names those that it fits.
+/// Each package of Nix and Guix has its own directory, and names the packages that it fits.
 bool is_in_store(std::string_view path)
 {
     return base::is_below(path, "/nix/store") || base::is_below(path, "/gnu/store");

@@ -6,19 +6,19 @@
 
 namespace gpucontainer::search {
 
-/// Where one version of a user space is installed: what lies above its "lib", such as
-/// "/usr" or "/opt/rocm-6.4". Several may be there, and are never mixed. Paths are
-/// those in the driver root, links followed.
+/// The directory in which one version of a user space is installed: the one above its "lib", such
+/// as "/usr" or "/opt/rocm-6.4". A host may have several versions, which are never mixed. Paths are
+/// in the driver root, with links resolved.
 class Installation {
 public:
-    /// The one that the library at `path` is of; that of the first one stays.
+    /// Chooses the installation of the library at `path`, unless one is chosen already.
     void choose(std::string_view path);
 
-    /// What is of this installation; anything before one is chosen.
+    /// Whether a path belongs to this installation. Before one is chosen, every path does.
     bool holds(std::string_view path) const;
 
-    /// Also what lies in the system's own directories, such as a program or data that
-    /// fits any version.
+    /// The same, or it lies in the system's own directories. These may have programs and data that
+    /// fit any version.
     bool admits(std::string_view path) const;
 
     std::string objection_to(std::string_view path) const;

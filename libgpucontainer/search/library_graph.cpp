@@ -30,10 +30,10 @@ bool is_vendors(const CatalogueRule* rule)
     return rule != nullptr && rule->capability != model::Capability::none;
 }
 
-/// Found by the name of its file.
+/// A module is found by the name of its file.
 bool is_module(const CatalogueRule* rule) { return rule != nullptr && !rule->module.empty(); }
 
-/// Whether a library of this soname is one that the rule speaks of.
+/// Whether the rule is about a library with this soname.
 bool names(const CatalogueRule& rule, std::string_view soname)
 {
     const std::string_view name = rule.name.substr(0, rule.name.find(".{version}"));
@@ -100,7 +100,7 @@ std::vector<std::string> LibraryGraph::cached(const std::string& name) const
     std::vector<std::string> paths;
     if (root_.loader_cache())
         for (const elf::CacheEntry& entry : root_.loader_cache()->lookup(name))
-            // Variants for certain processors are left to the machine that has them.
+            // Variants for certain processors are skipped: other machines cannot run them.
             if (entry.hwcap == 0)
                 paths.emplace_back(entry.value);
     return paths;
@@ -113,7 +113,8 @@ const std::vector<std::string>& LibraryGraph::loader_directories()
     return *loader_directories_;
 }
 
-/// The library at `path` among the objects; none, and why, where it cannot be.
+/// The library at `path`, added to the objects if it is new. None if it cannot be used; an
+/// objection says why.
 std::optional<std::size_t> LibraryGraph::load(const std::string& path, const std::string& name,
                                               std::optional<std::size_t> loaded_by,
                                               const CatalogueRule* rule)
@@ -148,7 +149,7 @@ std::optional<std::size_t> LibraryGraph::load(const std::string& path, const std
     return index;
 }
 
-/// As load(), of an opened file, before it is one of the objects.
+/// The same for an opened file that is not one of the objects yet.
 std::optional<LibraryGraph::Object> LibraryGraph::read_library(const std::string& path,
                                                                const host::DriverRoot::File& opened,
                                                                const std::string& name,
@@ -158,7 +159,7 @@ std::optional<LibraryGraph::Object> LibraryGraph::read_library(const std::string
     auto facts = root_.noted(elf::read_facts(opened.fd.get()), path);
     auto versions = root_.noted(read_version_needs(opened.fd.get()), path);
     if (facts && is_module(rule))
-        facts->soname = name; // whatever it says: one file may be several of them
+        facts->soname = name; // not its own soname, because one file may be several modules
     std::string reason = !facts      ? facts.error().message()
                          : !versions ? versions.error().message()
                                      : objection_to(*facts, loaded_by ? nullptr : rule, name);
@@ -187,7 +188,7 @@ LibraryGraph::Object LibraryGraph::object_at(const std::string& path,
     return object;
 }
 
-/// The modules of a distribution, such as Mesa's, fit any release of the vendor's.
+/// Modules of the distribution, such as Mesa's, fit any release of the vendor's libraries.
 bool LibraryGraph::is_of_installation(const CatalogueRule& rule, const std::string& path) const
 {
     return is_module(&rule) ? installation_.admits(path) : installation_.holds(path);
@@ -221,7 +222,7 @@ std::size_t LibraryGraph::add(Object object, const CatalogueRule* rule, FileKey 
     return objects_.size() - 1;
 }
 
-/// Breadth first, as the loader does it, of all objects from `first` on.
+/// Loads what the objects from `first` on need, breadth first as the loader does.
 void LibraryGraph::load_needs(std::size_t first)
 {
     for (std::size_t i = first; i < objects_.size(); ++i)
@@ -232,7 +233,7 @@ void LibraryGraph::load_needs(std::size_t first)
             }
 }
 
-/// What the loader takes for a name that the object `by` needs.
+/// The library that the loader takes for a name that the object `by` needs.
 std::optional<std::size_t> LibraryGraph::find(const std::string& name, std::size_t by)
 {
     if (const auto known = by_name_.find(name); known != by_name_.end())
@@ -254,14 +255,14 @@ std::optional<std::size_t> LibraryGraph::find(const std::string& name, std::size
             return found;
     if (const auto found = load_from(loader_directories()))
         return found;
-    // Where somebody sets LD_LIBRARY_PATH on the host.
+    // The host may find libraries beside the object, by LD_LIBRARY_PATH.
     if (const auto found = load_from({objects_[by].directory, objects_[by].real_directory}))
         return found;
     return load_from(directories_);
 }
 
-/// A RUNPATH is for the object's own needs; an RPATH, where there is no RUNPATH, also
-/// for those of what it loads.
+/// An object's RUNPATH counts for its own needs only. Without a RUNPATH, its RPATH counts, also for
+/// the needs of what it loads.
 std::vector<std::string> LibraryGraph::directories_for(std::size_t by) const
 {
     const Object& object = objects_[by];
@@ -311,7 +312,7 @@ const std::string& LibraryGraph::name_of(const Object& object)
     return object.file.kind == FileKind::tool ? object.file.name : object.file.soname;
 }
 
-/// Until nothing more is found: libraries may need each other.
+/// Repeats until nothing changes, because libraries may need each other.
 void LibraryGraph::find_lacking()
 {
     for (bool again = true; again;) {
@@ -351,7 +352,7 @@ std::string LibraryGraph::lack_of(const Object& object) const
                                                      known->second.evidence, known->second.text);
 }
 
-/// What of a wanted object depends on the others.
+/// Fills in what depends on other objects.
 void LibraryGraph::describe(std::size_t index)
 {
     Object& object = objects_[index];
@@ -386,7 +387,7 @@ void LibraryGraph::add_names(Object& object)
     for (const auto& [name, index] : by_name_)
         if (&objects_[index] == &object)
             add(name);
-    // What a linker looks for: some programs compile and link at run time.
+    // The name that a linker looks for: some programs compile and link at run time.
     const std::string development = file.soname.substr(0, file.soname.find(".so") + 3);
     if (is_neutral(file) || taken_names_.contains(development))
         return;

@@ -19,49 +19,50 @@
 
 namespace gpucontainer::search {
 
-/// User space of no particular kernel module's version, with all that it is linked to.
+/// A user space that needs no particular version of the kernel module, with all that it is linked
+/// to.
 struct ClosedSet {
-    std::vector<model::DriverFile>
-        files; ///< Empty where it is not installed; why is in `findings`.
+    /// Empty if it is not installed; `findings` say why.
+    std::vector<model::DriverFile> files;
     model::Findings findings;
-    std::string library_directory; ///< Of the first library's real file; "" without any.
+    std::string library_directory; ///< Of the first library's real file; "" if there is none.
 };
 
-/// Libraries and tools, and what they are linked to, as the loader finds it: one file
-/// for each soname.
+/// Libraries and tools with what they are linked to, as the loader finds it: one file for each
+/// soname.
 class LibraryGraph {
 public:
-    /// Whether what the catalogue names has to be of the first library's installation.
+    /// Whether all that the catalogue names must be of one installation, that of the first library.
     enum class Installations : std::uint8_t { one, any };
 
-    /// `directories` are asked last for what is needed.
+    /// `directories` are searched last for what is needed.
     LibraryGraph(const host::DriverRoot& root, model::Catalogue catalogue,
                  std::vector<std::string> directories,
                  Installations installations = Installations::one);
 
-    /// Adds the library at `path`, which is known as `name`, and what it needs. False
-    /// where no such library is there, or one that cannot be taken.
+    /// Adds the library at `path`, which is known as `name`, and what it needs. False if it is
+    /// missing or cannot be used.
     bool add_library(const model::CatalogueRule& rule, const std::string& path,
                      const std::string& name);
     bool add_tool(const model::CatalogueRule& rule, const std::string& path);
 
     const Installation& installation() const noexcept { return installation_; }
 
-    /// Where the loader cache has the name, in its order.
+    /// The paths of a name in the loader cache, in its order.
     std::vector<std::string> cached(const std::string& name) const;
     const std::vector<std::string>& loader_directories();
 
-    /// What was added and lacks nothing, with all that it needs.
+    /// What was added and is complete, with all that it needs.
     ClosedSet take();
 
 private:
     struct Need {
         std::string name;
-        std::optional<std::size_t> object; ///< None: not there.
+        std::optional<std::size_t> object; ///< None: not found.
     };
     struct Object {
         model::DriverFile file;
-        std::string directory;      ///< It was found in; what $ORIGIN is.
+        std::string directory;      ///< Where it was found: $ORIGIN.
         std::string real_directory; ///< Of its real file.
         elf::Facts facts;
         std::optional<std::size_t> loaded_by;
@@ -103,11 +104,11 @@ private:
     Installations installations_;
     std::optional<std::vector<std::string>> loader_directories_;
     Installation installation_;
-    std::vector<Object> objects_; ///< Each after the one that it was loaded by.
+    std::vector<Object> objects_; ///< Each after the one that loads it.
     std::vector<std::size_t> roots_;
-    std::map<std::string, std::size_t> by_name_; ///< Sonames, and names they were needed by.
+    std::map<std::string, std::size_t> by_name_; ///< By sonames, and by names that others need.
     std::map<FileKey, std::size_t> by_file_;
-    std::map<std::string, model::Finding> objections_; ///< The first one to each name.
+    std::map<std::string, model::Finding> objections_; ///< The first one about each name.
     std::set<std::string> taken_names_;
 };
 

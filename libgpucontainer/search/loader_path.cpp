@@ -18,7 +18,7 @@ constexpr std::size_t most_candidates = 10'000; // of which few are directories
 
 #if defined(__x86_64__)
 constexpr std::string_view platform = "x86_64";
-// "lib64" to most loaders, and to those of Debian's family the other.
+// Most loaders replace $LIB by "lib64"; those of Debian and its derivatives by the other.
 constexpr std::array<std::string_view, 2> library_words = {"lib64", "lib/x86_64-linux-gnu"};
 #elif defined(__aarch64__)
 constexpr std::string_view platform = "aarch64";

@@ -9,13 +9,13 @@
 
 namespace gpucontainer::search {
 
-/// The directories of an RPATH or RUNPATH of a file found in `origin`, with $ORIGIN,
-/// $LIB and $PLATFORM for what the loader makes of them. Relative ones are left out.
+/// The directories of an RPATH or RUNPATH, with $ORIGIN, $LIB and $PLATFORM replaced as by the
+/// loader. `origin` is the directory of the file. Relative directories are left out.
 std::vector<std::string> expand_loader_path(std::span<const std::string> directories,
                                             const std::string& origin);
 
-/// The directories in the driver root that patterns name: "*" in a component stands for
-/// anything. Newer versions come first, and each directory once.
+/// The directories in the driver root that match patterns, each once. "*" in a component stands for
+/// anything; newer versions come first.
 std::vector<std::string> expand_directories(const host::DriverRoot& root,
                                             std::span<const std::string> patterns);
 

@@ -16,14 +16,14 @@
 namespace gpucontainer::search {
 namespace {
 
-/// In a directory of nodes, and a name that can be shown.
+/// A name in a directory of nodes, and without control characters.
 bool is_node_name(std::string_view name)
 {
     return !name.empty() && name != "." && name != ".." && name.find('/') == std::string_view::npos
            && std::ranges::none_of(name, base::is_control);
 }
 
-/// Of the character drivers whose names are such.
+/// Major numbers of the character drivers with these names.
 template <typename Wanted>
 std::vector<unsigned> majors_of(const std::string& proc_devices, Wanted is_wanted)
 {

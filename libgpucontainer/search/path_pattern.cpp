@@ -11,12 +11,12 @@
 namespace gpucontainer::search {
 namespace {
 
-/// As fnmatch(3), whose time grows with a power of the number of stars.
+/// Matches like fnmatch(3), whose own time grows exponentially with the number of stars.
 bool matches(std::string_view pattern, std::string_view name)
 {
     constexpr std::size_t none = std::string_view::npos;
     std::size_t star = none;
-    std::size_t behind_star = 0; // of the name: what the last star does not stand for
+    std::size_t behind_star = 0; // position in the name behind what the last star stands for
     std::size_t at = 0;
     for (std::size_t i = 0; i < name.size();) {
         if (at < pattern.size() && pattern[at] == '*') {

@@ -9,14 +9,14 @@
 
 namespace gpucontainer::search {
 
-/// Names in a directory; none where it is not there.
+/// Names in a directory; none if it is missing.
 using ListDirectory = std::function<std::vector<std::string>(const std::string& directory)>;
 
 bool is_pattern(std::string_view path);
 
-/// What an absolute path may name whose components hold "*" and "?": newer versions
-/// first, and `most` at most. Only those components are looked up: whether what a path
-/// ends in is there is not told.
+/// The paths that match an absolute path with "*" and "?" in its components: newer versions first,
+/// at most `most`. Only such components are looked up. Other components may be missing, so a path
+/// need not exist.
 std::vector<std::string> expand_pattern(std::string_view pattern, const ListDirectory& list,
                                         std::size_t most);
 

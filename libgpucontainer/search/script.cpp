@@ -12,8 +12,8 @@
 namespace gpucontainer::search {
 namespace {
 
-/// What the kernel, and `env`, look for: "/usr/bin/python3", or "python3" in PATH. Empty
-/// for anything else than a script.
+/// The interpreter of a script: "/usr/bin/python3", or "python3" for `env`, which searches PATH. ""
+/// if it is not a script.
 std::string interpreter_of(int fd)
 {
     std::array<char, 256> start = {}; // the kernel reads no more (BINPRM_BUF_SIZE)

@@ -11,8 +11,8 @@
 
 namespace gpucontainer::search {
 
-/// A tool that an interpreter runs. It finds its modules beside itself, so that it is one
-/// only in a directory that the catalogue names as data of the same installation.
+/// The tool at `path`, if an interpreter runs it. It finds its modules beside itself, so it must
+/// lie in a directory that the catalogue names as data, of the same installation.
 std::optional<model::DriverFile> find_script(const host::DriverRoot& root,
                                              const model::CatalogueRule& tool,
                                              const std::string& path, model::Catalogue catalogue,

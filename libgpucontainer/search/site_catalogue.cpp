@@ -29,7 +29,7 @@ void append(std::vector<T>& to, std::vector<T> from)
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-/// Null where the file is a catalogue.
+/// Null if the file is a catalogue.
 const ListFile* find_list(std::span<const ListFile> lists, const std::string& path)
 {
     const auto found = std::ranges::find(lists, base::name_of(path), &ListFile::name);
@@ -102,8 +102,8 @@ CatalogueRule* find(std::vector<CatalogueRule>& rules, const CatalogueRule& like
     return found == nullptr ? nullptr : &rules[static_cast<std::size_t>(found - rules.data())];
 }
 
-/// As it was given, where that is plain: a link in it may be put somewhere else.
-/// Empty for a relative path of nothing.
+/// An absolute path without "." and ".." stays as it is, because a link in it may be changed. Other
+/// paths are resolved; "" if they do not exist.
 std::string absolute(const std::string& path)
 {
     const auto names = base::split(path, '/');
@@ -196,8 +196,8 @@ void MergedCatalogue::add(const config::FileRule& given)
     CatalogueRule rule = rule_of(given);
     CatalogueRule* const known = find(driver_, rule);
     if (known != nullptr) {
-        // What a file is needed for is the site's to say; what it is called and
-        // how it is found stays true.
+        // The site decides what a file is needed for; its name and how it is found stay as they
+        // are.
         rule.name = known->name;
         rule.entry = rule.entry || known->entry;
         rule.unversioned = rule.unversioned || known->unversioned;

@@ -15,42 +15,41 @@
 
 namespace gpucontainer::search {
 
-/// A list of names that is of one vendor's driver, whose form says nothing of it.
+/// A file that lists names of one vendor's driver, without naming the vendor.
 struct ListFile {
     std::string_view name; ///< Of the file: "nvliblist.conf".
     std::string_view vendor;
 };
 
-/// Whose driver a file that was read is about, to be told from names that nobody has.
+/// The vendor that a file names, so that names of unknown vendors are noticed.
 struct NamedVendor {
     std::string vendor;
     std::string path;
     std::size_t line = 0;
-    std::shared_ptr<const config::Maker> maker; ///< Where the file describes it, else null.
+    std::shared_ptr<const config::Maker> maker; ///< The file's description of it, or null.
 };
 
-/// What a site says about the files of drivers, over the built-in catalogues.
+/// A site's rules about the files of drivers. They override the built-in catalogues.
 struct SiteCatalogue {
     std::vector<config::FileRule> rules; ///< In the order of reading: the last one counts.
-    std::vector<config::FileRule> names; ///< Of lists; they count where no rule does.
-    model::Findings findings;            ///< What a list names and no container is given.
+    std::vector<config::FileRule> names; ///< From lists; they count if there is no rule.
+    model::Findings findings;            ///< Entries of lists that are ignored.
     std::vector<NamedVendor> vendors;    ///< Of each file, in the order of reading.
 };
 
-/// Reads catalogue files, those of `directory` first: "*.yaml" in the order of
-/// their names, and `lists`. An empty or missing directory holds none;
-/// a missing file is an error. Files of the directory have to be root's or the
-/// caller's. Errors: usage, with file and line; permission.
+/// Reads catalogue files: "*.yaml" and `lists` in `directory`, in the order of their names, then
+/// `files`. The directory may be "" or missing; a missing file is an error. Files of the directory
+/// must belong to root or the caller. Errors: usage, with file and line; permission.
 Result<SiteCatalogue> read_site_catalogue(const std::string& directory,
                                           const std::vector<std::string>& files,
                                           std::span<const ListFile> lists);
 
-/// The places that this reads, as absolute paths, for a fingerprint: the directory
-/// and all that is in it, then the files. To be asked after reading them.
+/// The absolute paths of what read_site_catalogue() reads, for a fingerprint: the directory, all
+/// that is in it, and the files. Call it after reading them.
 std::vector<std::string> site_places(const std::string& directory,
                                      const std::vector<std::string>& files);
 
-/// A built-in catalogue with a site's rules over it. Borrows from both.
+/// A built-in catalogue with the changes of a site's rules. It borrows from both.
 class MergedCatalogue {
 public:
     MergedCatalogue(std::string_view vendor, model::Catalogue built_in, const SiteCatalogue& site);
@@ -58,11 +57,11 @@ public:
     /// For the search of the driver's own files.
     model::Catalogue of_driver() const noexcept { return driver_; }
 
-    /// The site's files that need not be the driver's: libraries that do not have
-    /// its version, and tools that the built-in catalogue does not know.
+    /// Files that the site adds, which need not be the driver's: libraries without its version, and
+    /// tools that the built-in catalogue does not have.
     model::Catalogue of_site() const noexcept { return site_; }
 
-    /// Both, for user space that is of no driver's version.
+    /// Both, for a user space without a driver's version.
     std::vector<model::CatalogueRule> all() const;
 
 private:

@@ -22,7 +22,7 @@ using model::Finding;
 
 namespace {
 
-/// Whether the loader's name `name` is one that the rule speaks of.
+/// Whether the rule is about a library that the loader knows as `name`.
 bool names(const CatalogueRule& rule, std::string_view name)
 {
     if (!rule.name.ends_with(".so"))
@@ -78,13 +78,13 @@ private:
     {
         if (!root_.loader_cache())
             return;
-        // Variants for certain processors are left to the machine that has them.
+        // Variants for certain processors are skipped: other machines cannot run them.
         for (const elf::CacheEntry& entry : root_.loader_cache()->entries())
             if (entry.flags == elf::native_cache_flags && entry.hwcap == 0)
                 take_library(entry.key, std::string(entry.value));
     }
 
-    /// The file that the loader knows as `name`, if a rule speaks of it.
+    /// Adds the file that the loader knows as `name`, if a rule is about it.
     void take_library(std::string_view name, const std::string& path)
     {
         const auto wanted = libraries_.find(config::stem_of(library, name));
@@ -177,7 +177,8 @@ private:
         driver_.files.push_back(std::move(file));
     }
 
-    /// Counts only when nothing better is found; the first one is the loader's choice.
+    /// An objection counts only if nothing better is found. The first one is kept, because the
+    /// loader would choose that file.
     void object(const CatalogueRule& rule, const std::string& path, std::string reason)
     {
         objections_.try_emplace(&rule,
