@@ -59,7 +59,7 @@ Result<void> choose_gpus(Draft& draft, std::span<const DriverStack> drivers)
     return {};
 }
 
-/// What -- CMD does there, in a namespace of its own, changes nothing outside.
+/// -- CMD may use the caller's root, because it works in its own mount namespace.
 Result<void> require_other_root(const Request& request, const Target* target)
 {
     if (target == nullptr || !target->facts.is_callers || request.write == Write::never)
@@ -67,7 +67,7 @@ Result<void> require_other_root(const Request& request, const Target* target)
     return callers_root();
 }
 
-/// Tells the names that will be added, before the first is.
+/// Tells draft.names which names will be added, before the first one is.
 Result<void> expect_names(Draft& draft)
 {
     std::vector<std::string> paths;
@@ -95,7 +95,7 @@ Result<void> expect_names(Draft& draft)
     return draft.names.expect(paths, draft.plan.items);
 }
 
-/// What the driver warns of, as far as it concerns this container.
+/// The driver's warnings that concern this container.
 void add_warnings(Draft& draft)
 {
     const auto concerns = [&](const model::Finding& warning, const Share& share) {
@@ -128,7 +128,7 @@ void add_variables(Draft& draft)
                    {variable.vendor}});
 }
 
-/// The driver's files, and all names that they are found by.
+/// Adds the driver's files, and all names that they are found by.
 Result<void> add_files(Draft& draft)
 {
     GPUCTR_CHECK(draft.look_at_image());

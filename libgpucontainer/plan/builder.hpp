@@ -9,11 +9,12 @@
 
 namespace gpucontainer::plan {
 
-/// The set-up would be of the host, or of whatever the caller lives in.
+/// For a root that is the caller's own: the set-up would change the host, or the caller's
+/// container.
 Error callers_root();
 
-/// Decides everything: drivers, request and root file system in, plan out. Reads
-/// the root through its view and nothing else. At least one driver.
+/// Makes a plan from drivers, at least one, a request and a root file system. It reads the root
+/// through its view, and nothing else.
 Result<Plan> create_plan(std::span<const model::DriverStack> drivers, const Request& request,
                          const Target* target);
 

@@ -14,12 +14,11 @@ using model::DriverFile;
 using model::FileKind;
 using rootfs::EntryType;
 
-/// Puts our files over copies of the image's own that would be found instead.
 class Covers {
 public:
     explicit Covers(Draft& draft) : draft_(draft)
     {
-        // An image has few of these names, and there are many to be asked for.
+        // An image has few of many names, so each directory is asked once for all.
         std::vector<std::string> names;
         for (const DriverFile* file : draft.files)
             names.push_back(file->soname);
@@ -32,13 +31,13 @@ public:
     void add(const DriverFile& file)
     {
         if (file.registered(model::Manner::script) != nullptr)
-            return; // an image's own goes with its own modules
+            return; // the image's own needs the modules beside it
         if (file.kind == FileKind::tool) {
             add(file, std::string(tool_directory) + "/" + file.name);
             return;
         }
         if (file.kind != FileKind::library || file.precedence == model::Precedence::image)
-            return; // what the image has of these is its own
+            return; // the image keeps its own copies of these
         if (file.registered(model::Manner::module_directory) != nullptr)
             add(file, draft_.usual_directory(file) + "/" + file.soname);
         for (const std::string& directory : draft_.image.searched_directories)
@@ -61,7 +60,7 @@ private:
             return;
         }
         if (entry.device == file.id.device && entry.inode == file.id.inode)
-            return; // ours, in the tree or under a cover of an earlier set-up
+            return; // ours, in the tree or as a cover of an earlier set-up
         if (!covered_.insert(std::pair(entry.device, entry.inode)).second)
             return;
         draft_.add({Cover{file.path, file.id}, target,

@@ -5,7 +5,7 @@
 
 namespace gpucontainer::plan {
 
-/// Adds our files over copies of the image's own that would be found instead.
+/// Adds covers: our files over the image's own copies, which would be found instead.
 void add_covers(Draft& draft);
 
 } // namespace gpucontainer::plan

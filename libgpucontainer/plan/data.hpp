@@ -8,7 +8,7 @@
 
 namespace gpucontainer::plan {
 
-/// Adds links to data in the tree, at the paths that libraries read it at.
+/// Adds links to data in the tree, at the paths at which libraries read it.
 void add_data_links(Draft& draft);
 
 /// The names that this adds.

@@ -20,7 +20,7 @@ namespace {
 
 using model::Gpu;
 
-/// Eight digits may begin a UUID, but no host has that many GPUs.
+/// A word with more digits is the beginning of a UUID: no host has so many GPUs.
 constexpr std::size_t longest_index = 4;
 
 std::optional<unsigned> index_in(std::string_view word)
@@ -39,8 +39,8 @@ std::optional<IndexRange> range_in(std::string_view word)
     return IndexRange{*first, *last};
 }
 
-/// Domain, bus, device and function of an address in its short, four-digit or
-/// eight-digit domain form.
+/// Domain, bus, device and function of an address. Its domain may be missing, or have four or eight
+/// digits.
 std::optional<std::array<std::uint64_t, 4>> pci_parts(std::string_view text)
 {
     auto parts = base::split(text, ':');
@@ -62,7 +62,7 @@ std::optional<std::array<std::uint64_t, 4>> pci_parts(std::string_view text)
     return numbers;
 }
 
-/// Without the marks that some tools put in front of one.
+/// Without the prefixes that some tools write.
 std::string plain_uuid(std::string_view text)
 {
     std::string uuid = base::to_lower(text);
@@ -119,7 +119,7 @@ std::string begun_by(const DriverStack& driver, std::string_view word)
     std::string uuids;
     if (prefix.empty() || prefix.size() >= shortest_prefix)
         return uuids;
-    std::string_view last; // partitions of one card have the same
+    std::string_view last; // partitions of a card have the same UUID
     for (const Gpu& gpu : driver.gpus) {
         if (gpu.uuid == last || !plain_uuid(gpu.uuid).starts_with(prefix))
             continue;
@@ -138,7 +138,7 @@ Error nothing_called(const DriverStack& driver, std::string_view word)
     return unknown(driver, fault.empty() ? "no such GPU" : std::string(fault));
 }
 
-/// Of indexes some of which no GPU has.
+/// For a range with indexes that no GPU has.
 Error out_of_range(const DriverStack& driver, const IndexRange& range)
 {
     if (range.first == range.last || driver.gpus.empty())

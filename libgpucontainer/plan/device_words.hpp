@@ -11,7 +11,7 @@
 
 namespace gpucontainer::plan {
 
-/// Numbers from `first` to `last`, which is one of them.
+/// Numbers from `first` to `last` inclusive.
 struct IndexRange {
     unsigned first = 0;
     unsigned last = 0;
@@ -19,29 +19,29 @@ struct IndexRange {
     bool operator==(const IndexRange&) const = default;
 };
 
-/// An index, or a range of them: what counts in one vendor's order alone.
+/// Whether it is an index, or a range of them. These are positions in one vendor's order.
 bool is_index(std::string_view word);
 
-/// What a list of numbers has in it: "0,2-3". There may be no GPUs of these indexes.
+/// The content of a list of numbers: "0,2-3". GPUs with these indexes need not exist.
 struct NumberList {
     std::vector<IndexRange> ranges;    ///< Ascending, with a gap between one and the next.
-    std::set<std::string_view> others; ///< Words that are no numbers.
+    std::set<std::string_view> others; ///< Words that are not numbers.
 
     bool operator==(const NumberList&) const = default;
 };
 NumberList read_numbers(std::string_view list);
 
-/// Whether UUIDs begin with the word, which has too few characters to name one.
+/// Whether the word is the beginning of a UUID, but too short to name a GPU.
 bool is_too_short(const model::DriverStack& driver, std::string_view word);
 
-/// What is wrong with a word that was to be a range of indexes or a UUID, whatever GPUs
-/// there are; "" where that is not clear.
+/// What is wrong with a word that looks like a range of indexes or a UUID, whatever GPUs there are;
+/// "" if that is unclear.
 std::string_view fault_in(std::string_view word);
 
-/// The GPUs of a driver that a word names: an index or a range "0-3" of them, a UUID
-/// or an unambiguous prefix of 8 characters, a PCI address in any of its forms, or a
-/// name of the vendor's. What names a GPU names all its partitions. In the driver's
-/// order. Errors: usage, without the word; the hint names what exists.
+/// The GPUs of a driver that a word names, in the driver's order. The word is an index or a range
+/// "0-3" of them, a UUID or an unambiguous prefix of at least 8 characters, a PCI address in any of
+/// its forms, or a name that the vendor uses. A name of a GPU names all its partitions. Errors:
+/// usage, without the word; the hint says what exists.
 Result<std::vector<unsigned>> find_gpus(const model::DriverStack& driver, std::string_view word);
 
 /// Which GPUs there are, for a hint.

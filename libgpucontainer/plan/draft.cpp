@@ -42,7 +42,7 @@ bool Share::needs(const model::DeviceNode& node,
 
 namespace {
 
-/// Programs look for directories of their installation relative to themselves.
+/// Like in an installation, because programs look for directories relative to themselves.
 std::string place_in_tree(const DriverFile& data)
 {
     const std::string_view path = *Draft::data_path(data);
@@ -105,7 +105,7 @@ bool Draft::is_anothers(const std::string& path, const rootfs::Entry& entry) con
                    return f->name == to;
                });
     }
-    // What a device or a file of ours is mounted over.
+    // An empty file that a device or file of ours is mounted over.
     const bool empty = entry.type == EntryType::regular && entry.size == 0;
     if (base::is_below(path, "/dev"))
         return empty && !view.resolve("/dev").own_tmpfs;

@@ -26,67 +26,67 @@ struct Share {
     const model::DriverStack& driver;
     Selection selection;
 
-    /// The GPUs that were chosen, and these capabilities, need it.
+    /// Whether the chosen GPUs need it for these capabilities.
     bool needs(const model::DeviceNode& node,
                const std::set<model::Capability>& capabilities) const;
 };
 
-/// A plan in the making: what it is made from, what was chosen so far, and the
-/// items that are there already. The parts of the builder add to it in turn.
+/// An unfinished plan: what it is made from, what is chosen so far, and its items so far. The parts
+/// of the builder add to it in turn.
 struct Draft {
     Draft(const Request& wanted, const Target* in);
 
-    /// Adds what is mounted over something that is there, or part of the tree.
+    /// Adds a part of the tree, or something that is mounted over an existing name.
     void add(Item item) { plan.items.push_back(std::move(item)); }
 
-    /// Adds a name that is_missing(), and what it needs before it.
+    /// Adds a name that is_missing(), after what it needs.
     void add_name(Item item) { names.add(std::move(item), plan.items); }
 
     /// Leaves something out; `evidence` is a path as in a finding.
     void skip(model::FindingCode code, std::string object, std::string text, std::string evidence);
 
-    /// What the container must have besides: "a mounted /proc".
+    /// Adds something else that the container must have: "a mounted /proc".
     void need(const std::string& what);
 
-    /// What two plans have to agree about to be the same.
+    /// Adds something in which plans with the same identity agree.
     void identify(std::string_view text);
     void identify(const model::FileId& id);
 
-    /// Not there, or there as the work of another set-up, which may take it away:
-    /// an overlay then has a name of its own. The plan keeps what is there.
+    /// Whether the path is missing, or was made by another set-up. That may remove it, so an
+    /// overlay gets its own name. The plan records what it found.
     bool is_missing(const std::string& path);
 
-    /// The driver that one of the chosen files is of.
+    /// The driver of one of the chosen files.
     Owner owner_of(const model::DriverFile& file) const;
 
-    /// Where a library, or a tool, of this name is in the container.
+    /// The path of a library or tool with this name in the container.
     std::string library_path(const std::string& name) const;
     std::string tool_path(const std::string& name) const;
     std::string path_of(const model::DriverFile& file) const;
-    /// Of a script: the directory with it that was chosen; null where none was.
+    /// For a script: the chosen directory that it lies in, or null.
     const model::DriverFile* data_with(const model::DriverFile& script) const;
-    /// Where data is read; null of other files.
+    /// The path at which data is read; null for other files.
     static const std::string* data_path(const model::DriverFile& file)
     {
         return file.registered(model::Manner::fixed_path);
     }
-    /// Where the image has libraries or tools like it.
+    /// The directory in which the image has such libraries or tools.
     std::string usual_directory(const model::DriverFile& file) const;
 
-    /// Names can be made above the path, as far as they are not there.
+    /// Whether the missing directories above a path can be made.
     bool can_have(const std::string& path) const;
 
-    /// Some of the files are for the loader.
+    /// Whether some of the files are libraries.
     bool has_libraries() const;
 
-    /// In a tree of ours, or one that an earlier set-up left.
+    /// Whether it is in our tree, or in one that an earlier set-up left.
     bool is_in_tree(const std::string& path) const;
-    /// The name is a link into one.
+    /// Whether it is a link into one.
     bool leads_into_tree(const std::string& path) const;
 
-    /// Finds out where the image keeps libraries, and reads its loader cache, once.
-    /// One that is damaged counts as none. Errors: rootfs, where no program that uses
-    /// our files can run, or when the cache cannot be read.
+    /// Finds out where the image keeps libraries, and reads its loader cache. Only the first call
+    /// does. A damaged cache counts as none. Errors: rootfs, if no program that uses our files can
+    /// run, or the cache cannot be read.
     Result<void> look_at_image();
 
     const Request& request;
@@ -96,10 +96,10 @@ struct Draft {
     Plan plan;
     std::vector<Share> shares; ///< Of the drivers that are wanted.
     std::set<model::Capability> capabilities;
-    std::vector<const model::DriverFile*> files; ///< Those chosen; the drivers' own.
-    rootfs::Layout image; ///< Where it keeps libraries; nothing without look_at_image().
+    std::vector<const model::DriverFile*> files; ///< The chosen ones, which the drivers own.
+    rootfs::Layout image; ///< Where it keeps libraries; empty before look_at_image().
     std::optional<elf::LdCache> image_cache;
-    bool cache_is_ours = false; ///< The loader cache names our files already.
+    bool cache_is_ours = false; ///< An earlier set-up made the loader cache.
 
 private:
     bool is_anothers(const std::string& path, const rootfs::Entry& entry) const;

@@ -12,8 +12,8 @@ namespace {
 using model::DriverFile;
 using model::FileKind;
 
-/// Those that programs load by name, and for linking to these libraries the one
-/// that a linker looks for: neither looks beyond the image's own directories.
+/// Names that programs load, and for these libraries the name that a linker looks for. Both are
+/// only looked for in the image's own directories.
 std::vector<std::string> well_known_names(const DriverFile& file)
 {
     std::vector<std::string> names = file.entry_names;
@@ -25,18 +25,18 @@ std::vector<std::string> well_known_names(const DriverFile& file)
 
 void add_link(Draft& draft, Item link)
 {
-    // What is there is a link of ours, or a copy of the image's that gets covered.
+    // What exists is a link of ours, or the image's own copy, which gets covered.
     if (draft.is_missing(link.target))
         draft.add_name(std::move(link));
 }
 
-/// A path of images that leads to the tree.
+/// A well-known path of images that becomes a link to the tree.
 struct TreeLink {
     std::string path;
     std::string vendor;
 };
 
-/// Those that drivers have, but where the tree is there itself, or below.
+/// Those of all drivers, except at or above the tree itself.
 std::vector<TreeLink> tree_links(const Draft& draft)
 {
     std::vector<TreeLink> links;

@@ -8,11 +8,10 @@
 
 namespace gpucontainer::plan {
 
-/// Programs with fixed paths find the driver too: adds links into the tree where
-/// nothing is.
+/// Adds links into the tree at missing names, so that programs with fixed paths find the driver.
 void add_entry_names(Draft& draft);
 
-/// Paths of all those links, whether they are there already or not.
+/// Paths of all those links, also of existing ones.
 std::vector<std::string> entry_paths(const Draft& draft);
 
 } // namespace gpucontainer::plan

@@ -22,14 +22,14 @@ using model::Precedence;
 
 bool is_script(const DriverFile& file) { return file.registered(Manner::script) != nullptr; }
 
-/// What the file is called in messages.
+/// The file's name in messages.
 const std::string& name_of(const DriverFile& file)
 {
     return file.soname.empty() ? file.name : file.soname;
 }
 
-/// Of a file that another driver brings, too, or of which it brings another one: in
-/// the container both have one name.
+/// Not "" if another driver has the same file, or another one of that name: in the container, both
+/// would have the same name.
 std::string_view objection(std::span<const DriverFile* const> others, const DriverFile& file)
 {
     for (const DriverFile* other : others) {
@@ -70,7 +70,7 @@ public:
     }
 
 private:
-    // An empty reason is one to take the file.
+    // A file without a reason against it is chosen.
     bool is_chosen(std::size_t index) const { return reasons_[index].empty(); }
     bool is_any_chosen() const { return std::ranges::find(reasons_, "") != reasons_.end(); }
 
@@ -125,7 +125,7 @@ private:
         });
     }
 
-    /// Something at the path of the data that is not of our making.
+    /// Whether the image has something of its own at the path of the data.
     bool has_own(const DriverFile& data) const
     {
         const std::string& path = *Draft::data_path(data);
@@ -157,8 +157,7 @@ private:
         return "";
     }
 
-    /// What chosen files need is chosen too, but for neutral libraries of which the image
-    /// has one.
+    /// Also chooses what chosen files need, except neutral libraries that the image has.
     void choose_needed(const ImageLibraries& image)
     {
         std::vector<std::size_t> open;
@@ -212,7 +211,7 @@ private:
         wanted.soname = need.library;
         const std::string path = image.find(wanted);
         if (path.empty())
-            return {}; // whatever its programs load, no one can tell
+            return {}; // nobody knows what its programs will load
         GPUCTR_TRY(const auto versions, image.versions_of(path));
         if (search::is_met(need, versions))
             return {};
@@ -236,7 +235,7 @@ private:
     void take()
     {
         const std::vector<const DriverFile*> others = draft_.files;
-        for (const bool scripts : {false, true}) // which need their data
+        for (const bool scripts : {false, true}) // scripts last, because they need their data
             for (std::size_t i = 0; i < reasons_.size(); ++i)
                 if (is_script(driver_.files[i]) == scripts)
                     take(i, others);
@@ -267,7 +266,7 @@ private:
 
     Draft& draft_;
     const model::DriverStack& driver_;
-    std::vector<std::string> reasons_; ///< Not to take each file.
+    std::vector<std::string> reasons_; ///< Why each file is not taken; "" if it is.
 };
 
 } // namespace

@@ -5,11 +5,12 @@
 
 namespace gpucontainer::plan {
 
-/// Chooses the files of all drivers: those of the capabilities that are wanted. Optional
-/// ones come with what they need and as a whole: neutral libraries where the image
-/// lacks them, and none of them where it brings a runtime of its own or is too old,
-/// unless the host's were asked for. Errors: requirement, for an image that is too old
-/// for files that were asked for; rootfs, where it has no place for libraries.
+/// Chooses the files of all drivers for the requested capabilities.
+///
+/// Optional files are chosen together with what they need. Neutral libraries are added only if the
+/// image lacks them. If the image has its own runtime, or is too old, none is chosen, unless the
+/// host's files were requested. Errors: requirement, if the image is too old for requested files;
+/// rootfs, if it has no place for libraries.
 Result<void> choose_files(Draft& draft);
 
 } // namespace gpucontainer::plan

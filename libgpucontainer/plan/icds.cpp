@@ -15,7 +15,7 @@ using model::DriverFile;
 using model::Manner;
 using rootfs::EntryType;
 
-/// A loader of ICDs: where it looks, and what it finds there.
+/// A loader of ICDs: the directory in which it looks, and the content of files there.
 struct IcdLoader {
     Manner manner;
     std::string_view directory;
@@ -56,7 +56,7 @@ bool says_the_same(const Draft& draft, const Icd& icd)
     return content && base::trim(*content) == base::trim(icd.content());
 }
 
-/// Why there can be no such file; empty if there can.
+/// Why the file cannot be made; "" if it can.
 std::string objection(Draft& draft, const std::string& path)
 {
     const bool is_missing = draft.is_missing(path);

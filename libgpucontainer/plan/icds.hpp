@@ -8,8 +8,8 @@
 
 namespace gpucontainer::plan {
 
-/// Adds the files by which loaders find installable client drivers (ICDs), such as OpenCL's.
-/// Those of other drivers stay. One of the same name that says something else is covered.
+/// Adds the files by which loaders find installable client drivers (ICDs), such as OpenCL's. The
+/// image's files for other drivers stay. One with the same name but other content is covered.
 void add_icds(Draft& draft);
 
 /// The names that this adds.

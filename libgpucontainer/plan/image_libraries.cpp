@@ -47,12 +47,12 @@ std::string ImageLibraries::first_of(const std::vector<std::string>& paths,
 
 std::vector<std::string> ImageLibraries::places_of(const std::string& soname) const
 {
-    constexpr std::size_t most_entries = 16; // of one soname, in a cache of whoever's making
+    constexpr std::size_t most_entries = 16; // for one soname, in a cache that anybody wrote
     std::vector<std::string> paths;
     if (draft_.image_cache)
         for (const elf::CacheEntry& entry : draft_.image_cache->lookup(soname))
             if (paths.size() < most_entries
-                && std::ranges::none_of(entry.value, base::is_control)) // it gets into messages
+                && std::ranges::none_of(entry.value, base::is_control)) // it is shown in messages
                 paths.emplace_back(entry.value);
     for (const std::string& directory : rootfs::native_machine().library_directories)
         paths.push_back(base::format("{}/{}", directory, soname));

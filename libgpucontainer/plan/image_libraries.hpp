@@ -10,24 +10,24 @@
 
 namespace gpucontainer::plan {
 
-/// Whether an entry of the image is a file of ours, that an earlier set-up put there.
+/// Whether an entry of the image is our file, which an earlier set-up put there.
 bool is_ours(const rootfs::Entry& entry, const model::DriverFile& file);
 
-/// The image's own libraries, as its loader and by habit its programs find them. What a
-/// set-up put there does not count.
+/// The image's own libraries, as its loader and its programs find them. Files that a set-up put
+/// there do not count.
 class ImageLibraries {
 public:
-    /// After look_at_image(). Borrows from the draft.
+    /// Call look_at_image() before. It borrows from the draft.
     explicit ImageLibraries(const Draft& draft) : draft_(draft) {}
 
-    /// The library with the soname of `file` that its loader finds; "" when there is none
-    /// of this machine.
+    /// The library with the soname of `file` that the image's loader finds; "" if there is none for
+    /// this machine.
     std::string find(const model::DriverFile& file) const;
 
-    /// Also in the directories where an image may keep a vendor's.
+    /// The same, also in directories where images may keep the vendor's libraries.
     std::string find_anywhere(const model::DriverFile& file) const;
 
-    /// The symbol versions that it has. Errors: rootfs, where it cannot be read.
+    /// The symbol versions of a library. Errors: rootfs, if it cannot be read.
     Result<std::vector<std::string>> versions_of(const std::string& path) const;
 
 private:

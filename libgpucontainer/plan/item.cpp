@@ -6,7 +6,7 @@ namespace {
 
 constexpr const char* file_options = "ro,nosuid,nodev";
 
-/// What is said of each kind of item; a further kind does not compile before it is here.
+/// The kind of each item. A new type of item does not compile without a line here.
 struct KindOf {
     ItemKind operator()(const Directory&) const noexcept { return ItemKind::directory; }
     ItemKind operator()(const Tree&) const noexcept { return ItemKind::mount; }
@@ -45,7 +45,7 @@ struct OptionsOf {
     std::string_view operator()(const Cover&) const noexcept { return file_options; }
     std::string_view operator()(const GeneratedCover&) const noexcept { return file_options; }
     std::string_view operator()(const Device&) const noexcept { return "ro,nosuid,noexec"; }
-    /// One that is there is covered.
+    /// An existing one is covered.
     std::string_view operator()(const LoaderCache&) const noexcept
     {
         return place == Place::there ? file_options : "";

@@ -15,41 +15,42 @@ namespace gpucontainer::plan {
 enum class ItemKind : std::uint8_t {
     directory, ///< A directory is made.
     mount,     ///< The tree, or an overlay of names, is mounted.
-    bind,      ///< A file of the host, in the tree.
+    bind,      ///< A file of the host is bind mounted, in the tree.
     symlink,
     file,    ///< A small generated file.
-    cover,   ///< A file of the host, or content of ours, over something of the image's.
+    cover,   ///< A file of the host, or content of ours, is mounted over something of the image.
     device,  ///< A device node of the host.
     ldcache, ///< The loader cache, with the tree first.
     env,     ///< A change to the environment of the container's processes.
 };
 std::string_view name(ItemKind kind);
 
-/// How an item's name comes to be in the container.
+/// How an item's name gets into the container.
 enum class Place : std::uint8_t {
     there,   ///< It exists already.
-    created, ///< It is made in the directory that it belongs to.
+    created, ///< It is made in the image's directory.
     tree,    ///< It is part of the tree.
     overlay, ///< It is part of an overlay that is mounted over a directory above it.
 };
 
-/// Whose part of a plan something is: to give one device alone to a container, or take it away.
+/// The device that an item belongs to. It allows giving a container one device only, or taking it
+/// away.
 struct Owner {
-    std::string vendor = {}; ///< "nvidia"; empty: all that the plan gives.
+    std::string vendor = {}; ///< "nvidia"; "": the whole plan.
     int gpu = -1;            ///< Index of the GPU; -1: all of the vendor's.
 
     bool operator==(const Owner&) const = default;
 };
 
-/// What an item puts at its target. Those that are mounted are read-only, nosuid and nodev, but
-/// for device nodes.
+/// These types are what an item puts at its target. What is mounted is read-only, nosuid and nodev,
+/// except device nodes.
 struct Directory {
-    /// Permission bits of the image's directory that one of an overlay lies over.
+    /// In an overlay: permission bits of the image's directory below.
     std::uint32_t mode = 0755;
 };
 /// The file system with the driver's files.
 struct Tree {};
-/// A file system with names of ours, over a directory that itself is not written.
+/// A file system with our names, over a directory that is not written itself.
 struct Overlay {
     std::uint32_t mode = 0755; ///< Permission bits of that directory.
 };
@@ -65,12 +66,12 @@ struct Symlink {
 struct GeneratedFile {
     std::string content;
 };
-/// A file of the host over one of the image's own.
+/// A file of the host over one of the image.
 struct Cover {
     std::string source;
     model::FileId id; ///< As it was seen.
 };
-/// Content of ours over a file that is there, or an empty directory over one.
+/// Content of ours over an existing file, or an empty directory over an existing one.
 struct GeneratedCover {
     std::string content;
     bool is_directory = false;
@@ -79,12 +80,12 @@ struct Device {
     std::string source;
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
-    bool required = true; ///< Without it no GPU can be used, or its owner.
+    bool required = true; ///< Its owner, or every GPU, cannot be used without it.
 };
 struct LoaderCache {
     std::string content;
 };
-/// The name is the target.
+/// A change to an environment variable. Its name is the target.
 struct Variable {
     std::string action; ///< set, unset, prepend, append
     std::string name;
@@ -109,8 +110,8 @@ struct Item {
     }
 
     ItemKind kind() const;
-    /// Path on the host, what a link leads to, a variable's value; "" for what is generated.
-    /// Terminated, as are the options.
+    /// Path on the host, target of a link, or value of a variable; "" for generated items. A null
+    /// character follows, as after the options.
     std::string_view source() const;
     /// Mount options, or the action on a variable.
     std::string_view options() const;

@@ -31,8 +31,9 @@ Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old
     return elf::merge(old, entries);
 }
 
-/// Of a file that keeps a later ldconfig inside the container right; "" where there is one, or
-/// it needs no help to find files in the image's own directories, or cannot write the cache.
+/// Path of a file with which a later ldconfig in the container keeps our libraries. "" if it is not
+/// needed: it exists, our libraries are in the image's own directories, or ldconfig cannot write
+/// the cache.
 std::string configuration_path(const Draft& draft)
 {
     constexpr const char* configuration = "/etc/ld.so.conf";

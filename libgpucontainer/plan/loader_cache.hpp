@@ -8,14 +8,14 @@
 
 namespace gpucontainer::plan {
 
-/// Notes in the draft when the image's loader cache is of our making.
+/// Notes in the draft if an earlier set-up made the image's loader cache.
 void recognise_loader_cache(Draft& draft);
 
 /// The names that add_loader_cache() may add.
 std::vector<std::string> loader_cache_paths(const Draft& draft);
 
-/// Adds one in which our files come first. Errors: rootfs, where something else is in
-/// its place.
+/// Adds a loader cache in which our files come first. Errors: rootfs, if something else is in its
+/// place.
 Result<void> add_loader_cache(Draft& draft);
 
 } // namespace gpucontainer::plan

@@ -10,7 +10,7 @@ namespace {
 
 using model::DriverFile;
 
-/// Names besides the file's own, all in the directory that it is in.
+/// Names other than the file's own, all in the same directory.
 std::vector<std::string> further_names(const DriverFile& file)
 {
     std::vector<std::string> names = file.links;
@@ -26,7 +26,7 @@ std::string beside(const std::string& path, const std::string& name)
     return std::string(base::directory_of(path)) + "/" + name;
 }
 
-/// And what it is mounted over.
+/// Adds a bind mount, and what it is mounted over.
 void add_bind(Draft& draft, const DriverFile& file, const std::string& path)
 {
     const Owner owner = draft.owner_of(file);
@@ -45,7 +45,7 @@ void add_file(Draft& draft, const DriverFile& file)
     draft.identify(path);
     draft.identify(file.path);
     draft.identify(file.id);
-    // The image's own files of these names get covered.
+    // The image's own files with these names get covered.
     if (draft.is_missing(path))
         add_bind(draft, file, path);
     for (const std::string& name : further_names(file))

@@ -8,11 +8,11 @@
 
 namespace gpucontainer::plan {
 
-/// Adds each file of the driver under its own name, and its further ones, in
-/// the directories that the image's libraries and tools are in.
+/// Adds each file of the driver under all its names, in the directories of the image's libraries
+/// and tools.
 void add_merged(Draft& draft);
 
-/// Paths of all those names, whether they are there already or not.
+/// Paths of all those names, also of existing ones.
 std::vector<std::string> merged_paths(const Draft& draft);
 
 } // namespace gpucontainer::plan

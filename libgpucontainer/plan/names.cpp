@@ -25,7 +25,7 @@ Result<void> Names::expect(const std::vector<std::string>& targets, std::vector<
         std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
         if (!needs_overlay(there))
             continue;
-        // What lies over the root directory, however it is named, is not reached through it.
+        // A mount over the root directory, by any name, is not visible through its descriptor.
         if (there == "/" || view_.resolve(there).same_file(root))
             return Error(Errc::rootfs, target + ": nothing above it is there but the root")
                 .with_object(target)
@@ -53,7 +53,7 @@ const std::string* Names::overlay_of(const std::string& directory) const
     return nullptr;
 }
 
-/// A directory of ours over a link of the image's would hide what the link leads to.
+/// Our directory in place of the image's link would hide what the link leads to.
 bool Names::is_link_between(const std::string& above, std::string_view directory) const
 {
     for (; directory.size() > above.size(); directory = base::directory_of(directory))
@@ -104,8 +104,7 @@ void Names::add_directories(const Start& start, const std::string& to, std::vect
         if (contains(directories_, path))
             continue;
         directories_.push_back(path);
-        // In an overlay, directories on the way are merged with the image's own
-        // and lend them their mode.
+        // In an overlay, a directory is merged with the image's own one, and its mode counts.
         const rootfs::Entry there = view_.resolve(path);
         items.push_back({there ? Directory{there.mode} : Directory(),
                          path,

@@ -9,31 +9,30 @@
 
 namespace gpucontainer::plan {
 
-/// Finds the way in which each new name comes to be in a container.
+/// Decides how each new name is made in a container.
 class Names {
 public:
     enum class Way : std::uint8_t {
         write,     ///< In the directory itself.
-        overlay,   ///< In overlays, which are mounted over directories that are there.
-        automatic, ///< In the directory itself where that is for names, in an overlay elsewhere.
+        overlay,   ///< In an overlay, which is mounted over an existing directory.
+        automatic, ///< In the directory itself if that is made for names, else in an overlay.
     };
 
     Names(const rootfs::View& view, Way way) : view_(view), way_(way) {}
 
-    /// Tells all names that will be added, before the first is, and adds the
-    /// overlays for them: one serves all directories below its own on the same
-    /// mount, and what is mounted later has to be mounted on it. Errors: rootfs,
-    /// where the only directory to lay one over is the root itself.
+    /// Adds the overlays for all names that will be added. Call it before the first add(), because
+    /// later mounts must be made on the overlays. An overlay serves all directories below its own
+    /// on the same mount. Errors: rootfs, if an overlay would have to be over the root itself.
     Result<void> expect(const std::vector<std::string>& targets, std::vector<Item>& items);
 
-    /// Whether an overlay has, or would have, a name.
+    /// Whether a name is, or would be, in an overlay.
     bool are_overlaid(const std::string& target) const;
 
-    /// Adds `item`, whose target is not there, and what it needs before it.
+    /// Adds an item with a missing target, after what it needs.
     void add(Item item, std::vector<Item>& items);
 
 private:
-    /// Nearest directory that is there, and the way to names in it.
+    /// The nearest existing directory, and how names in it are made.
     struct Start {
         std::string directory;
         Place place;
@@ -41,7 +40,7 @@ private:
     Start start_of(const std::string& target) const;
     bool needs_overlay(const std::string& directory) const;
     Item overlay_over(const std::string& directory) const;
-    /// The overlay that serves a directory; null when there is none.
+    /// The overlay that serves a directory; null if there is none.
     const std::string* overlay_of(const std::string& directory) const;
     bool is_link_between(const std::string& above, std::string_view directory) const;
     void add_directories(const Start& start, const std::string& to, std::vector<Item>& items);

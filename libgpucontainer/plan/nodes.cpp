@@ -28,8 +28,7 @@ void add_group(Draft& draft, const DeviceNode& node)
         groups.push_back(node.gid);
 }
 
-/// A link as on the host: programs that list directories would count a second node as
-/// a second GPU.
+/// A link as on the host. Programs that list directories would count a second node as a second GPU.
 void add_link(Draft& draft, const DeviceNode& node, const std::string& link, const Owner& owner)
 {
     namespace fs = std::filesystem;
@@ -40,7 +39,7 @@ void add_link(Draft& draft, const DeviceNode& node, const std::string& link, con
              "another name of " + node.path, owner});
 }
 
-/// One device may be that of several vendors' GPUs.
+/// Several vendors' GPUs may share a device.
 bool is_added(const Draft& draft, const DeviceNode& node)
 {
     return std::ranges::any_of(draft.plan.items, [&](const Item& item) {
@@ -66,7 +65,7 @@ void add_node(Draft& draft, const Share& share, const DeviceNode& node)
     add_group(draft, node);
 }
 
-/// What named the GPUs, for messages.
+/// The option that named the GPUs, for messages.
 std::string choice_of(const Draft& draft)
 {
     return base::format("{} {}", draft.request.devices_name, draft.request.devices);
@@ -98,7 +97,7 @@ Result<void> add_nodes(Draft& draft, const Share& share)
     GPUCTR_CHECK(require_existing(draft, share));
     const bool automatically = !share.selection.explicitly;
     for (const DeviceNode& node : share.driver.nodes) {
-        // GPUs that may not be used are no choice, unless somebody made it.
+        // A GPU that may not be used is left out, unless somebody chose it.
         const bool is_no_choice = automatically && node.gpu >= 0 && !node.accessible;
         if (!share.needs(node, draft.capabilities) && !is_no_choice)
             continue;
@@ -110,8 +109,8 @@ Result<void> add_nodes(Draft& draft, const Share& share)
     return {};
 }
 
-/// Whether programs can make what the mask keeps them from making: nodes or, where nobody can
-/// make any, the directory for those of the capabilities, which stays in a root that is written.
+/// Whether programs can make what the mask prevents. If nobody can make nodes, that is the
+/// directory for the nodes of capabilities, which remains in a root that is written.
 bool has_use(const Draft& draft, const Mask& mask)
 {
     return draft.target->may_make_nodes || (mask.directory && draft.plan.writes_root);

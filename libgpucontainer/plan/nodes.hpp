@@ -5,11 +5,11 @@
 
 namespace gpucontainer::plan {
 
-/// Adds the device nodes of the chosen GPUs. Errors: no_device for one that is
-/// missing, permission for one that was asked for and may not be used.
+/// Adds the device nodes of the chosen GPUs. Errors: no_device, if one is missing; permission, if
+/// one that was asked for may not be used.
 Result<void> add_nodes(Draft& draft);
 
-/// Covers what the kernel shows and would make the driver create further nodes.
+/// Covers files of the kernel that would make the driver create more nodes.
 void add_masks(Draft& draft);
 
 } // namespace gpucontainer::plan

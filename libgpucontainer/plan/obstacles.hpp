@@ -8,14 +8,14 @@
 
 namespace gpucontainer::plan {
 
-/// Why a device node keeps a GPU from being used.
+/// Why a GPU cannot be used because of a device node.
 Error missing_node(const model::DeviceNode& node);
 Error forbidden_node(const model::DriverStack& driver, const model::DeviceNode& node);
 
-/// Every GPU of the driver needs it.
+/// Whether every GPU of the driver needs it.
 bool is_for_all(const model::DeviceNode& node);
 
-/// Why no GPU of a driver can be used, where it is a node that all of them need.
+/// Why no GPU of a driver can be used, if the reason is a node that all of them need.
 std::optional<Error> obstacle_to_all(const model::DriverStack& driver);
 
 } // namespace gpucontainer::plan

@@ -21,9 +21,9 @@ struct DeviceRule {
 
 enum class Write : std::uint8_t { automatic, never, always };
 
-/// How the driver's files lie in the container.
+/// Where the driver's files are in the container.
 enum class Layout : std::uint8_t {
-    tree,   ///< In one directory of their own, by one mount.
+    tree,   ///< In their own directory, by one mount.
     merged, ///< Among the image's own libraries and tools, each by its own mount.
 };
 std::string_view name(Layout layout);
@@ -34,36 +34,36 @@ struct UsedDriver {
     std::string version;
     model::VersionSource version_source = model::VersionSource::module;
     std::vector<model::Gpu> gpus; ///< Those chosen, in the vendor's order.
-    bool has_gpus = true;         ///< On this host: without any, a plan only shows.
+    bool has_gpus = true;         ///< On this host; without GPUs, a plan can only be shown.
 };
 
-/// Everything that will change in a container root, decided before anything is
-/// touched. A value: made once, never changed.
+/// Everything that will change in a container's root, decided before anything is changed. A plan is
+/// a value: made once, never changed.
 struct Plan {
     std::vector<UsedDriver> drivers;
     Layout layout = Layout::tree;
-    std::string tree_path;    ///< Empty where there is no tree.
+    std::string tree_path;    ///< "" if there is no tree.
     bool writes_root = false; ///< Names are created in the root file system itself.
-    bool has_root = false;    ///< Made for a root file system; else it only shows.
-    bool lock = false;        ///< Nobody can take the mounts' flags away.
-    std::string mount_label;  ///< SELinux's, of what file systems are made; maybe "".
+    bool has_root = false;    ///< Made for a root file system; else it can only be shown.
+    bool lock = false;        ///< Nobody can remove the mounts' flags.
+    std::string mount_label;  ///< SELinux label of file systems that are made; maybe "".
 
-    std::vector<Item> items; ///< In the order of doing it.
+    std::vector<Item> items; ///< In the order in which they are applied.
     std::vector<Variable> variables;
     std::vector<std::uint32_t> groups;
-    /// What was left out, what the container must have besides, and what will not work.
+    /// What was left out, what else the container must have, and what will not work.
     model::Findings findings;
 
     rootfs::Entry old_cache; ///< The loader cache that is replaced; maybe none.
-    /// Names that were there already, maybe of another set-up.
+    /// Names that existed already, maybe from another set-up.
     std::map<std::string, rootfs::Entry> found;
 
-    /// Equal for plans that put the same things into the container, whatever of
-    /// it is there already.
+    /// Equal for plans that put the same things into the container, even if some of them are there
+    /// already.
     std::string identity;
 };
 
-/// What a device cgroup has to allow for the plan's nodes.
+/// The rules that a device cgroup must have for the plan's nodes.
 std::vector<DeviceRule> device_rules(const Plan& plan);
 
 } // namespace gpucontainer::plan

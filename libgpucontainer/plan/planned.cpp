@@ -15,7 +15,7 @@
 namespace gpucontainer::plan {
 namespace {
 
-/// Only in the initial user namespace can anybody make a device node.
+/// Device nodes can be made only in the initial user namespace.
 bool nodes_can_be_made() { return syscall::is_in_initial_user_namespace().value_or(true); }
 
 Result<Plan> plan_for(const std::vector<model::DriverStack>& drivers, const Request& request,

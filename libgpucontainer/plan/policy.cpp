@@ -14,13 +14,12 @@ using model::DriverStack;
 
 namespace {
 
-/// The GPUs that may be chosen, and what messages call those that were.
 struct Policy {
-    std::string_view allowed;
-    std::string_view choice;
+    std::string_view allowed; ///< The GPUs that may be chosen.
+    std::string_view choice;  ///< The chosen ones, for messages.
 };
 
-/// What chose GPUs that nobody named: "A=1", "B=2".
+/// The variables that chose GPUs if nobody named any: "A=1", "B=2".
 std::vector<std::string> variables_of(const std::vector<Selection>& selections)
 {
     std::vector<std::string> all;

@@ -11,10 +11,10 @@
 
 namespace gpucontainer::plan {
 
-/// Keeps selections, one a driver, to the GPUs of a list in the words of
-/// parse_devices(); an empty list allows all. GPUs that nobody named are left out.
-/// Errors: permission for a GPU that was named and is not allowed, or when nothing is
-/// left, saying by `choice` or by which variables it was chosen; usage for the list.
+/// Restricts selections, one for each driver, to the GPUs of a list in the words of
+/// parse_devices(). An empty list allows all. A GPU that is not allowed is left out, unless it was
+/// named. Errors: permission, if it was named, or nothing is left; the message has `choice` or the
+/// variables that chose it. Usage, for the list.
 Result<std::vector<Selection>> restrict_to(std::string_view allowed,
                                            std::span<const model::DriverStack> drivers,
                                            std::vector<Selection> selections,

@@ -13,7 +13,7 @@
 namespace gpucontainer::plan {
 
 enum class VendorLibs : std::uint8_t {
-    automatic, ///< As the vendor's driver wants it.
+    automatic, ///< The host's, unless they are optional and the image has its own or is too old.
     host,
     none, ///< Device nodes only.
 };
@@ -21,25 +21,25 @@ enum class VendorLibs : std::uint8_t {
 /// What a caller asks for.
 struct Request {
     std::string devices = "auto";
-    std::string devices_name = "device"; ///< What messages call them: "--device".
+    std::string devices_name = "device"; ///< Their name in messages: "--device".
     std::string capabilities = "compute,utility";
     std::set<std::string> required; ///< Vendors that were asked for by name.
     Environment environment;        ///< Scheduler variables.
     Write write = Write::automatic;
-    std::string allowed_devices; ///< Policy: those that may be chosen; empty: all.
+    std::string allowed_devices; ///< Policy: the GPUs that may be chosen; "": all.
     Layout layout = Layout::tree;
-    std::optional<std::string> tree_path; ///< The usual one where it is not given.
+    std::optional<std::string> tree_path; ///< None: the usual one.
     VendorLibs vendor_libs = VendorLibs::automatic;
     bool lock = false;       ///< As in Plan.
     std::string mount_label; ///< As in Plan.
 };
 
-/// The root file system that a plan is for; absent for one that only shows.
+/// The root file system that a plan is for. A plan that is only shown may have none.
 struct Target {
     const rootfs::View& view;
     rootfs::RootFacts facts;
-    /// Processes of the container might make device nodes; none can in a user
-    /// namespace.
+    /// Whether processes of the container may be able to make device nodes. In a user namespace
+    /// they are not.
     bool may_make_nodes = true;
 };
 

@@ -19,7 +19,7 @@ using model::DriverStack;
 using model::Gpu;
 using Drivers = std::span<const DriverStack>;
 
-/// A list of GPUs as messages call it.
+/// A list of GPUs, and its name in messages.
 struct Named {
     Drivers drivers;
     std::string_view name;
@@ -38,7 +38,7 @@ Error refused(const Named& list, std::string_view word, std::string_view why)
         .with_hint(std::move(hint));
 }
 
-/// Whose GPU a word names that does not say it.
+/// The driver of the GPU that a word without a CDI kind names.
 Result<std::size_t> find_driver(const Named& list, std::string_view word)
 {
     const auto& [drivers, name] = list;
@@ -61,12 +61,12 @@ Result<std::size_t> find_driver(const Named& list, std::string_view word)
         return *found;
     for (std::size_t i = 0; i < drivers.size(); ++i)
         if (is_too_short(drivers[i], word))
-            return i; // where finding it says so
+            return i; // finding it there reports the error
     const std::string_view fault = fault_in(word);
     return refused(list, word, fault.empty() ? "no such GPU" : fault);
 }
 
-/// What words have named so far.
+/// What the words so far have named.
 class Choice {
 public:
     explicit Choice(const Named& list)
@@ -118,7 +118,7 @@ private:
         return refused(list_, word, "no such GPU");
     }
 
-    /// `word` is what was typed, of which `name` is what counts in the driver.
+    /// `word` is what was typed, for messages; `name` is its part without the CDI kind.
     Result<void> add_to(std::size_t driver, std::string_view name, std::string_view word)
     {
         std::set<unsigned>& gpus = chosen_[driver] ? *chosen_[driver] : chosen_[driver].emplace();
@@ -174,14 +174,14 @@ bool is_accessible(const DriverStack& driver, unsigned gpu)
               });
 }
 
-/// Those that permissions, the device cgroup and mounts grant.
+/// The GPUs that permissions, the device cgroup and mounts allow.
 std::vector<unsigned> usable_gpus(const DriverStack& driver)
 {
     std::vector<unsigned> gpus;
     for (const Gpu& gpu : driver.gpus)
         if (is_accessible(driver, gpu.index))
             gpus.push_back(gpu.index);
-    // Where nothing drives them there are no nodes, and a plan only shows.
+    // Without a kernel driver there are no nodes, and a plan can only be shown.
     for (const Gpu& gpu : driver.gpus)
         if (gpu.minor < 0 && driver.version_source != model::VersionSource::module)
             gpus.push_back(gpu.index);
@@ -193,7 +193,7 @@ Result<Selection> select_automatically(const DriverStack& driver, const Environm
 {
     Selection selection;
     if (driver.gpus.empty())
-        return selection; // its files alone are there to be shown
+        return selection; // only its files can be shown
     selection.gpus = usable_gpus(driver);
     if (selection.gpus.empty())
         return nothing_usable(driver);

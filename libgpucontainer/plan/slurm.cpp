@@ -18,12 +18,12 @@ namespace {
 using model::DeviceNode;
 using model::DriverStack;
 
-/// The narrower one first: what a step is given is a part of its job's.
+/// The more specific one first: a step gets a part of its job's GPUs.
 constexpr std::array<const char*, 2> variables = {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"};
 
 constexpr const char* hint = "name GPUs with --device to decide otherwise";
 
-/// Slurm leaves a variable unset for a job without GPUs; an empty one is a script's.
+/// Slurm leaves a variable unset for a job without GPUs. An empty one was set by a script.
 bool is_set(const Environment& environment, const char* name)
 {
     const auto variable = environment.find(name);
@@ -35,7 +35,7 @@ bool is_forbidden_gpu(const DeviceNode& node)
     return node.gpu >= 0 && node.required && node.cgroup_forbids;
 }
 
-/// The node by which the device cgroup keeps a GPU from this process; null where it does not.
+/// The node by which the device cgroup forbids this process a GPU; null if it does not.
 const DeviceNode* forbidden_node(const DriverStack& driver, unsigned gpu)
 {
     const auto node = std::ranges::find_if(driver.nodes, [&](const DeviceNode& one) {
@@ -44,7 +44,7 @@ const DeviceNode* forbidden_node(const DriverStack& driver, unsigned gpu)
     return node == driver.nodes.end() ? nullptr : &*node;
 }
 
-/// How many GPUs a list has, also where it does not tell which.
+/// The number of GPUs in a list, even if it is unclear which they are.
 std::size_t count(const NumberList& list)
 {
     std::size_t number = list.others.size() - list.others.count("");
@@ -53,7 +53,7 @@ std::size_t count(const NumberList& list)
     return number;
 }
 
-/// Why a list does not tell which GPUs it grants; none where it does.
+/// Why a list does not tell which GPUs it grants; none if it does.
 std::optional<Error> fault_of(const NumberList& listed, const DriverStack& driver,
                               const SlurmTrust& trust)
 {
@@ -71,7 +71,7 @@ std::optional<Error> fault_of(const NumberList& listed, const DriverStack& drive
                               std::max<std::size_t>(beyond->first, gpus)));
 }
 
-/// Slurm's device cgroup allows as many GPUs as the list has, or fewer: those of one task.
+/// Slurm's device cgroup allows as many GPUs as the list has, or fewer if they are for one task.
 bool can_be_slurms_cgroup(const SlurmTrust& trust, const NumberList& listed)
 {
     return trust.cgroup_forbids && trust.usable <= count(listed);

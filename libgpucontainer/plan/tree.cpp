@@ -22,8 +22,8 @@ Error unusable(const std::string& path, const std::string& why)
                    + std::string(usual_tree));
 }
 
-/// The path goes into the loader's configuration and its cache, and into lists
-/// that are separated by colons.
+/// The path is written into the loader's configuration and cache, and into lists with colons
+/// between their entries.
 bool is_plain(std::string_view path)
 {
     return std::all_of(path.begin(), path.end(), [](char c) {
@@ -47,13 +47,13 @@ Result<void> check_path(const std::string& path)
     return {};
 }
 
-/// A tree of ours that is mounted there already.
+/// Whether a tree of ours is mounted there already.
 bool is_tree(const Draft& draft, const std::string& path)
 {
     return draft.view.link_target(path + "/lib") == "lib64";
 }
 
-/// An undo or another set-up may mount, unmount or remove it while it is looked at.
+/// Another set-up, or its undo, may mount, unmount or remove it meanwhile.
 bool may_be_hidden(const Draft& draft, const std::string& path)
 {
     return is_tree(draft, path) || draft.view.is_empty_directory(path) || is_tree(draft, path)
@@ -87,7 +87,7 @@ void add_to_tree(Draft& draft, Item item)
     draft.add(std::move(item));
 }
 
-/// Where it lies in its directory, it finds what it is made of.
+/// Adds a link to the script in its directory, where it finds its modules.
 void add_script(Draft& draft, const DriverFile& script)
 {
     const DriverFile& data = *draft.data_with(script);

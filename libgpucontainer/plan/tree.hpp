@@ -5,11 +5,11 @@
 
 namespace gpucontainer::plan {
 
-/// Chooses where the tree is. Errors: usage, for a path that cannot be one.
+/// Chooses the path of the tree. Errors: usage, for one that cannot be used.
 Result<void> choose_tree_path(Draft& draft);
 
-/// Adds the tree with the driver's files, and its mount. Errors: rootfs, where
-/// something else is in its place.
+/// Adds the tree with the driver's files, and its mount. Errors: rootfs, if something else is in
+/// its place.
 Result<void> add_tree(Draft& draft);
 
 } // namespace gpucontainer::plan

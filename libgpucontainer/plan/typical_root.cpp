@@ -25,7 +25,7 @@ public:
             entry.type = rootfs::EntryType::regular;
         else if (known != directories.end() || path == machine.library_directories.front())
             entry.type = rootfs::EntryType::directory;
-        entry.inode = std::hash<std::string>()(path); // apart from each other
+        entry.inode = std::hash<std::string>()(path); // so that entries differ
         constexpr std::uint32_t usual_mode = 0755;
         entry.mode = usual_mode;
         return entry;

@@ -5,8 +5,8 @@
 
 namespace gpucontainer::plan {
 
-/// A distribution's root in general, for a plan that is made for none in
-/// particular: the usual directories, and nothing of a driver.
+/// A typical root of a distribution, for a plan without a root: it has the usual directories, and
+/// nothing of a driver.
 const rootfs::View& typical_root();
 
 } // namespace gpucontainer::plan

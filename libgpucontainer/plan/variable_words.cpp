@@ -54,8 +54,7 @@ std::optional<std::string> VariableWords::write(const All& counted) const
     return base::joined(all, ",");
 }
 
-/// Whether a value whose numbers would be positions has a number that is none, and is the
-/// scheduler's list.
+/// Whether a value repeats the scheduler's list: one of its numbers is too high for a position.
 bool VariableWords::repeats(std::string_view value, std::string_view scheduler) const
 {
     const bool has_positions =
@@ -78,7 +77,7 @@ std::vector<Counted> VariableWords::find(std::string_view word) const
         return find_seen(variable_.prefix + std::string(word));
     if (variable_.reader == Reader::filter)
         return find_position(word);
-    // A library's index counts among the GPUs that it sees. It knows no ranges.
+    // For a library, an index is a position among the GPUs that it sees. It knows no ranges.
     if (variable_.reader == Reader::library && is_index(word))
         return find_position(word);
     return find_seen(word);
@@ -90,8 +89,8 @@ std::vector<Counted> VariableWords::find_of_toolkit(std::string_view word) const
     return base::to_lower(name) == "all" ? seen_ : find_seen(name);
 }
 
-/// Whether a GPU of this host, granted or not, is called so: by a UUID, an index, a CDI
-/// name of these. "0:1", a part of a GPU (MIG), would read as a PCI address.
+/// Whether the word names a GPU of this host, granted or not: by a UUID, an index, or a CDI name
+/// with these. "0:1", a part of a GPU (MIG), is excluded, because it would read as a PCI address.
 bool VariableWords::is_known_to_toolkit(std::string_view word) const
 {
     const std::string_view name = without_kind(word);
@@ -108,8 +107,8 @@ std::string_view VariableWords::without_kind(std::string_view word) const
     return word;
 }
 
-/// Indexes of which a GPU here lacks one, and as many as there are GPUs: those that a
-/// container was given, by their numbers outside.
+/// Whether a value has as many different indexes as there are GPUs here, and one is too high. Then
+/// this is a container, and they are the numbers that its GPUs have outside.
 bool VariableWords::counts_elsewhere(std::string_view value) const
 {
     std::set<std::uint64_t> numbers;
@@ -121,7 +120,7 @@ bool VariableWords::counts_elsewhere(std::string_view value) const
     return numbers.size() == driver_.gpus.size() && *numbers.rbegin() >= numbers.size();
 }
 
-/// None where nothing that is seen is called so.
+/// What is seen of the GPUs that a word names; empty if there is none.
 std::vector<Counted> VariableWords::find_seen(std::string_view word) const
 {
     const auto found = find_gpus(driver_, word);
@@ -133,7 +132,7 @@ std::vector<Counted> VariableWords::find_seen(std::string_view word) const
     return left;
 }
 
-/// "1", or "1.0" for a part of it where that is not counted itself.
+/// "1", or "1.0" for a part of it if parts are not counted themselves.
 std::vector<Counted> VariableWords::find_position(std::string_view word) const
 {
     const auto dot = word.find('.');
@@ -149,7 +148,7 @@ std::vector<Counted> VariableWords::find_position(std::string_view word) const
     return {{one.gpu, static_cast<unsigned>(*part)}};
 }
 
-/// Each once, in the order of what is seen.
+/// Each once, in the order of `seen_`.
 std::vector<Counted> VariableWords::in_order(const All& found) const
 {
     All left;

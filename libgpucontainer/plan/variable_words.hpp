@@ -10,15 +10,15 @@
 
 namespace gpucontainer::plan {
 
-/// What a program counts as one: a GPU, or one of its parts.
+/// What a program counts as one device: a GPU, or one of its parts.
 struct Counted {
     unsigned gpu = 0;
-    std::optional<unsigned> part; ///< None: the whole.
+    std::optional<unsigned> part; ///< None: the whole GPU.
 
     bool operator==(const Counted&) const = default;
 };
 
-/// What one variable says to those who read it, and count `seen`. It refers to all three.
+/// The meaning of a variable for programs that read it and count `seen`. It borrows all three.
 class VariableWords {
 public:
     VariableWords(const model::DriverStack& driver, const model::VisibleDevices& variable,
@@ -27,16 +27,16 @@ public:
     {
     }
 
-    /// What is left by a value. Its numbers are positions among what is seen, for most
-    /// readers. Where one is too high for that, and all together are those of the
-    /// scheduler's list, they are indexes of the host's GPUs, as they are there.
+    /// What a value leaves. For most readers, its numbers are positions among `seen`. If one is too
+    /// high, and the numbers are those of the scheduler's list, they are indexes of the host's
+    /// GPUs, as in that list.
     std::vector<Counted> read(std::string_view value, std::string_view scheduler) const;
 
-    /// The first word that the variable's reader takes for an error; none where it takes
-    /// all, or passes over those that it does not know.
+    /// The first word that is an error for the variable's reader; none if it knows all words, or
+    /// skips unknown ones.
     std::optional<std::string_view> unknown_word(std::string_view value) const;
 
-    /// The words for these; none where one has no such word.
+    /// The words for these; none if one of them has no such word.
     std::optional<std::string> write(const std::vector<Counted>& counted) const;
 
 private:

@@ -46,7 +46,7 @@ All whole(const std::vector<unsigned>& gpus)
     return all;
 }
 
-/// As the vendor's programs count GPUs that nothing has put into another order.
+/// As the vendor's programs count GPUs if no variable changes the order.
 All as_programs_count(const DriverStack& driver, const std::vector<unsigned>& gpus)
 {
     All all = whole(gpus);
@@ -57,7 +57,7 @@ All as_programs_count(const DriverStack& driver, const std::vector<unsigned>& gp
     return all;
 }
 
-/// As the readers of a variable count what is left to them.
+/// As the readers of a variable count what earlier ones left.
 All count(const DriverStack& driver, const VisibleDevices& variable, const Environment& environment,
           All left)
 {
@@ -90,7 +90,7 @@ bool is_obeyed(const VisibleDevices& variable, std::string_view value)
     return variable.reader != Reader::process;
 }
 
-/// Which GPUs a variable names inside; none where it has nothing to say.
+/// The GPUs that a variable names in the container; none if it is not set there.
 std::optional<All> named_inside(const DriverStack& driver, const VisibleDevices& variable,
                                 const std::vector<VisibleLayer>& layers,
                                 const std::vector<unsigned>& chosen, const All& seen)
@@ -109,7 +109,7 @@ std::optional<All> named_inside(const DriverStack& driver, const VisibleDevices&
     return left;
 }
 
-/// Programs would take the words of another vendor's variable, as `taken`, for theirs.
+/// Whether programs would take another vendor's variable, `taken`, for theirs.
 bool needs_preferred(const VisibleDevices& variable, const Environment& environment,
                      const Variable& taken)
 {
@@ -129,7 +129,7 @@ Variable set_or_unset(const std::string& name, const std::optional<std::string>&
     return value ? Variable{"set", name, *value} : Variable{"unset", name, ""};
 }
 
-/// As programs count after a variable that named some of those that they saw.
+/// What programs count after a variable that named some of what they saw.
 All seen_after(const DriverStack& driver, const VisibleDevices& variable, All named, All seen)
 {
     if (variable.reader == Reader::toolkit)
@@ -147,7 +147,7 @@ Error names_no_gpu(const VisibleDevices& variable, std::string_view value, std::
         .with_hint(hint);
 }
 
-/// `names_some`: it is for those before it that the last one leaves nothing.
+/// `names_some`: the last variable names GPUs, but none that the earlier ones left.
 Error leaves_nothing(const std::vector<VisibleLayer>& layers, bool names_some)
 {
     const auto text = [](const VisibleLayer& layer) {
@@ -167,7 +167,7 @@ Error leaves_nothing(const std::vector<VisibleLayer>& layers, bool names_some)
         .with_hint(hint);
 }
 
-/// What is set inside for GPUs that are `named`, which those after it count then.
+/// The value in the container for GPUs that are `named`, which later variables then count.
 std::optional<std::string> value_inside(const DriverStack& driver, const Environment& environment,
                                         const VisibleDevices& variable,
                                         const std::optional<All>& named, All& seen)

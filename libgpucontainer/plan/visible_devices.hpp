@@ -15,31 +15,31 @@ namespace gpucontainer::plan {
 
 using Environment = std::map<std::string, std::string>;
 
-/// What a variable leaves of the GPUs that those before it left, in its order.
+/// The GPUs that a variable leaves of those that earlier ones left, in its order.
 struct VisibleLayer {
     model::VisibleDevices variable;
     std::string value; ///< As it was set.
     std::vector<Counted> left;
 };
 
-/// The GPUs among them, ascending, each once.
+/// Indexes of the GPUs, ascending, each once.
 std::vector<unsigned> gpus_of(const std::vector<Counted>& counted);
 
-/// Narrows GPUs by each of the driver's variables that is set, in turn, to what all of
-/// them leave. `granted` are those that may be used, which programs count; of them the
-/// scheduler may have left some. Errors: no_device, where a variable leaves nothing, or
-/// where NVIDIA's toolkit's has a word that names no GPU of this host.
+/// Applies each of the driver's variables that is set, in turn. `granted` are the GPUs that may be
+/// used, and that programs count; the scheduler may have left only some of them. Errors: no_device,
+/// if a variable leaves nothing, or the one of NVIDIA's toolkit has a word that names no GPU of
+/// this host.
 Result<std::vector<VisibleLayer>> narrow(const model::DriverStack& driver,
                                          const Environment& environment,
                                          const std::vector<unsigned>& granted,
                                          const std::optional<VisibleLayer>& scheduler);
 
-/// Null where no variable that decides was obeyed.
+/// The last layer of a variable that decides; null if there is none.
 const VisibleLayer* deciding(const std::vector<VisibleLayer>& layers);
 
-/// What those variables become in a container that sees `chosen` alone, ascending.
-/// Those that were set and not obeyed are unset. One that is among `others`, of another
-/// vendor's driver, is left to that.
+/// The values of those variables in a container that sees only `chosen`, which is ascending.
+/// Variables that were set, but not obeyed, are unset. `others` are those of another vendor's
+/// driver, which decides about them.
 std::vector<Variable> visible_inside(const model::DriverStack& driver,
                                      const Environment& environment,
                                      const std::vector<VisibleLayer>& layers,
