@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-// Makes the built-in tables: reads catalogue files while the library is built, so that the
-// library parses none.
+// Makes the built-in tables from catalogue files while the library is built, so that the library
+// need not parse them.
 
 namespace gpucontainer {
 namespace {
 
-/// A C++ string literal; plain characters only, as the catalogue's are.
+/// A C++ string literal, for plain characters only, as catalogues have them.
 std::string literal(std::string_view text)
 {
     std::string quoted = "\"";
@@ -47,7 +47,7 @@ std::string_view kind_of(const config::FileRule& rule)
 
 std::string rules_for(std::string_view name, const std::vector<config::FileRule>& rules)
 {
-    // An array of none has no list to be made from.
+    // to_array() cannot make an empty array.
     std::string source =
         rules.empty()
             ? base::format("constexpr std::array<model::CatalogueRule, 0> {} = {{", name)
@@ -62,7 +62,7 @@ std::string rules_for(std::string_view name, const std::vector<config::FileRule>
     return source + (rules.empty() ? "};\n\n" : "});\n\n");
 }
 
-/// The catalogue of a maker in C++, with what its header declares.
+/// The catalogue of a maker in C++, as its header declares it.
 std::string source_for(const config::CatalogueFile& file)
 {
     return base::format("// Made from drivers/{0}/catalogue.yaml when building.\n"
@@ -109,7 +109,7 @@ std::string write(const config::Maker::Variable& variable)
                         literal(variable.prefix), variable.always, variable.empty_is_unset);
 }
 
-/// A namespace with the tables of one maker that is data.
+/// A namespace with the tables of a described maker.
 std::string tables_of(const config::CatalogueFile& file, std::string_view space)
 {
     const config::Maker& maker = *file.maker;
@@ -136,7 +136,7 @@ std::string tables_of(const config::CatalogueFile& file, std::string_view space)
                           space);
 }
 
-/// The header with the makers that are data.
+/// The header with the described makers.
 std::string header_for(const std::vector<config::CatalogueFile>& makers)
 {
     std::string source = "// Made from drivers/*/catalogue.yaml when building.\n"

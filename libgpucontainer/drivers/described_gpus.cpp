@@ -20,7 +20,7 @@ using host::PciDevice;
 
 namespace {
 
-constexpr std::size_t most_gpus = 256; // that a record holds
+constexpr std::size_t most_gpus = 256; // a record has no more
 
 /// One GPU, before it has an index.
 struct Found {
@@ -57,7 +57,7 @@ public:
     }
 
 private:
-    /// The functions that may be GPUs, whatever they are bound to.
+    /// Finds the PCI functions that may be GPUs, whatever driver they are bound to.
     Result<void> look_at_bus()
     {
         if (maker_.pci_vendor == 0)
@@ -126,7 +126,7 @@ private:
         return {};
     }
 
-    /// Why a device of the class is none of these GPUs; empty where it is one.
+    /// Why a device of the class is not one of these GPUs; "" if it is.
     std::string obstacle_to(const ClassDevice& device) const
     {
         if (device.driver.empty())
@@ -138,7 +138,7 @@ private:
         return "";
     }
 
-    /// Unless what is asked of it cannot be read.
+    /// Adds a GPU, or a finding if an attribute cannot be read.
     void add(const Found& one)
     {
         auto uuid = attribute(one, maker_.uuid, is_word);
@@ -166,7 +166,7 @@ private:
         gathered_.gpus.push_back(std::move(gpu));
     }
 
-    /// Empty where there is none that can be shown.
+    /// "" if there is none that can be printed.
     template <typename Fits>
     static Result<std::string> attribute(const Found& one, std::string_view name, Fits fits)
     {

@@ -16,22 +16,20 @@ namespace gpucontainer::drivers {
 struct DescribedGpus {
     std::vector<model::Gpu> gpus; ///< In the maker's order; `minor` is the number of the device.
     model::Findings findings;
-    std::string undriven; ///< Functions that the driver is not bound to, in words.
+    std::string undriven; ///< PCI functions that the driver is not bound to, for messages.
 };
 
-/// The GPUs of a maker that is data, but for those whose attributes cannot be read. Errors:
-/// driver, where it cannot be told what is there, or where there are more than a record can
-/// have.
+/// The GPUs of a described maker, except those whose attributes cannot be read. Errors: driver, if
+/// it is unknown which there are, or there are more than a record can have.
 Result<DescribedGpus> find_described_gpus(const config::Maker& maker,
                                           const std::string& system_root,
                                           host::Enumerator& enumerator);
 
-/// Whether a text is a pattern with a number in place of `placeholder`; its digits are those
-/// of that number alone.
+/// The number that a text has in place of `placeholder` in a pattern; none if it does not match.
 std::optional<unsigned> number_in(std::string_view pattern, std::string_view placeholder,
                                   std::string_view text);
 
-/// A pattern with that number; what has no placeholder is the same.
+/// A pattern with that number in place of its placeholder, if it has one.
 std::string with_number(std::string_view pattern, unsigned number);
 
 } // namespace gpucontainer::drivers

@@ -26,7 +26,7 @@ using model::VisibleDevices;
 
 namespace {
 
-constexpr std::size_t most_nodes = 4096; // that a record holds
+constexpr std::size_t most_nodes = 4096; // a record has no more
 constexpr std::string_view character_drivers = "/proc/devices";
 
 std::string does_not_fit(const Maker& maker)
@@ -34,14 +34,14 @@ std::string does_not_fit(const Maker& maker)
     return base::format("the description of {} does not fit its kernel driver", maker.name);
 }
 
-/// Of the module; none where it is not among those that are loaded.
+/// Version of the module; none if it is not among the loaded ones.
 Result<std::optional<std::string>> loaded_version(const Maker& maker,
                                                   const std::string& system_root)
 {
     return host::loaded_module_version(system_root, std::string(maker.module));
 }
 
-/// The nodes that a description names, as the kernel has them.
+/// Finds the nodes that a description names, as the kernel has them.
 class NodeSearch {
 public:
     NodeSearch(const Maker& maker, const Sources& sources, const std::vector<model::Gpu>& gpus)
@@ -49,7 +49,6 @@ public:
     {
     }
 
-    /// Into a driver.
     Result<void> run(DriverStack& stack)
     {
         for (const Maker::Node& node : maker_.nodes)
@@ -74,7 +73,7 @@ private:
         return {};
     }
 
-    /// Those of each GPU's function.
+    /// Adds the nodes of each GPU's PCI function.
     Result<void> add_paired(const Maker::Node& node, DriverStack& stack)
     {
         GPUCTR_TRY(const auto* const devices, devices_of(node.in_class));
@@ -95,7 +94,7 @@ private:
         return {};
     }
 
-    /// Of one GPU, or of all where that is null.
+    /// Adds a node of one GPU, or of all GPUs if that is null.
     Result<void> add_one(const Maker::Node& node, const std::string& path, unsigned minor,
                          const model::Gpu* gpu, DriverStack& stack)
     {
@@ -116,11 +115,11 @@ private:
                            gpu, stack);
     }
 
-    /// A node with a number, of `device` if the kernel tells of one.
+    /// Adds a node with a number. `device` is null if sysfs has no such device.
     Result<void> take_proven(const Maker::Node& node, search::WantedNode wanted,
                              const ClassDevice* device, const model::Gpu* gpu, DriverStack& stack)
     {
-        // A container would be given another GPU than was chosen.
+        // Otherwise a container would get another GPU than the chosen one.
         if (gpu != nullptr && device != nullptr && device->pci_address != gpu->pci_address)
             return Error(Errc::driver,
                          base::format("{} is of the PCI function '{}', and GPU {} is '{}'",
@@ -196,7 +195,7 @@ VisibleDevices variable_of(const Maker::Variable& described)
     return variable;
 }
 
-/// A directory that root or the caller alone can have filled.
+/// Checks that only root or the caller can have written into a directory.
 Result<void> check_directory(const std::string& path)
 {
     GPUCTR_TRY(const auto way, base::TrustedWay::walk(path, O_PATH | O_DIRECTORY));
@@ -205,9 +204,9 @@ Result<void> check_directory(const std::string& path)
     return base::check_trust(way.fd.get(), path);
 }
 
-/// Those directories of a description that are there, without links, which somebody else
-/// might turn round. Libraries that any user put there would run in everybody's container;
-/// which places are open to users is a site's to know, and their modes and owners tell it.
+/// The existing directories of a description, if only root or the caller can have written them:
+/// libraries that another user put there would run in everybody's container. Modes and owners tell
+/// it. Links are resolved, because somebody else might change them.
 std::vector<std::string> trusted_directories(const Maker& maker, const Sources& sources,
                                              model::Findings& findings)
 {
@@ -226,7 +225,7 @@ std::vector<std::string> trusted_directories(const Maker& maker, const Sources& 
     return trusted;
 }
 
-/// What does not depend on the kernel's driver.
+/// The parts that do not depend on the kernel driver.
 Result<DriverStack> new_stack(const Vendor& vendor, const Sources& sources)
 {
     const Maker& maker = *vendor.maker;
@@ -240,7 +239,7 @@ Result<DriverStack> new_stack(const Vendor& vendor, const Sources& sources)
     return stack;
 }
 
-/// Why there is no GPU; none where nothing says that there should be one.
+/// Why there is no GPU; none if nothing shows that there should be one.
 std::optional<Error> why_none(const Maker& maker, bool is_loaded, const DescribedGpus& found)
 {
     const std::string& undriven = found.undriven;
@@ -306,7 +305,7 @@ Result<std::optional<std::string>> described_version(const Vendor& vendor,
                                                 maker.driver, *module, maker.module))
             .with_hint(does_not_fit(maker));
     GPUCTR_TRY(auto version, loaded_version(maker, system_root));
-    // Without parameters, what is built in need not be among the modules.
+    // A driver that is built into the kernel, and has no parameters, is not among the modules.
     if (!version && module && module->empty())
         return host::kernel_release(system_root);
     return version;

@@ -9,16 +9,16 @@
 
 namespace gpucontainer::drivers {
 
-/// A place of the kernel that a maker's description names.
+/// A file of the kernel that a maker's description names.
 struct DescribedPlace {
     std::string path;
     KernelPlace::How how;
 };
 
-/// What tells whether the module, GPUs and nodes of a maker that is data still are the same.
+/// Files that change if the module, GPUs or nodes of a described maker do.
 std::vector<DescribedPlace> kernel_places_of(const config::Maker& maker);
 
-/// Whether a path is that of such a place, and how it counts.
+/// Whether a path is such a file, and how it is compared.
 bool is_kernel_place(std::string_view path);
 KernelPlace::How how_place_counts(std::string_view path);
 
@@ -32,8 +32,8 @@ Result<model::DriverStack> described_files_alone(const Vendor& vendor, const Sou
 Result<std::optional<std::string>> described_version(const Vendor& vendor,
                                                      const std::string& system_root);
 
-/// The vendor that a description is of: GPUs and nodes as it says, and files of any
-/// version. Borrows from both.
+/// The vendor that a description is about. Its GPUs and nodes are found as described, its files in
+/// any version. It borrows both arguments.
 constexpr Vendor described_vendor(const config::Maker& maker, model::Catalogue files)
 {
     Vendor vendor = {maker.name, maker.title,

@@ -9,8 +9,8 @@
 namespace gpucontainer::drivers {
 namespace {
 
-/// As find_dynamic_major() of Linux hands them out. All others are registered for a driver,
-/// or shared by many as 1, 4 and 10 are.
+/// The numbers that find_dynamic_major() of Linux hands out. All others are registered for a
+/// driver, or shared by many, as 1, 4 and 10 are.
 bool is_of_one_driver(unsigned major)
 {
     return (major >= 234 && major <= 254) || (major >= 384 && major <= 511);

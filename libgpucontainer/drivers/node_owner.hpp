@@ -11,18 +11,18 @@
 
 namespace gpucontainer::drivers {
 
-/// What the kernel tells of a node that a description names.
+/// What the kernel tells about a node that a description names.
 struct NodeFacts {
     unsigned major = 0;
-    const host::ClassDevice* device = nullptr; ///< None where sysfs has no such device.
-    std::string_view driver_name;              ///< In /proc/devices; where there is no device.
-    bool is_for_all = false;                   ///< No node of one GPU.
+    const host::ClassDevice* device = nullptr; ///< Null if sysfs has no such device.
+    std::string_view driver_name;              ///< In /proc/devices; used without a device.
+    bool is_for_all = false;                   ///< It is described as a node for all GPUs.
 };
 
-/// Why a node is none of the maker's, or of one of its GPUs alone; empty where it is the
-/// maker's. It is known by the kernel driver or the GPU that its device is of. What is of
-/// neither is the maker's if the kernel hands out such major numbers to one driver each, or
-/// if its name begins with the word that the kernel driver's begins with.
+/// Why a node is not the maker's, or is described for all GPUs but belongs to one; "" if it is the
+/// maker's. A node is recognised by the kernel driver or the GPU of its device. A node with neither
+/// is the maker's if the kernel gives its major number to one driver only, or if its name begins
+/// with the same word as the kernel driver's.
 std::string obstacle_to_node(const config::Maker& maker, const std::vector<model::Gpu>& gpus,
                              const NodeFacts& node);
 

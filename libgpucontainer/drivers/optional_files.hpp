@@ -8,15 +8,14 @@
 
 namespace gpucontainer::drivers {
 
-/// Adds user space of no particular kernel module's version to a driver: what its
-/// built-in catalogue and the site's name, as find_closed_set() finds it. Where it is not
-/// installed the nodes are of use alone. Errors: driver.
+/// Adds the files that a driver's built-in catalogue and the site's name, as find_closed_set()
+/// finds them. They need no particular version of the kernel module. If they are not installed, the
+/// nodes are still useful. Errors: driver.
 Result<void> add_optional_files(const Sources& sources, model::Catalogue built_in,
                                 std::span<const std::string> directories,
                                 model::DriverStack& stack);
 
-/// The same driver where there is no GPU of it: its files alone. Errors: no_device,
-/// where nothing of it is installed.
+/// The driver without GPUs: only its files. Errors: no_device, if none is installed.
 Result<model::DriverStack> without_gpus(model::DriverStack stack);
 
 } // namespace gpucontainer::drivers

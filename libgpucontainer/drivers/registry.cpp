@@ -19,7 +19,7 @@ namespace gpucontainer::drivers {
 
 namespace {
 
-/// Of a maker in C++, which knows which one it is.
+/// The methods of a maker in C++, which ignore their argument: they know their vendor.
 template <auto detect, auto files_alone, auto loaded_version>
 constexpr Vendor::Methods methods()
 {
@@ -28,7 +28,7 @@ constexpr Vendor::Methods methods()
             [](const Vendor&, const std::string& root) { return loaded_version(root); }};
 }
 
-/// The makers in C++: what a description cannot say. All others are in built_in_makers.
+/// The makers in C++, which a description could not express. All others are in built_in_makers.
 constexpr std::array in_code = {
     Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", true, true, nvidia::kernel_places,
            nvidia::variable_names,
@@ -84,7 +84,7 @@ bool has_variable(const Vendor& vendor, std::string_view name)
            || (vendor.maker != nullptr && in_description());
 }
 
-/// What of a name tells it from others: "nvidia" of "NVIDIA ".
+/// The part of a name that distinguishes it: "nvidia" of "NVIDIA ".
 std::string letters_of(std::string_view name)
 {
     std::string letters = base::to_lower(name);
@@ -92,7 +92,7 @@ std::string letters_of(std::string_view name)
     return letters;
 }
 
-/// What a description has of another vendor; empty where that is nothing.
+/// What a description has in common with another vendor; "" if nothing.
 std::string likeness_to(const Vendor& other, const config::Maker& maker)
 {
     if (letters_of(maker.title) == letters_of(other.title))
@@ -151,8 +151,8 @@ Result<Site> Site::read(const std::string& directory, const std::vector<std::str
     return site;
 }
 
-/// The last one of each maker. What is built in is tested: a file that describes the same
-/// adds its rules alone.
+/// The last description of each maker. A file that describes a built-in maker only adds its rules,
+/// because the built-in description is tested.
 Result<std::vector<search::NamedVendor>> Site::descriptions()
 {
     std::vector<search::NamedVendor> last;

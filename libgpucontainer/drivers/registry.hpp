@@ -12,15 +12,15 @@
 
 namespace gpucontainer::drivers {
 
-/// Those that are built in.
+/// The built-in vendors.
 std::span<const Vendor> vendors();
 
-/// Null when there is none of that name.
+/// Null if there is none of that name.
 const Vendor* find_vendor(std::string_view name);
 
 inline constexpr std::size_t most_described = 64;
 
-/// A maker that a file of the site describes as if it were another one.
+/// A maker of a site's file that could be confused with another one.
 struct LeftOut {
     std::string vendor;
     std::string title;
@@ -28,11 +28,11 @@ struct LeftOut {
     std::string reason; ///< With path and line.
 };
 
-/// A site's catalogue files, as search::read_site_catalogue() reads them, and the vendors
-/// that there are with them: of two descriptions of one the later counts, and of one that
-/// is built in none. Two makers that could be taken for each other are a mistake that no
-/// file has alone: the one whose first description is read later is left out. Errors: also
-/// usage, where a file is about a vendor that is none.
+/// A site's catalogue files, as search::read_site_catalogue() reads them, and all vendors: the
+/// built-in ones, and those that the files describe. Of several descriptions of a maker, the last
+/// one counts. Descriptions of built-in makers are ignored. If two makers could be confused, no
+/// file alone is wrong; the maker whose first description is read later is left out. Errors: those
+/// of reading; usage, if a file is about an unknown vendor.
 struct Site {
     static Result<Site> read(const std::string& directory, const std::vector<std::string>& files);
 
@@ -40,7 +40,7 @@ struct Site {
     const LeftOut* find_left_out(std::string_view name) const;
 
     search::SiteCatalogue catalogue;
-    std::vector<Vendor> vendors; ///< Those described borrow from the catalogue's makers.
+    std::vector<Vendor> vendors; ///< Described ones borrow from the catalogue's makers.
     std::vector<LeftOut> left_out;
 
 private:

@@ -42,7 +42,7 @@ void add(const host::DriverRoot& root, const std::string& path,
         files[i].precedence = model::Precedence::always;
 }
 
-/// A directory alone would be without the files that are mounted in it.
+/// Whether files are mounted in a directory. A bind mount of the directory would not show them.
 bool has_mounted_files(const host::DriverRoot& root, const std::string& directory,
                        const std::string& witness)
 {
@@ -119,7 +119,7 @@ std::vector<Package> packages(const host::DriverRoot& root, const std::string& s
                               const std::string& witness)
 {
     std::vector<Package> found;
-    // Windows has hundreds of packages, each of which costs a round trip to look into.
+    // Windows has hundreds of packages, and looking into each costs a round trip.
     for (const std::string& name : root.list(package_directory)) {
         if (!name.starts_with(stem))
             continue;

@@ -27,8 +27,8 @@ using Visible = model::VisibleDevices;
 constexpr const char* kernel_module = "amdgpu";
 constexpr const char* need = "a mounted /sys: ROCm reads there which GPUs there are";
 
-/// A variable of what is above ROCr, which counts in what that leaves. Partitions of a
-/// GPU may share a UUID; positions mean the same to each release.
+/// A variable that libraries above ROCr read. It counts the GPUs that ROCr's leaves. Its value has
+/// positions, which every release reads alike; partitions of a GPU may share a UUID.
 Visible above_rocr(const char* name)
 {
     Visible variable = {name, Visible::Reader::library, Visible::Inside::position};
@@ -36,9 +36,9 @@ Visible above_rocr(const char* name)
     return variable;
 }
 
-/// In the order of obeying. Only where HIP_VISIBLE_DEVICES is not set HIP reads
-/// CUDA_VISIBLE_DEVICES, and GPU_DEVICE_ORDINAL is OpenCL's alone. Schedulers set the
-/// latter two besides, with the host's indexes: neither decides.
+/// In the order in which they apply. HIP reads CUDA_VISIBLE_DEVICES only if HIP_VISIBLE_DEVICES is
+/// unset, and only OpenCL reads GPU_DEVICE_ORDINAL. Schedulers set these two as well, with the
+/// host's indexes, so neither decides.
 std::vector<Visible> visible_devices()
 {
     Visible of_cuda = above_rocr("CUDA_VISIBLE_DEVICES");
@@ -53,7 +53,7 @@ std::vector<Visible> visible_devices()
             above_rocr("HIP_VISIBLE_DEVICES")};
 }
 
-/// What does not depend on the kernel's driver.
+/// The parts that do not depend on the kernel driver.
 Result<DriverStack> new_stack(const Sources& sources)
 {
     DriverStack stack;
@@ -87,14 +87,15 @@ Result<elf::Symbols> calls_of(const host::DriverRoot& root, const DriverFile& li
     return elf::read_symbols(opened.fd.get(), "hsaKmt");
 }
 
-/// They pass structures without their sizes: one of another release writes past the ends.
+/// Both libraries pass structures without their sizes, so with another release one writes past
+/// their ends.
 Result<void> warn_of_releases(const host::DriverRoot& root, const DriverFile& runtime,
                               const DriverFile& thunk, model::Findings& warnings)
 {
     GPUCTR_TRY(const auto calls, calls_of(root, runtime), "{}", runtime.path);
     GPUCTR_TRY(const auto answers, calls_of(root, thunk), "{}", thunk.path);
     if (answers.defined.empty())
-        return {}; // not known
+        return {}; // unknown
     std::vector<std::string> missing;
     std::ranges::set_difference(calls.undefined, answers.defined, std::back_inserter(missing));
     if (!missing.empty())
@@ -106,7 +107,7 @@ Result<void> warn_of_releases(const host::DriverRoot& root, const DriverFile& ru
     return {};
 }
 
-/// AMD's GPUs of Windows, as one, where ROCm has what it needs for them.
+/// AMD's GPUs of Windows, as one, if ROCm has what it needs for them.
 Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
 {
     GPUCTR_TRY(const auto loaded, wsl::loaded_version(sources.system_root));
@@ -123,7 +124,7 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
     return std::optional(std::move(stack));
 }
 
-/// No driver here, or GPUs that nothing drives.
+/// Without the module, there is no driver here, or GPUs that nothing drives.
 Result<std::optional<DriverStack>> without_module(const Sources& sources)
 {
     GPUCTR_TRY(const auto undriven, undriven_gpus(sources.pci));

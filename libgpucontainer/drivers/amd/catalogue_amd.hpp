@@ -5,8 +5,7 @@
 
 namespace gpucontainer::drivers {
 
-/// The files of ROCm that are near the kernel driver, made from catalogue.yaml at build
-/// time.
+/// The files of ROCm that are close to the kernel driver, made from catalogue.yaml at build time.
 model::Catalogue amd_catalogue();
 
 } // namespace gpucontainer::drivers

@@ -34,7 +34,7 @@ Error unreadable(const Error& error, const std::string& path)
 
 bool is_render_node(const ClassDevice& part) { return part.name.starts_with("renderD"); }
 
-/// Partitions but the first of a GPU have no PCI function: "amdgpu_xcp_3", and
+/// All partitions of a GPU except the first have no PCI function, but a parent "amdgpu_xcp_3", or
 /// "amdgpu_xcp.3" on older kernels.
 bool is_of_partition(const ClassDevice& part) { return part.parent.starts_with("amdgpu_xcp"); }
 
@@ -43,7 +43,7 @@ bool is_amds(const ClassDevice& part)
     return part.driver == kernel_driver || is_of_partition(part);
 }
 
-/// One GPU or partition, joined from what both of the kernel's drivers tell.
+/// A GPU or partition, joined from what KFD and DRM tell.
 struct Found {
     TopologyNode node;
     const ClassDevice* render = nullptr;
@@ -51,7 +51,7 @@ struct Found {
     std::string address;
 };
 
-/// The address without its function, which stands for a partition in the topology.
+/// The address without its function. In the topology, that is the number of a partition.
 std::string slot_of(const TopologyNode& node)
 {
     constexpr unsigned byte = 0xff;
@@ -60,8 +60,8 @@ std::string slot_of(const TopologyNode& node)
                         node.location >> 3U & five_bits);
 }
 
-/// GPUs that have a PCI function tell their address themselves: the topology of old
-/// kernels lacks the domain, and a virtual function has a number of its own.
+/// The address comes from the PCI function if there is one: the topology of old kernels lacks the
+/// domain, and has another number for a virtual function.
 void add_addresses(std::vector<Found>& all)
 {
     for (Found& one : all)
@@ -77,8 +77,8 @@ void add_addresses(std::vector<Found>& all)
     }
 }
 
-/// Without a compute driver nobody tells which partitions are in use: those that have a
-/// PCI function.
+/// Without a compute driver, it is unknown which partitions are in use. Those with a PCI function
+/// are assumed.
 std::vector<TopologyNode> assumed_nodes(const std::vector<ClassDevice>& parts)
 {
     std::vector<TopologyNode> nodes;
@@ -124,16 +124,16 @@ void skip_unused(const std::vector<ClassDevice>& parts, const std::vector<Found>
                                 part.node});
 }
 
-/// As ROCr writes one.
+/// A UUID as ROCr writes it.
 std::string uuid_of(std::uint64_t unique_id)
 {
     return unique_id != 0 ? base::format("GPU-{:016x}", unique_id) : std::string();
 }
 
-/// What the PCI function of a GPU tells, for all of its partitions.
+/// What the PCI function of a GPU tells about all its partitions.
 struct Card {
     unsigned index = 0;
-    unsigned partitions = 0; ///< Those counted so far.
+    unsigned partitions = 0; ///< Number of those found so far.
     std::string uuid;
     std::string model;
     int numa_node = -1;
@@ -170,7 +170,7 @@ model::Gpu describe(const Found& one, unsigned index, Card& card)
     gpu.numa_node = card.numa_node;
     gpu.architecture = architecture_of(one.node.target);
     gpu.names.push_back(base::format("{}/{}", card.index, card.partitions++));
-    // Newer kernels give each partition an identity of its own.
+    // Newer kernels give each partition its own identity.
     if (!card.uuid.empty() && card.uuid != gpu.uuid)
         gpu.names.push_back(card.uuid);
     return gpu;

@@ -22,7 +22,7 @@ Error unreadable(const Error& error, const std::string& path)
     return Error::from_errno(error.os_error(), path, Errc::driver).with_object(path);
 }
 
-constexpr std::uint64_t most_minors = 1U << 20U; // of the kernel's device numbers
+constexpr std::uint64_t most_minors = 1U << 20U; // the kernel's limit
 
 std::uint32_t narrow(std::uint64_t number,
                      std::uint64_t most = std::numeric_limits<std::uint32_t>::max())
@@ -71,7 +71,7 @@ Result<void> read_node(const std::string& system_root, const std::string& name, 
     };
     const auto number = base::to_number(name);
     const auto text = base::read_file(system_root + place);
-    // The driver asks the device cgroup of whoever reads.
+    // The kernel driver checks the device cgroup of the reader.
     if (!text && text.error().os_error() == EPERM)
         return skip("the device cgroup forbids its GPU");
     if (!text && base::leaves_open(text.error().os_error()))

@@ -18,9 +18,9 @@ using model::VisibleDevices;
 
 namespace {
 
-/// A container runtime's lists by the numbers of nodes and by slots, and the slot of one
-/// process. Programs number the accelerators that they are told the slots of; without
-/// that they look for those of a whole machine.
+/// Two lists of a container runtime, by the numbers of nodes and by slots, and the slot of a
+/// process. Programs count the accelerators whose slots they are told; otherwise they look for
+/// those of a whole machine.
 std::vector<VisibleDevices> variables(const std::string& prefix)
 {
     using Reader = VisibleDevices::Reader;
@@ -31,7 +31,7 @@ std::vector<VisibleDevices> variables(const std::string& prefix)
             {"HLS_MODULE_ID", Reader::process, Inside::name, slot, true}};
 }
 
-/// What does not depend on the kernel's driver.
+/// The parts that do not depend on the kernel driver.
 Result<DriverStack> new_stack(const Sources& sources)
 {
     DriverStack stack;

@@ -18,14 +18,13 @@ inline constexpr std::array kernel_places = {
 inline constexpr std::array<std::string_view, 3> variable_names = {
     "HABANA_VISIBLE_DEVICES", "HABANA_VISIBLE_MODULES", "HLS_MODULE_ID"};
 
-/// Version of the loaded kernel module; none when it is not loaded.
+/// Version of the loaded kernel module; none if it is not loaded.
 Result<std::optional<std::string>> loaded_version(const std::string& system_root);
 
-/// Intel's Gaudi accelerators: those of the kernel's accelerators that habanalabs drives,
-/// and their nodes.
+/// Intel's Gaudi accelerators and their nodes: the accelerators that habanalabs drives.
 Result<std::optional<model::DriverStack>> detect(const Sources& sources);
 
-/// As Vendor::files_alone.
+/// Like Vendor::files_alone().
 Result<model::DriverStack> files_alone(const Sources& sources);
 
 } // namespace gpucontainer::drivers::habana

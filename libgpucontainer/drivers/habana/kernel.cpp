@@ -23,7 +23,7 @@ using host::ClassDevice;
 constexpr std::uint16_t pci_vendor = 0x1da3;
 constexpr std::string_view kernel_driver = "habanalabs";
 
-/// One accelerator, before it is numbered.
+/// An accelerator, before it has an index.
 struct Found {
     unsigned number = 0; ///< Of its nodes.
     std::string pci_address;
@@ -41,8 +41,8 @@ std::optional<unsigned> number_behind(std::string_view prefix, std::string_view 
     return number ? std::optional(static_cast<unsigned>(*number)) : std::nullopt;
 }
 
-/// An attribute of the accelerator: a file of its PCI function, or of the device itself
-/// where older drivers make it of none.
+/// An attribute of the accelerator: a file of its PCI function, or of the device itself with older
+/// drivers, whose devices have no PCI function.
 Result<std::optional<std::string>> attribute(const std::string& directory, const char* name)
 {
     GPUCTR_TRY(auto value, host::read_line(base::format("{}/device/{}", directory, name)));
@@ -51,8 +51,8 @@ Result<std::optional<std::string>> attribute(const std::string& directory, const
     return host::read_line(base::format("{}/{}", directory, name));
 }
 
-/// The class that accelerators of all kernel drivers are in, and the one that this driver
-/// had for itself before; either may have the control nodes.
+/// The class of all kernel drivers' accelerators, and the one that this driver used before. Either
+/// may have the control nodes.
 constexpr std::array kernel_classes = {"accel", "habanalabs"};
 constexpr std::array node_names = {"accel", "hl"};
 constexpr std::array control_names = {"accel_controlD", "hl_controlD"};
@@ -84,7 +84,7 @@ public:
 private:
     Result<void> sort_in(std::string_view kernel_class, ClassDevice device)
     {
-        // Control nodes are of no PCI function: their number says whose they are.
+        // Control nodes have no PCI function; their number tells the accelerator.
         for (const char* const name : control_names)
             if (const auto number = number_behind(name, device.name)) {
                 controls_.emplace(*number, std::move(device));
@@ -152,7 +152,7 @@ private:
         want(one.node, gpu, Capability::none, true);
         if (const auto control = controls_.find(one.number); control != controls_.end())
             want(control->second, gpu, Capability::none, false);
-        // For scale-out, where the machine has it.
+        // For scale-out, if the machine has it.
         for (const ClassDevice& verbs : verbs_)
             if (verbs.pci_address == one.pci_address)
                 want(verbs, gpu, Capability::compute, false);

@@ -13,16 +13,16 @@ namespace gpucontainer::drivers::habana {
 
 struct Accelerators {
     std::vector<model::Gpu> gpus;           ///< In the order of the numbers of their nodes.
-    std::vector<search::WantedNode> wanted; ///< Theirs.
-    std::string prefix;                     ///< Of the name that a number makes one: "accel", "hl".
+    std::vector<search::WantedNode> wanted; ///< Their nodes.
+    std::string prefix;                     ///< Of names with a number: "accel", "hl".
     model::Findings findings;
 };
 
-/// What habanalabs drives, told from other kernel drivers' accelerators.
+/// The accelerators that habanalabs drives, but not those of other kernel drivers.
 Result<Accelerators> find_accelerators(const std::string& system_root,
                                        host::Enumerator& enumerator);
 
-/// Those on the bus that it does not drive, in words.
+/// Those on the bus that it does not drive, for messages.
 Result<std::string> undriven(host::Enumerator& enumerator);
 
 } // namespace gpucontainer::drivers::habana

@@ -32,8 +32,8 @@ Error nothing_driven(bool is_loaded, const model::Findings& others)
         .with_hint(std::move(hint));
 }
 
-/// Level Zero's mask. It counts tiles unless it is told to count whole GPUs, and
-/// integrated GPUs last unless it is told to go by PCI addresses.
+/// Level Zero's mask. By default it counts tiles, and integrated GPUs last. Settings make it count
+/// whole GPUs, or by PCI address.
 VisibleDevices affinity_mask()
 {
     return {"ZE_AFFINITY_MASK",
@@ -53,7 +53,7 @@ Result<std::optional<std::string>> module_version(const std::string& system_root
     return host::loaded_module_version(system_root, "xe");
 }
 
-/// What does not depend on the kernel's driver.
+/// The parts that do not depend on the kernel driver.
 Result<DriverStack> new_stack(const Sources& sources)
 {
     DriverStack stack;
@@ -70,8 +70,8 @@ Result<DriverStack> new_stack(const Sources& sources)
     return stack;
 }
 
-/// Intel's GPUs of Windows, as one, which its mask counts; the runtime of Linux loads
-/// Windows' memory manager and compiler.
+/// Intel's GPUs of Windows, as one, which the mask counts. The runtime for Linux loads the memory
+/// manager and compiler of Windows.
 Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
 {
     GPUCTR_TRY(const auto loaded, wsl::loaded_version(sources.system_root));
@@ -107,7 +107,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     GPUCTR_TRY(Gpus found, find_gpus(sources.system_root, sources.dev_root, sources.pci));
     GPUCTR_TRY(auto others, undriven(sources.pci, found.gpus));
     if (found.gpus.empty() && others.empty())
-        return detect_wsl(sources); // a module may be there for later
+        return detect_wsl(sources); // a module may be loaded without a GPU
     if (found.gpus.empty())
         return nothing_driven(loaded.has_value(), others);
     if (!loaded)

@@ -16,13 +16,13 @@ inline constexpr std::array kernel_places = {
 
 inline constexpr std::array<std::string_view, 1> variable_names = {"ZE_AFFINITY_MASK"};
 
-/// Version of the loaded kernel module, i915 or xe; none when neither is loaded.
+/// Version of the loaded kernel module, i915 or xe; none if neither is loaded.
 Result<std::optional<std::string>> loaded_version(const std::string& system_root);
 
-/// Intel's GPUs, integrated and discrete: those that i915 or xe drives, and their nodes.
+/// Intel's GPUs, integrated and discrete, that i915 or xe drives, and their nodes.
 Result<std::optional<model::DriverStack>> detect(const Sources& sources);
 
-/// As Vendor::files_alone.
+/// Like Vendor::files_alone().
 Result<model::DriverStack> files_alone(const Sources& sources);
 
 } // namespace gpucontainer::drivers::intel

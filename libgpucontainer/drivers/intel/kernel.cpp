@@ -27,21 +27,21 @@ constexpr std::uint16_t pci_vendor = 0x8086;
 
 bool is_kernel_driver(std::string_view name) { return name == "i915" || name == "xe"; }
 
-/// The device that every processor with a GPU in it has; its virtual functions too.
+/// Integrated GPUs always have this device number; their virtual functions too.
 bool is_integrated(std::string_view address) { return address.starts_with("0000:00:02."); }
 
 bool is_render_node(const ClassDevice& device) { return device.name.starts_with("renderD"); }
 bool is_card(const ClassDevice& device) { return device.name.starts_with("card"); }
 
-/// One PCI function that drives displays or computes; it has one of both at least.
+/// A PCI function that drives displays or computes. It has at least one of both nodes.
 struct Function {
     std::string address;
     std::string driver;
-    std::optional<ClassDevice> render; ///< None without a display engine's peer, or once wedged.
+    std::optional<ClassDevice> render; ///< None if it drives displays only, or is wedged.
     std::optional<ClassDevice> card;
 };
 
-/// How many names in a directory are `stem` and a number.
+/// The number of names in a directory that are `stem` and a number.
 Result<unsigned> count_numbered(const std::string& directory, std::string_view stem)
 {
     constexpr std::size_t most_names = 4096;
@@ -113,7 +113,7 @@ private:
         std::vector<Function> all;
         for (const auto& [address, function] : functions_)
             all.push_back(function);
-        // A domain of more digits is a higher one.
+        // A domain with more digits is a higher one.
         std::ranges::sort(all, {}, [](const Function& function) {
             return std::tuple(is_integrated(function.address), function.address.size(),
                               function.address);
@@ -151,8 +151,8 @@ private:
         return {};
     }
 
-    /// Where xe has tiles, i915 has one graphics unit for each; integrated GPUs have units
-    /// for other work besides.
+    /// i915 shows a graphics unit for each of what xe calls tiles. Integrated GPUs have such units
+    /// for other work too.
     Result<unsigned> tiles_of(const Function& function) const
     {
         const std::string directory = pci_directory(function.address);
@@ -174,7 +174,7 @@ private:
                                     std::move(links_[device.name])});
     }
 
-    /// Through it a GPU's firmware is replaced.
+    /// A GPU's firmware can be replaced through these devices.
     Result<void> report_firmware_interfaces()
     {
         GPUCTR_TRY(const auto devices, enumerator_.class_devices("mei"), "find Intel GPUs");

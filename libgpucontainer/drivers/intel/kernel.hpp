@@ -12,19 +12,18 @@
 namespace gpucontainer::drivers::intel {
 
 struct Gpus {
-    /// As Level Zero counts: discrete ones before integrated ones, each by PCI address.
+    /// As Level Zero counts: discrete ones before integrated ones, both by PCI address.
     std::vector<model::Gpu> gpus;
-    std::vector<search::WantedNode> wanted; ///< Theirs.
+    std::vector<search::WantedNode> wanted; ///< Their nodes.
     model::Findings findings;
 };
 
-/// The GPUs that i915 or xe drives. A physical function whose virtual functions are
-/// driven here is none: they are used in its place. Links of nodes are those below
-/// `dev_root`.
+/// The GPUs that i915 or xe drives. If virtual functions are driven here, they are used instead of
+/// their physical function. Links of nodes are those below `dev_root`.
 Result<Gpus> find_gpus(const std::string& system_root, const std::string& dev_root,
                        host::Enumerator& enumerator);
 
-/// Those on the bus that have no node.
+/// GPUs on the bus that have no node.
 Result<model::Findings> undriven(host::Enumerator& enumerator,
                                  const std::vector<model::Gpu>& driven);
 

@@ -20,7 +20,7 @@ using model::Mask;
 namespace {
 
 constexpr std::uint16_t pci_vendor = 0x10de;
-constexpr unsigned node_major = 195; // registered with the kernel for NVIDIA
+constexpr unsigned node_major = 195; // reserved for NVIDIA in the kernel
 constexpr unsigned control_minor = 255;
 constexpr std::size_t most_gpus = 256;
 constexpr const char* uvm_path = "/dev/nvidia-uvm";
@@ -41,7 +41,7 @@ std::optional<std::string> version_in(std::string_view text)
     return std::nullopt;
 }
 
-/// "Key: value" lines of an information file, but for values that cannot be shown.
+/// "Key: value" lines of an information file, without values that cannot be printed.
 std::map<std::string, std::string> fields(std::string_view text)
 {
     std::map<std::string, std::string> found;
@@ -56,7 +56,7 @@ std::map<std::string, std::string> fields(std::string_view text)
     return found;
 }
 
-/// Not read for a reason that leaves open what is there: not as if it were nothing.
+/// For a file that cannot be read although it may exist. It must not count as missing.
 Error unreadable(const Error& error, const std::string& path)
 {
     return Error::from_errno(error.os_error(), path, Errc::driver).with_object(path);
@@ -77,7 +77,7 @@ Result<std::optional<Gpu>> read_information(const std::string& path, const std::
     auto field = fields(*text);
     Gpu gpu;
     gpu.pci_address = base::to_lower(address);
-    // The driver writes "GPU-????????-..." for a GPU that nothing has used yet.
+    // The driver writes "GPU-????????-..." until something has used the GPU.
     if (const std::string& uuid = field["GPU UUID"]; uuid.find('?') == std::string::npos)
         gpu.uuid = uuid;
     gpu.model = field["Model"];
@@ -215,7 +215,7 @@ model::Findings warnings(const std::vector<Gpu>& gpus, const std::vector<model::
 
 namespace {
 
-/// The parameters, but that they forbid the driver's libraries to make nodes.
+/// Masks the parameters with a copy that forbids the driver's libraries to make nodes.
 Result<void> mask_parameters(const std::string& system_root, std::vector<Mask>& masks)
 {
     const std::string path = "/proc/driver/nvidia/params";
@@ -233,8 +233,8 @@ Result<void> mask_parameters(const std::string& system_root, std::vector<Mask>& 
     return {};
 }
 
-/// Each file below says which node in /dev/nvidia-caps stands for it, and has the driver's
-/// libraries make it, whatever the parameters say. No container is given any of these nodes.
+/// Each file below this directory names its node in /dev/nvidia-caps, which the driver's libraries
+/// then make, whatever the parameters say. Containers get none of these nodes.
 Result<void> mask_capabilities(const std::string& system_root, std::vector<Mask>& masks)
 {
     const std::string path = "/proc/driver/nvidia/capabilities";

@@ -12,7 +12,7 @@
 
 namespace gpucontainer::drivers::nvidia {
 
-/// Version of the loaded kernel module; none when it is not loaded.
+/// Version of the loaded kernel module; none if it is not loaded.
 Result<std::optional<std::string>> module_version(const std::string& system_root);
 
 struct Gpus {
@@ -23,21 +23,21 @@ struct Gpus {
 /// The GPUs that the loaded module drives, in PCI order as NVML counts them.
 Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci);
 
-/// GPUs on the bus when no module drives them: no UUID, no node.
+/// GPUs on the bus if no module drives them: without UUIDs and nodes.
 Result<Gpus> undriven_gpus(host::Enumerator& pci);
 
-/// Control nodes, unified memory, and one node a GPU, below `dev_root`; what is
-/// missing or is not the device of that name goes to `findings`.
+/// The nodes below `dev_root`: control nodes, unified memory, and one for each GPU. Those that are
+/// missing, or another device, go to `findings`.
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
                                    const std::vector<model::Gpu>& gpus, model::Findings& findings);
 
-/// What works in part only, with these nodes.
+/// Warnings about what does not work with these nodes.
 model::Findings warnings(const std::vector<model::Gpu>& gpus,
                          const std::vector<model::DeviceNode>& nodes);
 
-/// The module's parameters as a container should see them: with "1" there, the
-/// driver's libraries make the nodes of every GPU by themselves when they run
-/// with the privilege to, whichever GPUs the container was given.
+/// Masks for a container. With "ModifyDeviceFiles: 1" in the module's parameters, the driver's
+/// libraries make the nodes of every GPU if they have the privilege, whichever GPUs the container
+/// got.
 Result<std::vector<model::Mask>> masks(const std::string& system_root);
 
 } // namespace gpucontainer::drivers::nvidia

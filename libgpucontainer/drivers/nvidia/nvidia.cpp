@@ -29,7 +29,7 @@ void append(model::Findings& to, model::Findings from)
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-/// Mounted into a container, a file keeps that flag of the mount it comes from.
+/// A file in a container keeps noexec from the mount that it comes from.
 void warn_of_noexec(DriverStack& stack)
 {
     const auto main = std::ranges::find_if(stack.files, [](const model::DriverFile& file) {
@@ -44,13 +44,13 @@ void warn_of_noexec(DriverStack& stack)
              "mount its file system with exec", model::Capability::compute});
 }
 
-/// What a container of any GPU on a bus needs.
+/// A container needs it for any GPU on a bus.
 void require_proc(DriverStack& stack)
 {
     stack.needs = {"a mounted /proc: the CUDA driver reads it"};
 }
 
-/// The files of a version, or of the first that is there.
+/// Adds the files of a version, or of the first one found if there is none.
 Result<void> add_files(const Sources& sources, const std::optional<std::string>& version,
                        DriverStack& stack)
 {
@@ -74,7 +74,7 @@ Result<void> add_files(const Sources& sources, const std::optional<std::string>&
     return sources.driver_root.check();
 }
 
-/// The driver of GPUs that are on a bus.
+/// The driver for GPUs on a bus.
 Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std::string>& loaded,
                                              const Sources& sources)
 {
@@ -131,7 +131,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
     GPUCTR_TRY(Gpus gpus,
                loaded ? driven_gpus(sources.system_root, sources.pci) : undriven_gpus(sources.pci));
-    // The module may be there for a Tegra's display alone, which it lists nowhere.
+    // The module may be loaded only for a Tegra's display, which it does not list.
     if (gpus.gpus.empty() || !loaded)
         if (auto tegra = detect_tegra(sources); !tegra || *tegra)
             return tegra;

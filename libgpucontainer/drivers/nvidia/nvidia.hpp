@@ -12,7 +12,7 @@
 
 namespace gpucontainer::drivers::nvidia {
 
-/// The inode of a module's directory in sysfs is that of one loading of it.
+/// A module's directory in sysfs gets another inode each time the module is loaded.
 inline constexpr std::array kernel_places = {
     KernelPlace{"/proc/driver/nvidia/version", KernelPlace::How::content},
     KernelPlace{"/proc/driver/nvidia/gpus", KernelPlace::How::names},
@@ -24,22 +24,21 @@ inline constexpr std::array kernel_places = {
 inline constexpr std::array<std::string_view, 2> variable_names = {"NVIDIA_VISIBLE_DEVICES",
                                                                    "CUDA_VISIBLE_DEVICES"};
 
-/// Those of a Tegra's user space.
+/// Root places of a Tegra's user space.
 inline constexpr std::array<std::string_view, 2> root_places = {tegra_lists, tegra_release};
 
-/// Where nvidia-smi and the libraries of CUDA make nodes.
+/// Directories in which nvidia-smi and the libraries of CUDA make nodes.
 inline constexpr std::array<std::string_view, 3> node_directories = {
     "/dev", "/dev/nvidia-caps", "/dev/nvidia-caps-imex-channels"};
 
-/// NVIDIA's GPUs from PCI and /proc/driver/nvidia, the files of their driver
-/// and its nodes; or a Tegra's own GPU, where it is the only one. Nothing of the driver is
-/// loaded or executed.
+/// NVIDIA's GPUs from PCI and /proc/driver/nvidia, with the files and nodes of their driver; or a
+/// Tegra's own GPU, if it is the only one. Nothing of the driver is loaded or executed.
 Result<std::optional<model::DriverStack>> detect(const Sources& sources);
 
-/// As Vendor::files_alone; not those of a Tegra or of Windows.
+/// Like Vendor::files_alone(), except for files of a Tegra or of Windows.
 Result<model::DriverStack> files_alone(const Sources& sources);
 
-/// Version of what drives them; none when it is not loaded.
+/// Version of the kernel driver; none if it is not loaded.
 Result<std::optional<std::string>> loaded_version(const std::string& system_root);
 
 } // namespace gpucontainer::drivers::nvidia

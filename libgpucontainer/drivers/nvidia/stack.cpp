@@ -18,7 +18,7 @@ model::DriverStack new_stack(const Sources& sources)
     stack.vendor = "nvidia";
     stack.vendor_name = "NVIDIA";
     stack.root = sources.driver_root.prefix().empty() ? "/" : sources.driver_root.prefix();
-    // Images with CUDA have them in LD_LIBRARY_PATH.
+    // Images with CUDA have directories below it in LD_LIBRARY_PATH.
     stack.tree_link = "/usr/local/nvidia";
     stack.image_directories = {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
                                "/usr/local/cuda/lib64", "/usr/local/cuda/compat"};

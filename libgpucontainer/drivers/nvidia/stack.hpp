@@ -7,10 +7,10 @@
 
 namespace gpucontainer::drivers::nvidia {
 
-/// What chooses among them; `inside` is how CUDA's tells the chosen ones.
+/// The variables that choose GPUs. `inside` is for CUDA's.
 std::vector<model::VisibleDevices> variables(model::VisibleDevices::Inside inside);
 
-/// What each of NVIDIA's drivers has in common.
+/// What all of NVIDIA's drivers have in common.
 model::DriverStack new_stack(const Sources& sources);
 
 } // namespace gpucontainer::drivers::nvidia

@@ -38,8 +38,7 @@ std::string first_string(std::string_view text)
     return first;
 }
 
-/// What the device tree calls the machine's processor: "nvidia,tegra234"; "" where it is
-/// no Tegra.
+/// Name of the machine's processor in the device tree: "nvidia,tegra234"; "" if it is not a Tegra.
 Result<std::string> compatible(const std::string& system_root)
 {
     GPUCTR_TRY(const auto text, host::read_value(system_root + "/proc/device-tree/compatible"));
@@ -97,7 +96,7 @@ Result<std::optional<std::string>> kernel_version(const std::string& system_root
     GPUCTR_TRY(auto version, host::loaded_module_version(system_root, "nvgpu"));
     if (version)
         return version;
-    // It may be a part of the kernel.
+    // It may be built into the kernel.
     return host::read_value(system_root + "/proc/sys/kernel/osrelease");
 }
 
@@ -191,9 +190,9 @@ Result<std::optional<DriverStack>> detect_tegra(const Sources& sources)
         stack.version = sources.driver_version;
         stack.version_source = model::VersionSource::option;
     }
-    // What its libraries are linked to is the image's where it has that.
+    // Libraries that it is linked to come from the image if it has them.
     stack.optional_files = true;
-    // There is no UUID to put in its place.
+    // This GPU has no UUID.
     stack.visible_devices = variables(model::VisibleDevices::Inside::position);
     for (const char* directory :
          {"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",

@@ -8,13 +8,13 @@
 
 namespace gpucontainer::drivers::nvidia {
 
-/// The GPU in a Tegra, such as a Jetson's, which is on no bus and has neither an address
-/// nor a UUID. None where the kernel does not say that the machine is a Tegra. Where
-/// the driver for discrete GPUs lists one, that way is taken, and this GPU is not found.
+/// The GPU in a Tegra, such as a Jetson's. It is on no bus, and has neither an address nor a UUID.
+/// None if the machine is not a Tegra according to the kernel. Call it only if the driver for
+/// discrete GPUs lists none: with a discrete GPU, this one is not used.
 Result<std::optional<model::DriverStack>> detect_tegra(const Sources& sources);
 
-/// The release of Linux for Tegra, kernel and libraries, "35.4.1"; else the version of the
-/// kernel module. None on other machines, and where there are discrete GPUs.
+/// The release of Linux for Tegra, kernel and libraries: "35.4.1"; or the version of the kernel
+/// module if that is unknown. None on other machines, and if there are discrete GPUs.
 Result<std::optional<std::string>> tegra_version(const std::string& system_root);
 
 } // namespace gpucontainer::drivers::nvidia

@@ -35,7 +35,7 @@ std::optional<Kind> kind_of(std::string_view word)
 
 Error bad(std::string reason) { return {Errc::usage, std::move(reason)}; }
 
-/// As much of a word as a message can bear.
+/// The part of a word that is shown in a message.
 std::string printable(std::string_view word)
 {
     constexpr std::size_t longest = 32;
@@ -45,7 +45,7 @@ std::string printable(std::string_view word)
     return text;
 }
 
-/// The path without its empty components and those that are ".".
+/// The path without empty components and ".".
 Result<std::string> plain_path(std::string_view path)
 {
     std::string plain;

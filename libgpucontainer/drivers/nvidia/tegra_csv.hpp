@@ -9,18 +9,18 @@
 
 namespace gpucontainer::drivers::nvidia {
 
-/// One row of the lists that a Jetson's packages keep of what containers need.
+/// A row of the lists in which a Jetson's packages say what containers need.
 struct TegraRow {
     enum class Kind : std::uint8_t { device, directory, library, link };
 
     Kind kind;
-    std::string path; ///< Absolute, without "." and ".."; may hold "*" and "?".
+    std::string path; ///< Absolute, without "." and ".."; may have "*" and "?".
     std::size_t line; ///< From 1.
 
     bool operator==(const TegraRow&) const = default;
 };
 
-/// A row that is none.
+/// An error in a row.
 struct TegraComplaint {
     std::size_t line;
     std::string reason;
@@ -31,9 +31,9 @@ struct TegraRows {
     std::vector<TegraComplaint> complaints;
 };
 
-/// Reads rows of the form "TYPE, PATH" with dev, dir, lib or sym for TYPE; blanks, empty
-/// lines and those that begin with "#" do not count. The path of a node may leave out
-/// "/dev/". A row that cannot be read costs nothing but itself.
+/// Reads rows of the form "TYPE, PATH", where TYPE is dev, dir, lib or sym. Blanks, empty lines and
+/// lines that begin with "#" are ignored. The path of a node may lack "/dev/". A row that cannot be
+/// read is left out; the others count.
 TegraRows parse_tegra_csv(std::string_view text);
 
 } // namespace gpucontainer::drivers::nvidia

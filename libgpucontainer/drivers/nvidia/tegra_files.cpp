@@ -45,7 +45,7 @@ constexpr std::string_view unknown_file = "part of this driver, unknown to the c
 // Far more than any release has.
 constexpr std::size_t most_lists = 64;
 constexpr std::size_t most_paths = 3000;
-constexpr std::size_t most_links = 60; ///< Of one library.
+constexpr std::size_t most_links = 60; ///< To one library.
 
 bool is_elf(int fd)
 {
@@ -56,13 +56,13 @@ bool is_elf(int fd)
                      "ELF";
 }
 
-/// A program, and no library that can be executed too.
+/// Whether it is a program, and not a library that can also be executed.
 bool is_program(const Result<elf::Facts>& facts)
 {
     return facts && facts->has_interpreter() && facts->soname.empty();
 }
 
-/// What a file is for that the catalogue does not know, as far as its place tells.
+/// What a file outside the catalogue is for, according to its path.
 Capability use_of(const std::string& path)
 {
     constexpr std::array graphics = {"*/tegra-egl/*", "*/egl_vendor.d/*",
@@ -180,7 +180,7 @@ private:
         wanted_.push_back({path, name});
     }
 
-    /// What stands behind "data" in a catalogue, for a path.
+    /// Adds a path as data, with the catalogue's rule if there is one.
     void want_data(const std::string& path)
     {
         const CatalogueRule* const known = model::find_rule(catalogue_, FileKind::data, path);
@@ -194,8 +194,8 @@ private:
         data_rules_.push_back(rule);
     }
 
-    /// Where nothing says what is the driver's, what lies beside libcuda is: no version in
-    /// the names of its libraries tells. What is only for EGL has a directory of its own.
+    /// Without lists, the files beside libcuda are the driver's. The names of its libraries have no
+    /// version by which they could be told. Those for EGL have their own directory.
     void look_beside_main_library()
     {
         const std::vector<std::string> patterns = {"/usr/lib/*-linux-gnu/nvidia",
@@ -243,7 +243,7 @@ private:
             if (std::string directory(base::directory_of(wanted.path));
                 std::ranges::find(directories, directory) == directories.end())
                 directories.push_back(std::move(directory));
-        // The lists name what lies in several installations.
+        // The lists name files of several installations.
         search::LibraryGraph graph(root_, rules_, std::move(directories),
                                    search::LibraryGraph::Installations::any);
         for (std::size_t i = 0; i < wanted_.size(); ++i)
@@ -266,7 +266,7 @@ private:
         return file == found_.files.end() ? nullptr : &*file;
     }
 
-    /// What a library is listed as is a name that it has, too.
+    /// The name under which a library is listed is also one of its names.
     void add_library_name(const std::string& path)
     {
         const auto status = root_.look(path);
@@ -290,7 +290,7 @@ private:
             add_name(*file, path);
     }
 
-    /// A directory brings all that is in it.
+    /// A directory includes all that is in it.
     void leave_out_nested_data()
     {
         std::ranges::sort(data_rules_, {}, &CatalogueRule::name);
@@ -317,7 +317,7 @@ private:
             file.links.push_back(name);
     }
 
-    /// A link to data that is taken is a second place of it.
+    /// A link to data that is taken becomes a second path of it.
     void add_data_link(const std::string& path)
     {
         const auto status = root_.look(path);
@@ -343,7 +343,7 @@ private:
 
     const host::DriverRoot& root_;
     Catalogue catalogue_;
-    std::deque<std::string> names_; ///< Of the rules, which borrow them.
+    std::deque<std::string> names_; ///< Names of the rules, which borrow them.
     std::vector<CatalogueRule> rules_;
     std::vector<CatalogueRule> data_rules_;
     std::vector<Wanted> wanted_; ///< One for each of `rules_`.
@@ -356,7 +356,7 @@ private:
 
 Result<std::string> read_list(const host::DriverRoot& root, const std::string& path)
 {
-    // Links lead to where they lead in the driver root; none is left in the real path.
+    // Links are resolved in the driver root; the real path has none.
     GPUCTR_TRY(const auto file, root.open_file(path));
     GPUCTR_TRY(auto text, root.noted(config::read_trusted(root.prefix() + file.real_path), path));
     if (!text)

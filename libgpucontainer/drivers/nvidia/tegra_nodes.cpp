@@ -32,7 +32,7 @@ constexpr std::size_t most_nodes = 1024;
 constexpr std::size_t most_names = 10'000;
 constexpr std::string_view dev = "/dev/";
 
-/// Of Linux for Tegra from 32 on; a release has some of them each.
+/// Nodes of Linux for Tegra since release 32. Each release has some of them.
 constexpr std::array known_nodes = {
     "/dev/nvhost-*",     "/dev/nvgpu/igpu0/*", "/dev/nvmap",
     "/dev/nvidia0",      "/dev/nvidiactl",     "/dev/nvidia-modeset",
@@ -47,7 +47,7 @@ struct Use {
     Capability capability;
 };
 
-/// What nodes are for that not each program opens; the first pattern decides.
+/// What nodes are for that not every program opens. The first matching pattern counts.
 constexpr std::array uses = {
     Use{"/dev/nvhost-nvdec*", Capability::video},    Use{"/dev/nvhost-nvenc*", Capability::video},
     Use{"/dev/nvhost-msenc", Capability::video},     Use{"/dev/nvhost-nvjpg*", Capability::video},
@@ -56,7 +56,7 @@ constexpr std::array uses = {
     Use{"/dev/nvidia-modeset", Capability::display}, Use{"/dev/fb*", Capability::display},
 };
 
-/// Those that CUDA does not do without, as far as a release has them.
+/// Nodes that CUDA needs, if a release has them.
 constexpr std::array gpu_nodes = {
     "/dev/nvhost-gpu",       "/dev/nvhost-ctrl-gpu", "/dev/nvhost-as-gpu",
     "/dev/nvgpu/igpu0/ctrl", "/dev/nvgpu/igpu0/as",  "/dev/nvgpu/igpu0/channel",
@@ -150,8 +150,8 @@ private:
                                 found_, findings_);
     }
 
-    /// Some names are links to a node of the kernel's, which a container is given at the
-    /// link's place. One that leads out of /dev stays what it is.
+    /// The path of the node that a name leads to. Some names are links to a node in /dev; a
+    /// container gets that node at the link's path. A link out of /dev is not followed.
     std::string place_of(const std::string& path) const
     {
         namespace fs = std::filesystem;
@@ -163,8 +163,8 @@ private:
         return to.starts_with(dev) ? dev_root_ + to : place;
     }
 
-    /// Whether the kernel calls the device so; of NVIDIA's own modules, which name none,
-    /// whether it is one of theirs.
+    /// Whether the kernel calls the device so. NVIDIA's own modules name no devices; for them,
+    /// whether the device is one of theirs.
     Result<bool> is_named(dev_t number, std::string_view path) const
     {
         GPUCTR_TRY(const auto event,

@@ -11,10 +11,10 @@
 
 namespace gpucontainer::drivers::nvidia {
 
-/// Looks for a Tegra's device nodes at `paths`, whose components may hold "*" and "?", or
-/// without any at those that Jetsons are known to have. A node counts where the kernel
-/// calls its number by that name. Those that CUDA opens are the GPU's, which is of
-/// index 0; without any the outcome is an error, no_device. Errors: driver.
+/// Looks for a Tegra's device nodes at `paths`, whose components may have "*" and "?"; if it is
+/// empty, at the paths that Jetsons have. A node counts only if the kernel has that name for its
+/// number. The nodes that CUDA opens belong to the GPU with index 0. Errors: no_device, if none of
+/// these is found; driver.
 Result<search::Nodes> tegra_nodes(const std::string& system_root, const std::string& dev_root,
                                   std::span<const std::string> paths, model::Findings& findings);
 

@@ -13,13 +13,13 @@ using model::FileKind;
 
 namespace {
 
-/// Where the tools of a driver lie: in the `bin` next to its libraries, and for
-/// one that is spread over the system's directories in the system's own. A
-/// wrapper script elsewhere on PATH is not the driver's.
+/// The directories with a driver's tools: `bin` beside its libraries, and the system's own if the
+/// driver is installed in the system's directories. A wrapper script elsewhere in PATH is not the
+/// driver's.
 std::vector<std::string> directories_of_tools(const std::string& library_directory)
 {
     if (library_directory == "/")
-        return {""}; // unpacked, all in one directory
+        return {""}; // unpacked into one directory
     const std::string_view above = base::directory_of(library_directory);
     std::vector<std::string> directories = {base::format("{}/bin", above == "/" ? "" : above)};
     const auto add = [&](const std::string& directory) {
@@ -34,14 +34,14 @@ std::vector<std::string> directories_of_tools(const std::string& library_directo
     return directories;
 }
 
-/// Why a program would not run in a container; empty when it would.
+/// Why a program would not run in a container; "" if it would.
 std::string objection(const Result<elf::Facts>& facts)
 {
     if (!facts)
         return "is no ELF program";
     if (!elf::is_native(*facts))
         return "is for another machine";
-    // Every ABI has its loader in a /lib or /lib64; NixOS gives programs another.
+    // Every ABI has its loader in /lib or /lib64, but programs of NixOS use another one.
     if (facts->has_interpreter() && !facts->interpreter.starts_with("/lib"))
         return base::format("is started by {}, which containers do not have", facts->interpreter);
     return "";

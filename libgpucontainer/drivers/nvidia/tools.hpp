@@ -10,12 +10,12 @@
 
 namespace gpucontainer::drivers::nvidia {
 
-/// Name, place and identity of a file in the driver root.
+/// Name, path and identity of a file in the driver root.
 model::DriverFile describe(const host::DriverRoot& root, const host::DriverRoot::File& opened,
                            model::FileKind kind);
 
-/// Adds the programs that belong to the driver whose libraries lie in
-/// `library_directory`, a path in the driver root.
+/// Adds the programs of the driver whose libraries are in `library_directory`, a path in the driver
+/// root.
 void find_tools(const host::DriverRoot& root, model::Catalogue catalogue,
                 const std::string& library_directory, std::vector<model::DriverFile>& files,
                 model::Findings& findings);

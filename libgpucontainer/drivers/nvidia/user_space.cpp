@@ -30,7 +30,7 @@ constexpr std::size_t most_directories = 16;
 constexpr std::array odd_places = {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
                                    "/run/opengl-driver/lib"};
 
-/// What follows ".so." in a library's name; empty when nothing does.
+/// What follows ".so." in a library's name; "" if nothing does.
 std::string_view version_suffix(std::string_view file_name)
 {
     constexpr std::string_view mark = ".so.";
@@ -101,17 +101,17 @@ private:
         for (const std::string& directory : directories)
             if (take(join(directory, soname), soname)) {
                 GPUCTR_CHECK(use_directory_of_main_library());
-                // A link led there, perhaps: other parts lie beside the link, and
-                // no loader cache tells which.
+                // The name may be a link. Other parts then lie beside the link, and no loader cache
+                // tells which.
                 add_directory(directory);
                 return {};
             }
         if (!root_.prefix().empty())
-            directories.emplace_back("/"); // where an unpacked driver has all its files
+            directories.emplace_back("/"); // an unpacked driver has all its files there
         return find_unlinked_main_library(directories);
     }
 
-    /// In a driver that nobody ran ldconfig for, as after unpacking it.
+    /// For a driver without links by ldconfig, such as an unpacked one.
     Result<void> find_unlinked_main_library(const std::vector<std::string>& directories)
     {
         constexpr std::string_view stem = "libcuda.so.";
@@ -164,8 +164,8 @@ private:
                "module, after a driver update";
     }
 
-    /// In cache order, the loader's own choice; what it finds adds the directory
-    /// that it lies in to those searched for further parts of the driver.
+    /// Takes the first candidate of the loader cache, as the loader does. Its directory is then
+    /// searched for other parts of the driver.
     void look_up(const CatalogueRule& rule)
     {
         const std::string soname = model::soname_of(rule, found_.version);
@@ -186,8 +186,8 @@ private:
             directories_.push_back(std::move(directory));
     }
 
-    /// Whatever else of this driver lies beside its libraries, known or not: a
-    /// list of names alone lags behind every driver release.
+    /// Finds all other files of this driver beside its libraries, also unknown ones: each release
+    /// of the driver has files that a list of names lacks.
     void scan_directories()
     {
         for (; scanned_ < directories_.size(); ++scanned_)
@@ -223,8 +223,8 @@ private:
         return consider(root_.open_file(path), path, soname);
     }
 
-    /// The file at `path` as part of the driver, or null and the reason in
-    /// `findings`. With a soname, only a library of that soname.
+    /// The file at `path` if it is part of the driver; otherwise null, and the reason goes to
+    /// `findings`. If `soname` is not "", it must be a library with that soname.
     const DriverFile* consider(const Result<host::DriverRoot::File>& opened,
                                const std::string& path, const std::string& soname)
     {
@@ -237,7 +237,7 @@ private:
         const std::pair file_id(opened->status.st_dev, opened->status.st_ino);
         if (seen_.contains(file_id))
             return nullptr;
-        // Such a path says nothing against the same file by another path.
+        // This is about the path: by another path, the same file may be taken.
         if (auto reason = objection(path, opened->real_path); !reason.empty()) {
             skip(name, path, std::move(reason));
             return nullptr;
@@ -280,7 +280,7 @@ private:
                && (rule == nullptr || !rule->unversioned);
     }
 
-    /// Which version the file has, and which one it should have; none where it has that.
+    /// The version of the file, and the one that it should have; none if they are the same.
     std::optional<std::string> other_version_of(const host::DriverRoot::File& file) const
     {
         const std::string_view version = version_suffix(base::name_of(file.real_path));
@@ -322,8 +322,8 @@ private:
         found_.files.push_back(std::move(file));
     }
 
-    /// The name that a linker looks for, where the driver has it: some programs
-    /// compile and link at run time.
+    /// Adds the names that a linker looks for, if the driver has them: some programs compile and
+    /// link at run time.
     void add_links()
     {
         for (DriverFile& file : found_.files) {
@@ -359,7 +359,7 @@ private:
         }
     }
 
-    /// A removed driver may have left its names behind.
+    /// A removed driver may have left its names.
     bool report_dangling(const CatalogueRule& rule, const std::string& soname)
     {
         std::vector<Candidate> places = candidates(soname);
@@ -374,8 +374,7 @@ private:
         return false;
     }
 
-    /// In which way a name is without its file; empty when it is not, or when
-    /// there is no such name.
+    /// How a name lost its file; "" if it did not, or there is no such name.
     std::string loss(const Candidate& place) const
     {
         const auto target = root_.link_target(place.path);
@@ -406,15 +405,15 @@ private:
 
     const host::DriverRoot& root_;
     Catalogue catalogue_;
-    /// Asked about each name of a directory, most of which are not the driver's.
+    /// A short list, because it is searched for each name of a directory.
     std::vector<CatalogueRule> unversioned_;
     std::optional<std::string> wanted_version_;
     bool is_of_module_ = false; ///< The wanted version is the loaded kernel module's.
     UserSpace found_;
     std::vector<std::string> directories_; ///< In the driver root; the main library's first.
-    std::size_t scanned_ = 0;              ///< How many of them were looked through.
+    std::size_t scanned_ = 0;              ///< Number of those that were searched.
     std::set<std::string> development_names_;
-    std::set<std::string> names_; ///< Sonames and names of the files that were taken.
+    std::set<std::string> names_; ///< Sonames and names of the files taken.
     std::set<std::pair<dev_t, ino_t>> seen_;
 };
 

@@ -12,7 +12,7 @@
 
 namespace gpucontainer::drivers::nvidia {
 
-/// The files of one driver, and what was seen and not taken.
+/// The files of a driver, and what was found but not taken.
 struct UserSpace {
     std::string version;
     std::string library_directory; ///< Of libcuda's real file.
@@ -20,17 +20,17 @@ struct UserSpace {
     model::Findings findings;
 };
 
-/// Driver versions count from 300 up and have a dot; "4" and "1.1.13" are
-/// versions of the library itself.
+/// Whether it is a version of a driver: 300 or higher, with a dot. "4" and "1.1.13" are versions of
+/// the library itself.
 bool is_driver_version(std::string_view text);
 
-/// Finds libcuda of `version`, or without one of whatever version is first,
-/// and with it every library and tool of that driver.
+/// Finds libcuda and every other library and tool of its driver: of `version`, or of the first one
+/// found if that is none.
 ///
-/// A candidate counts only when its ELF class, machine and soname fit, it is no
-/// stub and no forward-compatibility copy, and the suffix of its real file name
-/// is the version. `source` is where the version is from, for messages. Errors:
-/// Errc::driver, naming what was found instead; Errc::no_device where no libcuda was.
+/// A file counts only if its ELF class, machine and soname fit, it is neither a stub nor a
+/// forward-compatibility copy, and its real name ends in the version. `source` is where the version
+/// is from, for messages. Errors: driver, with what was found instead; no_device, if no libcuda was
+/// found.
 Result<UserSpace> find_user_space(const host::DriverRoot& root, model::Catalogue catalogue,
                                   const std::optional<std::string>& version,
                                   model::VersionSource source);

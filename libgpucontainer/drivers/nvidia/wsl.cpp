@@ -29,8 +29,7 @@ constexpr const char* package_stem = "nv";
 constexpr const char* main_soname = "libcuda.so.1";
 constexpr const char* main_library = "libcuda.so.1.1";
 
-/// Whether a path is Windows' driver's, not that of a Linux driver which somebody
-/// installed besides.
+/// Whether a path belongs to Windows' driver, not to a Linux driver that is installed too.
 bool is_of_windows(const std::string& path) { return base::is_below(path, "/usr/lib/wsl"); }
 
 bool add_library(LibraryGraph& graph, const CatalogueRule& rule)
@@ -38,7 +37,7 @@ bool add_library(LibraryGraph& graph, const CatalogueRule& rule)
     const std::string name(rule.name);
     if (graph.add_library(rule, base::format("{}/{}", wsl::library_directory, name), name))
         return true;
-    // In a container that has the package's own libraries instead.
+    // A container may have the package's own libraries instead.
     return std::ranges::any_of(graph.cached(name), [&](const std::string& path) {
         return is_of_windows(path) && graph.add_library(rule, path, name);
     });

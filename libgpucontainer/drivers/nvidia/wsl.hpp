@@ -7,9 +7,8 @@
 
 namespace gpucontainer::drivers::nvidia {
 
-/// NVIDIA's GPUs of Windows (WSL2), as one: CUDA's library asks Windows which there are,
-/// and loads the driver of the release that is in use. None where Windows has no such
-/// driver.
+/// NVIDIA's GPUs of Windows (WSL2), as one. CUDA's library asks Windows which GPUs there are, and
+/// loads the driver of the release in use. None if Windows has no such driver.
 Result<std::optional<model::DriverStack>> detect_wsl(const Sources& sources);
 
 } // namespace gpucontainer::drivers::nvidia
