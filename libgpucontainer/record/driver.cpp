@@ -22,7 +22,7 @@ using model::DriverStack;
 using model::FileId;
 using model::Gpu;
 
-// Far more than a host has, and little enough to be read in no time.
+// Far more than a host has, but few enough to be read quickly.
 constexpr std::size_t most_gpus = 256;
 constexpr std::size_t most_files = 4096;
 constexpr std::size_t most_names = 64;
@@ -31,14 +31,14 @@ constexpr std::size_t most_needed = 1024;
 constexpr std::uint32_t most_parts = 64;
 constexpr std::size_t most_nodes = 4096;
 
-// As the kernel's device numbers have them.
+// The limits of the kernel's device numbers.
 constexpr std::uint32_t largest_major = 0xfff;
 constexpr std::uint32_t largest_minor = 0xfffff;
 constexpr std::uint32_t all_permissions = 07777;
 constexpr std::uint32_t largest_group = std::numeric_limits<std::uint32_t>::max();
 constexpr int most_numa_nodes = 1 << 16;
 
-// What a field may hold.
+// What a field may have.
 struct Text {
     Check check;
 };
@@ -64,9 +64,9 @@ template <typename Enum>
 struct Word {
     std::optional<Enum> (*parse)(std::string_view text);
 };
-/// A file's identity, as text: readers that keep numbers as doubles would round it.
+/// A file's identity. It is a text, because readers that store numbers as doubles would round it.
 struct Identity {};
-/// Of a finding: it follows from the code.
+/// Severity of a finding, which follows from its code.
 struct Severity {};
 struct List {
     std::size_t most;
@@ -74,8 +74,8 @@ struct List {
 
 constexpr Word<model::Capability> capability_word = {model::parse_capability};
 
-// The list of fields of each value. All members are named first: one that is added does not
-// compile before it has its line.
+// The list of fields of each value. All members are named first, so that a new one does not compile
+// without its line.
 
 template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, Gpu>
@@ -231,7 +231,6 @@ void visit(Visitor& field, Self& driver)
     field("findings", findings, List{most_others});
 }
 
-/// Writes each field.
 class Writer {
 public:
     Json take() && { return std::move(object_); }
@@ -301,7 +300,7 @@ FileId read_id(const Fields& fields, const char* name)
     return {numbers[0], numbers[1], numbers[2], static_cast<std::int64_t>(numbers[3])};
 }
 
-/// What fields have to be besides, of each value that has such a rule.
+/// Further rules for the fields of a value; most values have none.
 template <typename Value>
 void check(const Value& /*value*/, const Fields& /*fields*/)
 {
@@ -338,7 +337,8 @@ void check(const DriverFile& file, const Fields& fields)
             fields.complain("registrations", "not of a file of this kind");
 }
 
-/// Needs and errors are of plans and set-ups. A plan hands warnings on, a line each.
+/// Needs and errors belong to plans and set-ups, not to a host. A plan repeats warnings, one a
+/// line.
 void check(const model::Finding& finding, const Fields& fields)
 {
     const model::Severity severity = finding.severity();
@@ -351,7 +351,7 @@ void check(const model::Finding& finding, const Fields& fields)
             fields.complain("text", "a warning with a control character in it");
 }
 
-/// Paths are made of it.
+/// The name becomes a part of paths.
 void check(const model::Registration& registration, const Fields& fields)
 {
     using model::Manner;
@@ -375,7 +375,7 @@ void check(const model::Registration& registration, const Fields& fields)
         fields.complain("name", problem);
 }
 
-/// Indexes are used as such from here on.
+/// Indexes are not checked again where they are used.
 void check(const DriverStack& driver, const Fields& fields)
 {
     if (driver.version.empty() && !driver.gpus.empty())
@@ -404,7 +404,6 @@ void check(const DriverStack& driver, const Fields& fields)
 template <typename Value>
 Value read(const Fields& fields);
 
-/// Reads each field.
 class Reader {
 public:
     explicit Reader(const Fields& fields) : fields_(fields) {}

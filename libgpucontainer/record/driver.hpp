@@ -10,21 +10,21 @@
 #include <string>
 #include <vector>
 
-/// The values of model/ as JSON. Each has one list of fields, in record/driver.cpp: writing and
-/// reading follow from it, and tests hold the schemas to it.
+/// The values of model/ as JSON. Each has one list of fields, in record/driver.cpp. Writing and
+/// reading follow from it, and tests compare the schemas with it.
 namespace gpucontainer::record {
 
 using Json = nlohmann::ordered_json;
 
-inline constexpr std::size_t most_drivers = 128; // built in, and of a site
+inline constexpr std::size_t most_drivers = 128; // built-in ones, and those of a site
 inline constexpr std::size_t most_others = 16384;
 
 Json to_json(const model::DriverStack& driver);
 Json to_json(const model::Gpu& gpu);
 Json to_json(const model::Finding& finding);
 
-/// Read trusting nothing: every field has its type and bounds, paths lead nowhere else, and
-/// indexes fit. The fields' first problem says what is wrong.
+/// Reads an untrusted record: every field must have its type and bounds, paths must have no "..",
+/// and indexes must fit. If something is wrong, the fields have the first problem.
 model::DriverStack read_driver(const Fields& fields);
 model::Gpu read_gpu(const Fields& fields);
 model::Finding read_finding(const Fields& fields);

@@ -46,7 +46,7 @@ const char* is_path(std::string_view text)
 
 const char* is_version(std::string_view text)
 {
-    // A kernel's release is one too: "6.8.0-45-generic".
+    // The release of a kernel is a version too: "6.8.0-45-generic".
     const std::string lower = base::to_lower(text);
     const bool fits = !text.empty() && text.size() <= NAME_MAX
                       && lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-_+~")
@@ -163,7 +163,7 @@ const Fields::Json& Fields::array(const char* name, std::size_t most) const
     if (value.is_array() && value.size() <= most)
         return value;
     complain(name, value.is_array() ? base::format("more than {} elements", most) : "not a list");
-    return null_; // which has no elements
+    return null_; // it has no elements
 }
 
 std::string Fields::element_name(const char* name, std::size_t index) const

@@ -13,7 +13,7 @@
 
 namespace gpucontainer::record {
 
-/// What a text must be; null when it is, otherwise what it is not.
+/// Checks a text. Null if it is right, otherwise what is wrong.
 using Check = const char* (*)(std::string_view text);
 
 const char* is_text(std::string_view text);
@@ -23,9 +23,8 @@ const char* is_path(std::string_view text);    ///< Absolute, a line, without ".
 const char* is_version(std::string_view text); ///< Digits and dots.
 const char* is_word(std::string_view text);    ///< ASCII letters, digits, "_-:.".
 
-/// The fields of one object of a document that nobody vouches for. The first
-/// thing that is wrong is kept in `problem`, and values from then on mean
-/// nothing: the reader asks once, at its end.
+/// The fields of an object in an untrusted document. `problem` keeps the first thing that is wrong.
+/// Values read after it mean nothing, so the reader checks once, at its end.
 class Fields {
 public:
     using Json = nlohmann::json;
@@ -65,7 +64,7 @@ public:
         return elements;
     }
 
-    /// Notes what is wrong with a field, unless something was wrong before.
+    /// Notes what is wrong with a field, unless a problem is noted already.
     void complain(const char* name, const std::string& what) const;
 
 private:
