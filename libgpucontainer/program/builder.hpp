@@ -14,32 +14,32 @@
 
 namespace gpucontainer::program {
 
-/// Such a block that this process made; release() frees it.
+/// A program's block that this process made; release() frees it.
 using Block = std::unique_ptr<std::uint64_t[]>; // NOLINT(modernize-avoid-c-arrays): of any size
 
-/// Puts a block together.
+/// Builds a block.
 class ProgramBuilder {
 public:
-    /// Returns the operation, valid until the next one is added.
+    /// Returns the operation. It is valid until the next one is added.
     Operation& add(Step step, std::string_view path, std::string_view data = {});
 
-    /// Takes the descriptor over; returns its index.
+    /// Takes ownership of the descriptor; returns its index.
     std::int32_t keep(base::UniqueFd fd);
     Operation& operation(std::size_t index) { return operations_[index]; }
     std::size_t operation_count() const noexcept { return operations_.size(); }
 
-    /// Leaves its place empty.
+    /// Gives a descriptor back; its place stays empty.
     base::UniqueFd take(std::int32_t index)
     {
         return std::move(fds_[static_cast<std::size_t>(index)]);
     }
-    /// Fills a place that is empty.
+    /// Fills an empty place.
     void set(std::int32_t index, base::UniqueFd fd)
     {
         fds_[static_cast<std::size_t>(index)] = std::move(fd);
     }
 
-    /// A block from new[]; its descriptors are those that were kept.
+    /// A block from new[], with the descriptors that were kept.
     Block build(const mount::Bench& bench = {}) &&;
 
 private:
@@ -50,7 +50,7 @@ private:
     std::string strings_;
 };
 
-/// Closes the descriptors and, when the block is its own, frees it.
+/// Closes the descriptors and frees the block, if it owns them.
 void release(void* block) noexcept;
 
 } // namespace gpucontainer::program

@@ -22,13 +22,12 @@ bool in_same_directory(const char* left, const char* right) noexcept
            && std::strncmp(left, right, static_cast<std::size_t>(length)) == 0;
 }
 
-/// Has each operation of which nothing is known yet know the directory that it works in; it stays
-/// unknown where that is not there. Calls `failed` where it cannot be told, and goes on
-/// if that is true.
+/// Notes the directory of each operation that has none yet. It stays unknown if it is missing. If a
+/// directory cannot be looked at, `failed` is called, and decides whether to go on.
 template <typename Failed>
 bool identify(const Program& program, int rootfs_fd, int table, Failed failed) noexcept
 {
-    const Operation* last = nullptr; // names in one directory follow each other, as a rule
+    const Operation* last = nullptr; // names in one directory usually follow each other
     for (Operation& operation : program.operations()) {
         operation.flags &= ~not_settled;
         if (is_mount(operation) || operation.parent_inode != 0)
@@ -57,7 +56,7 @@ public:
     {
     }
 
-    /// False when an earlier operation stands for the same directory.
+    /// False if an earlier operation has the same directory.
     bool begin_here() const noexcept
     {
         for (const Operation& operation : program_.operations()) {
@@ -75,7 +74,7 @@ public:
                && operation.parent_device == first_.parent_device;
     }
 
-    /// Whether something of ours is still in the directory, to be taken away.
+    /// Whether something of ours is still in the directory, and will be removed.
     bool any_left(const Parent& parent) const noexcept
     {
         for (const Operation& operation : program_.operations())
@@ -84,8 +83,7 @@ public:
         return false;
     }
 
-    /// The time of before our changes, where nobody else changed the directory
-    /// between them.
+    /// The time before our changes. Changes of others, and ours before them, are not undone.
     std::int64_t time_before(std::int64_t now) const noexcept
     {
         const auto operations = program_.operations();
@@ -128,8 +126,8 @@ private:
     const Operation& first_;
 };
 
-/// Calls `visit` with each directory that is there, its operations and its time;
-/// `failed` as for identify().
+/// Calls `visit` with each existing directory, its operations and its time. `failed` is as for
+/// identify().
 template <typename Visit, typename Failed>
 bool for_each_directory(const Program& program, int rootfs_fd, int table, Visit visit,
                         Failed failed) noexcept
@@ -178,7 +176,7 @@ bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_s
                   Failure& failure, int table) noexcept
 {
     bool complete = true;
-    // Of a file system that keeps whole seconds, times are from before that moment.
+    // A file system with times in whole seconds rounds them down, to before that moment.
     const std::int64_t since = changing_since - changing_since % base::nanoseconds_per_second;
     const auto visit = [&](const Parent& parent, const Siblings& siblings, const Operation& first,
                            std::int64_t now) {
@@ -190,7 +188,7 @@ bool settle_times(const Program& program, int rootfs_fd, std::int64_t changing_s
             siblings.settle(siblings.time_before(now), now);
         return true;
     };
-    // One that is out of reach keeps none of the others.
+    // A directory out of reach does not stop the others.
     const auto failed = [&](Operation& operation) {
         operation.flags |= not_settled;
         if (complete)

@@ -18,9 +18,8 @@ using base::UniqueFd;
 
 namespace {
 
-/// Marks the directories of ours below which something is mounted that was not there
-/// when they were: unmounting them would take it along. Before any mount of ours is
-/// gone, or there would be fewer than there were.
+/// Marks our directories below which somebody mounted something later: unmounting them would
+/// unmount that too. Call it before unmounting any, because it compares the number of mounts.
 void mark_holders(const Program& program, int rootfs_fd, int table) noexcept
 {
     for (Operation& operation : program.operations()) {
@@ -46,7 +45,8 @@ bool perform(const Program& program, Operation& operation, int rootfs_fd, Failur
     return make_name(program, operation, rootfs_fd, failure);
 }
 
-/// Newest first; on failure goes on with the rest and reports the first.
+/// Undoes the chosen operations, newest first. After a failure, it goes on with the rest. It
+/// reports the first failure.
 template <typename Chosen, typename Undo>
 bool take_back(const Program& program, Failure& failure, Chosen chosen, Undo undo) noexcept
 {
@@ -93,7 +93,7 @@ void note_mounts_below(const Program& program, int rootfs_fd, int table) noexcep
         if ((operation.flags & holds_mounts) == 0)
             continue;
         const UniqueFd target = open_target(program, operation, rootfs_fd);
-        // How many there are in the tree is known without a mount table.
+        // The number of mounts in the tree is known without a mount table.
         const bool known = operation.mounts_below != any_number;
         const mount::Below below = !target ? mount::Below()
                                    : known ? mount::list_below(target.get())
@@ -131,13 +131,13 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure, int table) no
 {
     Failure later;
     const bool unmounted = undo_mounts(program, rootfs_fd, failure, table);
-    // Without it the steps still know the times that they found.
+    // If it fails, the steps still have the times that they found.
     Failure ignored;
     (void)settle_times(program, rootfs_fd, 0, ignored, table);
     for (Operation& operation : program.operations())
         operation.flags &= ~not_settled;
     const bool removed = undo_names(program, rootfs_fd, unmounted ? failure : later, table);
-    // A name that was not there may come back before the next attempt.
+    // A name that was missing may appear again before the next attempt.
     if (unmounted && removed)
         for (Operation& operation : program.operations())
             operation.done = 0;
@@ -147,7 +147,7 @@ bool undo(const Program& program, int rootfs_fd, Failure& failure, int table) no
 
 bool is_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept
 {
-    // A device lies over the file that was made for it.
+    // A device is mounted over the file that was made for it.
     if (!is_mount(operation) && is_name_intact(program, operation, rootfs_fd))
         return true;
     const UniqueFd target = open_target(program, operation, rootfs_fd);

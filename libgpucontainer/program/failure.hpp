@@ -8,15 +8,15 @@
 
 namespace gpucontainer::program {
 
-/// What is known of a failure beside its errno, and tells what to do about it.
+/// What is known about a failure besides errno, and decides about the hint.
 enum class Cause : std::uint8_t {
     other,
-    shared_mount,    ///< What was to be mounted would show in other namespaces.
+    shared_mount,    ///< The mount would appear in other namespaces.
     foreign_mount,   ///< Somebody mounted something below a mount of ours.
     listing,         ///< Mounts of all that a directory has could not be made.
-    mount_copied,    ///< A mount below the directory could not be shown over it.
+    mount_copied,    ///< A mount below the directory could not be shown in ours over it.
     cannot_create,   ///< A name could not be made.
-    kept_file_there, ///< What an earlier replacement left is beside the file.
+    kept_file_there, ///< An earlier replacement left a file beside this one.
 };
 
 /// Why a step failed, without allocating: texts are constants or the program's.

@@ -37,8 +37,8 @@ bool fail(Failure& failure, Errc code, const char* step, const char* object,
     return false;
 }
 
-/// Where a link of the image leads, nothing may be mounted that hides what the kernel
-/// shows, but for what is to be hidden of /proc, or that is not reached again.
+/// A link of the image may lead anywhere. Nothing may be mounted over the root, where it could not
+/// be reached again, or over files of the kernel, except those in /proc that are to be hidden.
 bool is_allowed(const char* path, const Operation& operation, int target, int rootfs_fd) noexcept
 {
     if ((operation.flags & follow_target) == 0)
@@ -58,7 +58,7 @@ bool is_allowed(const char* path, const Operation& operation, int target, int ro
     return false;
 }
 
-/// What is attached as it was prepared may be known already.
+/// A mount that is attached as it was prepared may be known already.
 bool know_mount(Operation& operation, int tree) noexcept
 {
     if (operation.step == Step::overlay || operation.mount_id == 0)
@@ -78,7 +78,7 @@ bool fail_to_attach(int target, const char* path, Failure& failure, int table) n
                 is_shared ? Cause::shared_mount : Cause::other);
 }
 
-/// An identity of the mount table may be another mount's by now, of which another file is seen.
+/// An identity of the mount table may be another mount's meanwhile. That shows another file.
 bool shows_ours(const Operation& operation, int target) noexcept
 {
     if (mount::is_unique(operation.mount_id) || operation.step == Step::overlay
@@ -131,12 +131,12 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     }
     if (!know_mount(operation, tree))
         return fail(failure, Errc::apply, "tell the identity of the mount for", path);
-    // Trees are unbindable until here, so that the kernel itself refuses to
-    // attach one where it would show in other namespaces.
+    // Trees are unbindable until here, so that the kernel itself refuses to attach one where it
+    // would appear in other namespaces.
     if (mount::attach(bench, tree, target.get()) != 0)
         return fail_to_attach(target.get(), path, failure, table);
     operation.done = 1;
-    // What a list shows goes on showing what is mounted there.
+    // Mounts in a listing keep receiving what is mounted on their originals.
     if (mount::set_attributes(bench, tree, 0, MS_PRIVATE, !over.lists) != 0)
         return fail(failure, Errc::apply, "make private the mount at", path);
     if (operation.step == Step::overlay && !over.lists
@@ -166,8 +166,8 @@ bool detach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     }
     if (ours && mount::detach(target.get()) != 0)
         return fail(failure, Errc::apply, "unmount", path);
-    // Who mounted something over it at that moment was unmounted in its place; where only
-    // the mount table tells, that is not worth reading it.
+    // If somebody mounted something over it at that moment, that was unmounted instead. If only the
+    // mount table tells, it is not worth reading.
     if (ours && !mount::is_unique(operation.mount_id)) {
         operation.done = 0;
         return true;

@@ -8,16 +8,16 @@
 /// Steps that mount in a container, and their inverses. No allocation.
 namespace gpucontainer::program {
 
-/// What the path of an operation leads to, by O_PATH; none with errno.
+/// Opens what the path of an operation leads to, with O_PATH; none with errno.
 base::UniqueFd open_target(const Program& program, const Operation& operation,
                            int rootfs_fd) noexcept;
 
-/// Mounts what the operation says and notes which mount that is. `table` is the mount table of
-/// a root that is not reached from the thread's own.
+/// Mounts what the operation says, and notes which mount that is. `table` is the mount table of a
+/// root that cannot be reached from the thread's own.
 bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
                   int table) noexcept;
 
-/// Unmounts it where it is still there, and nobody mounted anything below it.
+/// Unmounts it if it is still there and nobody mounted anything below it.
 bool detach_mount(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
                   int table) noexcept;
 

@@ -33,7 +33,7 @@ bool fail(Failure& failure, const char* step, const char* object, Errc otherwise
     return false;
 }
 
-/// Takes away what was just created and cannot be completed. What stays is remembered.
+/// Removes what was just created and cannot be completed. What cannot be removed is remembered.
 bool discard(Operation& operation, int directory, const char* name, int flags) noexcept
 {
     const int saved = errno;
@@ -51,17 +51,17 @@ bool create_file(const Program& program, Operation& operation, int directory,
         base::open_in_root(directory, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode));
     if (!file)
         return false;
-    // The mode at creation is subject to the caller's umask.
+    // The caller's umask limits the mode at creation.
     if (base::write_all(file.get(), {program.text(operation.data), operation.data_size})
         && ::fchmod(file.get(), mode) == 0 && look_at(file.get(), operation.made))
         return true;
     return discard(operation, directory, name, 0);
 }
 
-/// False with errno: ESTALE where something is in it.
+/// False with errno; ESTALE if it has entries.
 bool is_empty(int directory) noexcept
 {
-    // What others put into it would be in the first part already.
+    // If others put something into it, the first part shows it.
     std::array<char, 1024> entries = {};
     const long got = ::syscall(SYS_getdents64, directory, entries.data(), entries.size());
     for (long at = 0; at < got;) {
@@ -77,9 +77,10 @@ bool is_empty(int directory) noexcept
     return got >= 0;
 }
 
-/// What the caller's umask took from a directory that was just made, and without the group's bit
-/// that it may have from the one above. Who may write that one can have put another in its
-/// place: one that holds something, or may be used by more, is not opened to everybody.
+/// Sets the mode of a directory that was just made: the caller's umask may have removed bits, and
+/// the directory above may have added the setgid bit. Whoever may write there can have put another
+/// directory in its place. One that has entries, or that more users may use, is not opened to
+/// everybody.
 bool give_mode(int directory) noexcept
 {
     struct stat status = {};
@@ -99,7 +100,7 @@ bool create_directory(Operation& operation, int directory, const char* name) noe
     if (made && give_mode(made.get()) && look_at(made.get(), operation.made))
         return true;
     if (made && errno == ESTALE)
-        return false; // what is there is not what was made
+        return false; // it is not the one that was made
     return discard(operation, directory, name, AT_REMOVEDIR);
 }
 
@@ -119,8 +120,8 @@ bool as_expected(const FileMark& found, const FileMark& expected) noexcept
            || (found.size == expected.size && found.mtime_ns == expected.mtime_ns);
 }
 
-/// Exchanges the successor under the kept name with the file that is replaced, which has to be
-/// the expected one: who put another there at the last moment gets it back.
+/// Exchanges the successor, under the kept name, with the file that is replaced. If somebody put
+/// another file there at the last moment, it is put back.
 bool exchange(Operation& operation, const Parent& parent, const char* kept) noexcept
 {
     const bool has_one = operation.expected.inode != 0;
@@ -139,8 +140,8 @@ bool exchange(Operation& operation, const Parent& parent, const char* kept) noex
     return false;
 }
 
-/// Builds the successor under the kept name and exchanges the two, so that at
-/// no moment the name is missing or half-written.
+/// Writes the successor under the kept name and exchanges the two. So the name is never missing or
+/// half-written.
 bool replace_file(const Program& program, Operation& operation, const Parent& parent) noexcept
 {
     const KeptName kept(parent.name());
@@ -159,7 +160,7 @@ bool replace_file(const Program& program, Operation& operation, const Parent& pa
         return false;
     if (exchange(operation, parent, kept.name()))
         return true;
-    // Where the exchange could not be taken back, what lies beside is not ours.
+    // If the exchange could not be reverted, the file under the kept name is not ours.
     return operation.done == 0 && discard(operation, parent.fd(), kept.name(), 0);
 }
 
@@ -203,15 +204,15 @@ const char* describe(Step step) noexcept
     }
 }
 
-/// Has our file lie beside the name, and the one of before, if there was one, in its place. Who put
-/// another one there at the last moment gets it back, and the one of before is history.
-/// `beside` is what lies there afterwards.
+/// Moves our file to the kept name, and the replaced one, if there was one, back to its name. If
+/// somebody put another file there at the last moment, that stays, and the replaced one is lost.
+/// `beside` is what the kept name is afterwards.
 bool take_aside(const Operation& operation, const Parent& parent, const char* kept,
                 FileMark& beside) noexcept
 {
     const unsigned flags = operation.expected.inode != 0 ? RENAME_EXCHANGE : RENAME_NOREPLACE;
     const bool moved = ::renameat2(parent.fd(), parent.name(), parent.fd(), kept, flags) == 0;
-    // There is no room for it beside what somebody put there.
+    // Somebody put a file at the kept name, so ours cannot go there.
     if (!moved && errno == EEXIST)
         return ::unlinkat(parent.fd(), parent.name(), 0) == 0;
     if (!moved || !look_at(parent.fd(), kept, beside))
@@ -231,11 +232,11 @@ bool put_back(Operation& operation, const FileMark& now, const Parent& parent) n
     const bool ours = is_ours(operation, now);
     const bool had_one = operation.expected.inode != 0;
     const bool has_old = had_one && same_file(beside, operation.expected);
-    // Somebody wrote a file of his own meanwhile: then the old one is history.
+    // If somebody wrote another file meanwhile, that stays, and the replaced one is lost.
     if (ours && (has_old || !had_one) && !take_aside(operation, parent, kept.name(), beside))
         return false;
-    // Beside it lies ours, where an undo was cut off, or, of an apply that was, the
-    // successor; anything else is somebody's.
+    // The kept name has our file after an interrupted undo, or the successor after an interrupted
+    // apply. Anything else is somebody else's.
     const bool successor = is_ours(operation, beside);
     if (ours || has_old || successor)
         operation.done = 0;
@@ -259,11 +260,11 @@ bool take_away(Operation& operation, const FileMark& now, const Parent& parent) 
         operation.done = 0;
         return true;
     }
-    // Something of somebody else's lies in it by now.
+    // Somebody else put something into it meanwhile.
     return errno == ENOENT || (directory && (errno == ENOTEMPTY || errno == EEXIST));
 }
 
-/// What steps in the same directory expect of its time.
+/// Adapts the time that other steps in the same directory expect.
 void change_time(const Program& program, const Operation& operation, std::int64_t from,
                  std::int64_t to) noexcept
 {
@@ -274,9 +275,8 @@ void change_time(const Program& program, const Operation& operation, std::int64_
             other.parent_after = to;
 }
 
-/// Taking a name of ours away leaves its directory the time of before the name, or,
-/// where others changed the directory since, the one that was found. Null, or which
-/// step failed.
+/// Removes a name of ours. Its directory gets the time from before the name was made, or keeps the
+/// present one if others changed the directory since. Null, or the step that failed.
 const char* take_away_in_time(const Program& program, Operation& operation, const FileMark& now,
                               std::int64_t found, const Parent& parent) noexcept
 {
@@ -288,7 +288,7 @@ const char* take_away_in_time(const Program& program, Operation& operation, cons
     const bool same = seen && directory.mtime_ns == wanted;
     if (taken && (same || parent.give_mtime(wanted)))
         return nullptr;
-    // For the next attempt, which may find no name any more.
+    // For the next attempt, which may not find the name any more.
     operation.done = 1;
     if (seen && directory.mtime_ns != found) {
         change_time(program, operation, found, directory.mtime_ns);
@@ -327,7 +327,7 @@ bool make_name(const Program& program, Operation& operation, int rootfs_fd,
     (void)fail(failure, describe(operation.step), path, Errc::rootfs, cause_of(operation.step));
     if (made)
         operation.done = take_away(operation, operation.made, parent) ? 0 : 1;
-    // What was begun and removed again has touched the directory.
+    // A name that was begun and removed again has changed the directory.
     if (!parent.look(directory) || directory.mtime_ns != operation.parent_before)
         (void)parent.set_mtime(operation.parent_before);
     return false;
@@ -349,7 +349,7 @@ bool remove_name(const Program& program, Operation& operation, int rootfs_fd, Fa
     if (!is_ours(operation, now) && is_hidden(program, operation, rootfs_fd))
         return fail(failure, hidden_step, path, Errc::apply);
     if (gone)
-        return true; // with the whole directory
+        return true; // the whole directory is gone
     if (const char* const step =
             take_away_in_time(program, operation, now, directory.mtime_ns, parent))
         return fail(failure, step, path, Errc::apply);

@@ -8,17 +8,16 @@
 /// Steps that make names in a container, and their inverses. No allocation.
 namespace gpucontainer::program {
 
-/// Makes the name of one operation and notes what was made.
+/// Makes the name of an operation, and notes what was made.
 bool make_name(const Program& program, Operation& operation, int rootfs_fd,
                Failure& failure) noexcept;
 
-/// Removes it again where it is still ours, and gives the directory its mtime
-/// back where nobody else changed it since.
+/// Removes it if it is still ours. The directory gets its mtime back if nobody else changed it
+/// since.
 bool remove_name(const Program& program, Operation& operation, int rootfs_fd, Failure& failure,
                  int table = mount::own_table) noexcept;
 
-/// After a file was replaced for good: removes the one that it replaced, where that is what
-/// lies beside it.
+/// Removes the replaced file under the kept name, after a replacement that will not be undone.
 bool forget_replaced(const Program& program, const Operation& operation, int rootfs_fd) noexcept;
 
 bool is_name_intact(const Program& program, const Operation& operation, int rootfs_fd) noexcept;

@@ -25,8 +25,8 @@ using base::UniqueFd;
 static_assert(MOUNT_ATTR_RDONLY == ST_RDONLY && MOUNT_ATTR_NOSUID == ST_NOSUID
               && MOUNT_ATTR_NODEV == 4 && MOUNT_ATTR_NOEXEC == 8);
 
-/// Unmounts a mount of names again, on which there is nothing; EBUSY where somebody
-/// mounted something by now, who would be unmounted in its place.
+/// Unmounts the names again. EBUSY if somebody mounted something over them: that would be unmounted
+/// instead.
 bool take_off(const Program& program, const Operation& operation, int names, int rootfs_fd) noexcept
 {
     bool covered = false;
@@ -45,9 +45,9 @@ bool take_off(const Program& program, const Operation& operation, int names, int
     return !covered && mount::detach(names) == 0;
 }
 
-/// The names in the operation's mount over what is at the path. A layer has to be
-/// attached: they lie over the target themselves for as long as it takes to make the
-/// overlay, unless they are on the scratch directory.
+/// An overlay of the operation's names over what is at the path. Layers must be attached, so the
+/// names are mounted over the target while the overlay is made, unless they are on the scratch
+/// directory.
 UniqueFd make_overlay(const Program& program, const mount::Bench& bench, Operation& operation,
                       const mount::NamesOver& names, int rootfs_fd) noexcept
 {
@@ -55,7 +55,7 @@ UniqueFd make_overlay(const Program& program, const mount::Bench& bench, Operati
     UniqueFd overlay;
     if (detached && mount::attach(bench, names.names_fd, names.covered_fd) != 0)
         return overlay;
-    // Unbindable until now, and nothing unbindable can be a layer.
+    // It is unbindable until now, and an unbindable mount cannot be a layer.
     if (mount::set_attributes(bench, names.names_fd, 0, MS_PRIVATE, false) == 0)
         overlay.reset(mount::new_overlay(bench, names.names_fd, names.covered_fd, names.attributes,
                                          names.label));
@@ -64,7 +64,7 @@ UniqueFd make_overlay(const Program& program, const mount::Bench& bench, Operati
         errno = saved;
         return overlay;
     }
-    // Undo knows them until they can be unmounted.
+    // Undo remembers them until they can be unmounted.
     const int reason = errno;
     operation.mount_id = mount::mount_id(names.names_fd);
     operation.done = 1;
@@ -72,8 +72,9 @@ UniqueFd make_overlay(const Program& program, const mount::Bench& bench, Operati
     return {};
 }
 
-/// Says so of two overlays below each other, of an unbindable mount, of what a user namespace
-/// may not look below, of a kernel without overlays or without any for users.
+/// The kernel's errors for a directory that cannot be a layer: there are two overlays below it
+/// already, it is unbindable, a user namespace may not see what it covers, or the kernel has no
+/// overlays, or none for users.
 bool may_be_no_layer(int os_error) noexcept
 {
     return os_error == EINVAL || os_error == EPERM || os_error == ENODEV;

@@ -7,13 +7,13 @@
 /// Our names over directories of a container. No allocation.
 namespace gpucontainer::program {
 
-/// What failed when there was no overlay.
+/// The step in an error if there is no overlay.
 inline constexpr const char* overlay_step = "overlay names over";
 
-/// Makes what lies over the directory of `target_fd`, the operation's, for it to be attached
-/// there: an overlay of the operation's names, or where the kernel makes none a list of them
-/// and of what the directory has. Where our names lie over it still, which were a layer, the
-/// operation is done as far as undo is concerned.
+/// Makes the mount to attach over the operation's directory, `target_fd`: an overlay of the
+/// operation's names, or, if the kernel cannot make that, a listing of them and of what the
+/// directory has. On failure, the names may still be mounted there as a layer; then the operation
+/// counts as done, so that undo unmounts them.
 mount::Over lay_names(const Program& program, const mount::Bench& bench, Operation& operation,
                       int target_fd, int rootfs_fd) noexcept;
 

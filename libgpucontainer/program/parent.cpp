@@ -22,7 +22,7 @@ FileMark mark_of(const struct stat& status) noexcept
             base::to_nanoseconds(status.st_mtim)};
 }
 
-/// The operation that made the directory of another one; null when that was there.
+/// The operation that made the directory of another one; null if that existed before.
 const Operation* maker_of(const Program& program, const Operation& operation) noexcept
 {
     const std::string_view path = program.text(operation.path);
@@ -33,7 +33,7 @@ const Operation* maker_of(const Program& program, const Operation& operation) no
     return nullptr;
 }
 
-/// Where what the operation makes has to be: on the mount of its directory, or of that in
+/// The mount on which the operation's name must be: that of its directory, or of the directory in
 /// which its directory was made.
 std::uint64_t mount_of(const Program& program, const Operation& operation) noexcept
 {
@@ -86,7 +86,7 @@ KeptName::KeptName(const char* name) noexcept
 
 bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd) noexcept
 {
-    // Down to the directory, or to where it is no longer to be seen.
+    // Go down to the directory, or to where it is no longer visible.
     std::array<char, PATH_MAX> path = {};
     const int length = std::snprintf(path.data(), path.size(), "%s", program.text(operation.path));
     if (length <= 0 || static_cast<std::size_t>(length) >= path.size())
@@ -101,7 +101,7 @@ bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd
         if (!directory && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
             return true;
     }
-    // A file system below the root may have been mounted anew, without the name.
+    // A file system below the root may have been mounted again, without the name.
     FileMark root = {};
     FileMark found = {};
     if (!look_at(rootfs_fd, root) || !look_at(directory.get(), found))
@@ -133,7 +133,7 @@ Parent Parent::known(const Program& program, const Operation& operation, int roo
     Parent parent = at_path(program, operation, rootfs_fd);
     if (parent)
         parent.prove(program, operation, table);
-    // Of one that is not known, the directory that it was made in has to be the right one.
+    // An unknown directory must be in the right one.
     const Operation* const maker =
         parent && operation.parent_inode == 0 ? maker_of(program, operation) : nullptr;
     if (maker != nullptr && maker->made.inode == 0) {
@@ -181,8 +181,8 @@ void Parent::prove(const Program& program, const Operation& operation, int table
     const std::uint64_t mount = mount_of(program, operation);
     if (same && (mount == 0 || mount::is_on(fd(), mount)))
         return;
-    // The mount may be gone, and what was below it seen again. Identities of the mount table
-    // are given anew: one that is there may be another's.
+    // If the mount is gone, what was below it is visible again. The kernel reuses identities of the
+    // mount table, so an existing one may belong to another mount.
     const bool hidden = mount != 0 && !mount::is_on(fd(), mount) && mount::exists(mount, table);
     if (same && (!hidden || (!mount::is_unique(mount) && wanted.inode != 0)))
         return;
@@ -224,7 +224,7 @@ bool Parent::is_covered() const noexcept
 
 bool Parent::give_mtime(std::int64_t time) const noexcept
 {
-    // What is refused for good is refused again.
+    // A lasting refusal happens twice.
     return set_mtime(time) || set_mtime(time) || errno == EPERM || errno == EACCES
            || errno == ENOSYS || errno == EOPNOTSUPP;
 }

@@ -42,7 +42,7 @@ bool Program::is_valid(const void* block, std::size_t size) noexcept
     if (block == nullptr || size < sizeof(ProgramHeader) || size > largest_block
         || reinterpret_cast<std::uintptr_t>(block) % alignof(std::uint64_t) != 0)
         return false;
-    // Only read through: the view offers no const variant.
+    // It is only read. The view has no const variant.
     const Program program(
         const_cast<void*>(block)); // NOLINT(cppcoreguidelines-pro-type-const-cast)
     const ProgramHeader& header = program.header();
