@@ -6,9 +6,9 @@
 
 namespace gpucontainer::syscall {
 
-/// The calling thread's capabilities, a bit each. Not by libcap, which works at
-/// load time already: a program that links the library would pay for it before
-/// it calls anything.
+/// The calling thread's capabilities, one bit each. libcap is not used, because it makes system
+/// calls when it is loaded: a program that links the library would pay for that before it calls
+/// anything.
 struct Capabilities {
     std::uint64_t effective = 0;
     std::uint64_t permitted = 0;
@@ -17,7 +17,7 @@ struct Capabilities {
     bool operator==(const Capabilities&) const = default;
 };
 
-/// Nothing, with errno, where they cannot be read.
+/// None, with errno, if they cannot be read.
 std::optional<Capabilities> read_capabilities() noexcept;
 /// False with errno.
 bool write_capabilities(const Capabilities& sets) noexcept;

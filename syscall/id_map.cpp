@@ -12,7 +12,7 @@
 namespace gpucontainer::syscall {
 namespace {
 
-/// "INSIDE OUTSIDE COUNT", with spaces in front of each.
+/// "INSIDE OUTSIDE COUNT", with spaces before each.
 std::optional<IdRange> parse(std::string_view line) noexcept
 {
     IdRange range = {};
@@ -49,7 +49,7 @@ bool is_initial_map(std::string_view map) noexcept
 
 std::optional<bool> is_in_initial_user_namespace() noexcept
 {
-    std::array<char, 64> map; // that of the initial one is a line of 33 characters
+    std::array<char, 64> map; // the initial namespace's map is a line of 33 characters
     const UniqueFd file(::open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC));
     const ssize_t size = file ? ::read(file.get(), map.data(), map.size()) : -1;
     if (size < 0)

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint64_t st_nosymfollow = 0x2000; // Linux 5.10, not in the C library's headers
 
 struct Flag {
-    std::uint64_t shown; ///< By statfs().
-    unsigned long told;  ///< To mount().
+    std::uint64_t shown; ///< As statfs() shows it.
+    unsigned long told;  ///< As mount() takes it.
 };
 constexpr std::array flags_of_mounts = {
     Flag{ST_RDONLY, MS_RDONLY},     Flag{ST_NOSUID, MS_NOSUID},
@@ -41,7 +41,7 @@ unsigned long to_mount_flags(std::uint64_t statfs_flags) noexcept
     for (const Flag& flag : flags_of_mounts)
         if ((statfs_flags & flag.shown) != 0)
             result |= flag.told;
-    // Without a word on times a remount makes them relative, if it has one on directories'.
+    // A remount with a flag for directories' access times, but none for files', sets relatime.
     if ((result & (MS_RELATIME | MS_NOATIME)) == 0)
         result |= MS_STRICTATIME;
     return result;

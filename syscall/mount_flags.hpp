@@ -8,11 +8,11 @@ namespace gpucontainer::syscall {
 /// Flags of the mount that `fd` is on, ST_* of statfs(); false with errno.
 bool read_mount_flags(int fd, std::uint64_t& flags) noexcept;
 
-/// What mount(2) has to be told to leave a mount as statfs() shows it: in a user
-/// namespace it has to stay that.
+/// The flags with which mount(2) leaves a mount as statfs() shows it. In a user namespace, it must
+/// stay so.
 unsigned long to_mount_flags(std::uint64_t statfs_flags) noexcept;
 
-/// Adds flags of mount(2) to those of one mount, whose root `fd` is; -1 with errno.
+/// Adds flags of mount(2) to the mount whose root is `fd`; -1 with errno.
 int add_mount_flags(int fd, unsigned long flags) noexcept;
 
 } // namespace gpucontainer::syscall

@@ -15,7 +15,7 @@
 namespace gpucontainer::syscall {
 namespace {
 
-constexpr ino_t root_inode = 1; // PROC_ROOT_INO of the kernel
+constexpr ino_t root_inode = 1; // the kernel's PROC_ROOT_INO
 
 bool on_same_mount(int left, int right) noexcept
 {

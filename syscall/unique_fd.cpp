@@ -11,8 +11,8 @@ namespace {
 void close_quietly(int fd) noexcept
 {
     const int saved_errno = errno;
-    // Linux frees the descriptor even when close() reports EINTR or EIO;
-    // closing again could hit a descriptor another thread just opened.
+    // Linux frees the descriptor even if close() reports EINTR or EIO. Closing it again could close
+    // a descriptor that another thread just opened.
     (void)::close(fd);
     errno = saved_errno;
 }
@@ -22,7 +22,7 @@ void close_quietly(int fd) noexcept
 int move_above_standard(int fd) noexcept
 {
     const int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, standard_descriptors);
-    if (moved < 0 && errno == EINVAL) // the limit allows none of that number
+    if (moved < 0 && errno == EINVAL) // the limit does not allow that number
         errno = EMFILE;
     close_quietly(fd);
     return moved;

@@ -5,16 +5,16 @@
 
 namespace gpucontainer::syscall {
 
-/// Numbers of descriptors that are the caller's: standard input, output and error.
+/// Number of the caller's descriptors: standard input, output and error.
 constexpr int standard_descriptors = 3;
 
-/// Has one of those be another number. Closes it when there is none, with -1 and errno.
+/// Moves a descriptor to a number above those. If there is none, it is closed; -1 with errno.
 int move_above_standard(int fd) noexcept;
 
-/// Takes a descriptor over and returns it above the caller's, which are his also while
-/// they are closed: a thread of his that prints must not write into a file of ours. The
-/// kernel gives the lowest number that is free, so the move comes a call after the
-/// opening. No call where the number is high enough already; -1 stays -1.
+/// Takes ownership of a descriptor and returns it above the standard ones. These belong to the
+/// caller even if they are closed: one of its threads that prints must not write into a file of
+/// ours. The kernel gives out the lowest free number, so the descriptor is moved right after it was
+/// opened. A number that is high enough stays, and so does -1.
 inline int above_standard(int fd) noexcept
 {
     return fd < 0 || fd >= standard_descriptors ? fd : move_above_standard(fd);
@@ -39,8 +39,8 @@ public:
 
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
-    /// Takes over `fd` and closes the previous one, which leaves errno alone: an
-    /// error path can still report what failed first.
+    /// Takes ownership of `fd` and closes the previous one. errno stays, so that an error path can
+    /// still report what failed first.
     void reset(int fd = -1) noexcept;
 
 private:
