@@ -34,8 +34,8 @@ bool is_same(int one, int other) noexcept
            && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-/// The root of the mount that a directory is on. EXDEV where a chroot() keeps it from being
-/// reached: there, ".." of the root directory is that itself.
+/// The root of the mount that a directory is on. EXDEV if it cannot be reached after a chroot():
+/// ".." of the root directory is that directory itself.
 UniqueFd root_of_mount(int directory) noexcept
 {
     UniqueFd here = open_path(directory, ".");
@@ -53,21 +53,22 @@ UniqueFd root_of_mount(int directory) noexcept
     return here;
 }
 
-/// Runs in the child: makes the working directory that one, as a copy of the mount namespace
-/// shows it. All from the root of its mount on can be bound there, and of what is mounted on
-/// that mount nothing shows elsewhere.
+/// Runs in the child. Makes a copy of the mount namespace and enters the directory there. All below
+/// the root of its mount can be bind mounted there, and what is mounted on that mount appears
+/// nowhere else.
 bool enter_copy(const Bench& bench, int directory) noexcept
 {
     if (::fchdir(directory) != 0 || ::unshare(CLONE_NEWNS) != 0)
         return false;
     const UniqueFd root = root_of_mount(AT_FDCWD);
-    // Shared with whom they were; what was unbindable is it no more, and was so with nobody.
+    // The mounts below stay in their peer groups. Unbindable ones, which have no peers, become
+    // bindable.
     return root && set_attributes(bench, root.get(), 0, MS_SHARED, true) == 0
            && set_attributes(bench, root.get(), 0, MS_PRIVATE, false) == 0;
 }
 
-/// A tmpfs with the names, and places for what else a directory has, unless that is -1.
-/// Attached nowhere.
+/// A tmpfs with the names, attached nowhere. If `covered` is not -1, it also has places to mount
+/// what else that directory has.
 UniqueFd new_listing(const Bench& bench, const NamesOver& names, int covered) noexcept
 {
     UniqueFd listing(new_tmpfs(bench, names.label));
@@ -81,14 +82,14 @@ UniqueFd new_listing(const Bench& bench, const NamesOver& names, int covered) no
 /// Runs in the child.
 int overlay_here(const Bench& bench, const NamesOver& names, int here) noexcept
 {
-    // Layers have to be attached.
+    // Layers must be attached.
     const UniqueFd upper = new_listing(bench, names, -1);
     if (!upper || attach(bench, upper.get(), here) != 0)
         return -1;
     return new_overlay(bench, upper.get(), here, names.attributes, names.label);
 }
 
-/// Same.
+/// Runs in the child.
 int list_here(const Bench& bench, const NamesOver& names, int here) noexcept
 {
     const UniqueFd listing = new_listing(bench, names, here);
@@ -101,10 +102,10 @@ int list_here(const Bench& bench, const NamesOver& names, int here) noexcept
 constexpr const char* copying = "make a mount namespace for mounts over";
 constexpr const char* listing_what_is_there = "list what is in";
 
-/// What the child hands over.
+/// What the child hands back.
 enum Handed : std::size_t { overlay_fd, listing_fd, step_number, handed_count };
 
-/// Same. Returns what failed.
+/// Runs in the child. Returns what failed.
 const char* lay(const Bench& bench, const NamesOver& names, std::span<int> handed) noexcept
 {
     const UniqueFd here =
@@ -138,7 +139,7 @@ Over lay_aside(const Bench& bench, const NamesOver& names) noexcept
     Child child(handed_count);
     const auto handed = child.numbers();
     const char* const failed = child.run([&] { return lay(bench, names, handed); });
-    // Where no child could be had, it was at nothing.
+    // Without a child, no step was reached.
     const int step = handed.empty() ? -1 : handed[step_number];
     if (failed != nullptr)
         return {UniqueFd(), false, failed, step < 0 ? AsideStep::other : AsideStep(step)};

@@ -47,7 +47,7 @@ Result<DetachedTree> assemble_here(const Bench& bench, UniqueFd base,
     return assembled;
 }
 
-/// What the child hands back: how many branches were put, the tree, and its parts.
+/// What the child hands back: the number of branches attached, the tree, and its parts.
 constexpr std::size_t count_at = 0;
 constexpr std::size_t tree_at = 1;
 constexpr std::size_t parts_at = 2;
@@ -58,7 +58,7 @@ constexpr const char* put_step = "put a mount into the tree";
 const char* assemble_apart(const Bench& bench, int base, const std::vector<Branch>& branches,
                            const std::vector<std::string>& parts, std::span<int> numbers) noexcept
 {
-    // A tree that nothing else sees, at a place that there always is.
+    // Nobody else sees the tree there, and "/" always exists.
     if (!enter_private_copy() || attach_below(bench, base, AT_FDCWD, "/") != 0)
         return "make a mount namespace to put the tree together in";
     numbers[count_at] = 0;

@@ -10,7 +10,7 @@
 
 namespace gpucontainer::mount {
 
-/// A detached mount and where below the tree it goes.
+/// A detached mount, and the path in the tree at which it is attached.
 struct Branch {
     base::UniqueFd mount;
     std::string path; ///< Relative to the tree; exists already.
@@ -19,14 +19,14 @@ struct Branch {
 /// A tree of mounts that is attached nowhere.
 struct DetachedTree {
     base::UniqueFd tree;
-    std::vector<base::UniqueFd> parts; ///< Mounts of single names of it, as asked.
+    std::vector<base::UniqueFd> parts; ///< Mounts of single names in it, as requested.
 };
 
-/// Puts `branches` onto `base`, a detached mount, and clones `parts` out of the
-/// outcome as mounts of their own.
+/// Attaches `branches` below `base`, a detached mount, and clones `parts` of the tree as separate
+/// mounts.
 ///
-/// Where Way::takes_mounts is false, in a mount namespace of a short-lived child process,
-/// which raises no SIGCHLD. Errors: permission without CAP_SYS_ADMIN.
+/// If Way::takes_mounts is false, this happens in the mount namespace of a short-lived child
+/// process, which raises no SIGCHLD. Errors: permission without CAP_SYS_ADMIN.
 Result<DetachedTree> assemble(const Bench& bench, base::UniqueFd base,
                               const std::vector<Branch>& branches,
                               const std::vector<std::string>& parts);

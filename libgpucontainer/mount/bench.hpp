@@ -5,11 +5,11 @@
 
 namespace gpucontainer::mount {
 
-/// With what mounts are made. A value that may be copied, also into a child.
+/// What is needed to make mounts. It may be copied, also into a child.
 struct Bench {
     Backend backend = Backend::detached;
-    /// A directory that nobody else reaches, where mounts are made before they are moved
-    /// to where they belong, for backends whose mounts are never detached.
+    /// For backends whose mounts are never detached: a directory that nobody else reaches, where
+    /// mounts are made before they are moved to their place.
     int scratch = -1;
 };
 

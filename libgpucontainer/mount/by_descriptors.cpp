@@ -15,7 +15,7 @@
 namespace gpucontainer::mount {
 namespace {
 
-/// SELinux's option for a label that all files of the file system have.
+/// Sets SELinux's option for a label of all files in the file system.
 int set_label(int context, const char* label) noexcept
 {
     if (label == nullptr || *label == '\0')
@@ -96,8 +96,8 @@ int new_overlay(const Bench& /*bench*/, int upper_fd, int lower_fd, std::uint64_
     (void)std::snprintf(layers.data(), layers.size(), "%s:%s",
                         static_cast<const char*>(FdPath(upper_fd)),
                         static_cast<const char*>(FdPath(lower_fd)));
-    // userxattr keeps trusted.overlay.* out of it, which a user namespace could
-    // not read and which only an image could have brought.
+    // With userxattr, attributes trusted.overlay.* are ignored. They could only come from an image,
+    // and a user namespace could not read them.
     if (::fsconfig(context.get(), FSCONFIG_SET_STRING, "source", mount_source, 0) != 0
         || ::fsconfig(context.get(), FSCONFIG_SET_STRING, "lowerdir", layers.data(), 0) != 0
         || ::fsconfig(context.get(), FSCONFIG_SET_FLAG, "userxattr", nullptr, 0) != 0
@@ -108,7 +108,7 @@ int new_overlay(const Bench& /*bench*/, int upper_fd, int lower_fd, std::uint64_
         ::fsmount(context.get(), FSMOUNT_CLOEXEC, static_cast<unsigned>(attributes)));
 }
 
-/// With what Linux 6.15 brought, or without.
+/// With what Linux 6.15 added, or without.
 constexpr Way make_way(bool newest) noexcept
 {
     return {

@@ -25,7 +25,7 @@ using base::UniqueFd;
 constexpr unsigned long none = 0;
 constexpr unsigned long with_those_below = MS_REC;
 
-/// For a name that nothing has: benches are copied, so none can count names.
+/// A number for a new name. Benches are copied, so they cannot count names.
 std::uint64_t moment() noexcept
 {
     constexpr std::uint64_t second = 1'000'000'000;
@@ -35,7 +35,7 @@ std::uint64_t moment() noexcept
            + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// A name on the scratch directory to mount at, and afterwards what was mounted there.
+/// A name in the scratch directory to mount at. open() then opens what is mounted there.
 class Place {
 public:
     Place(const Bench& bench, bool directory) noexcept : scratch_(bench.scratch)
@@ -71,20 +71,21 @@ private:
     UniqueFd fd_;
 };
 
-/// Of a file system, with an SELinux label for all in it unless that is empty or null.
+/// Options of a file system, with an SELinux label for all files in it unless that is empty or
+/// null.
 class Options {
 public:
     Options(const char* options, const char* label) noexcept
     {
         const bool labelled = label != nullptr && *label != '\0';
-        // Commas in it are its own within quotes.
+        // Within quotes, commas belong to the label.
         const int length = std::snprintf(text_.data(), text_.size(), "%s%s%s%s", options,
                                          labelled ? ",context=\"" : "", labelled ? label : "",
                                          labelled ? "\"" : "");
         fits_ = length >= 0 && static_cast<std::size_t>(length) < text_.size();
     }
 
-    /// Null and errno where the kernel would leave out what comes last.
+    /// Null with errno if they are too long: the kernel would ignore the end.
     const char* text() const noexcept
     {
         if (fits_)
@@ -95,7 +96,7 @@ public:
 
 private:
     static constexpr std::size_t kernel_limit = 4096;
-    std::array<char, kernel_limit> text_; // the terminated text that was put there
+    std::array<char, kernel_limit> text_; // terminated
     bool fits_ = false;
 };
 
@@ -143,8 +144,8 @@ int new_tmpfs(const Bench& bench, const char* label) noexcept
 int new_overlay(const Bench& bench, int upper_fd, int lower_fd, std::uint64_t attributes,
                 const char* label) noexcept
 {
-    // What only an image could have brought is not looked at: attributes of
-    // trusted.overlay, or, before Linux 5.11, where those lead elsewhere.
+    // Attributes trusted.overlay.* could only come from an image. They are ignored or, before Linux
+    // 5.11, at least not followed to another directory.
     constexpr unsigned userxattr_major = 5;
     constexpr unsigned userxattr_minor = 11;
     const char* const careful = is_kernel_at_least(userxattr_major, userxattr_minor)

@@ -5,9 +5,8 @@
 
 namespace gpucontainer::mount {
 
-/// By mount(2) on descriptors, whose paths in /proc it takes; any kernel. What is made is the
-/// descriptor of the root of a mount on the scratch directory; it stays that when the mount is
-/// moved.
+/// By mount(2), with the paths of descriptors in /proc; on any kernel. A new mount is on the
+/// scratch directory. Its descriptor is that of its root, and stays so when the mount is moved.
 extern const Way legacy_way;
 
 } // namespace gpucontainer::mount

@@ -15,13 +15,13 @@
 
 namespace gpucontainer::mount {
 
-/// A process for what would change this one, such as joining or making namespaces. It
-/// shares the descriptors of its parent, and memory but for some numbers as it was: in it
-/// only system calls may be made. Nothing is allocated on the heap and no lock is taken. It
-/// ends with its parent, whose locks it would keep.
+/// A child process for what would change this one, such as joining or making namespaces. It shares
+/// its parent's descriptors, has a copy of its memory, and shares some numbers that it hands back.
+/// It may only make system calls. Nothing is allocated on the heap and no lock is taken. It ends
+/// when its parent ends, because it would keep the parent's locks.
 class Child {
 public:
-    /// With that many numbers that it hands back, -1 at first.
+    /// `numbers`: how many it hands back. They begin as -1.
     explicit Child(std::size_t numbers) noexcept
         : size_(sizeof(Report) + numbers * sizeof(int)),
           memory_(::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
@@ -45,14 +45,14 @@ public:
 
     std::span<int> numbers() const noexcept { return numbers_; }
 
-    /// Has it do `work`, which returns null, or what failed with errno, and waits for its
-    /// end. Returns the same; it raises no SIGCHLD.
+    /// Runs `work` in the child and waits for its end. `work` returns null, or what failed, with
+    /// errno; so does this. The child raises no SIGCHLD.
     template <typename Work>
     const char* run(Work work) noexcept
     {
         if (memory_ == MAP_FAILED)
             return "get memory to share with another process";
-        // Without a signal to the parent, and without the handlers that fork() runs.
+        // No signal is sent to the parent, and the handlers of fork() do not run.
         const pid_t parent = ::getpid();
         const long child = ::syscall(SYS_clone, CLONE_FILES, nullptr, nullptr, nullptr, nullptr);
         if (child < 0)
@@ -73,8 +73,8 @@ public:
     }
 
 private:
-    /// Runs in the child. The parent may have ended before the kernel is told; one of another pid
-    /// namespace has no number here.
+    /// Runs in the child. The parent may have ended before the kernel knows that the child must end
+    /// with it. A parent in another pid namespace has no number here.
     static bool ends_with(pid_t parent) noexcept
     {
         const bool told = ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
@@ -83,7 +83,7 @@ private:
     }
 
     struct Report {
-        const char* step; ///< What failed; null when nothing did.
+        const char* step; ///< What failed, or null.
         int os_error;
     };
 

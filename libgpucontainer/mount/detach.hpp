@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// Unmounting by descriptor, whatever way the mount was made in. As the calls in
-/// mount/calls.hpp.
+/// Unmounting by descriptor, for mounts made in any way. The rules of mount/calls.hpp apply.
 namespace gpucontainer::mount {
 
-/// Detaches what is uppermost where the root of a mount is that `fd` refers to: that
-/// mount, or who lies over it by now; needs /proc.
+/// Detaches the topmost mount at the place of a mount whose root is `fd`: that mount, or one that
+/// somebody mounted over it. Needs /proc.
 int detach(int fd) noexcept;
 
-/// Same of a directory, but EBUSY where another mount lies over that of `fd`, or nothing tells.
+/// The same for a directory, but EBUSY if another mount is over that of `fd`, or it is unknown.
 int detach_uncovered(int fd) noexcept;
 
 } // namespace gpucontainer::mount

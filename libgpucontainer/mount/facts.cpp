@@ -35,7 +35,7 @@ std::uint64_t mount_id(int fd) noexcept
         if (unique_id(fd, id))
             return id;
         if (errno != EXDEV)
-            return 0; // not to give the mount another identity than it has
+            return 0; // the mount must not get another identity
     }
     return table_id(fd, id) ? id : 0;
 }

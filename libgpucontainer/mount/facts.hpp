@@ -5,22 +5,22 @@
 
 #include <cstdint>
 
-/// What the kernel tells of a mount. As free of allocation as the calls in mount/calls.hpp.
+/// What the kernel tells about a mount. Nothing is allocated, as in mount/calls.hpp.
 namespace gpucontainer::mount {
 
-/// Identity of the mount that `fd` is on: never reused where exists() can ask the
-/// kernel for it (Linux 6.8), otherwise that of the mount table, reused in time.
-/// 0 when the kernel does not tell.
+/// Identity of the mount that `fd` is on. If exists() can ask the kernel for it (Linux 6.8), it is
+/// never reused. Otherwise it is that of the mount table, which is reused some time. 0 if the
+/// kernel does not tell it.
 std::uint64_t mount_id(int fd) noexcept;
 
-/// True when `fd` is on the mount of that identity, whichever of both it is.
+/// Whether `fd` is on the mount with that identity, of either kind.
 bool is_on(int fd, std::uint64_t mount_id) noexcept;
 
-/// Identity of a mount in the mount table; 0 when it is not in this namespace, or not known.
+/// Identity of a mount in the mount table; 0 if it is not in this namespace, or unknown.
 std::uint64_t table_number(std::uint64_t mount_id) noexcept;
 
-/// True unless it is certain that no mount of that identity is in this namespace.
-/// `table` is its mount table where the kernel cannot be asked.
+/// False only if certainly no mount with that identity is in this namespace. `table` is its mount
+/// table, for kernels that cannot be asked.
 bool exists(std::uint64_t mount_id, int table = own_table) noexcept;
 
 /// Whether `fd` is the root of a mount; unknown with errno.
@@ -28,13 +28,13 @@ Found find_mount_root(int fd) noexcept;
 inline bool is_mount_root(int fd) noexcept { return find_mount_root(fd) == Found::yes; }
 
 Found find_overlay(int fd) noexcept;
-/// Whether on a file system whose content is gone with the boot.
+/// Whether it is on a file system whose content is lost at a reboot.
 Found find_tmpfs(int fd) noexcept;
 inline bool is_overlay(int fd) noexcept { return find_overlay(fd) == Found::yes; }
 inline bool is_tmpfs(int fd) noexcept { return find_tmpfs(fd) == Found::yes; }
 
 enum class Sharing : std::uint8_t { unknown, isolated, shared };
-/// Whether what is mounted below the mount of `fd` shows in other namespaces.
+/// Whether what is mounted below the mount of `fd` appears in other namespaces.
 Sharing sharing(int fd, int table = own_table) noexcept;
 
 } // namespace gpucontainer::mount

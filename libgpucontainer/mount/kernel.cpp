@@ -46,7 +46,7 @@ Backend probe_backend()
     if (!syscall::has_call(SYS_mount_setattr) || !syscall::has_call(SYS_open_tree)
         || !is_kernel_at_least(mount_api_major, mount_api_minor))
         return Backend::legacy;
-    // Mounting onto a detached mount came with the release that added this call.
+    // The release that added this call also allows mounting on a detached mount.
     return syscall::has_call(open_tree_attr_number) ? Backend::detached : Backend::assembled;
 }
 

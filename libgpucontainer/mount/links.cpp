@@ -44,8 +44,8 @@ bool Links::find_below(std::uint64_t id) noexcept
         const auto [first, last] = std::equal_range(
             all.begin(), all.end(), Link{on, 0},
             [](const Link& left, const Link& right) { return left.parent < right.parent; });
-        // Each mount lies on one other: there are no more than lines, also in a table that is
-        // none of the kernel's.
+        // Each mount has one parent, so there are no more than lines. The limit also holds for a
+        // table that is not the kernel's.
         for (auto link = first; link != last && below_count_ < all.size(); ++link)
             if (link->id != id && !note(link->id))
                 return false;

@@ -9,15 +9,15 @@
 
 namespace gpucontainer::mount {
 
-/// Which mount lies on which, of a whole mount table. Allocates as MappedMemory does.
+/// The parents of all mounts in a mount table. Its memory is MappedMemory.
 class Links {
 public:
     /// False with errno.
     bool add(std::uint64_t parent, std::uint64_t id) noexcept;
 
-    /// The mounts on one, and those on them, each once and in ascending order; without the one
-    /// itself. False with errno. A mount that was moved may be added before the one that it
-    /// lies on; a table of such lines does not take the square of its length.
+    /// Finds the mounts below one, at any depth, each once and in ascending order, without that one
+    /// itself. False with errno. A moved mount may have been added before its parent; the time of
+    /// many such lines does not grow with their square.
     bool find_below(std::uint64_t id) noexcept;
     std::span<const std::uint64_t> below() const noexcept;
 

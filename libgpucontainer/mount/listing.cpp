@@ -33,10 +33,10 @@ UniqueFd open_name(int directory, const char* name) noexcept
     return UniqueFd(base::open_beneath(directory, name, O_PATH | O_NOFOLLOW));
 }
 
-/// Of what was there a moment ago.
+/// Whether something that existed a moment ago is gone, according to errno.
 bool is_gone() noexcept { return errno == ENOENT || errno == ENOTDIR || errno == ELOOP; }
 
-/// A directory within another one; none also where something else has the name.
+/// Opens a directory in another one; none if something else has the name, too.
 bool open_directory(int directory, const char* name, UniqueFd& found) noexcept
 {
     found.reset(base::open_beneath(directory, name, O_PATH | O_NOFOLLOW | O_DIRECTORY));
@@ -51,7 +51,7 @@ public:
     {
     }
 
-    /// The next one; null at the end, with errno 0, or where that cannot be told.
+    /// The next name. Null at the end, with errno 0, or on failure, with errno.
     const char* next() noexcept
     {
         while (true) {
@@ -83,12 +83,12 @@ private:
     }
 
     UniqueFd fd_;
-    alignas(std::uint64_t) std::array<char, 4096> bytes_; // what fill() put there
+    alignas(std::uint64_t) std::array<char, 4096> bytes_; // set by fill()
     std::size_t at_ = 0;
     std::size_t end_ = 0;
 };
 
-/// Calls `visit` with each name; false, with errno, when that was once.
+/// Calls `visit` with each name until it returns false, with errno; then this does too.
 template <typename Visit>
 bool for_each_name(int directory, Visit visit) noexcept
 {
@@ -126,14 +126,14 @@ bool copy_file(int from, const char* name, int to, mode_t mode) noexcept
     }
 }
 
-/// Where a name is in the listing, and where what has it is.
+/// The same directory in the listing, in the names and in the covered directory.
 struct Level {
     int listing;
-    int names;   ///< -1: ours has no such directory.
-    int covered; ///< -1: the other one has none.
+    int names;   ///< -1: the names have no such directory.
+    int covered; ///< -1: the covered directory has none.
 };
 
-/// The same within a directory of ours, for as long as the object lives.
+/// The level of a directory in the names. The object keeps its descriptors open.
 class Inner {
 public:
     Inner(const Level& level, const char* name) noexcept
@@ -234,7 +234,7 @@ private:
         struct stat status = {};
         const UniqueFd other = open_name(level.covered, name);
         if (!other || !look(level.listing, name, status))
-            return is_gone(); // it went, or came, since the names were made
+            return is_gone(); // it was removed or made after the listing
         return S_ISLNK(status.st_mode) || bind(level, other.get(), name);
     }
 

@@ -52,7 +52,7 @@ const char* copy_locked(std::span<const int> mounts, std::span<int> copies) noex
     for (std::size_t i = 0; i < mounts.size(); ++i)
         if (!put(bench, i, mounts[i]))
             return "put a mount where it is locked";
-    // What is unbindable cannot be copied. Root is what lies over the namespace's.
+    // Unbindable mounts cannot be copied. The root directory becomes the one over the namespace's.
     if (::mount(nullptr, ".", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 || ::chroot(".") != 0)
         return "make a place to lock mounts in";
     if (::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)

@@ -3,18 +3,18 @@
 
 #include <span>
 
-/// Mounts whose flags stay what they are, whoever may mount where they are.
+/// Mounts with locked flags: nobody who may mount there can change them.
 namespace gpucontainer::mount {
 
-/// Replaces each mount, attached nowhere, by a copy of it that is attached nowhere
-/// and whose flags nobody can take away, not even root of the container with
-/// CAP_SYS_ADMIN; nor can a mount below it be unmounted by itself. The whole can.
+/// Replaces each mount, attached nowhere, by a copy with locked flags, attached nowhere. Nobody can
+/// remove the flags, not even root of the container with CAP_SYS_ADMIN. A mount below it cannot be
+/// unmounted alone, but the whole can.
 ///
-/// The kernel locks what a mount namespace of another user namespace shows: a
-/// child process makes one, and copies the mounts out of it. It is waited for and
-/// raises no SIGCHLD. Nothing is allocated on the heap and no lock is taken. Returns null, or what
-/// failed, with errno; the mounts are of no use then. Needs CAP_SYS_ADMIN and, in
-/// a process with another root directory than its mount namespace, CAP_SYS_CHROOT.
+/// The kernel locks mounts that are copied into a mount namespace of another user namespace. A
+/// child process makes such a namespace, and clones the mounts from there. It raises no SIGCHLD.
+/// Nothing is allocated on the heap and no lock is taken. Returns null, or what failed, with errno;
+/// then the mounts cannot be used. Needs CAP_SYS_ADMIN, and CAP_SYS_CHROOT in a process whose root
+/// directory is not that of its mount namespace.
 const char* lock(std::span<int> mounts) noexcept;
 
 } // namespace gpucontainer::mount

@@ -6,8 +6,8 @@
 
 namespace gpucontainer::mount {
 
-/// Memory that grows, from the kernel itself: safe between clone and exec of a threaded
-/// process, where the C library's is not.
+/// Memory that grows. It comes directly from the kernel, so it is safe between clone and exec of a
+/// threaded process, unlike malloc().
 class MappedMemory {
 public:
     MappedMemory() noexcept = default;
@@ -15,7 +15,7 @@ public:
     MappedMemory& operator=(const MappedMemory&) = delete;
     ~MappedMemory();
 
-    /// Doubles it, from 64 KiB on, and keeps what is in it; false with errno.
+    /// Doubles it, beginning with 64 KiB, and keeps its content; false with errno.
     bool grow() noexcept;
     void* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }

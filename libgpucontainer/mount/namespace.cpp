@@ -69,14 +69,14 @@ Error cannot_join(int os_error)
 
 std::uint64_t namespace_id(const std::string& path)
 {
-    // NS_GET_MNTNS_ID of linux/nsfs.h, which Debian 12 does not have.
+    // NS_GET_MNTNS_ID of linux/nsfs.h; Debian 12 does not have it.
     constexpr unsigned long get_mount_namespace_id = _IOR(0xb7, 0x5, std::uint64_t);
     const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::uint64_t id = 0;
     if (fd && ::ioctl(fd.get(), get_mount_namespace_id, &id) == 0)
         return id;
-    // One namespace must not have two identities: the inode is that of kernels
-    // which know no better.
+    // One namespace must not have two identities. So the inode is used only on kernels without this
+    // call.
     struct stat status = {};
     return fd && errno == ENOTTY && ::fstat(fd.get(), &status) == 0 ? status.st_ino : 0;
 }
@@ -118,7 +118,7 @@ Result<NamespaceVisit> NamespaceVisit::enter(int pidfd)
     if (::setns(pidfd, CLONE_NEWNS) != 0)
         return cannot_join(errno);
     visit.home_ = std::move(home);
-    // A table shows what is below the root that the thread has when it opens it.
+    // The table shows what is below the root that the thread has when it opens it.
     visit.table_.reset(::openat(self.get(), "mountinfo", O_RDONLY | O_CLOEXEC));
     if (!visit.table_ || !visit.take_paths_along())
         return cannot_join(errno);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t largest_table = std::size_t{64} << 20U;
 
-/// Space, tab, newline and backslash of a path are written in octal.
+/// A path in which space, tab, newline and backslash are written in octal.
 std::string decoded(std::string_view field)
 {
     constexpr std::size_t digits = 3; // "\040"
@@ -37,14 +37,14 @@ std::string decoded(std::string_view field)
 /// A line "ID PARENT DEVICE ROOT PATH ... - TYPE SOURCE OPTIONS".
 struct Line {
     std::uint64_t number;
-    std::string_view device; ///< This and the rest as they are written.
+    std::string_view device; ///< This and the rest are not decoded.
     std::string_view root;
     std::string_view point;
     std::string_view type;
     std::string_view options; ///< Of the file system.
 };
 
-/// Hands the lines over until `visit` returns false.
+/// Calls `visit` with each line until it returns false.
 template <typename Visit>
 void for_each_line(std::string_view table, Visit visit)
 {
@@ -77,7 +77,7 @@ Result<std::string> own_table_text()
     return base::read_file("/proc/thread-self/mountinfo", largest_table);
 }
 
-/// "8:1" as the kernel's other calls have it; 0 for what is none.
+/// The device number of "8:1", as in system calls; 0 if it is not one.
 std::uint64_t to_device(std::string_view field)
 {
     const auto parts = base::split(field, ':');
@@ -86,7 +86,7 @@ std::uint64_t to_device(std::string_view field)
     return high && low ? ::makedev(static_cast<unsigned>(*high), static_cast<unsigned>(*low)) : 0;
 }
 
-/// By the line of the mount that a directory is on.
+/// The position of a directory, from the line of its mount.
 std::optional<Position> position_in(std::string_view table, int fd)
 {
     std::uint64_t mount = 0;
@@ -104,8 +104,9 @@ std::optional<Position> position_in(std::string_view table, int fd)
                     std::string(line->options)};
 }
 
-/// On one device, and `inner` on a mount that is neither that of `outer` nor that of "/",
-/// above which there is nothing for this process.
+/// Whether a mount may hide that `inner` lies in `outer`: both are on one device, and `inner` is on
+/// a mount that is neither that of `outer` nor that of "/", above which this process reaches
+/// nothing.
 bool may_hide(int inner, int outer)
 {
     struct stat left = {};

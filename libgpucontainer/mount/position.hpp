@@ -11,45 +11,45 @@
 
 namespace gpucontainer::mount {
 
-/// Whether one directory lies in another, or is it, by where both are in their file system:
-/// a mount of a directory within `outer` shows nothing of that above itself. By the mount
-/// table of this namespace, which is read only where `inner` is on a mount that could be
-/// one. False where it does not tell, as of a directory of another namespace.
+/// Whether `inner` is `outer` or lies in it, by their positions in the file system. Its path does
+/// not tell this if a directory in `outer` is mounted elsewhere. The mount table of this namespace
+/// is read, but only if `inner` may be on such a mount. False if it is unknown, as for a directory
+/// of another namespace.
 bool lies_within(int inner, int outer);
 
-/// Mounts of this namespace at a path, seen there or hidden by others, as the mount table
-/// numbers them.
+/// Mounts of this namespace at a path, visible there or hidden by others: their numbers in the
+/// mount table.
 std::vector<std::uint64_t> mounts_at(std::string_view path);
 
-/// Where such a mount is; none when it is not reached from the thread's root directory.
+/// The path of such a mount; none if it cannot be reached from the thread's root directory.
 std::optional<std::string> path_of_mount(std::uint64_t number);
 
-/// A place in a file system, whatever mount shows it.
+/// A place in a file system, by whatever mount it is visible.
 struct Position {
-    std::uint64_t device; ///< As mount tables number it, which on btrfs no directory has.
+    std::uint64_t device; ///< Number in mount tables. On btrfs, directories have other ones.
     std::string path;
-    std::string type;    ///< Of the file system; "" where the table does not tell, and so
-    std::string options; ///< its options, as the table has them.
+    std::string type;    ///< Of the file system; "" if unknown.
+    std::string options; ///< Of the file system, as in the table; "" if unknown.
 };
 
-/// Of a directory on a mount that `table` has; none where that is not to be told.
+/// The position of a directory on a mount in `table`; none if it is unknown.
 std::optional<Position> position_of(int fd, int table = own_table);
 
-/// What such an option was given.
+/// The value of an option of the file system.
 std::optional<std::string> option_of(const Position& position, std::string_view name);
 
 /// A mount of this namespace that shows a part of a file system.
 struct MountPoint {
     std::uint64_t number;
-    std::string root; ///< Where in the file system that part begins.
+    std::string root; ///< The directory in the file system that is mounted.
     std::string path;
 };
 
-/// All of one file system; none where that is not to be told.
+/// All mounts of a file system; none if they are unknown.
 std::optional<std::vector<MountPoint>> mounts_of(std::uint64_t device);
 
-/// Same of every device that the kernel gave out for the time of a mount, of file systems on this
-/// machine alone: those of a network (NFS, CIFS, Ceph) and of FUSE may not answer, and others
+/// The same for all devices that the kernel numbers anew for each mount. Only file systems on this
+/// machine are included: those on a network (NFS, CIFS, Ceph) and FUSE may not answer, and others
 /// mount something when they are looked at.
 std::optional<std::vector<MountPoint>> local_anonymous_mounts();
 

@@ -11,9 +11,8 @@
 namespace gpucontainer::mount {
 namespace {
 
-/// The root of the mount namespace as root directory, from wherever the process
-/// has been moved to: from elsewhere no user namespace can be made, and "/" need be no
-/// mount. Where it cannot be had the kernel decides.
+/// Makes the root of the mount namespace the root directory. With another root directory, no user
+/// namespace can be made, and "/" need not be a mount. If this fails, the next call reports it.
 void enter_root_of_namespace() noexcept
 {
     const base::UniqueFd self(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));

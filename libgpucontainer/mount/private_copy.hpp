@@ -3,9 +3,9 @@
 
 namespace gpucontainer::mount {
 
-/// Runs in a Child: enters a copy of the mount namespace, of which nothing shows elsewhere. Its
-/// root directory is that of the process, also where that was in a chroot(): "/" is a mount, which
-/// has what is mounted on it to itself. False with errno.
+/// Runs in a Child. Enters a copy of the mount namespace, whose mounts appear nowhere else. The
+/// root directory becomes that of the namespace, even after a chroot(). So "/" is a mount, and what
+/// is mounted on it stays private. False with errno.
 bool enter_private_copy() noexcept;
 
 } // namespace gpucontainer::mount

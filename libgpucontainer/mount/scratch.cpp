@@ -40,15 +40,15 @@ bool mount_tmpfs(const char* path)
     return ::mount(mount_source, path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=0700") == 0;
 }
 
-/// Without the mounts that are shown on it, copies of others: unmounting one that is
-/// still of their group would unmount those too.
+/// Unmounts it with all mounts on it. These are made private first: unmounting a mount that is
+/// still in a peer group would unmount its peers too.
 bool take_away(int mount) noexcept
 {
     return ::mount(nullptr, FdPath(mount), nullptr, MS_REC | MS_PRIVATE, nullptr) == 0
            && detach(mount) == 0;
 }
 
-/// Where places to mount at are made.
+/// Makes the directory for places to mount at.
 UniqueFd make_places(const UniqueFd& tmpfs)
 {
     if (!tmpfs || ::mkdirat(tmpfs.get(), places_name, private_directory) != 0)
@@ -65,11 +65,11 @@ Result<Scratch> Scratch::in_directory(Backend backend, int directory)
         return scratch;
     GPUCTR_CHECK(base::open_own_descriptors());
     (void)remove_scratch(directory);
-    // Without it nothing that is made from here on would be taken away again.
+    // Without it, nothing that is made from here on would be removed.
     scratch.directory_.reset(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
     if (!scratch.directory_ || ::mkdirat(directory, scratch_name, private_directory) != 0)
         return no_scratch();
-    // Not seen in other namespaces: first a private mount, then the place on that.
+    // First a private mount, then the tmpfs on it, so that other namespaces do not see it.
     const UniqueFd place = open_directory(directory, scratch_name);
     if (!place || ::mount(FdPath(place.get()), FdPath(place.get()), nullptr, MS_BIND, nullptr) != 0)
         return no_scratch();
@@ -96,7 +96,7 @@ Result<Scratch> Scratch::in_own_namespace(Backend backend)
                        "mount --make-rprivate / or --make-rslave /");
     if (!mount_tmpfs("/"))
         return no_scratch();
-    // Paths begin below what lies over the root directory, but for this one.
+    // Only this path reaches what is mounted over the root directory.
     scratch.over_root_.reset(::open("/..", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!scratch.over_root_) {
         Error error = no_scratch();
@@ -122,7 +122,7 @@ bool Scratch::leave() noexcept
 
 bool remove_scratch(int directory) noexcept
 {
-    constexpr int most = 8; // two are the rule
+    constexpr int most = 8; // usually there are two
     for (int i = 0; i < most; ++i) {
         const UniqueFd found = open_directory(directory, scratch_name);
         if (!found || !is_mount_root(found.get()) || !take_away(found.get()))

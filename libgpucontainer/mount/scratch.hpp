@@ -7,16 +7,16 @@
 
 namespace gpucontainer::mount {
 
-/// The scratch directory of a bench, for as long as the object lives: a tmpfs of the calling
-/// thread's mount namespace. Of what is mounted on it nothing is seen in other namespaces;
-/// the bind that it lies on is, for a moment and where the directory is on a shared
-/// mount. What was not moved off it goes with it. None where mounts are detached.
+/// The scratch directory of a bench, as long as the object lives: a tmpfs in the calling thread's
+/// mount namespace. What is mounted on it does not appear in other namespaces. The bind mount below
+/// it does for a moment, if the directory is on a shared mount. Mounts that were not moved away are
+/// unmounted with it. If mounts are detached, there is none.
 class Scratch {
 public:
-    /// Within `directory`, which is private to its owner, under a name of its own.
-    /// Who was cut off left it there: that goes first.
+    /// Makes it in `directory`, which is private to its owner. One that an interrupted process left
+    /// is removed first.
     static Result<Scratch> in_directory(Backend backend, int directory);
-    /// In a mount namespace that is the caller's own: over its root directory.
+    /// Makes it over the root directory, in a mount namespace that is the caller's own.
     static Result<Scratch> in_own_namespace(Backend backend);
 
     Scratch(Scratch&&) noexcept = default;
@@ -25,22 +25,23 @@ public:
 
     Bench bench() const noexcept { return {backend_, fd_.get()}; }
 
-    /// Takes it away, as the destructor does without a way to say that it failed.
+    /// Removes it. The destructor does so too, but cannot report a failure.
     bool leave() noexcept;
 
 private:
     explicit Scratch(Backend backend) noexcept : backend_(backend) {}
 
     Backend backend_;
-    base::UniqueFd directory_; ///< That it is in; none over the root.
-    base::UniqueFd over_root_; ///< The mount there.
+    base::UniqueFd directory_; ///< The directory that has it; none if it is over the root.
+    base::UniqueFd over_root_; ///< The mount over the root.
     base::UniqueFd fd_;
 };
 
-/// Its name in a directory, the same in every build: what one that was cut off left has it.
+/// Its name in a directory. It is the same in every build, so that one left by an interrupted
+/// process is found.
 inline constexpr const char* scratch_name = "stage";
-/// Takes away what a process that was cut off left in that directory. Only where
-/// base::open_own_descriptors() has no complaint.
+/// Removes what an interrupted process left in that directory. Call it only if
+/// base::open_own_descriptors() succeeds.
 bool remove_scratch(int directory) noexcept;
 
 } // namespace gpucontainer::mount

@@ -31,8 +31,8 @@ bool statmount(std::uint64_t mount_id, std::uint64_t mask, MountStatus& status) 
 
 bool has_statmount() noexcept
 {
-    // What is lacking, or forbidden by a filter, is so again. An answer that changed
-    // within a set-up would give one mount two identities.
+    // A call that is missing, or forbidden by a filter, fails twice. If the answer changed during a
+    // set-up, one mount would have two identities.
     for (int i = 0; i < 2; ++i) {
         (void)::syscall(statmount_number, nullptr, nullptr, 0, 0);
         if (errno != ENOSYS && errno != EPERM)

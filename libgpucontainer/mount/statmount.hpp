@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <span>
 
-/// What Linux 6.8 tells about mounts by their identity; the C library of Debian 12
-/// knows none of it.
+/// The calls of Linux 6.8 that tell about mounts by their identity. The C library of Debian 12 does
+/// not have them.
 namespace gpucontainer::mount {
 
 struct MountIdRequest {
@@ -17,10 +17,10 @@ struct MountIdRequest {
     std::uint32_t spare = 0;
     std::uint64_t mount_id = 0;
     std::uint64_t parameter = 0;
-    std::uint64_t mount_namespace = 0; ///< Only looked at with the larger size.
+    std::uint64_t mount_namespace = 0; ///< Only read with the larger size.
 };
 
-/// About all mounts of a namespace, Linux 6.11.
+/// A request for all mounts of a namespace, Linux 6.11.
 inline MountIdRequest of_namespace(std::uint64_t id) noexcept
 {
     MountIdRequest request;
@@ -30,15 +30,14 @@ inline MountIdRequest of_namespace(std::uint64_t id) noexcept
     return request;
 }
 
-/// The identities that are never given anew; smaller ones are those of the mount
-/// table, which are.
+/// Whether an identity is never reused. Smaller ones are those of the mount table, which are
+/// reused.
 inline bool is_unique(std::uint64_t mount_id) noexcept { return mount_id >= 1ULL << 31U; }
 
 inline constexpr std::uint64_t statmount_mount_basic = 0x2;
 inline constexpr std::uint64_t statmount_mount_point = 0x10;
 
-/// The kernel's struct statmount as far as it is asked for here; strings follow
-/// its fixed part.
+/// The parts of the kernel's struct statmount that are used here. Strings follow its fixed part.
 struct MountStatus {
     std::uint32_t size;
     std::uint32_t options;
@@ -66,19 +65,19 @@ struct MountStatus {
 };
 static_assert(offsetof(MountStatus, strings) == 512);
 
-/// False, with errno, when the kernel does not tell.
+/// False, with errno, if the kernel does not tell.
 bool statmount(std::uint64_t mount_id, std::uint64_t mask, MountStatus& status) noexcept;
 
-/// Whether that can be asked at all: the kernel may be older, and a seccomp filter
-/// may hide it on any kernel while statx goes on telling identities.
+/// Whether the call exists. The kernel may be older, and a seccomp filter may hide it on any
+/// kernel, although statx still tells identities.
 bool has_statmount() noexcept;
 
-/// Mounts below one at any depth, in the order of their identities, from behind `parameter` on:
-/// how many were written to `ids`, or -1 and errno.
+/// Lists the mounts below one, at any depth, in the order of their identities, starting after
+/// `parameter`. Returns how many were written to `ids`, or -1 and errno.
 long listmount(const MountIdRequest& request, std::uint64_t* ids, std::size_t count) noexcept;
 
-/// Hands over the mounts below one at any depth until `visit` returns false, which
-/// with a failing kernel makes it false, with errno.
+/// Calls `visit` with the mounts below one, at any depth, until it returns false. False then, and,
+/// with errno, if the kernel fails.
 template <typename Visit>
 bool for_each_below(std::uint64_t mount_id, Visit visit) noexcept
 {
@@ -94,14 +93,14 @@ bool for_each_below(std::uint64_t mount_id, Visit visit) noexcept
             return false;
         if (ids.size() < found.size())
             return true;
-        request.parameter = found.back(); // go on behind this one
+        request.parameter = found.back(); // continue after this one
     }
 }
 
 /// Identity of the mount that `fd` is on; false before Linux 6.8.
 bool unique_id(int fd, std::uint64_t& id) noexcept;
 
-/// Same as the mount table has it.
+/// The same, as in the mount table.
 bool table_id(int fd, std::uint64_t& id) noexcept;
 
 } // namespace gpucontainer::mount

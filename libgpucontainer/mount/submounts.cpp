@@ -26,7 +26,7 @@ UniqueFd open_beneath(int directory, const char* path) noexcept
     return UniqueFd(base::open_beneath(directory, path, O_PATH | O_NOFOLLOW));
 }
 
-/// Carries the mounts of one directory over, each as it is found.
+/// Clones each mount of a directory as it is found.
 class Carrier final : public MountVisitor {
 public:
     Carrier(const Bench& bench, int covered, int over) noexcept
@@ -38,7 +38,7 @@ public:
         length_ = static_cast<std::size_t>(length);
         if (length_ == directory_.size())
             errno = ENAMETOOLONG;
-        // "/" ends in the slash that ends every other path here.
+        // Every path but "/" gets a slash at its end.
         else if (directory_[length_ - 1] != '/')
             directory_[length_++] = '/';
     }
@@ -51,7 +51,7 @@ public:
             return true;
         const char* const name = path + length_;
         const UniqueFd source = open_beneath(covered_, name);
-        // Hidden by another mount, and by that no more than before.
+        // It was hidden by another mount before, too.
         if (!source && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
             return true;
         if (!source)
@@ -79,7 +79,7 @@ private:
 
 int carry_submounts(const Bench& bench, int covered_fd, int over_fd, int table) noexcept
 {
-    // The kernel tells paths from the thread's root only.
+    // The kernel only tells paths as seen from the thread's root.
     if (table != own_table)
         return carry_submounts_by_table(bench, covered_fd, over_fd, table);
     Carrier carrier(bench, covered_fd, over_fd);

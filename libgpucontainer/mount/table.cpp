@@ -29,16 +29,15 @@ struct TableLine {
     std::uint64_t parent;
     bool shared;
     bool ours;
-    const char* path; ///< Null when it is too long.
+    const char* path; ///< Null if it is too long.
 };
 
-/// Takes mountinfo apart, character by character:
-/// "ID PARENT DEVICE ROOT PATH OPTIONS [shared:N] ... - TYPE SOURCE ...". Space, tab,
-/// newline and backslash of a path are written in octal. A line that the kernel does
-/// not write is no line to go by, and nor is one that the table ends in.
+/// Parses mountinfo, character by character: "ID PARENT DEVICE ROOT PATH OPTIONS [shared:N] ... -
+/// TYPE SOURCE ...". Space, tab, newline and backslash in a path are written in octal. A line that
+/// the kernel would not write, or that has no end, is an error.
 class TableReader {
 public:
-    /// False when `visit` returned false for a line, and with EBADMSG.
+    /// False if `visit` returned false for a line, and, with EBADMSG, for a broken line.
     template <typename Visit>
     bool feed(std::string_view text, Visit& visit) noexcept
     {
@@ -51,13 +50,13 @@ public:
         });
     }
 
-    /// False with EBADMSG where a line has no end.
+    /// False with EBADMSG if the last line has no end.
     bool finish() const noexcept { return (field_ == 0 && first_) || fail(); }
 
 private:
     static constexpr int path_field = 4;
     static constexpr int options_field = 5;
-    static constexpr int no_field = -1; // behind the separator the source alone counts
+    static constexpr int no_field = -1; // after the separator, only the source counts
     static constexpr int source_field = 2;
     static constexpr std::string_view our_source = mount_source;
     static constexpr std::size_t others_source = ~std::size_t{0};
@@ -160,19 +159,19 @@ private:
         broken_ = broken_ || byte == 0 || byte > most;
         last[0] = static_cast<char>(byte);
         length_ -= escape - 1;
-        decoded_ = length_; // a backslash that was written in octal begins no escape
+        decoded_ = length_; // a backslash that was written in octal does not begin an escape
     }
 
     std::uint64_t id_ = 0;
     std::uint64_t parent_ = 0;
     bool shared_ = false;
-    bool broken_ = false; ///< A line is none of the kernel's: nothing is read behind it.
+    bool broken_ = false; ///< A line is not the kernel's; nothing is read after it.
     int field_ = 0;
-    int behind_ = 0;         ///< Which field behind the separator.
-    std::size_t source_ = 0; ///< How much of it is as ours.
+    int behind_ = 0;         ///< Number of the field after the separator.
+    std::size_t source_ = 0; ///< How many characters of the source are those of ours.
     bool first_ = true;      ///< The next character begins the field.
     std::size_t length_ = 0;
-    std::size_t decoded_ = 0; ///< How much of the path has no escape any more.
+    std::size_t decoded_ = 0; ///< How many characters of the path are decoded.
     std::array<char, PATH_MAX> path_ = {};
 };
 
@@ -192,8 +191,8 @@ private:
     int fd_;
 };
 
-/// Hands over each line until `visit` returns false, which with a failing read
-/// makes it false, with errno.
+/// Calls `visit` with each line until it returns false. False then, and, with errno, if reading
+/// fails.
 template <typename Visit>
 bool for_each_line(int table, Visit visit) noexcept
 {
@@ -219,8 +218,8 @@ bool for_each_line(int table, Visit visit) noexcept
     }
 }
 
-/// A mount is in the table when its root is reached from the thread's. With the
-/// thread's root further down, it is not, and what lies below that still is.
+/// A mount is in the table if its root can be reached from the thread's root. If the thread's root
+/// is a directory below, the mount is not in the table, but what is mounted below still is.
 bool is_mount_of_own_root(std::uint64_t wanted, int table) noexcept
 {
     std::uint64_t id = 0;
@@ -240,7 +239,7 @@ Listing list_children(int fd, MountVisitor& visitor) noexcept
     bool by_visitor = false;
     const auto visit = [&](std::uint64_t id) {
         MountStatus status;
-        // One that was unmounted meanwhile is none that has to be told.
+        // A mount that was unmounted meanwhile is left out.
         if (!statmount(id, statmount_mount_basic | statmount_mount_point, status))
             return errno == ENOENT;
         if (status.parent_id != parent)

@@ -9,11 +9,11 @@
 
 namespace gpucontainer::mount {
 
-/// What a mount table is read from, part by part.
+/// The source from which a mount table is read in parts.
 class TableSource {
 public:
     virtual bool rewind() noexcept = 0;
-    /// As read(2).
+    /// Like read(2).
     virtual ssize_t read(char* to, std::size_t size) noexcept = 0;
 
 protected:
@@ -23,13 +23,13 @@ protected:
     ~TableSource() = default;
 };
 
-/// A whole mount table. Before Linux 5.8 one that is read in parts leaves out lines when
-/// a mount that was read already is unmounted meanwhile; then the next reading is another,
-/// too. In memory of its own: safe between clone and exec of a threaded process.
+/// A whole mount table. Before Linux 5.8, reading a table in parts misses lines if a mount that was
+/// read already is unmounted meanwhile. Then another reading gives another text. Its memory is
+/// MappedMemory, so it is safe between clone and exec of a threaded process.
 class TableText {
 public:
-    /// Until two readings in a row are the same. False with errno; EAGAIN when the table
-    /// does not come to rest.
+    /// Reads it until two readings in a row are the same. False with errno; EAGAIN if the table
+    /// keeps changing.
     bool take(TableSource& source) noexcept;
     std::string_view view() const noexcept { return {data(), size_}; }
 

@@ -46,7 +46,7 @@ UniqueFd open_at_its_path(int directory) noexcept
     return UniqueFd{::open(path.data(), as_place)};
 }
 
-/// In the child, whose descriptors are those of its parent: system calls only.
+/// Runs in the child, which shares its parent's descriptors. It may only make system calls.
 bool look_from_within(int directory, int found) noexcept
 {
     if (::fchdir(directory) != 0 || ::chroot(".") != 0)
@@ -60,7 +60,7 @@ UniqueFd open_as_root(int directory) noexcept
     UniqueFd found(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
     if (!found)
         return found;
-    // Without a signal to the parent, and without the handlers that fork() runs.
+    // No signal is sent to the parent, and the handlers of fork() do not run.
     const long child = ::syscall(SYS_clone, CLONE_FILES, nullptr, nullptr, nullptr, nullptr);
     if (child < 0)
         return {};
@@ -87,7 +87,7 @@ int open_uppermost(int directory) noexcept
     UniqueFd at_path = open_at_its_path(directory);
     if (at_path && !is_same_directory(at_path.get(), directory))
         at_path.reset();
-    // Not to start a process where there is nothing over it.
+    // If nothing is mounted over it, no process is started.
     if (at_path && is_on_same_mount(at_path.get(), directory))
         return at_path.release();
     UniqueFd uppermost = open_as_root(directory);

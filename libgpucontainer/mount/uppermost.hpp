@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// Mounts that lie over a directory: a descriptor that was opened before them does not
-/// show them.
+/// Mounts over a directory. A descriptor that was opened before them does not show them.
 namespace gpucontainer::mount {
 
-/// By O_PATH, the root of the mount that lies uppermost over `directory`, or that itself,
-/// whatever path leads there. Where there is no openat2 a short-lived child tells, which needs
-/// CAP_SYS_CHROOT; without, the same directory as it is seen at its path. Allocates nothing. -1
-/// with errno where nothing tells.
+/// Opens the root of the topmost mount over `directory` with O_PATH, or `directory` itself,
+/// whatever path leads there. Without openat2, a short-lived child does so, which needs
+/// CAP_SYS_CHROOT; without that, the result is the same directory as it is visible at its path.
+/// Allocates nothing. -1 with errno if it is unknown.
 int open_uppermost(int directory) noexcept;
 
 } // namespace gpucontainer::mount

@@ -7,14 +7,14 @@
 
 namespace gpucontainer::mount {
 
-/// How the mounts of a backend are made, and what they can. Contracts of the calls are those
-/// of mount/calls.hpp.
+/// How the mounts of a backend are made, and what they can do. The contracts of the calls are in
+/// mount/calls.hpp.
 struct Way {
-    /// A mount that was made is attached nowhere, and another process can attach it.
-    /// Otherwise it is on the scratch directory.
+    /// A new mount is attached nowhere, and another process can attach it. Otherwise it is on the
+    /// scratch directory.
     bool detached;
     bool takes_mounts; ///< Others can be attached below it before it is attached itself.
-    bool sets_below;   ///< Attributes come to the mounts below, too.
+    bool sets_below;   ///< Attributes can be set for the mounts below, too.
     bool locks;        ///< Its flags can be locked (mount/lock.hpp).
     bool from_copy;    ///< It can be made in a copy of the mount namespace (mount/aside.hpp).
 
