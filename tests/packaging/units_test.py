@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: MIT
+"""packaging/: the units, the udev rule and the security profiles, as their own tools read them."""
+
+import fnmatch
+import os
+import pathlib
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+PACKAGING = SOURCE / "packaging"
+BUILT = pathlib.Path(os.environ["GPUCTR_PACKAGING_DIR"])
+UNITS = (BUILT / "gpuctr-prepare.service", PACKAGING / "systemd/gpuctr-prepare.path",
+         PACKAGING / "systemd/gpuctr-prepare-reload.service")
+
+# Those for which systemd makes a mount namespace: what is mounted in one is not on the host.
+# (systemd 252 to 257, exec_needs_mount_namespace(), and what implies one of these.)
+MAKE_A_NAMESPACE = """
+    BindPaths BindReadOnlyPaths DynamicUser ExecPaths ExtensionDirectories ExtensionImages
+    ImportCredential InaccessiblePaths IPCNamespacePath LoadCredential LoadCredentialEncrypted
+    LogNamespace MountAPIVFS MountFlags MountImages NetworkNamespacePath NoExecPaths PrivateBPF
+    PrivateDevices PrivateIPC PrivateMounts PrivateNetwork PrivatePIDs PrivateTmp PrivateUsers
+    ProcSubset ProtectControlGroups ProtectHome ProtectHostname ProtectKernelLogs
+    ProtectKernelModules ProtectKernelTunables ProtectProc ProtectSystem ReadOnlyPaths
+    ReadWritePaths RootDirectory RootEphemeral RootHash RootImage SetCredential
+    SetCredentialEncrypted TemporaryFileSystem""".split()
+
+
+def run(*words, **options):
+    environment = dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin:/sbin", LC_ALL="C.UTF-8")
+    return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False, timeout=60, env=environment,
+                          **options)
+
+
+def directives(unit):
+    """Pairs of a name and a value, in their order."""
+    lines = (line.strip() for line in unit.read_text().splitlines())
+    return [tuple(line.split("=", 1)) for line in lines if "=" in line and line[0] not in "#;"]
+
+
+class WithDirectory(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.mkdtemp(prefix="gpuctr-packaging-")
+        self.addCleanup(shutil.rmtree, directory)
+        self.directory = pathlib.Path(directory)
+
+    def check(self, *words):
+        done = run(*words)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), words)
+
+
+class Units(WithDirectory):
+    def setUp(self):
+        super().setUp()
+        for unit in UNITS:
+            text = re.sub(r"=\S*/gpuctr-setup ", f"={os.environ['GPUCTR_SETUP']} ",
+                          unit.read_text())
+            (self.directory / unit.name).write_text(text)
+        self.units = [self.directory / unit.name for unit in UNITS]
+
+    def exposure(self, unit):
+        done = run("systemd-analyze", "security", "--offline=true", "--no-pager", unit)
+        return re.search(r"exposure level for \S+: ([0-9.]+) ", done.stdout).group(1)
+
+    def test_systemd_has_nothing_to_say_about_them(self):
+        self.check("systemd-analyze", "verify", *self.units)
+
+    def test_nothing_hides_the_tree_from_the_host(self):
+        for name, _ in directives(UNITS[0]):
+            self.assertNotIn(name, MAKE_A_NAMESPACE)
+
+    def test_the_exposure_is_the_one_that_the_documentation_tells(self):
+        version = run("systemd-analyze", "--version").stdout.split()[1]
+        told = re.search(r"systemd-analyze security.*?([0-9.]+) with systemd (\d+)",
+                         (SOURCE / "docs/administration.md").read_text(), re.DOTALL)
+        found = self.exposure(self.units[0])
+        self.assertLess(float(found), 5)
+        if version == told.group(2):
+            self.assertEqual(found, told.group(1))
+
+    def test_a_start_and_a_reload_stage_the_same(self):
+        unit = dict(directives(UNITS[0]))
+        self.assertEqual(unit["ExecStart"], unit["ExecReload"])
+
+
+class Udev(unittest.TestCase):
+    RULES = PACKAGING / "udev/70-gpuctr.rules"
+
+    def classes(self):
+        return re.search(r'ENV\{PCI_CLASS\}!="([^"]*)"', self.RULES.read_text()).group(1).split("|")
+
+    def test_the_recorded_gpus_are_of_the_classes(self):
+        recording = pathlib.Path(os.environ["GPUCTR_HOST_DIR"]) / "sys.umockdev"
+        found = set(re.findall(r"^E: PCI_CLASS=(3\w+)$", recording.read_text(), re.MULTILINE))
+        self.assertTrue(found)
+        for number in found | {"30000", "38000", "120000"}:
+            self.assertTrue(any(fnmatch.fnmatch(number, known) for known in self.classes()), number)
+
+    def test_other_devices_are_of_none(self):
+        for number in ("10802", "20000", "60400", "C0330"):
+            self.assertFalse(any(fnmatch.fnmatch(number, known) for known in self.classes()), number)
+
+    @unittest.skipIf("verify" not in run("udevadm", "--help").stdout, "udevadm has no verify")
+    def test_udev_has_nothing_to_say_about_them(self):
+        done = run("udevadm", "verify", "--resolve-names=never", "--no-summary", self.RULES)
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+
+@unittest.skipIf(os.geteuid() != 0, "the directories belong to root")
+class Tmpfiles(WithDirectory):
+    def test_the_directories_have_the_modes_that_the_command_gives_them(self):
+        self.check("systemd-tmpfiles", "--create", f"--root={self.directory}",
+                   PACKAGING / "tmpfiles/gpuctr.conf")
+        for path, mode in (("run/gpucontainer", 0o755), ("var/lib/gpucontainer", 0o700)):
+            status = (self.directory / path).stat()
+            self.assertEqual(stat.S_IMODE(status.st_mode), mode, path)
+
+
+if __name__ == "__main__":
+    unittest.main()
