@@ -66,6 +66,9 @@ extern "C" {
  * order of items, files and nodes, unless it is stated; which files, links and variables a
  * plan has; the bytes of gpuctr_prepared_data(); the content of the state directory. Before
  * version 1.0 the rest may change too; the library then gets another soname.
+ *
+ * For languages that parse this header: numeric constants are enumerators or plain literals,
+ * and each GPUCTR_*_INIT has a function that does the same.
  */
 
 /** Outcome of a call. Values never change; negated they are exit codes. */
@@ -141,10 +144,10 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
 /* -- Findings -------------------------------------------------------------- */
 
 /** How much a finding matters; a higher number matters more. */
-#define GPUCTR_SEVERITY_NOTE UINT32_C(0)    /**< Something was left out. */
-#define GPUCTR_SEVERITY_NEED UINT32_C(1)    /**< The plan does not do it; the caller must. */
-#define GPUCTR_SEVERITY_WARNING UINT32_C(2) /**< Something will not work, or is not known. */
-#define GPUCTR_SEVERITY_ERROR UINT32_C(3)   /**< A set-up no longer works as it was made. */
+#define GPUCTR_SEVERITY_NOTE 0u    /**< Something was left out. */
+#define GPUCTR_SEVERITY_NEED 1u    /**< The plan does not do it; the caller must. */
+#define GPUCTR_SEVERITY_WARNING 2u /**< Something will not work, or is not known. */
+#define GPUCTR_SEVERITY_ERROR 3u   /**< A set-up no longer works as it was made. */
 
 /**
  * What kind of finding it is. Each has one severity:
@@ -179,24 +182,24 @@ GPUCTR_API const char* gpuctr_finding_hint(const gpuctr_finding* finding);
 /* -- This process ---------------------------------------------------------- */
 
 /** Functions that a process still needs. docs/security.md lists their capabilities. */
-#define GPUCTR_PHASE_LOOK (UINT32_C(1) << 0)   /**< gpuctr_host_open(), gpuctr_plan_create() */
-#define GPUCTR_PHASE_STATUS (UINT32_C(1) << 1) /**< gpuctr_setup_list_open() */
+#define GPUCTR_PHASE_LOOK 0x1u   /**< gpuctr_host_open(), gpuctr_plan_create() */
+#define GPUCTR_PHASE_STATUS 0x2u /**< gpuctr_setup_list_open() */
 /** gpuctr_plan_prepare(), gpuctr_plan_stage(), gpuctr_prepared_attach() */
-#define GPUCTR_PHASE_MOUNT (UINT32_C(1) << 2)
+#define GPUCTR_PHASE_MOUNT 0x4u
 /** gpuctr_plan_apply(), gpuctr_rootfs_undo(), gpuctr_setup_undo() */
-#define GPUCTR_PHASE_APPLY (UINT32_C(1) << 3)
+#define GPUCTR_PHASE_APPLY 0x8u
 /** In addition: what GPUCTR_*_IN_PROCESS and opening /proc/PID/root need. */
-#define GPUCTR_PHASE_IN_PROCESS (UINT32_C(1) << 4)
+#define GPUCTR_PHASE_IN_PROCESS 0x10u
 
 /**
  * The thread will execute a program that is to have its capabilities. Only the effective ones
  * are dropped; permitted, inheritable and ambient ones stay for the program.
  */
-#define GPUCTR_HARDEN_FOR_EXEC (UINT32_C(1) << 0)
+#define GPUCTR_HARDEN_FOR_EXEC 0x1u
 /** Do not set no_new_privs, so that the process can execute setuid programs. */
-#define GPUCTR_HARDEN_NEW_PRIVILEGES (UINT32_C(1) << 1)
+#define GPUCTR_HARDEN_NEW_PRIVILEGES 0x2u
 /** Keep the process dumpable: processes of the same user may trace it. */
-#define GPUCTR_HARDEN_DUMPABLE (UINT32_C(1) << 2)
+#define GPUCTR_HARDEN_DUMPABLE 0x4u
 
 /** What a process needs from now on. Start from GPUCTR_HARDEN_OPTIONS_INIT. */
 typedef struct gpuctr_harden_options {
@@ -310,7 +313,7 @@ GPUCTR_API const char* gpuctr_setting_mistake(const gpuctr_setting* setting);
  * the files, or "". It can be listed and planned with. To prepare, apply or stage such a plan
  * is GPUCTR_E_NO_DEVICE. The driver's finding "no_gpu" has the reason. @since 0.1
  */
-#define GPUCTR_HOST_FILES_ALONE (UINT32_C(1) << 0)
+#define GPUCTR_HOST_FILES_ALONE 0x1u
 
 /**
  * What to look for. Start from GPUCTR_HOST_OPTIONS_INIT.
@@ -522,32 +525,32 @@ GPUCTR_API int gpuctr_node_accessible(const gpuctr_node* node);
 /* -- Plan ---------------------------------------------------------------- */
 
 /** May names be created in the root file system itself? */
-#define GPUCTR_WRITE_AUTO UINT32_C(0)   /**< If it is writable, local and the caller's own. */
-#define GPUCTR_WRITE_NEVER UINT32_C(1)  /**< No: names appear only through mounts. */
-#define GPUCTR_WRITE_ALWAYS UINT32_C(2) /**< Yes; an error if it is not possible. */
+#define GPUCTR_WRITE_AUTO 0u   /**< If it is writable, local and the caller's own. */
+#define GPUCTR_WRITE_NEVER 1u  /**< No: names appear only through mounts. */
+#define GPUCTR_WRITE_ALWAYS 2u /**< Yes; an error if it is not possible. */
 
 /** The driver's files have a directory of their own, which is one mount. */
-#define GPUCTR_LAYOUT_TREE UINT32_C(0)
+#define GPUCTR_LAYOUT_TREE 0u
 /** Each file has its own mount, among the image's own libraries and tools. */
-#define GPUCTR_LAYOUT_MERGED UINT32_C(1)
+#define GPUCTR_LAYOUT_MERGED 1u
 
 /**
  * NVIDIA's driver files are put into the container, because they must match the kernel module.
  * Those of other vendors are left out if the image has its own or is too old for them, those
  * of a Jetson if the image is too old.
  */
-#define GPUCTR_VENDOR_LIBS_AUTO UINT32_C(0)
+#define GPUCTR_VENDOR_LIBS_AUTO 0u
 /** The host's files, even if the image has its own. GPUCTR_E_REQUIREMENT if it is too old. */
-#define GPUCTR_VENDOR_LIBS_HOST UINT32_C(1)
+#define GPUCTR_VENDOR_LIBS_HOST 1u
 /** Device nodes only. */
-#define GPUCTR_VENDOR_LIBS_NONE UINT32_C(2)
+#define GPUCTR_VENDOR_LIBS_NONE 2u
 
 /**
  * Nobody in the container can make our mounts writable, not even with CAP_SYS_ADMIN.
  * gpuctr_plan_prepare() then starts one more short-lived child process, and
  * gpuctr_prepared_attach() one for each overlay. Each makes a user namespace.
  */
-#define GPUCTR_REQUEST_LOCK (UINT32_C(1) << 0)
+#define GPUCTR_REQUEST_LOCK 0x1u
 
 /** What a container asks for. Start from GPUCTR_REQUEST_INIT. */
 typedef struct gpuctr_request {
@@ -705,24 +708,24 @@ GPUCTR_API const gpuctr_finding* gpuctr_plan_finding_at(const gpuctr_plan* plan,
  * supports. To choose one is for tests and for narrowing down a fault. If the kernel does not
  * support it, it is GPUCTR_E_REQUIREMENT.
  */
-#define GPUCTR_BACKEND_AUTO UINT32_C(0)
-#define GPUCTR_BACKEND_DETACHED UINT32_C(1) /**< Linux 6.15: the tree is built detached. */
+#define GPUCTR_BACKEND_AUTO 0u
+#define GPUCTR_BACKEND_DETACHED 1u /**< Linux 6.15: the tree is built detached. */
 /** Linux 5.12: a short-lived child builds the tree in a private namespace; it is cloned. */
-#define GPUCTR_BACKEND_ASSEMBLED UINT32_C(2)
+#define GPUCTR_BACKEND_ASSEMBLED 2u
 /**
  * From Linux 4.18, also if a seccomp filter forbids the system calls of the others. There are no
  * detached mounts: they are first made on a private tmpfs below the state directory, then
  * moved. Only gpuctr_plan_apply() works, and only in the caller's mount namespace. @since 0.1
  */
-#define GPUCTR_BACKEND_LEGACY UINT32_C(3)
+#define GPUCTR_BACKEND_LEGACY 3u
 
 /** Work in the mount namespace of the process that `pidfd` refers to. */
-#define GPUCTR_APPLY_IN_PROCESS (UINT32_C(1) << 0)
+#define GPUCTR_APPLY_IN_PROCESS 0x1u
 /**
  * The caller is a program that is setuid, setgid or has file capabilities, and it has checked
  * that its user may have what is asked for.
  */
-#define GPUCTR_APPLY_SETUID (UINT32_C(1) << 1)
+#define GPUCTR_APPLY_SETUID 0x2u
 /**
  * Keep no journal. The set-up lasts until the caller's mount namespace ends; it cannot be
  * undone before. It works like prepare and attach, but on every kernel. The mount of the root
@@ -736,20 +739,20 @@ GPUCTR_API const gpuctr_finding* gpuctr_plan_finding_at(const gpuctr_plan* plan,
  * operation with the same `state_dir` works on the root for more than two seconds, it is
  * GPUCTR_E_APPLY. @since 0.1
  */
-#define GPUCTR_APPLY_WITHOUT_JOURNAL (UINT32_C(1) << 2)
+#define GPUCTR_APPLY_WITHOUT_JOURNAL 0x4u
 /**
  * Do not replace another set-up of the same root that may be in use: GPUCTR_E_EXISTS. A set-up
  * may be in use if it was completed, nobody began to undo it, and its mounts are in this mount
  * namespace, even if a part of it is missing. A set-up that already is what the plan wants is
  * not another one. @since 0.1
  */
-#define GPUCTR_APPLY_NO_REPLACE (UINT32_C(1) << 3)
+#define GPUCTR_APPLY_NO_REPLACE 0x8u
 /**
  * The mount namespace was made for this call, so set-ups in it are copies that nobody else
  * uses. They are no error; the new set-up is mounted over them. Only with
  * GPUCTR_APPLY_WITHOUT_JOURNAL. @since 0.1
  */
-#define GPUCTR_APPLY_OVER_COPIES (UINT32_C(1) << 4)
+#define GPUCTR_APPLY_OVER_COPIES 0x10u
 
 /**
  * Called once for each finding about what was done that a person should know. It is called on
@@ -819,9 +822,9 @@ typedef struct gpuctr_apply_options {
     { sizeof(gpuctr_apply_options), NULL, 0, -1, NULL, NULL, NULL, 0, 0 }
 /* clang-format on */
 
-#define GPUCTR_APPLIED UINT32_C(0)   /**< The plan was applied. */
-#define GPUCTR_UNCHANGED UINT32_C(1) /**< All of it was there already; nothing was changed. */
-#define GPUCTR_REPLACED UINT32_C(2)  /**< An older set-up was undone first. */
+#define GPUCTR_APPLIED 0u   /**< The plan was applied. */
+#define GPUCTR_UNCHANGED 1u /**< All of it was there already; nothing was changed. */
+#define GPUCTR_REPLACED 2u  /**< An older set-up was undone first. */
 
 /**
  * Apply a plan to a root file system in the caller's mount namespace. It prepares and
@@ -851,9 +854,9 @@ GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_f
                                            uint32_t* ret_outcome, gpuctr_error** ret_error);
 
 /** Like GPUCTR_APPLY_IN_PROCESS. */
-#define GPUCTR_UNDO_IN_PROCESS (UINT32_C(1) << 0)
+#define GPUCTR_UNDO_IN_PROCESS 0x1u
 /** Like GPUCTR_APPLY_SETUID. */
-#define GPUCTR_UNDO_SETUID (UINT32_C(1) << 1)
+#define GPUCTR_UNDO_SETUID 0x2u
 
 /** How to undo. Start from GPUCTR_UNDO_OPTIONS_INIT. Fields are as in gpuctr_apply_options. */
 typedef struct gpuctr_undo_options {
@@ -904,7 +907,7 @@ GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int
 /* -- Status: what is set up ----------------------------------------------- */
 
 /** Like GPUCTR_APPLY_IN_PROCESS. */
-#define GPUCTR_SETUP_LIST_IN_PROCESS (UINT32_C(1) << 0)
+#define GPUCTR_SETUP_LIST_IN_PROCESS 0x1u
 
 /** Where to look. Start from GPUCTR_SETUP_LIST_OPTIONS_INIT. */
 typedef struct gpuctr_setup_list_options {
@@ -1001,9 +1004,9 @@ GPUCTR_API size_t gpuctr_setup_finding_count(const gpuctr_setup* setup);
 /** Belongs to the list. @since 0.1 */
 GPUCTR_API const gpuctr_finding* gpuctr_setup_finding_at(const gpuctr_setup* setup, size_t index);
 
-#define GPUCTR_UNDONE UINT32_C(0)    /**< Nothing of it is left. */
-#define GPUCTR_FORGOTTEN UINT32_C(1) /**< Its root is gone; the journal was removed. */
-#define GPUCTR_LEFT UINT32_C(2)      /**< In use elsewhere, or out of reach from here. */
+#define GPUCTR_UNDONE 0u    /**< Nothing of it is left. */
+#define GPUCTR_FORGOTTEN 1u /**< Its root is gone; the journal was removed. */
+#define GPUCTR_LEFT 2u      /**< In use elsewhere, or out of reach from here. */
 
 /**
  * Undo one set-up at the path in its journal. That path must still lead to the same directory;
@@ -1026,7 +1029,7 @@ GPUCTR_API gpuctr_status gpuctr_setup_undo(const gpuctr_setup* setup,
  * Like GPUCTR_APPLY_SETUID. The prepared object keeps it, because the caller of
  * gpuctr_prepared_attach() may be such a program too.
  */
-#define GPUCTR_PREPARE_SETUID (UINT32_C(1) << 0)
+#define GPUCTR_PREPARE_SETUID 0x1u
 
 /** How to prepare. Start from GPUCTR_PREPARE_OPTIONS_INIT. */
 typedef struct gpuctr_prepare_options {
@@ -1063,7 +1066,7 @@ GPUCTR_API gpuctr_status gpuctr_plan_prepare(const gpuctr_plan* plan,
                                              gpuctr_error** ret_error);
 
 /** Like GPUCTR_APPLY_SETUID. */
-#define GPUCTR_STAGE_SETUID (UINT32_C(1) << 0)
+#define GPUCTR_STAGE_SETUID 0x1u
 
 /** How to stage and to unstage. Start from GPUCTR_STAGE_OPTIONS_INIT. */
 typedef struct gpuctr_stage_options {
@@ -1076,9 +1079,9 @@ typedef struct gpuctr_stage_options {
 #define GPUCTR_STAGE_OPTIONS_INIT { sizeof(gpuctr_stage_options), 0, 0 }
 /* clang-format on */
 
-#define GPUCTR_STAGED UINT32_C(0)          /**< The tree was mounted. */
-#define GPUCTR_STAGE_UNCHANGED UINT32_C(1) /**< It was there already. */
-#define GPUCTR_STAGE_REPLACED UINT32_C(2)  /**< A tree of other files was unmounted first. */
+#define GPUCTR_STAGED 0u          /**< The tree was mounted. */
+#define GPUCTR_STAGE_UNCHANGED 1u /**< It was there already. */
+#define GPUCTR_STAGE_REPLACED 2u  /**< A tree of other files was unmounted first. */
 
 /**
  * Mount a plan's driver tree once, in a directory of the host: at boot, or in a scheduler's

@@ -7,6 +7,9 @@
 Compares the functions that HEADER declares with GPUCTR_API, the names in the
 version script MAP and, where it is given, what LIBRARY exports. Each declaration
 has to stand below a comment that says since when it is there.
+
+Constants have to be such that a parser of another language can read them, and a
+macro that initialises a struct has a function that does the same.
 """
 
 import re
@@ -15,6 +18,12 @@ import sys
 from pathlib import Path
 
 DECLARATION = re.compile(r"^GPUCTR_API\b[^;]*?\b(gpuctr_\w+)\s*\(", re.MULTILINE)
+
+# Of macros those that stand for a value; GPUCTR_API is an attribute.
+MACRO = re.compile(r"^#define (GPUCTR_(?!API\b)\w+) (.+)$", re.MULTILINE)
+NUMBER = re.compile(r"(0x[0-9a-f]+|[0-9]+)u?")
+TEXT = re.compile(r'"[^"\\]*"')
+ENUMERATOR = re.compile(r"(GPUCTR_\w+) = (-?[0-9]+|0x[0-9a-f]+)")
 
 
 def declared(header):
@@ -29,6 +38,45 @@ def undocumented(header):
         comment = before[before.rfind("/**") :] if before.endswith("*/") else ""
         if not comment or comment.count("*/") != 1 or "@since" not in comment:
             yield name
+
+
+def macros(header):
+    """Name and value of each macro that stands for a value."""
+    header = re.sub(r"\\\n", " ", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL))
+    for match in MACRO.finditer(header):
+        yield match[1], match[2].strip()
+
+
+def constants(header):
+    """The value of each constant, as a number or a text."""
+    values = {}
+    for name, value in macros(header):
+        if TEXT.fullmatch(value):
+            values[name] = value.strip('"')
+        elif NUMBER.fullmatch(value):
+            values[name] = int(value.rstrip("uU"), 0)
+    plain = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    for match in ENUMERATOR.finditer(plain):
+        values[match[1]] = int(match[2], 0)
+    return values
+
+
+def unreadable(header):
+    """What a parser that knows no expressions cannot read."""
+    functions = declared(header)
+    for name, value in macros(header):
+        if name.endswith("_INIT"):
+            function = name.lower()
+            if function not in functions:
+                yield f"{name}: no function {function}()"
+        elif not (TEXT.fullmatch(value) or NUMBER.fullmatch(value)):
+            yield f"{name}: not a plain literal: {value}"
+    plain = re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)
+    for body in re.findall(r"\benum\b[^{;]*\{(.*?)\}", plain, flags=re.DOTALL):
+        for enumerator in filter(None, map(str.strip, body.split(","))):
+            match = ENUMERATOR.fullmatch(enumerator)
+            if not match or not -(2**31) <= int(match[2], 0) < 2**31:
+                yield f"{enumerator}: not an enumerator that fits an int"
 
 
 def exported_by_map(text):
@@ -64,6 +112,7 @@ def problems(header, version_script, library=None):
     functions = set(declared(header))
     versions = exported_by_map(version_script)
     yield from (f"{name}: no comment with @since" for name in undocumented(header))
+    yield from unreadable(header)
     yield from differences("declared", functions, "in the version script", set(versions))
     if library is not None:
         exported = exported_by_library(library)

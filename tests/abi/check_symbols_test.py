@@ -61,6 +61,43 @@ class CheckSymbols(unittest.TestCase):
             },
         )
 
+    def test_accepts_plain_constants(self):
+        plain = (
+            "enum {\n    GPUCTR_OK = 0, /**< All went well, or = 1. */\n    GPUCTR_E = -1\n};\n"
+            '#define GPUCTR_ANY "any"\n#define GPUCTR_ONE 1u /**< One. */\n'
+            "#define GPUCTR_BIT 0x80000000u\n"
+        )
+        self.assertEqual(self.problems(plain + HEADER), [])
+        self.assertEqual(
+            check_symbols.constants(plain),
+            {
+                "GPUCTR_OK": 0,
+                "GPUCTR_E": -1,
+                "GPUCTR_ANY": "any",
+                "GPUCTR_ONE": 1,
+                "GPUCTR_BIT": 1 << 31,
+            },
+        )
+
+    def test_finds_a_constant_that_is_an_expression(self):
+        self.assertEqual(
+            self.problems("#define GPUCTR_BIT (UINT32_C(1) << 3)\n" + HEADER),
+            ["GPUCTR_BIT: not a plain literal: (UINT32_C(1) << 3)"],
+        )
+
+    def test_finds_an_enumerator_that_is_no_int(self):
+        for value in ("1u << 31", "0x80000000"):
+            self.assertEqual(
+                self.problems(f"enum {{ GPUCTR_BIT = {value} }};\n" + HEADER),
+                [f"GPUCTR_BIT = {value}: not an enumerator that fits an int"],
+            )
+
+    def test_finds_an_initialiser_without_a_function(self):
+        self.assertEqual(
+            self.problems("#define GPUCTR_A_INIT \\\n    { 0, 0 }\n" + HEADER),
+            ["GPUCTR_A_INIT: no function gpuctr_a_init()"],
+        )
+
 
 if __name__ == "__main__":
     unittest.main()
