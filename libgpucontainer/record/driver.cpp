@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string_view>
 #include <type_traits>
@@ -35,7 +34,6 @@ constexpr std::size_t most_nodes = 4096;
 constexpr std::uint32_t largest_major = 0xfff;
 constexpr std::uint32_t largest_minor = 0xfffff;
 constexpr std::uint32_t all_permissions = 07777;
-constexpr std::uint32_t largest_group = std::numeric_limits<std::uint32_t>::max();
 constexpr int most_numa_nodes = 1 << 16;
 
 // What a field may have.
@@ -50,7 +48,8 @@ struct Texts {
     Check check;
 };
 struct Number {
-    std::uint32_t most;
+    std::uint32_t most = UINT32_MAX;
+    bool may_be_missing = false; ///< In records of earlier versions; it is zero then.
 };
 struct NumberOrNull {
     int most;
@@ -138,14 +137,15 @@ template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, DeviceNode>
 void visit(Visitor& field, Self& node)
 {
-    auto& [path, host_path, major, minor, mode, gid, gpu, capability, accessible, cgroup_forbids,
-           required, links] = node;
+    auto& [path, host_path, major, minor, mode, uid, gid, gpu, capability, accessible,
+           cgroup_forbids, required, links] = node;
     field("path", path, Text{is_path});
     field("host_path", host_path, Text{is_path});
     field("major", major, Number{largest_major});
     field("minor", minor, Number{largest_minor});
     field("mode", mode, Number{all_permissions});
-    field("gid", gid, Number{largest_group});
+    field("uid", uid, Number{UINT32_MAX, true});
+    field("gid", gid, Number{});
     field("gpu", gpu, NumberOrNull{most_gpus});
     field("capability", capability, capability_word);
     field("accessible", accessible, Flag());
@@ -422,7 +422,8 @@ public:
     }
     void operator()(const char* name, std::uint32_t& value, Number rule)
     {
-        value = fields_.number(name, rule.most);
+        const bool is_there = !rule.may_be_missing || fields_.has(name);
+        value = is_there ? fields_.number(name, rule.most) : 0;
     }
     void operator()(const char* name, int& value, NumberOrNull rule)
     {

@@ -90,6 +90,8 @@ const Fields::Json& Fields::field(const char* name) const
     return *found;
 }
 
+bool Fields::has(const char* name) const { return object_.is_object() && object_.contains(name); }
+
 std::string Fields::checked(const Json& value, const char* name, Check check) const
 {
     if (!value.is_string()) {

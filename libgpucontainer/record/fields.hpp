@@ -32,6 +32,8 @@ public:
 
     Fields(const Json& object, std::string where, Problem& problem);
 
+    /// For fields that earlier versions did not write.
+    bool has(const char* name) const;
     std::string text(const char* name, Check check) const;
     /// "" for null.
     std::string text_or_null(const char* name, Check check) const;

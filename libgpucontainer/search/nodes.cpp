@@ -112,6 +112,7 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
         return skip(base::format("not the character device {}:{}", *wanted.major, wanted.minor));
 
     node.mode = status.st_mode & 07777U;
+    node.uid = status.st_uid;
     node.gid = status.st_gid;
     host::Obstacle obstacle = host::obstacle_to_opening(opened_path);
     node.accessible = obstacle.text.empty();
