@@ -94,6 +94,9 @@ typedef struct gpuctr_driver gpuctr_driver;
 typedef struct gpuctr_gpu gpuctr_gpu;
 typedef struct gpuctr_file gpuctr_file;
 typedef struct gpuctr_node gpuctr_node;
+typedef struct gpuctr_registration gpuctr_registration;
+typedef struct gpuctr_version_need gpuctr_version_need;
+typedef struct gpuctr_mask gpuctr_mask;
 typedef struct gpuctr_finding gpuctr_finding;
 typedef struct gpuctr_plan gpuctr_plan;
 typedef struct gpuctr_item gpuctr_item;
@@ -178,6 +181,11 @@ GPUCTR_API const char* gpuctr_finding_text(const gpuctr_finding* finding);
 GPUCTR_API const char* gpuctr_finding_evidence(const gpuctr_finding* finding);
 /** What can be done about it, in one line for people. May be "". @since 0.1 */
 GPUCTR_API const char* gpuctr_finding_hint(const gpuctr_finding* finding);
+/**
+ * Programs that use this driver capability are concerned, such as "compute"; "none": all
+ * programs. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_finding_capability(const gpuctr_finding* finding);
 
 /* -- This process ---------------------------------------------------------- */
 
@@ -464,6 +472,31 @@ GPUCTR_API const char* gpuctr_driver_version_source(const gpuctr_driver* driver)
 /** The driver root that was searched. @since 0.1 */
 GPUCTR_API const char* gpuctr_driver_root(const gpuctr_driver* driver);
 
+/**
+ * What CDI calls the driver's devices, "nvidia.com/gpu". @since 0.2
+ */
+GPUCTR_API const char* gpuctr_driver_cdi_kind(const gpuctr_driver* driver);
+/** Directory of the driver's main library on this host; "" if it has none. @since 0.2 */
+GPUCTR_API const char* gpuctr_driver_library_directory(const gpuctr_driver* driver);
+/** 1 if an image may bring its own files instead: they fit any kernel module. @since 0.2 */
+GPUCTR_API int gpuctr_driver_has_optional_files(const gpuctr_driver* driver);
+/**
+ * Path in a container that leads to the driver's files if the image has no such name; "" if
+ * there is none. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_driver_tree_link(const gpuctr_driver* driver);
+/** What a container must have besides, one line for people each. @since 0.2 */
+GPUCTR_API size_t gpuctr_driver_need_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const char* gpuctr_driver_need_at(const gpuctr_driver* driver, size_t index);
+/**
+ * Directories in an image, besides those of its loader, in which programs look for the driver
+ * and an image may have its own copy. @since 0.2
+ */
+GPUCTR_API size_t gpuctr_driver_image_directory_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const char* gpuctr_driver_image_directory_at(const gpuctr_driver* driver, size_t index);
+
 /** GPUs in the vendor's own order, as users count them. @since 0.1 */
 GPUCTR_API size_t gpuctr_driver_gpu_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.1 */
@@ -476,6 +509,15 @@ GPUCTR_API const gpuctr_file* gpuctr_driver_file_at(const gpuctr_driver* driver,
 GPUCTR_API size_t gpuctr_driver_node_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.1 */
 GPUCTR_API const gpuctr_node* gpuctr_driver_node_at(const gpuctr_driver* driver, size_t index);
+/** Device nodes that are required and not there; a finding says why. @since 0.2 */
+GPUCTR_API size_t gpuctr_driver_missing_node_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const gpuctr_node* gpuctr_driver_missing_node_at(const gpuctr_driver* driver,
+                                                            size_t index);
+/** Files of the kernel that a container has to see with other content. @since 0.2 */
+GPUCTR_API size_t gpuctr_driver_mask_count(const gpuctr_driver* driver);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const gpuctr_mask* gpuctr_driver_mask_at(const gpuctr_driver* driver, size_t index);
 /** What was looked at and left out, and what will not work. @since 0.1 */
 GPUCTR_API size_t gpuctr_driver_finding_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.1 */
@@ -499,6 +541,12 @@ GPUCTR_API const char* gpuctr_gpu_architecture(const gpuctr_gpu* gpu);
 GPUCTR_API int32_t gpuctr_gpu_minor(const gpuctr_gpu* gpu);
 /** NUMA node that it is attached to; -1: unknown. @since 0.1 */
 GPUCTR_API int32_t gpuctr_gpu_numa_node(const gpuctr_gpu* gpu);
+/** Further words that choose it in gpuctr_request.devices, such as "0/3". @since 0.2 */
+GPUCTR_API size_t gpuctr_gpu_name_count(const gpuctr_gpu* gpu);
+/** Belongs to the object that the GPU is from. @since 0.2 */
+GPUCTR_API const char* gpuctr_gpu_name_at(const gpuctr_gpu* gpu, size_t index);
+/** How many parts (tiles) programs may count as GPUs; 1 if it has none. @since 0.2 */
+GPUCTR_API uint32_t gpuctr_gpu_parts(const gpuctr_gpu* gpu);
 
 /** "library", "tool", or "data" (a file or directory that libraries read). @since 0.1 */
 GPUCTR_API const char* gpuctr_file_kind(const gpuctr_file* file);
@@ -510,6 +558,66 @@ GPUCTR_API const char* gpuctr_file_soname(const gpuctr_file* file);
 GPUCTR_API const char* gpuctr_file_path(const gpuctr_file* file);
 /** Capability it belongs to: "compute", "utility", "graphics" ... @since 0.1 */
 GPUCTR_API const char* gpuctr_file_capability(const gpuctr_file* file);
+/** A second capability that does not work without it; "none" if there is none. @since 0.2 */
+GPUCTR_API const char* gpuctr_file_also(const gpuctr_file* file);
+/** Why it belongs to the driver, in one line for people. @since 0.2 */
+GPUCTR_API const char* gpuctr_file_reason(const gpuctr_file* file);
+/** 1 if it is a directory with all that is in it; only "data" may be one. @since 0.2 */
+GPUCTR_API int gpuctr_file_is_directory(const gpuctr_file* file);
+/**
+ * When a container gets it, if gpuctr_driver_has_optional_files(): "driver" (unless the image
+ * has a runtime of this vendor), "runtime" (the same; an image with its soname has such a
+ * runtime), "always", or "image" (if the image lacks its soname). @since 0.2
+ */
+GPUCTR_API const char* gpuctr_file_precedence(const gpuctr_file* file);
+/** Further names in its directory that lead to it: "libcuda.so.1", "libcuda.so". @since 0.2 */
+GPUCTR_API size_t gpuctr_file_link_count(const gpuctr_file* file);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const char* gpuctr_file_link_at(const gpuctr_file* file, size_t index);
+/** Its names that programs load without being linked to it. @since 0.2 */
+GPUCTR_API size_t gpuctr_file_entry_name_count(const gpuctr_file* file);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const char* gpuctr_file_entry_name_at(const gpuctr_file* file, size_t index);
+/** Sonames of the driver's files that it cannot be loaded without. @since 0.2 */
+GPUCTR_API size_t gpuctr_file_needed_count(const gpuctr_file* file);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const char* gpuctr_file_needed_at(const gpuctr_file* file, size_t index);
+/** Symbol versions that the image's libraries must have, the newest of each kind. @since 0.2 */
+GPUCTR_API size_t gpuctr_file_version_need_count(const gpuctr_file* file);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const gpuctr_version_need* gpuctr_file_version_need_at(const gpuctr_file* file,
+                                                                  size_t index);
+/** Soname of the library that must have it, "libc.so.6". @since 0.2 */
+GPUCTR_API const char* gpuctr_version_need_library(const gpuctr_version_need* need);
+/** "GLIBC_2.34" @since 0.2 */
+GPUCTR_API const char* gpuctr_version_need_version(const gpuctr_version_need* need);
+/** How programs of a container find it, each manner once at most. @since 0.2 */
+GPUCTR_API size_t gpuctr_file_registration_count(const gpuctr_file* file);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const gpuctr_registration* gpuctr_file_registration_at(const gpuctr_file* file,
+                                                                  size_t index);
+/**
+ * "loader" (by its soname), "module_directory" (in a directory beside the libraries),
+ * "opencl_icd" (named in a file), "command" (in PATH), "script" (the same, run by a program)
+ * or "fixed_path". @since 0.2
+ */
+GPUCTR_API const char* gpuctr_registration_manner(const gpuctr_registration* registration);
+/** The directory, file, program or path of the manner; "" if it has none. @since 0.2 */
+GPUCTR_API const char* gpuctr_registration_name(const gpuctr_registration* registration);
+
+/**
+ * Which file a path led to, as stat() reports it: to see whether it still is the same file.
+ * The struct never changes.
+ */
+typedef struct gpuctr_file_id {
+    uint64_t device;  /**< st_dev */
+    uint64_t inode;   /**< st_ino */
+    uint64_t size;    /**< st_size */
+    int64_t mtime_ns; /**< st_mtim, in nanoseconds since 1970. */
+} gpuctr_file_id;
+
+/** The file as it was when the host was recorded. Belongs to the caller. @since 0.2 */
+GPUCTR_API gpuctr_file_id gpuctr_file_identity(const gpuctr_file* file);
 
 /** Where it is on this host: "/dev/nvidia0", or below the dev_root. @since 0.1 */
 GPUCTR_API const char* gpuctr_node_path(const gpuctr_node* node);
@@ -521,6 +629,33 @@ GPUCTR_API uint32_t gpuctr_node_minor(const gpuctr_node* node);
 GPUCTR_API int32_t gpuctr_node_gpu(const gpuctr_node* node);
 /** 1 if permissions, device cgroup and mount let the caller read and write it. @since 0.1 */
 GPUCTR_API int gpuctr_node_accessible(const gpuctr_node* node);
+/** Its path in a container: "/dev/nvidia0", also with a dev_root. @since 0.2 */
+GPUCTR_API const char* gpuctr_node_container_path(const gpuctr_node* node);
+/** Permission bits, 0666. @since 0.2 */
+GPUCTR_API uint32_t gpuctr_node_mode(const gpuctr_node* node);
+/** Numeric owner on the host. 0 if the record is of a version before 0.2. @since 0.2 */
+GPUCTR_API uint32_t gpuctr_node_uid(const gpuctr_node* node);
+/** Numeric group on the host. @since 0.2 */
+GPUCTR_API uint32_t gpuctr_node_gid(const gpuctr_node* node);
+/** Capability that needs it: "compute", "graphics" ...; "none": each. @since 0.2 */
+GPUCTR_API const char* gpuctr_node_capability(const gpuctr_node* node);
+/** 1 if without it no GPU, or not the one that it is for, can be used. @since 0.2 */
+GPUCTR_API int gpuctr_node_required(const gpuctr_node* node);
+/** 1 if it is not accessible because the device cgroup forbids it. @since 0.2 */
+GPUCTR_API int gpuctr_node_cgroup_forbids(const gpuctr_node* node);
+/** Symbolic links to it in a container, such as "/dev/dri/by-path/...". @since 0.2 */
+GPUCTR_API size_t gpuctr_node_link_count(const gpuctr_node* node);
+/** Belongs to the host. @since 0.2 */
+GPUCTR_API const char* gpuctr_node_link_at(const gpuctr_node* node, size_t index);
+
+/** Path of a file or directory of the kernel, in a container. @since 0.2 */
+GPUCTR_API const char* gpuctr_mask_path(const gpuctr_mask* mask);
+/** What it has to have in a container; "" for a directory, which is empty there. @since 0.2 */
+GPUCTR_API const char* gpuctr_mask_content(const gpuctr_mask* mask);
+/** Why, in one line for people. @since 0.2 */
+GPUCTR_API const char* gpuctr_mask_reason(const gpuctr_mask* mask);
+/** 1 for a directory. @since 0.2 */
+GPUCTR_API int gpuctr_mask_is_directory(const gpuctr_mask* mask);
 
 /* -- Plan ---------------------------------------------------------------- */
 
@@ -640,6 +775,21 @@ GPUCTR_API void gpuctr_plan_free(gpuctr_plan* plan);
 GPUCTR_API gpuctr_status gpuctr_plan_to_json(const gpuctr_plan* plan, char** ret_json,
                                              gpuctr_error** ret_error);
 
+/** Drivers that it was made from, with the GPUs that were chosen. @since 0.2 */
+GPUCTR_API size_t gpuctr_plan_driver_count(const gpuctr_plan* plan);
+/** Belongs to the plan. @since 0.2 */
+GPUCTR_API const gpuctr_used_driver* gpuctr_plan_driver_at(const gpuctr_plan* plan, size_t index);
+/** GPUCTR_LAYOUT_* @since 0.2 */
+GPUCTR_API uint32_t gpuctr_plan_layout(const gpuctr_plan* plan);
+/** Directory of the container that has the driver's files; "" if there is none. @since 0.2 */
+GPUCTR_API const char* gpuctr_plan_tree_path(const gpuctr_plan* plan);
+/** 1 if names are created in the root file system itself. @since 0.2 */
+GPUCTR_API int gpuctr_plan_writes_root(const gpuctr_plan* plan);
+/** 1 with GPUCTR_REQUEST_LOCK. @since 0.2 */
+GPUCTR_API int gpuctr_plan_is_locked(const gpuctr_plan* plan);
+/** SELinux label of what is mounted; "" if there is none. @since 0.2 */
+GPUCTR_API const char* gpuctr_plan_mount_label(const gpuctr_plan* plan);
+
 /** What is put into the container, in this order. @since 0.1 */
 GPUCTR_API size_t gpuctr_plan_item_count(const gpuctr_plan* plan);
 /** Belongs to the plan. @since 0.1 */
@@ -663,6 +813,42 @@ GPUCTR_API const char* gpuctr_item_vendor(const gpuctr_item* item);
 /** Index of the GPU that it is for (gpuctr_gpu_index()); -1: all of the vendor. @since 0.1 */
 GPUCTR_API int32_t gpuctr_item_gpu(const gpuctr_item* item);
 
+/**
+ * How its name comes to be in the container: "there" (it exists; a mount covers it), "created"
+ * (in its directory), "tree" (in the driver's tree, whose directories have no items of their
+ * own), "overlay" (in an overlay that an earlier item mounts). For a runtime that carries out
+ * the items itself. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_item_place(const gpuctr_item* item);
+/** 1 if a directory is made, bound or covered, not a file. @since 0.2 */
+GPUCTR_API int gpuctr_item_is_directory(const gpuctr_item* item);
+/**
+ * Permission bits of a directory, file, loader cache or mount that is made. 0 for what is
+ * mounted as it is on the host, and for symbolic links. @since 0.2
+ */
+GPUCTR_API uint32_t gpuctr_item_mode(const gpuctr_item* item);
+/**
+ * The bytes of a file, cover or loader cache that is generated. Not terminated. NULL if the
+ * item has none, such as one with a source. Belongs to the plan. @since 0.2
+ */
+GPUCTR_API const void* gpuctr_item_content(const gpuctr_item* item);
+/** Number of bytes at gpuctr_item_content(). @since 0.2 */
+GPUCTR_API size_t gpuctr_item_content_size(const gpuctr_item* item);
+/** Major number of a "device"; 0 for others. @since 0.2 */
+GPUCTR_API uint32_t gpuctr_item_major(const gpuctr_item* item);
+/** Minor number of a "device"; 0 for others. @since 0.2 */
+GPUCTR_API uint32_t gpuctr_item_minor(const gpuctr_item* item);
+/**
+ * 1 for a "device" without which no GPU, or not the one that it is for, can be used; 0 for
+ * others. @since 0.2
+ */
+GPUCTR_API int gpuctr_item_required(const gpuctr_item* item);
+/**
+ * Which file the source of a "bind" or "cover" was when the host was recorded. All zero for
+ * others. @since 0.2
+ */
+GPUCTR_API gpuctr_file_id gpuctr_item_identity(const gpuctr_item* item);
+
 /** Changes to the environment of a process in the container. @since 0.1 */
 GPUCTR_API size_t gpuctr_plan_variable_count(const gpuctr_plan* plan);
 /** Belongs to the plan. @since 0.1 */
@@ -673,6 +859,8 @@ GPUCTR_API const char* gpuctr_variable_action(const gpuctr_variable* variable);
 GPUCTR_API const char* gpuctr_variable_name(const gpuctr_variable* variable);
 /** @since 0.1 */
 GPUCTR_API const char* gpuctr_variable_value(const gpuctr_variable* variable);
+/** Vendor whose driver it is for; "" if it serves all. @since 0.2 */
+GPUCTR_API const char* gpuctr_variable_vendor(const gpuctr_variable* variable);
 
 /** A rule for the device cgroup of the container. */
 typedef struct gpuctr_device_rule {
@@ -985,13 +1173,18 @@ GPUCTR_API const gpuctr_used_driver* gpuctr_setup_driver_at(const gpuctr_setup* 
                                                             size_t index);
 /** "nvidia". @since 0.1 */
 GPUCTR_API const char* gpuctr_used_driver_vendor(const gpuctr_used_driver* driver);
-/** Version of the driver when the set-up was made. @since 0.1 */
+/** Version of the driver when the plan or set-up was made. @since 0.1 */
 GPUCTR_API const char* gpuctr_used_driver_version(const gpuctr_used_driver* driver);
-/** Its GPUs that the set-up was given, as they were then. @since 0.1 */
+/** Its GPUs that the plan or set-up has, as they were then. @since 0.1 */
 GPUCTR_API size_t gpuctr_used_driver_gpu_count(const gpuctr_used_driver* driver);
-/** Belongs to the list. @since 0.1 */
+/** Belongs to the plan or list. @since 0.1 */
 GPUCTR_API const gpuctr_gpu* gpuctr_used_driver_gpu_at(const gpuctr_used_driver* driver,
                                                        size_t index);
+/**
+ * As gpuctr_driver_version_source(). "" for a driver of a set-up, whose journal does not have
+ * it. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_used_driver_version_source(const gpuctr_used_driver* driver);
 /** Path of the driver's files in the container; "" if there are none. @since 0.1 */
 GPUCTR_API const char* gpuctr_setup_tree_path(const gpuctr_setup* setup);
 /** When it was made, in seconds since 1970. @since 0.1 */

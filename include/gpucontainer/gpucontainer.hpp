@@ -54,6 +54,14 @@ public:
     {
         return positive(gpuctr_gpu_numa_node(gpu_));
     }
+    /// Further words that choose it.
+    auto names() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_gpu_name_count, gpuctr_gpu_name_at,
+                            gpuctr_gpu>(gpu_);
+    }
+    /// How many parts (tiles) programs may count as GPUs.
+    std::uint32_t parts() const noexcept { return gpuctr_gpu_parts(gpu_); }
 
 private:
     static std::optional<unsigned> positive(std::int32_t number) noexcept
@@ -61,6 +69,32 @@ private:
         return number < 0 ? std::nullopt : std::optional(static_cast<unsigned>(number));
     }
     const gpuctr_gpu* gpu_;
+};
+
+/// A symbol version that a file needs of the image's libraries; a view into its Host.
+class VersionNeed {
+public:
+    explicit VersionNeed(const gpuctr_version_need* need) noexcept : need_(need) {}
+    std::string_view library() const noexcept { return gpuctr_version_need_library(need_); }
+    std::string_view version() const noexcept { return gpuctr_version_need_version(need_); }
+
+private:
+    const gpuctr_version_need* need_;
+};
+
+/// One way in which programs of a container find a file; a view into its Host.
+class Registration {
+public:
+    explicit Registration(const gpuctr_registration* registration) noexcept
+        : registration_(registration)
+    {
+    }
+    /// "loader", "command" ...; see gpuctr_registration_manner().
+    std::string_view manner() const noexcept { return gpuctr_registration_manner(registration_); }
+    std::string_view name() const noexcept { return gpuctr_registration_name(registration_); }
+
+private:
+    const gpuctr_registration* registration_;
 };
 
 /// A library or tool of a driver; a view into its Host.
@@ -72,6 +106,42 @@ public:
     std::string_view soname() const noexcept { return gpuctr_file_soname(file_); }
     std::string_view path() const noexcept { return gpuctr_file_path(file_); }
     std::string_view capability() const noexcept { return gpuctr_file_capability(file_); }
+    /// A second capability that does not work without it, or "none".
+    std::string_view also() const noexcept { return gpuctr_file_also(file_); }
+    std::string_view reason() const noexcept { return gpuctr_file_reason(file_); }
+    bool is_directory() const noexcept { return gpuctr_file_is_directory(file_) != 0; }
+    /// "driver", "runtime", "always" or "image"; see gpuctr_file_precedence().
+    std::string_view precedence() const noexcept { return gpuctr_file_precedence(file_); }
+    /// Further names in its directory that lead to it.
+    auto links() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_file_link_count, gpuctr_file_link_at,
+                            gpuctr_file>(file_);
+    }
+    /// Its names that programs load without being linked to it.
+    auto entry_names() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_file_entry_name_count,
+                            gpuctr_file_entry_name_at, gpuctr_file>(file_);
+    }
+    /// Sonames of the driver's files that it cannot be loaded without.
+    auto needed() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_file_needed_count, gpuctr_file_needed_at,
+                            gpuctr_file>(file_);
+    }
+    auto version_needs() const noexcept
+    {
+        return detail::List<VersionNeed, gpuctr_file_version_need_count,
+                            gpuctr_file_version_need_at, gpuctr_file>(file_);
+    }
+    auto registrations() const noexcept
+    {
+        return detail::List<Registration, gpuctr_file_registration_count,
+                            gpuctr_file_registration_at, gpuctr_file>(file_);
+    }
+    /// The file as it was when the host was recorded.
+    gpuctr_file_id identity() const noexcept { return gpuctr_file_identity(file_); }
 
 private:
     const gpuctr_file* file_;
@@ -91,9 +161,38 @@ public:
         return gpu < 0 ? std::nullopt : std::optional(static_cast<unsigned>(gpu));
     }
     bool accessible() const noexcept { return gpuctr_node_accessible(node_) != 0; }
+    /// Its path in a container.
+    std::string_view container_path() const noexcept { return gpuctr_node_container_path(node_); }
+    /// Permission bits.
+    std::uint32_t mode() const noexcept { return gpuctr_node_mode(node_); }
+    std::uint32_t uid() const noexcept { return gpuctr_node_uid(node_); }
+    std::uint32_t gid() const noexcept { return gpuctr_node_gid(node_); }
+    /// Capability that needs it; "none": each.
+    std::string_view capability() const noexcept { return gpuctr_node_capability(node_); }
+    bool required() const noexcept { return gpuctr_node_required(node_) != 0; }
+    bool cgroup_forbids() const noexcept { return gpuctr_node_cgroup_forbids(node_) != 0; }
+    /// Symbolic links to it in a container.
+    auto links() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_node_link_count, gpuctr_node_link_at,
+                            gpuctr_node>(node_);
+    }
 
 private:
     const gpuctr_node* node_;
+};
+
+/// A file of the kernel that a container has to see with other content; a view into its Host.
+class Mask {
+public:
+    explicit Mask(const gpuctr_mask* mask) noexcept : mask_(mask) {}
+    std::string_view path() const noexcept { return gpuctr_mask_path(mask_); }
+    std::string_view content() const noexcept { return gpuctr_mask_content(mask_); }
+    std::string_view reason() const noexcept { return gpuctr_mask_reason(mask_); }
+    bool is_directory() const noexcept { return gpuctr_mask_is_directory(mask_) != 0; }
+
+private:
+    const gpuctr_mask* mask_;
 };
 
 /// How much a finding matters; a later one matters more.
@@ -119,6 +218,8 @@ public:
     std::string_view text() const noexcept { return gpuctr_finding_text(finding_); }
     std::string_view evidence() const noexcept { return gpuctr_finding_evidence(finding_); }
     std::string_view hint() const noexcept { return gpuctr_finding_hint(finding_); }
+    /// Programs that use it are concerned; "none": all programs.
+    std::string_view capability() const noexcept { return gpuctr_finding_capability(finding_); }
 
     /// "OBJECT: TEXT"
     std::string message() const
@@ -160,6 +261,40 @@ public:
     auto nodes() const noexcept
     {
         return detail::List<Node, gpuctr_driver_node_count, gpuctr_driver_node_at, gpuctr_driver>(
+            driver_);
+    }
+    /// What CDI calls its devices, "nvidia.com/gpu".
+    std::string_view cdi_kind() const noexcept { return gpuctr_driver_cdi_kind(driver_); }
+    std::string_view library_directory() const noexcept
+    {
+        return gpuctr_driver_library_directory(driver_);
+    }
+    /// An image may bring its own files instead.
+    bool has_optional_files() const noexcept
+    {
+        return gpuctr_driver_has_optional_files(driver_) != 0;
+    }
+    std::string_view tree_link() const noexcept { return gpuctr_driver_tree_link(driver_); }
+    /// What a container must have besides.
+    auto needs() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_driver_need_count, gpuctr_driver_need_at,
+                            gpuctr_driver>(driver_);
+    }
+    auto image_directories() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_driver_image_directory_count,
+                            gpuctr_driver_image_directory_at, gpuctr_driver>(driver_);
+    }
+    /// Device nodes that are required and not there.
+    auto missing_nodes() const noexcept
+    {
+        return detail::List<Node, gpuctr_driver_missing_node_count, gpuctr_driver_missing_node_at,
+                            gpuctr_driver>(driver_);
+    }
+    auto masks() const noexcept
+    {
+        return detail::List<Mask, gpuctr_driver_mask_count, gpuctr_driver_mask_at, gpuctr_driver>(
             driver_);
     }
     /// What was left out, and what will not work.
@@ -287,6 +422,28 @@ struct Request {
     std::string devices_name = "device"; ///< Name of `devices` in messages.
 };
 
+/// A driver that a plan or set-up was made from, and the GPUs that were chosen; a view into its
+/// Plan or SetupList.
+class UsedDriver {
+public:
+    explicit UsedDriver(const gpuctr_used_driver* driver) noexcept : driver_(driver) {}
+    std::string_view vendor() const noexcept { return gpuctr_used_driver_vendor(driver_); }
+    std::string_view version() const noexcept { return gpuctr_used_driver_version(driver_); }
+    /// As Driver::version_source(); "" for that of a set-up.
+    std::string_view version_source() const noexcept
+    {
+        return gpuctr_used_driver_version_source(driver_);
+    }
+    auto gpus() const noexcept
+    {
+        return detail::List<Gpu, gpuctr_used_driver_gpu_count, gpuctr_used_driver_gpu_at,
+                            gpuctr_used_driver>(driver_);
+    }
+
+private:
+    const gpuctr_used_driver* driver_;
+};
+
 /// One thing that a plan puts into the container; a view into its Plan.
 class Item {
 public:
@@ -300,6 +457,25 @@ public:
     std::string_view vendor() const noexcept { return gpuctr_item_vendor(item_); }
     /// Index of the GPU that it is for; -1: all of the vendor.
     int gpu() const noexcept { return gpuctr_item_gpu(item_); }
+    /// "there", "created", "tree" or "overlay"; see gpuctr_item_place().
+    std::string_view place() const noexcept { return gpuctr_item_place(item_); }
+    bool is_directory() const noexcept { return gpuctr_item_is_directory(item_) != 0; }
+    /// Permission bits of what is made; 0 for all else.
+    std::uint32_t mode() const noexcept { return gpuctr_item_mode(item_); }
+    /// The bytes of what is generated; none for all else.
+    std::optional<std::string_view> content() const noexcept
+    {
+        const auto* const bytes = static_cast<const char*>(gpuctr_item_content(item_));
+        if (bytes == nullptr)
+            return std::nullopt;
+        return std::string_view(bytes, gpuctr_item_content_size(item_));
+    }
+    /// Of a "device"; 0 for others.
+    std::uint32_t major_number() const noexcept { return gpuctr_item_major(item_); }
+    std::uint32_t minor_number() const noexcept { return gpuctr_item_minor(item_); }
+    bool required() const noexcept { return gpuctr_item_required(item_) != 0; }
+    /// Which file the source was when the host was recorded.
+    gpuctr_file_id identity() const noexcept { return gpuctr_item_identity(item_); }
 
 private:
     const gpuctr_item* item_;
@@ -313,6 +489,8 @@ public:
     std::string_view action() const noexcept { return gpuctr_variable_action(variable_); }
     std::string_view name() const noexcept { return gpuctr_variable_name(variable_); }
     std::string_view value() const noexcept { return gpuctr_variable_value(variable_); }
+    /// "nvidia"; "" if it serves all.
+    std::string_view vendor() const noexcept { return gpuctr_variable_vendor(variable_); }
 
 private:
     const gpuctr_variable* variable_;
@@ -524,6 +702,18 @@ public:
         handle_.reset(plan);
     }
 
+    auto drivers() const noexcept
+    {
+        return detail::List<UsedDriver, gpuctr_plan_driver_count, gpuctr_plan_driver_at,
+                            gpuctr_plan>(handle_.get());
+    }
+    /// GPUCTR_LAYOUT_*
+    std::uint32_t layout() const noexcept { return gpuctr_plan_layout(handle_.get()); }
+    /// Directory of the container that has the driver's files; "" if there is none.
+    std::string_view tree_path() const noexcept { return gpuctr_plan_tree_path(handle_.get()); }
+    bool writes_root() const noexcept { return gpuctr_plan_writes_root(handle_.get()) != 0; }
+    bool is_locked() const noexcept { return gpuctr_plan_is_locked(handle_.get()) != 0; }
+    std::string_view mount_label() const noexcept { return gpuctr_plan_mount_label(handle_.get()); }
     auto items() const noexcept
     {
         return detail::List<Item, gpuctr_plan_item_count, gpuctr_plan_item_at, gpuctr_plan>(
@@ -639,22 +829,6 @@ enum class Undone : std::uint32_t {
     undone = GPUCTR_UNDONE,
     forgotten = GPUCTR_FORGOTTEN,
     left = GPUCTR_LEFT,
-};
-
-/// A driver that a set-up was made from; a view into its SetupList.
-class UsedDriver {
-public:
-    explicit UsedDriver(const gpuctr_used_driver* driver) noexcept : driver_(driver) {}
-    std::string_view vendor() const noexcept { return gpuctr_used_driver_vendor(driver_); }
-    std::string_view version() const noexcept { return gpuctr_used_driver_version(driver_); }
-    auto gpus() const noexcept
-    {
-        return detail::List<Gpu, gpuctr_used_driver_gpu_count, gpuctr_used_driver_gpu_at,
-                            gpuctr_used_driver>(driver_);
-    }
-
-private:
-    const gpuctr_used_driver* driver_;
 };
 
 /// One set-up that Plan::apply() made; a view into its SetupList.

@@ -23,3 +23,7 @@ const char* gpuctr_finding_evidence(const gpuctr_finding* finding)
     return finding->evidence.c_str();
 }
 const char* gpuctr_finding_hint(const gpuctr_finding* finding) { return finding->hint.c_str(); }
+const char* gpuctr_finding_capability(const gpuctr_finding* finding)
+{
+    return model::name(finding->capability).data();
+}

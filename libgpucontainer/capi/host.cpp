@@ -88,3 +88,124 @@ uint32_t gpuctr_node_major(const gpuctr_node* node) { return node->major; }
 uint32_t gpuctr_node_minor(const gpuctr_node* node) { return node->minor; }
 int32_t gpuctr_node_gpu(const gpuctr_node* node) { return node->gpu; }
 int gpuctr_node_accessible(const gpuctr_node* node) { return node->accessible ? 1 : 0; }
+
+const char* gpuctr_driver_cdi_kind(const gpuctr_driver* driver) { return driver->cdi_kind.c_str(); }
+const char* gpuctr_driver_library_directory(const gpuctr_driver* driver)
+{
+    return driver->library_directory.c_str();
+}
+int gpuctr_driver_has_optional_files(const gpuctr_driver* driver)
+{
+    return driver->optional_files ? 1 : 0;
+}
+const char* gpuctr_driver_tree_link(const gpuctr_driver* driver)
+{
+    return driver->tree_link.c_str();
+}
+size_t gpuctr_driver_need_count(const gpuctr_driver* driver) { return driver->needs.size(); }
+const char* gpuctr_driver_need_at(const gpuctr_driver* driver, size_t index)
+{
+    return capi::text_at(driver->needs, index);
+}
+size_t gpuctr_driver_image_directory_count(const gpuctr_driver* driver)
+{
+    return driver->image_directories.size();
+}
+const char* gpuctr_driver_image_directory_at(const gpuctr_driver* driver, size_t index)
+{
+    return capi::text_at(driver->image_directories, index);
+}
+size_t gpuctr_driver_missing_node_count(const gpuctr_driver* driver)
+{
+    return driver->missing_nodes.size();
+}
+const gpuctr_node* gpuctr_driver_missing_node_at(const gpuctr_driver* driver, size_t index)
+{
+    return capi::element_at<gpuctr_node>(driver->missing_nodes, index);
+}
+size_t gpuctr_driver_mask_count(const gpuctr_driver* driver) { return driver->masks.size(); }
+const gpuctr_mask* gpuctr_driver_mask_at(const gpuctr_driver* driver, size_t index)
+{
+    return capi::element_at<gpuctr_mask>(driver->masks, index);
+}
+
+size_t gpuctr_gpu_name_count(const gpuctr_gpu* gpu) { return gpu->names.size(); }
+const char* gpuctr_gpu_name_at(const gpuctr_gpu* gpu, size_t index)
+{
+    return capi::text_at(gpu->names, index);
+}
+uint32_t gpuctr_gpu_parts(const gpuctr_gpu* gpu) { return gpu->parts; }
+
+const char* gpuctr_file_also(const gpuctr_file* file) { return model::name(file->also).data(); }
+const char* gpuctr_file_reason(const gpuctr_file* file) { return file->reason.c_str(); }
+int gpuctr_file_is_directory(const gpuctr_file* file) { return file->directory ? 1 : 0; }
+const char* gpuctr_file_precedence(const gpuctr_file* file)
+{
+    return model::name(file->precedence).data();
+}
+size_t gpuctr_file_link_count(const gpuctr_file* file) { return file->links.size(); }
+const char* gpuctr_file_link_at(const gpuctr_file* file, size_t index)
+{
+    return capi::text_at(file->links, index);
+}
+size_t gpuctr_file_entry_name_count(const gpuctr_file* file) { return file->entry_names.size(); }
+const char* gpuctr_file_entry_name_at(const gpuctr_file* file, size_t index)
+{
+    return capi::text_at(file->entry_names, index);
+}
+size_t gpuctr_file_needed_count(const gpuctr_file* file) { return file->needed.size(); }
+const char* gpuctr_file_needed_at(const gpuctr_file* file, size_t index)
+{
+    return capi::text_at(file->needed, index);
+}
+size_t gpuctr_file_version_need_count(const gpuctr_file* file) { return file->versions.size(); }
+const gpuctr_version_need* gpuctr_file_version_need_at(const gpuctr_file* file, size_t index)
+{
+    return capi::element_at<gpuctr_version_need>(file->versions, index);
+}
+const char* gpuctr_version_need_library(const gpuctr_version_need* need)
+{
+    return need->library.c_str();
+}
+const char* gpuctr_version_need_version(const gpuctr_version_need* need)
+{
+    return need->version.c_str();
+}
+size_t gpuctr_file_registration_count(const gpuctr_file* file)
+{
+    return file->registrations.size();
+}
+const gpuctr_registration* gpuctr_file_registration_at(const gpuctr_file* file, size_t index)
+{
+    return capi::element_at<gpuctr_registration>(file->registrations, index);
+}
+const char* gpuctr_registration_manner(const gpuctr_registration* registration)
+{
+    return model::name(registration->manner).data();
+}
+const char* gpuctr_registration_name(const gpuctr_registration* registration)
+{
+    return registration->name.c_str();
+}
+gpuctr_file_id gpuctr_file_identity(const gpuctr_file* file) { return capi::to_c(file->id); }
+
+const char* gpuctr_node_container_path(const gpuctr_node* node) { return node->path.c_str(); }
+uint32_t gpuctr_node_mode(const gpuctr_node* node) { return node->mode; }
+uint32_t gpuctr_node_uid(const gpuctr_node* node) { return node->uid; }
+uint32_t gpuctr_node_gid(const gpuctr_node* node) { return node->gid; }
+const char* gpuctr_node_capability(const gpuctr_node* node)
+{
+    return model::name(node->capability).data();
+}
+int gpuctr_node_required(const gpuctr_node* node) { return node->required ? 1 : 0; }
+int gpuctr_node_cgroup_forbids(const gpuctr_node* node) { return node->cgroup_forbids ? 1 : 0; }
+size_t gpuctr_node_link_count(const gpuctr_node* node) { return node->links.size(); }
+const char* gpuctr_node_link_at(const gpuctr_node* node, size_t index)
+{
+    return capi::text_at(node->links, index);
+}
+
+const char* gpuctr_mask_path(const gpuctr_mask* mask) { return mask->path.c_str(); }
+const char* gpuctr_mask_content(const gpuctr_mask* mask) { return mask->content.c_str(); }
+const char* gpuctr_mask_reason(const gpuctr_mask* mask) { return mask->reason.c_str(); }
+int gpuctr_mask_is_directory(const gpuctr_mask* mask) { return mask->directory ? 1 : 0; }

@@ -38,6 +38,9 @@ struct gpuctr_driver : gpucontainer::model::DriverStack {};
 struct gpuctr_gpu : gpucontainer::model::Gpu {};
 struct gpuctr_file : gpucontainer::model::DriverFile {};
 struct gpuctr_node : gpucontainer::model::DeviceNode {};
+struct gpuctr_registration : gpucontainer::model::Registration {};
+struct gpuctr_version_need : gpucontainer::model::VersionNeed {};
+struct gpuctr_mask : gpucontainer::model::Mask {};
 struct gpuctr_finding : gpucontainer::model::Finding {};
 struct gpuctr_item : gpucontainer::plan::Item {};
 struct gpuctr_variable : gpucontainer::plan::Variable {};
@@ -50,6 +53,17 @@ const Handle* element_at(const std::vector<Element>& elements, std::size_t index
 {
     static_assert(sizeof(Handle) == sizeof(Element));
     return index < elements.size() ? static_cast<const Handle*>(&elements[index]) : nullptr;
+}
+
+/// The text at `index`; null if out of range.
+inline const char* text_at(const std::vector<std::string>& texts, std::size_t index) noexcept
+{
+    return index < texts.size() ? texts[index].c_str() : nullptr;
+}
+
+inline gpuctr_file_id to_c(const model::FileId& id) noexcept
+{
+    return {id.device, id.inode, id.size, id.mtime_ns};
 }
 
 } // namespace gpucontainer::capi

@@ -95,6 +95,33 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
     });
 }
 
+size_t gpuctr_plan_driver_count(const gpuctr_plan* plan)
+{
+    return plan->planned.plan.drivers.size();
+}
+const gpuctr_used_driver* gpuctr_plan_driver_at(const gpuctr_plan* plan, size_t index)
+{
+    return capi::element_at<gpuctr_used_driver>(plan->planned.plan.drivers, index);
+}
+uint32_t gpuctr_plan_layout(const gpuctr_plan* plan)
+{
+    return plan->planned.plan.layout == plan::Layout::tree ? GPUCTR_LAYOUT_TREE
+                                                           : GPUCTR_LAYOUT_MERGED;
+}
+const char* gpuctr_plan_tree_path(const gpuctr_plan* plan)
+{
+    return plan->planned.plan.tree_path.c_str();
+}
+int gpuctr_plan_writes_root(const gpuctr_plan* plan)
+{
+    return plan->planned.plan.writes_root ? 1 : 0;
+}
+int gpuctr_plan_is_locked(const gpuctr_plan* plan) { return plan->planned.plan.lock ? 1 : 0; }
+const char* gpuctr_plan_mount_label(const gpuctr_plan* plan)
+{
+    return plan->planned.plan.mount_label.c_str();
+}
+
 size_t gpuctr_plan_item_count(const gpuctr_plan* plan) { return plan->planned.plan.items.size(); }
 const gpuctr_item* gpuctr_plan_item_at(const gpuctr_plan* plan, size_t index)
 {
@@ -107,6 +134,42 @@ const char* gpuctr_item_options(const gpuctr_item* item) { return item->options(
 const char* gpuctr_item_reason(const gpuctr_item* item) { return item->reason.c_str(); }
 const char* gpuctr_item_vendor(const gpuctr_item* item) { return item->owner.vendor.c_str(); }
 int32_t gpuctr_item_gpu(const gpuctr_item* item) { return item->owner.gpu; }
+const char* gpuctr_item_place(const gpuctr_item* item) { return plan::name(item->place).data(); }
+int gpuctr_item_is_directory(const gpuctr_item* item) { return item->is_directory() ? 1 : 0; }
+uint32_t gpuctr_item_mode(const gpuctr_item* item) { return item->mode(); }
+const void* gpuctr_item_content(const gpuctr_item* item)
+{
+    const std::string* const content = item->content();
+    return content != nullptr ? content->data() : nullptr;
+}
+size_t gpuctr_item_content_size(const gpuctr_item* item)
+{
+    const std::string* const content = item->content();
+    return content != nullptr ? content->size() : 0;
+}
+uint32_t gpuctr_item_major(const gpuctr_item* item)
+{
+    const auto* const device = item->as<plan::Device>();
+    return device != nullptr ? device->major : 0;
+}
+uint32_t gpuctr_item_minor(const gpuctr_item* item)
+{
+    const auto* const device = item->as<plan::Device>();
+    return device != nullptr ? device->minor : 0;
+}
+int gpuctr_item_required(const gpuctr_item* item)
+{
+    const auto* const device = item->as<plan::Device>();
+    return device != nullptr && device->required ? 1 : 0;
+}
+gpuctr_file_id gpuctr_item_identity(const gpuctr_item* item)
+{
+    if (const auto* const bind = item->as<plan::Bind>())
+        return capi::to_c(bind->id);
+    if (const auto* const cover = item->as<plan::Cover>())
+        return capi::to_c(cover->id);
+    return {};
+}
 
 size_t gpuctr_plan_variable_count(const gpuctr_plan* plan)
 {
@@ -124,6 +187,10 @@ const char* gpuctr_variable_name(const gpuctr_variable* variable) { return varia
 const char* gpuctr_variable_value(const gpuctr_variable* variable)
 {
     return variable->value.c_str();
+}
+const char* gpuctr_variable_vendor(const gpuctr_variable* variable)
+{
+    return variable->vendor.c_str();
 }
 
 size_t gpuctr_plan_device_rule_count(const gpuctr_plan* plan) { return plan->device_rules.size(); }

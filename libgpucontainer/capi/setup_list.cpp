@@ -144,6 +144,10 @@ const char* gpuctr_used_driver_version(const gpuctr_used_driver* driver)
 {
     return driver->version.c_str();
 }
+const char* gpuctr_used_driver_version_source(const gpuctr_used_driver* driver)
+{
+    return driver->version_source ? model::name(*driver->version_source).data() : "";
+}
 size_t gpuctr_used_driver_gpu_count(const gpuctr_used_driver* driver)
 {
     return driver->gpus.size();

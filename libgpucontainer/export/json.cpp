@@ -52,7 +52,8 @@ json used_to_json(const plan::UsedDriver& driver)
 json planned_to_json(const plan::UsedDriver& driver)
 {
     json document = used_to_json(driver);
-    document["version_source"] = model::name(driver.version_source);
+    if (driver.version_source)
+        document["version_source"] = model::name(*driver.version_source);
     return document;
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "plan/item.hpp"
 
+#include "program/program.hpp"
+
 namespace gpucontainer::plan {
 namespace {
 
@@ -58,7 +60,76 @@ struct OptionsOf {
     }
 };
 
+struct ContentOf {
+    const std::string* operator()(const GeneratedFile& file) const noexcept
+    {
+        return &file.content;
+    }
+    const std::string* operator()(const GeneratedCover& cover) const noexcept
+    {
+        return cover.is_directory ? nullptr : &cover.content;
+    }
+    const std::string* operator()(const LoaderCache& cache) const noexcept
+    {
+        return &cache.content;
+    }
+    template <typename Other>
+    const std::string* operator()(const Other&) const noexcept
+    {
+        return nullptr;
+    }
+};
+
+struct IsDirectory {
+    bool operator()(const Directory&) const noexcept { return true; }
+    bool operator()(const Tree&) const noexcept { return true; }
+    bool operator()(const Overlay&) const noexcept { return true; }
+    bool operator()(const Bind& bind) const noexcept { return bind.is_directory; }
+    bool operator()(const GeneratedCover& cover) const noexcept { return cover.is_directory; }
+    template <typename Other>
+    bool operator()(const Other&) const noexcept
+    {
+        return false;
+    }
+};
+
+struct ModeOfDirectory {
+    std::uint32_t operator()(const Directory& directory) const noexcept
+    {
+        return directory.mode & program::directory_mode;
+    }
+    std::uint32_t operator()(const Tree&) const noexcept { return program::directory_mode; }
+    std::uint32_t operator()(const Overlay& overlay) const noexcept
+    {
+        return overlay.mode & program::directory_mode;
+    }
+    std::uint32_t operator()(const GeneratedCover& cover) const noexcept
+    {
+        return cover.is_directory ? program::directory_mode : 0;
+    }
+    template <typename Other>
+    std::uint32_t operator()(const Other&) const noexcept
+    {
+        return 0;
+    }
+};
+
 } // namespace
+
+std::string_view name(Place place)
+{
+    switch (place) {
+    case Place::there:
+        return "there";
+    case Place::created:
+        return "created";
+    case Place::tree:
+        return "tree";
+    case Place::overlay:
+        return "overlay";
+    }
+    return "";
+}
 
 std::string_view name(ItemKind kind)
 {
@@ -88,5 +159,13 @@ std::string_view name(ItemKind kind)
 ItemKind Item::kind() const { return std::visit(KindOf(), what); }
 std::string_view Item::source() const { return std::visit(SourceOf(), what); }
 std::string_view Item::options() const { return std::visit(OptionsOf{place}, what); }
+const std::string* Item::content() const { return std::visit(ContentOf(), what); }
+bool Item::is_directory() const { return std::visit(IsDirectory(), what); }
+std::uint32_t Item::mode() const
+{
+    const std::string* const bytes = content();
+    return bytes != nullptr ? program::mode_of_file(bytes->size())
+                            : std::visit(ModeOfDirectory(), what);
+}
 
 } // namespace gpucontainer::plan

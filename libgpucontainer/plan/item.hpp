@@ -32,6 +32,7 @@ enum class Place : std::uint8_t {
     tree,    ///< It is part of the tree.
     overlay, ///< It is part of an overlay that is mounted over a directory above it.
 };
+std::string_view name(Place place);
 
 /// The device that an item belongs to. It allows giving a container one device only, or taking it
 /// away.
@@ -115,6 +116,11 @@ struct Item {
     std::string_view source() const;
     /// Mount options, or the action on a variable.
     std::string_view options() const;
+    /// Bytes of what is generated; null for all else.
+    const std::string* content() const;
+    bool is_directory() const;
+    /// Permission bits of what is made, be it in a layer; 0 for all else.
+    std::uint32_t mode() const;
 };
 
 } // namespace gpucontainer::plan

@@ -32,9 +32,9 @@ std::string_view name(Layout layout);
 struct UsedDriver {
     std::string vendor;
     std::string version;
-    model::VersionSource version_source = model::VersionSource::module;
-    std::vector<model::Gpu> gpus; ///< Those chosen, in the vendor's order.
-    bool has_gpus = true;         ///< On this host; without GPUs, a plan can only be shown.
+    std::optional<model::VersionSource> version_source; ///< A journal does not have it.
+    std::vector<model::Gpu> gpus;                       ///< Those chosen, in the vendor's order.
+    bool has_gpus = true; ///< On this host; without GPUs, a plan can only be shown.
 };
 
 /// Everything that will change in a container's root, decided before anything is changed. A plan is

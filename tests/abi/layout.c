@@ -89,6 +89,14 @@ AT(gpuctr_device_rule, access, 1);
 AT(gpuctr_device_rule, major, 8);
 AT(gpuctr_device_rule, minor, 12);
 
+/* since 0.2 */
+SIZE(gpuctr_file_id, 32);
+AT(gpuctr_file_id, device, 0);
+AT(gpuctr_file_id, inode, 8);
+AT(gpuctr_file_id, size, 16);
+AT(gpuctr_file_id, mtime_ns, 24);
+
+/* since 0.1 */
 SIZE(gpuctr_attach_error, 272);
 AT(gpuctr_attach_error, struct_size, 0);
 AT(gpuctr_attach_error, status, 8);
