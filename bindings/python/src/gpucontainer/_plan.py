@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: MIT
+"""What a container is given, and giving it."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _declarations as c
+from ._errors import Words
+from ._host import Host
+from ._native import (
+    Getter,
+    Handle,
+    Owner,
+    View,
+    check,
+    check_attach,
+    encode,
+    flag,
+    initialised,
+    library,
+    number,
+    number_or_none,
+    opened,
+    take_json,
+    text,
+    text_list,
+)
+from ._root import Backend, Report, Root, in_process, reporting, root_fd
+from ._values import Layout, UsedDriver, _file_id, findings, views
+
+
+class Write(Words):
+    """May names be created in the root file system itself?"""
+
+    AUTO = c.CONSTANTS["GPUCTR_WRITE_AUTO"]
+    NEVER = c.CONSTANTS["GPUCTR_WRITE_NEVER"]
+    ALWAYS = c.CONSTANTS["GPUCTR_WRITE_ALWAYS"]
+
+
+class VendorLibs(Words):
+    """Whose driver files a container gets, if the image may have its own."""
+
+    AUTO = c.CONSTANTS["GPUCTR_VENDOR_LIBS_AUTO"]
+    HOST = c.CONSTANTS["GPUCTR_VENDOR_LIBS_HOST"]
+    NONE = c.CONSTANTS["GPUCTR_VENDOR_LIBS_NONE"]
+
+
+class Outcome(Words):
+    """What Plan.apply() did."""
+
+    APPLIED = c.CONSTANTS["GPUCTR_APPLIED"]
+    UNCHANGED = c.CONSTANTS["GPUCTR_UNCHANGED"]
+    REPLACED = c.CONSTANTS["GPUCTR_REPLACED"]
+
+
+class Staged(Words):
+    """What Plan.stage() did."""
+
+    STAGED = c.CONSTANTS["GPUCTR_STAGED"]
+    UNCHANGED = c.CONSTANTS["GPUCTR_STAGE_UNCHANGED"]
+    REPLACED = c.CONSTANTS["GPUCTR_STAGE_REPLACED"]
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceRule:
+    """A rule for the device cgroup of the container."""
+
+    type: str
+    access: str
+    major: int
+    minor: int
+
+
+class Item(View):
+    """One thing that a plan puts into the container."""
+
+    kind = text("gpuctr_item_kind", '"bind", "device", "symlink" ...')
+    source = text("gpuctr_item_source", "Path on the host, or the target of a link.")
+    target = text("gpuctr_item_target", "Path in the container.")
+    options = text("gpuctr_item_options", "Mount options, comma-separated.")
+    reason = text("gpuctr_item_reason", "Why it is there.")
+    vendor = text("gpuctr_item_vendor", '"nvidia"; "" if it serves all.')
+    gpu = number_or_none("gpuctr_item_gpu", "Index of its GPU; None: all of the vendor.")
+    place = text("gpuctr_item_place", '"there", "created", "tree" or "overlay".')
+    is_directory = flag("gpuctr_item_is_directory", "It is a directory, not a file.")
+    mode = number("gpuctr_item_mode", "Permission bits of what is made; else 0.")
+    major = number("gpuctr_item_major", 'Major number of a "device"; else 0.')
+    minor = number("gpuctr_item_minor", 'Minor number of a "device"; else 0.')
+    required = flag("gpuctr_item_required", 'Without this "device", no GPU or not its own works.')
+    identity = Getter("gpuctr_item_identity", _file_id, "Which file the source was.")
+
+    @property
+    def content(self) -> bytes | None:
+        """The bytes of what is generated; None for all else."""
+        data = library.gpuctr_item_content(self._pointer)
+        if data is None:
+            return None
+        return ctypes.string_at(data, library.gpuctr_item_content_size(self._pointer))
+
+
+class Variable(View):
+    """A change to the environment of a process in the container."""
+
+    action = text("gpuctr_variable_action", '"set", "unset", "prepend" or "append".')
+    name = text("gpuctr_variable_name", "Its name.")
+    value = text("gpuctr_variable_value", "Its value, or the element of the list.")
+    vendor = text("gpuctr_variable_vendor", '"nvidia"; "" if it serves all.')
+
+
+class Prepared(Owner):
+    """A plan as detached mounts. If it is closed without attach(), nothing was changed.
+
+    For one thread at a time.
+    """
+
+    @classmethod
+    def adopt(cls, data: bytes, fds: Sequence[int]) -> Prepared:
+        """Make it from the bytes and descriptors of another process, which must have the
+        privileges of this one. The descriptors are taken over.
+
+        Raises ValueError if they are not a prepared plan of this version of the library.
+        """
+        buffer = (ctypes.c_uint64 * (len(data) // 8 + 1))()
+        ctypes.memmove(buffer, data, len(data))
+        native_fds = (ctypes.c_int * len(fds))(*fds)
+        pointer = library.gpuctr_prepared_adopt(buffer, len(data), native_fds, len(fds))
+        if pointer is None:
+            raise ValueError("not a prepared plan of this version of the library")
+        handle = _HandleInBuffer(pointer, "gpuctr_prepared_free")
+        handle.buffer = buffer
+        return cls(handle)
+
+    def attach(self, root: Root) -> None:
+        """Put it into a root file system in the caller's mount namespace, all or nothing.
+
+        Raises Error: PERMISSION, ROOTFS, APPLY, USAGE.
+        """
+        with root_fd(root) as descriptor:
+            check_attach("gpuctr_prepared_attach", self._pointer, descriptor)
+
+    def undo(self, root: Root) -> None:
+        """Undo attach() in the same process."""
+        with root_fd(root) as descriptor:
+            check_attach("gpuctr_prepared_undo", self._pointer, descriptor)
+
+    @property
+    def fds(self) -> tuple[int, ...]:
+        """Descriptors to pass on; they belong to this object."""
+        count = library.gpuctr_prepared_fd_count(self._pointer)
+        return tuple(library.gpuctr_prepared_fd_at(self._pointer, i) for i in range(count))
+
+    @property
+    def data(self) -> bytes:
+        """Bytes to pass on together with the descriptors."""
+        size = library.gpuctr_prepared_size(self._pointer)
+        return ctypes.string_at(library.gpuctr_prepared_data(self._pointer), size)
+
+
+class _HandleInBuffer(Handle):
+    """Of an object that is in a buffer, which has to live as long."""
+
+    __slots__ = ("buffer",)
+    buffer: Any
+
+
+class Plan(Owner):
+    """Everything that will change in a container's root file system; nothing is changed yet.
+
+    root: a path or a borrowed descriptor. None makes a plan that can only be shown.
+    devices: "all", "none", "auto", or indexes, UUIDs and PCI addresses, comma-separated.
+    environment: where "auto" finds the variables of a scheduler, usually os.environ.
+    Raises Error: USAGE, NO_DEVICE, ROOTFS, PERMISSION; OSError if root cannot be opened.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        root: Root | None = None,
+        *,
+        devices: str | None = None,
+        driver_capabilities: str | None = None,
+        environment: Mapping[str, str] | None = None,
+        write: Write = Write.AUTO,
+        layout: Layout = Layout.TREE,
+        vendor_libs: VendorLibs = VendorLibs.AUTO,
+        allowed_devices: str | None = None,
+        tree_path: str | None = None,
+        mount_label: str | None = None,
+        lock: bool = False,
+        devices_name: str | None = None,
+    ) -> None:
+        request: c.Request = initialised("gpuctr_request")
+        request.devices = encode(devices)
+        request.driver_capabilities = encode(driver_capabilities)
+        if environment is not None:
+            request.environment = text_list(f"{k}={v}" for k, v in environment.items())
+        request.write = write
+        request.layout = layout
+        request.vendor_libs = vendor_libs
+        request.allowed_devices = encode(allowed_devices)
+        request.tree_path = encode(tree_path)
+        request.mount_label = encode(mount_label)
+        request.devices_name = encode(devices_name)
+        if lock:
+            request.flags = c.CONSTANTS["GPUCTR_REQUEST_LOCK"]
+        of_host = host._handle
+        with root_fd(root) as descriptor:
+            handle = opened(
+                "gpuctr_plan_create",
+                "gpuctr_plan_free",
+                of_host.pointer,
+                ctypes.byref(request),
+                descriptor,
+            )
+        super().__init__(handle)
+
+    drivers = views("gpuctr_plan_driver", UsedDriver, "Drivers, and the chosen GPUs.")
+    layout = Getter("gpuctr_plan_layout", Layout, "Where the driver's files are.")
+    tree_path = text("gpuctr_plan_tree_path", 'Directory with the driver\'s files; or "".')
+    writes_root = flag("gpuctr_plan_writes_root", "Names are created in the root itself.")
+    is_locked = flag("gpuctr_plan_is_locked", "Nobody can make the mounts writable.")
+    mount_label = text("gpuctr_plan_mount_label", 'SELinux label of mounts; or "".')
+    items = views("gpuctr_plan_item", Item, "What is put into the container, in order.")
+    variables = views("gpuctr_plan_variable", Variable, "Changes to the environment.")
+    findings = findings("gpuctr_plan_finding", "What was left out, what will not work.")
+
+    @property
+    def device_rules(self) -> tuple[DeviceRule, ...]:
+        """Devices that the container's device cgroup has to allow."""
+        handle = self._handle
+        rules = []
+        for i in range(library.gpuctr_plan_device_rule_count(handle.pointer)):
+            rule = library.gpuctr_plan_device_rule_at(handle.pointer, i).contents
+            rules.append(
+                DeviceRule(rule.type.decode(), rule.access.decode(), rule.major, rule.minor)
+            )
+        return tuple(rules)
+
+    @property
+    def groups(self) -> tuple[int, ...]:
+        """Additional groups that a process needs to open the device nodes."""
+        handle = self._handle
+        count = library.gpuctr_plan_group_count(handle.pointer)
+        return tuple(library.gpuctr_plan_group_at(handle.pointer, i) for i in range(count))
+
+    def to_json(self) -> str:
+        """The plan as a document of the schema "gpucontainer/plan/1"."""
+        handle = self._handle
+        return take_json("gpuctr_plan_to_json", handle.pointer)
+
+    def apply(
+        self,
+        root: Root,
+        *,
+        state_dir: str | os.PathLike[str] | None = None,
+        pidfd: int | None = None,
+        setuid: bool = False,
+        without_journal: bool = False,
+        no_replace: bool = False,
+        over_copies: bool = False,
+        staged_tree: str | os.PathLike[str] | None = None,
+        backend: Backend = Backend.AUTO,
+        report: Report | None = None,
+    ) -> Outcome:
+        """Apply the plan to the root file system that it was made for, all or nothing.
+
+        pidfd: a process of the container, in whose mount namespace the plan is applied. The
+        calling thread must then share its working directory with no other: call this in a
+        process with one thread.
+        report: is called with each finding after the call, also if it fails.
+        Raises Error: PERMISSION, ROOTFS, NO_DEVICE, APPLY, EXISTS.
+        """
+        options: c.ApplyOptions = initialised("gpuctr_apply_options")
+        options.state_dir = encode(state_dir)
+        options.staged_tree = encode(staged_tree)
+        options.backend = backend
+        for wanted, name in (
+            (setuid, "GPUCTR_APPLY_SETUID"),
+            (without_journal, "GPUCTR_APPLY_WITHOUT_JOURNAL"),
+            (no_replace, "GPUCTR_APPLY_NO_REPLACE"),
+            (over_copies, "GPUCTR_APPLY_OVER_COPIES"),
+        ):
+            if wanted:
+                options.flags |= c.CONSTANTS[name]
+        in_process(options, pidfd, "GPUCTR_APPLY_IN_PROCESS")
+        outcome = ctypes.c_uint32()
+        handle = self._handle
+        with root_fd(root) as descriptor, reporting(options, report):
+            check(
+                "gpuctr_plan_apply",
+                handle.pointer,
+                descriptor,
+                ctypes.byref(options),
+                ctypes.byref(outcome),
+            )
+        return Outcome(outcome.value)
+
+    def prepare(
+        self,
+        *,
+        setuid: bool = False,
+        staged_tree: str | os.PathLike[str] | None = None,
+        backend: Backend = Backend.AUTO,
+    ) -> Prepared:
+        """Make detached mounts of the plan. Nothing changes yet.
+
+        Raises Error: PERMISSION, DRIVER, NO_DEVICE, REQUIREMENT.
+        """
+        options: c.PrepareOptions = initialised("gpuctr_prepare_options")
+        options.staged_tree = encode(staged_tree)
+        options.backend = backend
+        if setuid:
+            options.flags = c.CONSTANTS["GPUCTR_PREPARE_SETUID"]
+        handle = self._handle
+        return Prepared(
+            opened(
+                "gpuctr_plan_prepare",
+                "gpuctr_prepared_free",
+                handle.pointer,
+                ctypes.byref(options),
+            )
+        )
+
+    def stage(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        setuid: bool = False,
+        backend: Backend = Backend.AUTO,
+    ) -> Staged:
+        """Mount the plan's driver tree in a directory of the host, for later calls that name
+        it as their staged_tree.
+
+        Raises Error: PERMISSION, DRIVER, USAGE.
+        """
+        options: c.StageOptions = initialised("gpuctr_stage_options")
+        options.backend = backend
+        if setuid:
+            options.flags = c.CONSTANTS["GPUCTR_STAGE_SETUID"]
+        outcome = ctypes.c_uint32()
+        handle = self._handle
+        check(
+            "gpuctr_plan_stage",
+            handle.pointer,
+            encode(directory),
+            ctypes.byref(options),
+            ctypes.byref(outcome),
+        )
+        return Staged(outcome.value)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""Root directories, and what is done with them without a plan."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import _declarations as c
+from ._errors import Words
+from ._native import check, encode, initialised
+from ._values import Finding
+
+#: A root directory: its path, or a descriptor of it, which is borrowed.
+Root = int | str | os.PathLike[str]
+Report = Callable[[Finding], None]
+
+
+class Backend(Words):
+    """How mounts are made; to choose one is for tests and narrowing down a fault."""
+
+    AUTO = c.CONSTANTS["GPUCTR_BACKEND_AUTO"]
+    DETACHED = c.CONSTANTS["GPUCTR_BACKEND_DETACHED"]
+    ASSEMBLED = c.CONSTANTS["GPUCTR_BACKEND_ASSEMBLED"]
+    LEGACY = c.CONSTANTS["GPUCTR_BACKEND_LEGACY"]
+
+
+@contextlib.contextmanager
+def root_fd(root: Root | None) -> Iterator[int]:
+    """A descriptor of the root; -1 for None."""
+    if root is None:
+        yield -1
+    elif isinstance(root, int):
+        yield root
+    else:
+        descriptor = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def reporting(options: Any, report: Report | None) -> Iterator[None]:
+    """Collects the findings of a call, and reports them after it, also if it fails."""
+    if report is None:
+        yield
+        return
+    collected: list[Finding] = []
+
+    def collect(_data: int | None, finding: int) -> None:
+        collected.append(Finding.copy(finding))
+
+    options.report = c.REPORT(collect)
+    try:
+        yield
+    finally:
+        for finding in collected:
+            report(finding)
+
+
+def in_process(options: Any, pidfd: int | None, flag: str) -> None:
+    if pidfd is not None:
+        options.pidfd = pidfd
+        options.flags |= c.CONSTANTS[flag]
+
+
+def undo_options(state_dir: str | os.PathLike[str] | None, setuid: bool) -> Any:
+    options = initialised("gpuctr_undo_options")
+    options.state_dir = encode(state_dir)
+    if setuid:
+        options.flags |= c.CONSTANTS["GPUCTR_UNDO_SETUID"]
+    return options
+
+
+def undo(
+    root: Root,
+    *,
+    state_dir: str | os.PathLike[str] | None = None,
+    pidfd: int | None = None,
+    setuid: bool = False,
+    report: Report | None = None,
+) -> bool:
+    """Undo what Plan.apply() did in a root file system; False if there was nothing to undo.
+
+    pidfd: a process of the container, if the plan was applied in its mount namespace. The
+    calling thread must then share its working directory with no other.
+    Raises Error: PERMISSION, APPLY.
+    """
+    options = undo_options(state_dir, setuid)
+    in_process(options, pidfd, "GPUCTR_UNDO_IN_PROCESS")
+    found = ctypes.c_int()
+    with root_fd(root) as descriptor, reporting(options, report):
+        check("gpuctr_rootfs_undo", descriptor, ctypes.byref(options), ctypes.byref(found))
+    return bool(found.value)
+
+
+def open_in_root(root: Root, path: str | os.PathLike[str], flags: int = os.O_RDONLY) -> int:
+    """Open a path in a root file system: symbolic links do not lead out of it. The caller
+    closes the descriptor. flags: those of os.open(), without O_CREAT and O_TMPFILE.
+
+    Raises Error: ROOTFS, PERMISSION, USAGE.
+    """
+    opened = ctypes.c_int(-1)
+    with root_fd(root) as descriptor:
+        check("gpuctr_rootfs_open", descriptor, encode(path), flags, ctypes.byref(opened))
+    return opened.value
+
+
+def unstage(
+    directory: str | os.PathLike[str],
+    *,
+    setuid: bool = False,
+) -> bool:
+    """Unmount what Plan.stage() mounted in a directory; False if no such tree was there.
+
+    Raises Error: PERMISSION, USAGE.
+    """
+    options = initialised("gpuctr_stage_options")
+    if setuid:
+        options.flags |= c.CONSTANTS["GPUCTR_STAGE_SETUID"]
+    found = ctypes.c_int()
+    check("gpuctr_unstage", encode(directory), ctypes.byref(options), ctypes.byref(found))
+    return bool(found.value)

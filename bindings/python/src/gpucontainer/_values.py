@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: MIT
+"""What hosts, plans and set-ups consist of. All of it is read-only."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from . import _declarations as c
+from ._errors import Words
+from ._native import (
+    Elements,
+    Getter,
+    Handle,
+    View,
+    decode,
+    flag,
+    library,
+    number,
+    number_or_none,
+    text,
+    texts,
+)
+
+V = TypeVar("V", bound=View)
+
+
+class Severity(Words):
+    """How much a finding matters; a higher one matters more."""
+
+    NOTE = c.CONSTANTS["GPUCTR_SEVERITY_NOTE"]
+    NEED = c.CONSTANTS["GPUCTR_SEVERITY_NEED"]
+    WARNING = c.CONSTANTS["GPUCTR_SEVERITY_WARNING"]
+    ERROR = c.CONSTANTS["GPUCTR_SEVERITY_ERROR"]
+
+
+class Layout(Words):
+    """Where the driver's files are in the container."""
+
+    TREE = c.CONSTANTS["GPUCTR_LAYOUT_TREE"]
+    MERGED = c.CONSTANTS["GPUCTR_LAYOUT_MERGED"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Finding:
+    """Something that was left out, is needed, or does not work."""
+
+    code: str
+    severity: Severity
+    object: str
+    text: str
+    evidence: str
+    hint: str
+    capability: str
+
+    @classmethod
+    def copy(cls, pointer: int) -> Finding:
+        """A finding of the library may end before its copy."""
+        return cls(
+            decode(library.gpuctr_finding_code(pointer)),
+            Severity(library.gpuctr_finding_severity(pointer)),
+            decode(library.gpuctr_finding_object(pointer)),
+            decode(library.gpuctr_finding_text(pointer)),
+            decode(library.gpuctr_finding_evidence(pointer)),
+            decode(library.gpuctr_finding_hint(pointer)),
+            decode(library.gpuctr_finding_capability(pointer)),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.object}: {self.text}" if self.object else self.text
+
+
+@dataclasses.dataclass(frozen=True)
+class FileId:
+    """Which file a path led to, as os.stat() reports it."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+
+def _file_id(native: Any) -> FileId:
+    return FileId(native.device, native.inode, native.size, native.mtime_ns)
+
+
+def views(function: str, of: Callable[[Handle, int], V], doc: str) -> Elements[V]:
+    return Elements(function, of, doc)
+
+
+def findings(function: str, doc: str) -> Elements[Finding]:
+    return Elements(function, lambda _handle, pointer: Finding.copy(pointer), doc)
+
+
+class Gpu(View):
+    """One GPU, or a partition of one that programs use as a GPU."""
+
+    index = number("gpuctr_gpu_index", "Position in the vendor's order, from 0.")
+    uuid = text("gpuctr_gpu_uuid", 'Permanent identifier, "GPU-..."; "" if unknown.')
+    pci_address = text("gpuctr_gpu_pci_address", '"0000:3b:00.0"; "" if it has none.')
+    model = text("gpuctr_gpu_model", 'Product name, "NVIDIA H200".')
+    architecture = text("gpuctr_gpu_architecture", '"gfx942"; "" if unknown.')
+    minor = number_or_none("gpuctr_gpu_minor", "Number of its device node.")
+    numa_node = number_or_none("gpuctr_gpu_numa_node", "NUMA node; None if unknown.")
+    names = texts("gpuctr_gpu_name", "Further words that choose it.")
+    parts = number("gpuctr_gpu_parts", "How many parts programs may count as GPUs.")
+
+
+class VersionNeed(View):
+    """A symbol version that a file needs of the image's libraries."""
+
+    library = text("gpuctr_version_need_library", 'Soname, "libc.so.6".')
+    version = text("gpuctr_version_need_version", '"GLIBC_2.34"')
+
+
+class Registration(View):
+    """One way in which programs of a container find a file."""
+
+    manner = text("gpuctr_registration_manner", '"loader", "command" ...')
+    name = text("gpuctr_registration_name", 'Directory, file, program or path; or "".')
+
+
+class File(View):
+    """A library, tool or set of data of a driver."""
+
+    kind = text("gpuctr_file_kind", '"library", "tool" or "data".')
+    name = text("gpuctr_file_name", "Name of the real file.")
+    soname = text("gpuctr_file_soname", "DT_SONAME of a library.")
+    path = text("gpuctr_file_path", "Path of the real file on this host.")
+    capability = text("gpuctr_file_capability", 'Capability it belongs to: "compute" ...')
+    also = text("gpuctr_file_also", 'A second capability that needs it, or "none".')
+    reason = text("gpuctr_file_reason", "Why it belongs to the driver.")
+    is_directory = flag("gpuctr_file_is_directory", "Data may be a whole directory.")
+    precedence = text("gpuctr_file_precedence", "When a container gets it.")
+    links = texts("gpuctr_file_link", "Further names in its directory that lead to it.")
+    entry_names = texts("gpuctr_file_entry_name", "Names that programs load unlinked.")
+    needed = texts("gpuctr_file_needed", "Sonames that it cannot be loaded without.")
+    version_needs = views("gpuctr_file_version_need", VersionNeed, "What images must have.")
+    registrations = views("gpuctr_file_registration", Registration, "How it is found.")
+    identity = Getter("gpuctr_file_identity", _file_id, "The file as it was recorded.")
+
+
+class Node(View):
+    """A device node of a driver."""
+
+    path = text("gpuctr_node_path", "Where it is on this host.")
+    container_path = text("gpuctr_node_container_path", "Its path in a container.")
+    major = number("gpuctr_node_major", "Major number.")
+    minor = number("gpuctr_node_minor", "Minor number.")
+    mode = number("gpuctr_node_mode", "Permission bits.")
+    uid = number("gpuctr_node_uid", "Numeric owner on the host.")
+    gid = number("gpuctr_node_gid", "Numeric group on the host.")
+    gpu = number_or_none("gpuctr_node_gpu", "Index of its GPU; None: all of the vendor.")
+    accessible = flag("gpuctr_node_accessible", "The caller may read and write it.")
+    capability = text("gpuctr_node_capability", 'Capability that needs it; "none": each.')
+    required = flag("gpuctr_node_required", "Without it no GPU, or not its own, works.")
+    cgroup_forbids = flag("gpuctr_node_cgroup_forbids", "The device cgroup forbids it.")
+    links = texts("gpuctr_node_link", "Symbolic links to it in a container.")
+
+
+class Mask(View):
+    """A file of the kernel that a container has to see with other content."""
+
+    path = text("gpuctr_mask_path", "Path in a container.")
+    content = text("gpuctr_mask_content", 'What it has to have; "" for a directory.')
+    reason = text("gpuctr_mask_reason", "Why, for people.")
+    is_directory = flag("gpuctr_mask_is_directory", "It has to be an empty directory.")
+
+
+class Driver(View):
+    """The driver of one vendor."""
+
+    vendor = text("gpuctr_driver_vendor", '"nvidia"')
+    vendor_name = text("gpuctr_driver_vendor_name", '"NVIDIA", for people.')
+    version = text("gpuctr_driver_version", '"580.159.04"; may be "".')
+    version_source = text("gpuctr_driver_version_source", '"module", "option" or "files".')
+    root = text("gpuctr_driver_root", "The driver root that was searched.")
+    cdi_kind = text("gpuctr_driver_cdi_kind", '"nvidia.com/gpu"')
+    library_directory = text("gpuctr_driver_library_directory", "Of the main library.")
+    has_optional_files = flag("gpuctr_driver_has_optional_files", "Images may have their own.")
+    tree_link = text("gpuctr_driver_tree_link", "A path that leads to the files, if missing.")
+    needs = texts("gpuctr_driver_need", "What a container must have besides.")
+    image_directories = texts("gpuctr_driver_image_directory", "Where images may have copies.")
+    gpus = views("gpuctr_driver_gpu", Gpu, "GPUs in the vendor's own order.")
+    files = views("gpuctr_driver_file", File, "Libraries, tools and data.")
+    nodes = views("gpuctr_driver_node", Node, "Device nodes, control nodes first.")
+    missing_nodes = views("gpuctr_driver_missing_node", Node, "Required, and not there.")
+    masks = views("gpuctr_driver_mask", Mask, "Files of the kernel to be covered.")
+    findings = findings("gpuctr_driver_finding", "What was left out, what will not work.")
+
+
+class UsedDriver(View):
+    """A driver that a plan or set-up was made from, and the GPUs that were chosen."""
+
+    vendor = text("gpuctr_used_driver_vendor", '"nvidia"')
+    version = text("gpuctr_used_driver_version", "Version at that time.")
+    version_source = text("gpuctr_used_driver_version_source", '"" for that of a set-up.')
+    gpus = views("gpuctr_used_driver_gpu", Gpu, "The chosen GPUs.")
+

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: MIT
+"""The package on the simulated host "h200-x8", with eight GPUs.
+
+GPUCTR_TEST_ROOTFS is a root file system that may be changed.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+
+import gpucontainer as gpus
+
+ROOT = Path(os.environ["GPUCTR_TEST_ROOTFS"])
+VERSION = "580.159.04"
+
+
+class HostTest(unittest.TestCase):
+    def test_lists_what_the_host_has(self) -> None:
+        with gpus.Host() as host:
+            (driver,) = host.drivers
+
+            self.assertEqual((driver.vendor, driver.version), ("nvidia", VERSION))
+            self.assertEqual([gpu.index for gpu in driver.gpus], list(range(8)))
+            self.assertEqual(driver.gpus[0].model, "NVIDIA H200")
+            self.assertIsNone(driver.gpus[0].numa_node)
+            self.assertEqual(host.findings, ())
+            self.assertTrue(driver.findings)
+
+    def test_has_the_values_of_json(self) -> None:
+        host = gpus.Host()
+        document = json.loads(host.to_json())["drivers"][0]
+        driver = host.drivers[0]
+
+        for file, expected in zip(driver.files, document["files"], strict=True):
+            self.assertEqual(file.path, expected["path"])
+            self.assertEqual(list(file.links), expected["links"])
+            self.assertEqual(file.reason, expected["reason"])
+            identity = file.identity
+            self.assertEqual(
+                expected["id"],
+                f"{identity.device}:{identity.inode}:{identity.size}:{identity.mtime_ns}",
+            )
+        for node, expected in zip(driver.nodes, document["nodes"], strict=True):
+            self.assertEqual(
+                (node.container_path, node.major, node.minor, node.mode, node.uid, node.gid),
+                tuple(expected[name] for name in ("path", "major", "minor", "mode", "uid", "gid")),
+            )
+            self.assertEqual(node.gpu, expected["gpu"])
+
+    def test_comes_back_from_json(self) -> None:
+        host = gpus.Host()
+
+        again = gpus.Host.from_json(host.to_json())
+
+        self.assertEqual(again.to_json(), host.to_json())
+
+    def test_options_reach_the_library(self) -> None:
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Host(vendors=["nvidia", "amd"])
+        self.assertEqual(raised.exception.code, gpus.Code.NO_DEVICE)
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Host(catalogues=["/nonexistent.yaml"])
+        self.assertEqual(raised.exception.object, "/nonexistent.yaml")
+        self.assertEqual(len(gpus.Host(vendors=["nvidia", gpus.VENDOR_ANY]).drivers), 1)
+
+    def test_parts_outlive_the_host(self) -> None:
+        with gpus.Host() as host:
+            gpu = host.drivers[0].gpus[7]
+        del host
+        gc.collect()
+
+        self.assertEqual(gpu.index, 7)
+        self.assertEqual(gpu.model, "NVIDIA H200")
+
+    def test_a_closed_host_says_so(self) -> None:
+        host = gpus.Host()
+        host.close()
+        host.close()
+
+        with self.assertRaisesRegex(ValueError, "Host is closed"):
+            host.drivers
+        with self.assertRaisesRegex(ValueError, "Host is closed"):
+            gpus.Plan(host)
+
+    def test_may_be_closed_while_another_thread_reads_it(self) -> None:
+        host = gpus.Host()
+        started = threading.Event()
+        seen: list[int] = []
+
+        def read() -> None:
+            try:
+                while True:
+                    seen.append(len(host.drivers[0].files))
+                    started.set()
+            except ValueError:
+                pass
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        started.wait()
+        host.close()
+        thread.join()
+
+        self.assertEqual(len(set(seen)), 1)
+
+
+class ErrorTest(unittest.TestCase):
+    def test_says_what_is_wrong_with_which_argument(self) -> None:
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Plan(gpus.Host(), devices="99")
+
+        error = raised.exception
+        self.assertEqual(error.code, gpus.Code.USAGE)
+        self.assertEqual(error.argument, "devices")
+        self.assertTrue(error.hint)
+        self.assertIn("99", str(error))
+
+    def test_refuses_texts_that_c_would_cut_off(self) -> None:
+        with self.assertRaisesRegex(ValueError, "null byte"):
+            gpus.Plan(gpus.Host(), devices="0\0,1")
+
+    def test_knows_codes_of_later_versions_by_number(self) -> None:
+        self.assertEqual(gpus.Code(-77), -77)
+
+
+class PlanTest(unittest.TestCase):
+    def test_shows_what_would_be_done(self) -> None:
+        plan = gpus.Plan(gpus.Host(), devices="1,2", driver_capabilities="compute")
+
+        self.assertEqual([gpu.index for gpu in plan.drivers[0].gpus], [1, 2])
+        self.assertEqual(plan.layout, gpus.Layout.TREE)
+        self.assertEqual(plan.tree_path, "/usr/lib/gpuctr")
+        targets = [item.target for item in plan.items if item.kind == "device"]
+        self.assertIn("/dev/nvidia2", targets)
+        self.assertNotIn("/dev/nvidia0", targets)
+        self.assertIn(gpus.DeviceRule("c", "rw", 195, 2), plan.device_rules)
+        self.assertEqual(plan.groups, ())
+        self.assertEqual(json.loads(plan.to_json())["schema"], "gpucontainer/plan/1")
+
+    def test_has_the_bytes_of_generated_files(self) -> None:
+        items = {item.target: item for item in gpus.Plan(gpus.Host(), ROOT).items}
+
+        content = items["/etc/ld.so.cache"].content
+        assert content is not None
+        self.assertTrue(content.startswith(b"glibc-ld.so.cache1.1"))
+        self.assertIn(b"/usr/lib/gpuctr/lib64/libcuda.so.1", content)
+        self.assertEqual(items["/etc/ld.so.cache"].mode, 0o644)
+        self.assertIsNone(items["/dev/nvidia0"].content)
+        self.assertEqual((items["/dev/nvidia0"].major, items["/dev/nvidia0"].minor), (195, 0))
+
+    def test_auto_follows_the_environment(self) -> None:
+        plan = gpus.Plan(gpus.Host(), environment={"CUDA_VISIBLE_DEVICES": "5"})
+
+        self.assertEqual([gpu.index for gpu in plan.drivers[0].gpus], [5])
+
+    def test_needs_a_root_that_is_there(self) -> None:
+        with self.assertRaises(FileNotFoundError):
+            gpus.Plan(gpus.Host(), "/nonexistent")
+
+
+@unittest.skipUnless(os.geteuid() == 0, "mounting is for root")
+class ApplyTest(unittest.TestCase):
+    def setUp(self) -> None:
+        self.state = tempfile.mkdtemp(prefix="gpuctr-python.")
+        self.plan = gpus.Plan(gpus.Host(), ROOT, devices="0")
+
+    def tearDown(self) -> None:
+        gpus.undo(ROOT, state_dir=self.state)
+
+    def apply(self, no_replace: bool = False) -> gpus.Outcome:
+        return self.plan.apply(ROOT, state_dir=self.state, no_replace=no_replace)
+
+    def test_applies_shows_and_undoes(self) -> None:
+        self.assertEqual(self.apply(), gpus.Outcome.APPLIED)
+        self.assertEqual((ROOT / "dev/nvidia0").stat().st_rdev, os.makedev(195, 0))
+        self.assertEqual(self.apply(), gpus.Outcome.UNCHANGED)
+
+        setups = gpus.SetupList(ROOT, state_dir=self.state)
+        self.assertEqual(len(setups), 1)
+        self.assertEqual(setups[0].root, str(ROOT))
+        self.assertEqual(setups[-1].origin, "here")
+        self.assertEqual(setups[0].drivers[0].version, VERSION)
+        self.assertEqual([finding.code for setup in setups for finding in setup.findings], [])
+        with self.assertRaises(IndexError):
+            setups[1]
+
+        self.assertTrue(gpus.undo(ROOT, state_dir=self.state))
+        self.assertFalse(gpus.undo(ROOT, state_dir=self.state))
+        self.assertFalse((ROOT / "dev/nvidia0").exists())
+
+    def test_undoes_one_of_a_list(self) -> None:
+        self.apply()
+
+        (setup,) = gpus.SetupList(state_dir=self.state)
+
+        self.assertEqual(setup.undo(state_dir=self.state), gpus.Undone.UNDONE)
+        self.assertEqual(len(gpus.SetupList(ROOT, state_dir=self.state)), 0)
+
+    def test_does_not_replace_what_is_in_use(self) -> None:
+        self.apply()
+        self.plan = gpus.Plan(gpus.Host(), ROOT, devices="1")
+
+        with self.assertRaises(gpus.Error) as raised:
+            self.apply(no_replace=True)
+
+        self.assertEqual(raised.exception.code, gpus.Code.EXISTS)
+
+    def test_reports_what_it_found(self) -> None:
+        self.apply()
+        # What a program in the container made stays, and is reported.
+        node = ROOT / "dev/nvidia7"
+        os.mknod(node, 0o020666, os.makedev(195, 7))
+        found: list[gpus.Finding] = []
+
+        gpus.undo(ROOT, state_dir=self.state, report=found.append)
+
+        node.unlink()
+        self.assertEqual([finding.code for finding in found], ["node_left"])
+        self.assertEqual(found[0].severity, gpus.Severity.WARNING)
+        self.assertIn("/dev/nvidia7", str(found[0]))
+
+    def test_prepared_is_attached_through_another_object(self) -> None:
+        subprocess.run(["mount", "--bind", ROOT, ROOT], check=True)
+        self.addCleanup(lambda: subprocess.run(["umount", ROOT], check=True))
+        subprocess.run(["mount", "--make-private", ROOT], check=True)
+        prepared = gpus.Plan(gpus.Host(), ROOT, devices="0").prepare()
+        adopted = gpus.Prepared.adopt(prepared.data, [os.dup(fd) for fd in prepared.fds])
+        prepared.close()
+        root = os.open(ROOT, os.O_PATH | os.O_DIRECTORY)
+        self.addCleanup(os.close, root)
+
+        adopted.attach(root)
+        self.assertTrue((ROOT / "dev/nvidia0").is_char_device())
+        adopted.undo(root)
+
+        self.assertFalse((ROOT / "dev/nvidia0").exists())
+        with self.assertRaises(gpus.AttachError) as raised:
+            adopted.attach(-1)
+        self.assertEqual(raised.exception.code, gpus.Code.USAGE)
+        self.assertTrue(raised.exception.step)
+        with self.assertRaises(ValueError):
+            gpus.Prepared.adopt(b"something else", [])
+
+    def test_stages_a_tree_once(self) -> None:
+        directory = self.state + "/staged"
+
+        self.assertEqual(self.plan.stage(directory), gpus.Staged.STAGED)
+        self.assertEqual(self.plan.stage(directory), gpus.Staged.UNCHANGED)
+        self.assertTrue(gpus.unstage(directory))
+        self.assertFalse(gpus.unstage(directory))
+
+    def test_opens_within_the_root(self) -> None:
+        (ROOT / "escape").symlink_to("/etc/passwd")
+        self.addCleanup((ROOT / "escape").unlink)
+
+        descriptor = gpus.open_in_root(ROOT, "escape")
+
+        self.addCleanup(os.close, descriptor)
+        self.assertTrue(os.path.samestat(os.fstat(descriptor), (ROOT / "etc/passwd").stat()))
+
+
+class ConfigTest(unittest.TestCase):
+    def test_reads_settings_and_mistakes(self) -> None:
+        with tempfile.TemporaryDirectory() as directory:
+            path = Path(directory, "config.yaml")
+            path.write_text("state-dir: /a\ncatalogue: [/b, /c]\n", encoding="utf-8")
+            values = [(s.key, s.value, s.in_list, s.line) for s in gpus.Config(path).settings]
+            self.assertEqual(
+                values,
+                [
+                    ("state-dir", "/a", False, 1),
+                    ("catalogue", "/b", True, 2),
+                    ("catalogue", "/c", True, 2),
+                ],
+            )
+            path.write_text("State_Dir: [[1]]\n", encoding="utf-8")
+            (setting,) = gpus.Config(path, with_mistakes=True).settings
+            self.assertIn(str(path), setting.mistake or "")
+            with self.assertRaises(gpus.Error):
+                gpus.Config(path)
+
+
+class ProcessTest(unittest.TestCase):
+    def test_drops_privileges_of_a_thread(self) -> None:
+        effective: list[str] = []
+
+        def run() -> None:
+            gpus.harden(flags=gpus.Harden.DUMPABLE)
+            status = Path("/proc/thread-self/status").read_text(encoding="ascii")
+            effective.extend(line for line in status.splitlines() if line.startswith("CapEff"))
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        thread.join()
+
+        self.assertEqual(effective, ["CapEff:\t0000000000000000"])
+
+    def test_tells_its_version(self) -> None:
+        self.assertRegex(gpus.version(), r"^\d+\.\d+\.\d+$")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[1:]])
