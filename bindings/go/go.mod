@@ -1,0 +1,3 @@
+module gpucontainer
+
+go 1.19
