@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: MIT
+//! The crate on the simulated host "h200-x8", with eight GPUs. GPUCTR_TEST_ROOTFS is a root file
+//! system that may be changed. Without it the tests do nothing.
+
+use gpucontainer::{
+    open_in_root, undo, unstage, ApplyOptions, Code, Config, Finding, Harden, HardenOptions, Host,
+    HostOptions, Layout, Outcome, Plan, Prepared, Request, Setup, SetupList, SetupListOptions,
+    Severity, Staged, UndoOptions, Undone, VENDOR_ANY,
+};
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard};
+
+const NO_ROOT: Option<&File> = None;
+
+/// One test at a time changes the root.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone_with_root() -> Option<(PathBuf, MutexGuard<'static, ()>)> {
+    let root = std::env::var_os("GPUCTR_TEST_ROOTFS")?.into();
+    Some((root, ALONE.lock().unwrap_or_else(|broken| broken.into_inner())))
+}
+
+macro_rules! root_or_return {
+    ($root:ident, $alone:ident) => {
+        let ($root, $alone) = match alone_with_root() {
+            Some(both) => both,
+            None => return,
+        };
+    };
+}
+
+fn host() -> Host {
+    Host::open(&HostOptions::default()).unwrap()
+}
+
+fn request(devices: &str) -> Request {
+    Request { devices: Some(devices.to_owned()), ..Default::default() }
+}
+
+/// A state directory, and the root without a set-up again in the end.
+struct State {
+    directory: PathBuf,
+    root: File,
+}
+
+impl State {
+    fn new(root: &Path, name: &str) -> State {
+        let directory = std::env::temp_dir().join(format!("gpuctr-rust-{name}"));
+        fs::create_dir_all(&directory).unwrap();
+        State { directory, root: File::open(root).unwrap() }
+    }
+
+    fn apply(&self, devices: &str, no_replace: bool) -> gpucontainer::Result<Outcome> {
+        let state_dir = Some(self.directory.as_path());
+        let options = ApplyOptions { state_dir, no_replace, ..Default::default() };
+        Plan::new(&host(), &request(devices), Some(&self.root))?.apply(&self.root, options)
+    }
+
+    fn list(&self) -> SetupList {
+        let options = SetupListOptions { state_dir: Some(&self.directory), ..Default::default() };
+        SetupList::open(Some(&self.root), &options).unwrap()
+    }
+
+    fn undo_options(&self) -> UndoOptions<'_> {
+        UndoOptions { state_dir: Some(&self.directory), ..Default::default() }
+    }
+}
+
+impl Drop for State {
+    fn drop(&mut self) {
+        let _ = undo(&self.root, self.undo_options());
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}
+
+#[test]
+fn lists_what_the_host_has() {
+    root_or_return!(_root, _alone);
+    let host = host();
+    let driver = host.drivers().next().unwrap();
+
+    assert_eq!((&*driver.vendor(), &*driver.version()), ("nvidia", "580.159.04"));
+    let indexes: Vec<u32> = driver.gpus().map(|gpu| gpu.index()).collect();
+    assert_eq!(indexes, [0, 1, 2, 3, 4, 5, 6, 7]);
+    let gpu = driver.gpus().next().unwrap();
+    assert_eq!((&*gpu.model(), gpu.minor(), gpu.numa_node()), ("NVIDIA H200", Some(0), None));
+    let cuda = driver.files().find(|file| file.soname() == "libcuda.so.1").unwrap();
+    assert_eq!(cuda.links().collect::<Vec<_>>(), ["libcuda.so.1", "libcuda.so"]);
+    let status = fs::metadata(cuda.path()).unwrap();
+    assert_eq!((cuda.identity().inode, cuda.identity().size), (status.ino(), status.size()));
+    let node = driver.nodes().find(|node| node.gpu() == Some(3)).unwrap();
+    assert_eq!((node.major(), node.minor(), node.mode(), node.uid()), (195, 3, 0o666, 0));
+    assert_eq!(node.container_path(), Path::new("/dev/nvidia3"));
+    assert!(!driver.findings().is_empty() && host.findings().is_empty());
+}
+
+#[test]
+fn a_host_comes_back_from_json() {
+    root_or_return!(_root, _alone);
+    let json = host().to_json().unwrap();
+
+    let again = Host::from_json(json.as_bytes(), &HostOptions::default()).unwrap();
+
+    assert_eq!(again.to_json().unwrap(), json);
+    let broken = Host::from_json(b"{}", &HostOptions::default()).err().unwrap();
+    assert_eq!((broken.code, &*broken.argument), (Code::Usage, "json"));
+}
+
+#[test]
+fn options_reach_the_library() {
+    root_or_return!(_root, _alone);
+    let vendors = vec!["nvidia".to_owned(), "amd".to_owned()];
+    let error = Host::open(&HostOptions { vendors, ..Default::default() }).err().unwrap();
+    assert_eq!(error.code, Code::NoDevice);
+    let vendors = vec!["nvidia".to_owned(), VENDOR_ANY.to_owned()];
+    assert!(Host::open(&HostOptions { vendors, ..Default::default() }).is_ok());
+    let catalogues = vec![PathBuf::from("/nonexistent.yaml")];
+    let error = Host::open(&HostOptions { catalogues, ..Default::default() }).err().unwrap();
+    assert_eq!(error.object, "/nonexistent.yaml");
+    let error = Plan::new(&host(), &request("0\0,1"), NO_ROOT).err().unwrap();
+    assert_eq!((error.code, &*error.argument), (Code::Usage, "devices"));
+}
+
+#[test]
+fn an_error_says_what_is_wrong_with_which_argument() {
+    root_or_return!(_root, _alone);
+    let error = Plan::new(&host(), &request("99"), NO_ROOT).err().unwrap();
+
+    assert_eq!((error.code, &*error.argument), (Code::Usage, "devices"));
+    assert!(error.to_string().contains("99") && !error.hint.is_empty());
+}
+
+#[test]
+fn a_plan_shows_what_would_be_done() {
+    root_or_return!(root, _alone);
+    let root = File::open(root).unwrap();
+    let plan = Plan::new(&host(), &request("1,2"), Some(&root)).unwrap();
+
+    let used = plan.drivers().next().unwrap();
+    assert_eq!(used.gpus().map(|gpu| gpu.index()).collect::<Vec<_>>(), [1, 2]);
+    assert_eq!((plan.layout(), plan.is_locked()), (Layout::Tree, false));
+    assert_eq!(plan.tree_path(), Path::new("/usr/lib/gpuctr"));
+    let item = |target: &str| plan.items().find(|item| item.target() == Path::new(target));
+    assert!(item("/dev/nvidia0").is_none());
+    let device = item("/dev/nvidia2").unwrap();
+    assert_eq!((device.major(), device.minor(), device.required()), (195, 2, true));
+    let cache = item("/etc/ld.so.cache").unwrap();
+    assert!(cache.content().unwrap().starts_with(b"glibc-ld.so.cache1.1"));
+    assert_eq!((cache.mode(), device.content()), (0o644, None));
+    let rules = plan.device_rules();
+    assert!(rules.iter().any(|rule| (rule.kind, &*rule.access, rule.minor) == ('c', "rw", 2)));
+    assert!(plan.to_json().unwrap().contains("gpucontainer/plan/1"));
+}
+
+#[test]
+fn auto_follows_the_environment() {
+    root_or_return!(_root, _alone);
+    let environment = vec![("CUDA_VISIBLE_DEVICES".into(), "5".into())];
+    let request = Request { environment, ..Default::default() };
+
+    let plan = Plan::new(&host(), &request, NO_ROOT).unwrap();
+
+    assert_eq!(plan.drivers().next().unwrap().gpus().next().unwrap().index(), 5);
+}
+
+#[test]
+fn applies_shows_and_undoes() {
+    root_or_return!(root, _alone);
+    let state = State::new(&root, "apply");
+
+    assert_eq!(state.apply("0", false).unwrap(), Outcome::Applied);
+    assert!(fs::metadata(root.join("dev/nvidia0")).unwrap().file_type().is_char_device());
+    assert_eq!(state.apply("0", false).unwrap(), Outcome::Unchanged);
+    assert_eq!(state.apply("1", true).err().unwrap().code, Code::Exists);
+    let list = state.list();
+    let setups: Vec<Setup<'_>> = list.iter().collect();
+    assert_eq!((setups.len(), setups[0].root(), &*setups[0].origin()), (1, &*root, "here"));
+    assert!(setups[0].since().is_some() && setups[0].findings().is_empty());
+    assert!(list.to_json().unwrap().contains("gpucontainer/status/1"));
+
+    assert!(undo(&state.root, state.undo_options()).unwrap());
+    assert!(!undo(&state.root, state.undo_options()).unwrap());
+    assert!(!root.join("dev/nvidia0").exists());
+}
+
+#[test]
+fn undoes_one_of_a_list() {
+    root_or_return!(root, _alone);
+    let state = State::new(&root, "one");
+    state.apply("0", false).unwrap();
+
+    let undone = state.list().iter().next().unwrap().undo(state.undo_options());
+
+    assert_eq!(undone.unwrap(), Undone::Undone);
+    assert_eq!(state.list().iter().len(), 0);
+}
+
+#[test]
+fn reports_what_it_found() {
+    root_or_return!(root, _alone);
+    let state = State::new(&root, "report");
+    state.apply("0", false).unwrap();
+    // What a program in the container made stays, and is reported.
+    let node = root.join("dev/nvidia7");
+    let made = Command::new("mknod").arg(&node).args(["c", "195", "7"]).status().unwrap();
+    assert!(made.success());
+    let mut found: Vec<Finding> = Vec::new();
+    let mut report = |finding: &Finding| found.push(finding.clone());
+
+    let options = UndoOptions { report: Some(&mut report), ..state.undo_options() };
+    undo(&state.root, options).unwrap();
+
+    fs::remove_file(node).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!((&*found[0].code, found[0].severity), ("node_left", Severity::Warning));
+    assert!(found[0].to_string().contains("/dev/nvidia7"));
+}
+
+#[test]
+fn prepared_is_attached_through_another_object() {
+    root_or_return!(root, _alone);
+    let run = |arguments: &[&str]| {
+        let (program, rest) = arguments.split_first().unwrap();
+        assert!(Command::new(program).args(rest).arg(&root).status().unwrap().success());
+    };
+    run(&["mount", "--bind", root.to_str().unwrap()]);
+    run(&["mount", "--make-private"]);
+    let descriptor = File::open(&root).unwrap();
+    let plan = Plan::new(&host(), &request("0"), Some(&descriptor)).unwrap();
+    let prepared = plan.prepare(&Default::default()).unwrap();
+    let fds = prepared.fds().iter().map(|fd| fd.try_clone_to_owned().unwrap()).collect();
+    let mut adopted = Prepared::adopt(prepared.data(), fds).unwrap();
+    drop(prepared);
+
+    adopted.attach(&descriptor).unwrap();
+    assert!(root.join("dev/nvidia0").exists());
+    adopted.undo(&descriptor).unwrap();
+
+    assert!(!root.join("dev/nvidia0").exists());
+    let file = File::open("/etc/passwd").unwrap();
+    assert!(!adopted.attach(&file).err().unwrap().step.is_empty());
+    assert!(Prepared::adopt(b"something else", Vec::new()).is_none());
+    drop((adopted, descriptor));
+    run(&["umount"]);
+}
+
+#[test]
+fn stages_a_tree_once() {
+    root_or_return!(root, _alone);
+    let state = State::new(&root, "stage");
+    let plan = Plan::new(&host(), &request("0"), Some(&state.root)).unwrap();
+    let directory = state.directory.join("staged");
+
+    assert_eq!(plan.stage(&directory, &Default::default()).unwrap(), Staged::Staged);
+    assert_eq!(plan.stage(&directory, &Default::default()).unwrap(), Staged::Unchanged);
+    assert!(unstage(&directory, &Default::default()).unwrap());
+    assert!(!unstage(&directory, &Default::default()).unwrap());
+}
+
+#[test]
+fn opens_within_the_root() {
+    root_or_return!(root, _alone);
+    let escape = root.join("escape");
+    std::os::unix::fs::symlink("/etc/passwd", &escape).unwrap();
+
+    let opened = open_in_root(&File::open(&root).unwrap(), Path::new("escape"), 0);
+
+    fs::remove_file(escape).unwrap();
+    let inode = File::from(opened.unwrap()).metadata().unwrap().ino();
+    assert_eq!(inode, fs::metadata(root.join("etc/passwd")).unwrap().ino());
+}
+
+#[test]
+fn reads_settings_and_mistakes() {
+    root_or_return!(root, _alone);
+    let state = State::new(&root, "config");
+    let path = state.directory.join("config.yaml");
+    fs::write(&path, "state-dir: /a\ncatalogue: [/b]\n").unwrap();
+    let config = Config::open(&path).unwrap();
+    let values: Vec<String> = config
+        .settings()
+        .map(|s| format!("{}={} {} {}", s.key(), s.value(), s.in_list(), s.line()))
+        .collect();
+    assert_eq!(values, ["state-dir=/a false 1", "catalogue=/b true 2"]);
+    fs::write(&path, "State_Dir: [[1]]\n").unwrap();
+    assert!(Config::open(&path).is_err());
+    let config = Config::open_with_mistakes(&path).unwrap();
+    assert!(config.settings().next().unwrap().mistake().is_some());
+}
+
+#[test]
+fn drops_privileges_of_a_thread() {
+    root_or_return!(_root, _alone);
+    let harden = || {
+        let flags = Harden::DUMPABLE | Harden::NEW_PRIVILEGES;
+        gpucontainer::harden(&HardenOptions { flags, ..Default::default() }).unwrap();
+        fs::read_to_string("/proc/thread-self/status").unwrap()
+    };
+
+    let status = std::thread::spawn(harden).join().unwrap();
+
+    assert!(status.contains("CapEff:\t0000000000000000"));
+}
+
+#[test]
+fn may_be_read_by_several_threads() {
+    root_or_return!(_root, _alone);
+    let host = host();
+    let count = || host.drivers().map(|driver| driver.files().len()).sum::<usize>();
+
+    let counts = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(count)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+    });
+
+    assert!(counts.iter().all(|other| *other == counts[0] && *other > 0));
+}
