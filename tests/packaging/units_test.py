@@ -29,12 +29,22 @@ MAKE_A_NAMESPACE = """
     ReadWritePaths RootDirectory RootEphemeral RootHash RootImage SetCredential
     SetCredentialEncrypted TemporaryFileSystem""".split()
 
+# Those that restrict devices by a control group: `prepare` leaves out GPUs that it forbids.
+RESTRICT_DEVICES = "DeviceAllow DevicePolicy PrivateDevices ProtectClock".split()
+
 
 def run(*words, **options):
     environment = dict(os.environ, PATH=os.environ["PATH"] + ":/usr/sbin:/sbin", LC_ALL="C.UTF-8")
     return subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, check=False, timeout=60, env=environment,
                           **options)
+
+
+def needs(program):
+    """Leaves a test out where its program is not installed; with CI=true it fails then."""
+    search = os.environ["PATH"] + ":/usr/sbin:/sbin"
+    missing = shutil.which(program, path=search) is None and os.environ.get("CI") != "true"
+    return unittest.skipIf(missing, f"{program} is not installed")
 
 
 def directives(unit):
@@ -54,6 +64,7 @@ class WithDirectory(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""), words)
 
 
+@needs("systemd-analyze")
 class Units(WithDirectory):
     def setUp(self):
         super().setUp()
@@ -73,6 +84,10 @@ class Units(WithDirectory):
     def test_nothing_hides_the_tree_from_the_host(self):
         for name, _ in directives(UNITS[0]):
             self.assertNotIn(name, MAKE_A_NAMESPACE)
+
+    def test_nothing_forbids_it_the_gpus(self):
+        for name, _ in directives(UNITS[0]):
+            self.assertNotIn(name, RESTRICT_DEVICES)
 
     def test_the_exposure_is_the_one_that_the_documentation_tells(self):
         version = run("systemd-analyze", "--version").stdout.split()[1]
@@ -105,20 +120,45 @@ class Udev(unittest.TestCase):
         for number in ("10802", "20000", "60400", "C0330"):
             self.assertFalse(any(fnmatch.fnmatch(number, known) for known in self.classes()), number)
 
-    @unittest.skipIf("verify" not in run("udevadm", "--help").stdout, "udevadm has no verify")
+    @needs("udevadm")
     def test_udev_has_nothing_to_say_about_them(self):
+        if "verify" not in run("udevadm", "--help").stdout:
+            return  # before systemd 254
         done = run("udevadm", "verify", "--resolve-names=never", "--no-summary", self.RULES)
         self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
 
 
 @unittest.skipIf(os.geteuid() != 0, "the directories belong to root")
 class Tmpfiles(WithDirectory):
+    @needs("systemd-tmpfiles")
     def test_the_directories_have_the_modes_that_the_command_gives_them(self):
         self.check("systemd-tmpfiles", "--create", f"--root={self.directory}",
                    PACKAGING / "tmpfiles/gpuctr.conf")
         for path, mode in (("run/gpucontainer", 0o755), ("var/lib/gpucontainer", 0o700)):
             status = (self.directory / path).stat()
             self.assertEqual(stat.S_IMODE(status.st_mode), mode, path)
+
+
+class AppArmor(WithDirectory):
+    PROFILE = BUILT / "usr.bin.gpuctr-setup"
+
+    def parse(self, text):
+        path = self.directory / "profile"
+        path.write_text(text)
+        done = run("apparmor_parser", "--skip-kernel-load", "--skip-cache", path)
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+        return run("apparmor_parser", "--names", path).stdout
+
+    @needs("apparmor_parser")
+    def test_the_profile_is_read_in_complain_mode_and_without(self):
+        text = self.PROFILE.read_text()
+        self.assertEqual(self.parse(text), "gpuctr-setup\n")
+        self.assertIn("flags=(complain,", text)
+        self.assertEqual(self.parse(text.replace("complain,", "")), "gpuctr-setup\n")
+
+    def test_it_is_of_the_command_that_is_installed(self):
+        self.assertIn(f"profile gpuctr-setup {dict(directives(UNITS[0]))['ExecStart'].split()[0]} ",
+                      self.PROFILE.read_text())
 
 
 if __name__ == "__main__":
