@@ -633,7 +633,7 @@ GPUCTR_API int gpuctr_node_accessible(const gpuctr_node* node);
 GPUCTR_API const char* gpuctr_node_container_path(const gpuctr_node* node);
 /** Permission bits, 0666. @since 0.2 */
 GPUCTR_API uint32_t gpuctr_node_mode(const gpuctr_node* node);
-/** Numeric owner on the host. 0 if the record is of a version before 0.2. @since 0.2 */
+/** Numeric owner on the host. UINT32_MAX if the record is of a version before 0.2. @since 0.2 */
 GPUCTR_API uint32_t gpuctr_node_uid(const gpuctr_node* node);
 /** Numeric group on the host. @since 0.2 */
 GPUCTR_API uint32_t gpuctr_node_gid(const gpuctr_node* node);

@@ -168,7 +168,7 @@ TEST(HostRecord, MayBeOfAVersionThatDidNotWriteOwners)
     const auto record = host_from_json(document.dump());
 
     ASSERT_TRUE(record) << record.error().message();
-    EXPECT_EQ(record->drivers.front().nodes[2].uid, 0U);
+    EXPECT_EQ(record->drivers.front().nodes[2].uid, UINT32_MAX); // and not root
 }
 
 TEST(HostRecord, NamesTheFieldThatIsWrong)
