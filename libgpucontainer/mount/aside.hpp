@@ -6,10 +6,10 @@
 
 #include <cstdint>
 
-/// Mounts made in a copy of the mount namespace. There, mounts can be bind mounted that cannot be
-/// in the namespace itself, which does not change. Each call starts a short-lived child process,
-/// and allocates nothing. EXDEV: the mount's root directory is outside of the process's root
-/// directory, after a chroot().
+/// Mounts made in a copy of the mount namespace. In the copy, unbindable mounts can be bind
+/// mounted; the namespace itself does not change. Each call starts a short-lived child process, and
+/// allocates nothing. EXDEV: the mount's root directory is outside of the process's root directory,
+/// after a chroot().
 namespace gpucontainer::mount {
 
 /// The step with a directory that failed.

@@ -58,8 +58,8 @@ Error cannot_join(int os_error)
     if (os_error == EINVAL)
         return std::move(error)
             .with_code(Errc::usage)
-            .with_hint("the thread must not share its working directory with others: "
-                       "unshare(CLONE_FS) in a thread that is there for this call");
+            .with_hint("call unshare(CLONE_FS) before, in a thread that is only for this call: it "
+                       "must not share its working directory with others");
     return std::move(error).with_hint(
         "CAP_SYS_ADMIN and CAP_SYS_CHROOT are needed, also in the user namespace that owns the "
         "process's mount namespace");

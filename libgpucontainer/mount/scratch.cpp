@@ -92,7 +92,7 @@ Result<Scratch> Scratch::in_own_namespace(Backend backend)
     const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!root || sharing(root.get()) != Sharing::isolated)
         return Error(Errc::requirement, "the mount namespace shares its mounts with others")
-            .with_hint("on this kernel this call is for a mount namespace of its own, after "
+            .with_hint("on this kernel, do this in a mount namespace of its own, after "
                        "mount --make-rprivate / or --make-rslave /");
     if (!mount_tmpfs("/"))
         return no_scratch();

@@ -117,7 +117,7 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     if (!target)
         return fail(failure, Errc::rootfs, "open", path);
     if (!is_allowed(path, operation, target.get(), rootfs_fd))
-        return fail(failure, Errc::rootfs, "mount, where it leads, at", path);
+        return fail(failure, Errc::rootfs, "mount where the link leads, at", path);
 
     const mount::Bench bench = program.bench();
     mount::Over over;
@@ -130,7 +130,7 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
         tree = over.mount.get();
     }
     if (!know_mount(operation, tree))
-        return fail(failure, Errc::apply, "tell the identity of the mount for", path);
+        return fail(failure, Errc::apply, "find the identity of the mount for", path);
     // Trees are unbindable until here, so that the kernel itself refuses to attach one where it
     // would appear in other namespaces.
     if (mount::attach(bench, tree, target.get()) != 0)
@@ -138,10 +138,10 @@ bool attach_mount(const Program& program, Operation& operation, int rootfs_fd, F
     operation.done = 1;
     // Mounts in a listing keep receiving what is mounted on their originals.
     if (mount::set_attributes(bench, tree, 0, MS_PRIVATE, !over.lists) != 0)
-        return fail(failure, Errc::apply, "make private the mount at", path);
+        return fail(failure, Errc::apply, "make the mount private at", path);
     if (operation.step == Step::overlay && !over.lists
         && mount::carry_submounts(bench, target.get(), tree, table) != 0)
-        return fail(failure, Errc::rootfs, "keep in sight what is mounted below", path);
+        return fail(failure, Errc::rootfs, "keep visible what is mounted below", path);
     std::uint64_t flags = 0;
     if (!syscall::read_mount_flags(tree, flags)
         || (flags & operation.attributes) != operation.attributes) {
@@ -177,7 +177,7 @@ bool detach_mount(const Program& program, Operation& operation, int rootfs_fd, F
         return true;
     }
     errno = EBUSY;
-    return fail(failure, Errc::apply, "reach, under another mount or elsewhere, our mount at",
+    return fail(failure, Errc::apply, "reach our mount, under another mount or elsewhere, at",
                 path);
 }
 

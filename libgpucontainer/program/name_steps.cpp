@@ -297,7 +297,7 @@ const char* take_away_in_time(const Program& program, Operation& operation, cons
     }
     if (!taken)
         errno = reason;
-    return taken ? "give its time back to the directory of" : "remove";
+    return taken ? "restore the time of the directory of" : "remove";
 }
 
 } // namespace

@@ -43,7 +43,7 @@ private:
 bool is_hidden(const Program& program, const Operation& operation, int rootfs_fd) noexcept;
 
 /// The step in an error if another mount hides a directory.
-inline constexpr const char* hidden_step = "reach, under another mount, our name at";
+inline constexpr const char* hidden_step = "reach our name, under another mount, at";
 
 /// The directory that an operation works in, and the name in it.
 class Parent {

@@ -379,9 +379,9 @@ void check(const model::Registration& registration, const Fields& fields)
 void check(const DriverStack& driver, const Fields& fields)
 {
     if (driver.version.empty() && !driver.gpus.empty())
-        fields.complain("version", "null, but for the files of a driver without a GPU");
+        fields.complain("version", "null, although the driver has GPUs");
     if (driver.gpus.empty() && driver.version_source != model::VersionSource::files)
-        fields.complain("gpus", "none, and so no driver");
+        fields.complain("gpus", "none, although the driver is not of files only");
     for (std::size_t i = 0; i < driver.gpus.size(); ++i)
         if (driver.gpus[i].index != i)
             fields.complain("gpus", "not in the order of their indexes");
@@ -442,7 +442,7 @@ public:
     void operator()(const char* name, const model::Finding& value, Severity /*rule*/)
     {
         if (fields_.text(name, is_word) != model::name(value.severity()))
-            fields_.complain(name, "not that of the code");
+            fields_.complain(name, "not the severity of the code");
     }
     void operator()(const char* name, FileId& value, Identity /*rule*/)
     {

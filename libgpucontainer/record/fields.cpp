@@ -33,7 +33,7 @@ const char* is_name(std::string_view text)
 
 const char* is_path(std::string_view text)
 {
-    constexpr const char* problem = "not an absolute path without links to above";
+    constexpr const char* problem = "not an absolute path without . and ..";
     if (!text.starts_with('/') || text.size() >= PATH_MAX)
         return problem;
     if (text == "/")

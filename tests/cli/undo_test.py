@@ -129,8 +129,8 @@ class Meddled(harness.Case):
     def test_a_foreign_mount_over_ours_is_reported_and_left(self):
         harness.must("mount", "-t", "tmpfs", "foreign", f"{self.root}{TREE}")
 
-        self.undo(status=8, stderr=f"gpuctr-setup: undo: reach, under another mount or elsewhere, "
-                                   f"our mount at {TREE}: Device or resource busy\n")
+        self.undo(status=8, stderr=f"gpuctr-setup: undo: reach our mount, under another mount or "
+                                   f"elsewhere, at {TREE}: Device or resource busy\n")
 
         self.assertEqual([m.source for m in mount_table.below(f"{self.root}{TREE}")][-1], "foreign")
         harness.must("umount", f"{self.root}{TREE}")
@@ -205,7 +205,7 @@ class Meddled(harness.Case):
 
         done = self.run_setup("undo", "--all", status=8, stderr=None)
 
-        self.assertRegex(done.stderr, "reach, under another mount .* /dev/nvidia0")
+        self.assertRegex(done.stderr, "reach our .* under another mount.* /dev/nvidia0")
         harness.must("umount", self.root / "dev/nvidia0")
         unfinished.touch()
         self.run_setup("undo", "--all")

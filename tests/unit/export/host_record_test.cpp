@@ -149,7 +149,7 @@ TEST(HostRecord, MayBeOfADriversFilesAlone)
     EXPECT_EQ(problem_with([&](Json& driver) { become(driver, "files", nullptr); }), "");
     for (const char* const source : {"module", "option"})
         EXPECT_THAT(problem_with([&](Json& driver) { become(driver, source, "580.1"); }),
-                    HasSubstr("gpus: none, and so no driver"));
+                    HasSubstr("gpus: none, although the driver is not of files only"));
     EXPECT_THAT(problem_with([](Json& driver) { driver["version"] = nullptr; }),
                 HasSubstr("version: null"));
 }
@@ -174,7 +174,7 @@ TEST(HostRecord, MayBeOfAVersionThatDidNotWriteOwners)
 TEST(HostRecord, NamesTheFieldThatIsWrong)
 {
     EXPECT_EQ(problem_with([](Json& driver) { driver["files"][2]["path"] = "lib/x.so"; }),
-              "host record: drivers[0].files[2].path: not an absolute path without links to above");
+              "host record: drivers[0].files[2].path: not an absolute path without . and ..");
     EXPECT_EQ(problem_with([](Json& driver) { driver["nodes"][1]["uid"] = "root"; }),
               "host record: drivers[0].nodes[1].uid: not a number from 0 to 4294967295");
     EXPECT_EQ(problem_with([](Json& driver) { driver["nodes"][1].erase("major"); }),

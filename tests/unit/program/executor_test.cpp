@@ -82,7 +82,7 @@ TEST_F(AttachTest, HidesNoFileOfTheKernelThroughALink)
 
     EXPECT_FALSE(attach_one(one("/link", guarded(), follow_target)));
 
-    EXPECT_EQ(failure_.step, std::string_view("mount, where it leads, at"));
+    EXPECT_EQ(failure_.step, std::string_view("mount where the link leads, at"));
     EXPECT_FALSE(is_mounted("root/proc/version"));
     EXPECT_EQ(::umount2(root_.at("root/proc").c_str(), MNT_DETACH), 0);
 }
@@ -101,7 +101,7 @@ TEST_F(AttachTest, HidesNothingElseOfTheKernelAtAPathOfProc)
 
     EXPECT_FALSE(attach_one(one("/proc/driver/all", std::move(mount), follow_target)));
 
-    EXPECT_EQ(failure_.step, std::string_view("mount, where it leads, at"));
+    EXPECT_EQ(failure_.step, std::string_view("mount where the link leads, at"));
     EXPECT_FALSE(is_mounted("root/sys/kernel"));
     EXPECT_EQ(::umount2(root_.at("root/sys").c_str(), MNT_DETACH), 0);
 }
@@ -116,7 +116,7 @@ TEST_F(AttachTest, HidesNoRootThroughALink)
 
     EXPECT_FALSE(attach_one(one("/link", std::move(mount), follow_target)));
 
-    EXPECT_EQ(failure_.step, std::string_view("mount, where it leads, at"));
+    EXPECT_EQ(failure_.step, std::string_view("mount where the link leads, at"));
 }
 
 /// Descriptors that came from another process may be in another order.
