@@ -122,7 +122,7 @@ private:
         // Otherwise a container would get another GPU than the chosen one.
         if (gpu != nullptr && device != nullptr && device->pci_address != gpu->pci_address)
             return Error(Errc::driver,
-                         base::format("{} is of the PCI function '{}', and GPU {} is '{}'",
+                         base::format("{} belongs to the PCI function '{}', but GPU {} is '{}'",
                                       wanted.path, device->pci_address, gpu->index,
                                       gpu->pci_address))
                 .with_object(wanted.path)
@@ -300,8 +300,8 @@ Result<std::optional<std::string>> described_version(const Vendor& vendor,
     const Maker& maker = *vendor.maker;
     GPUCTR_TRY(const auto module, host::module_of_driver(system_root, std::string(maker.driver)));
     if (module && !module->empty() && *module != maker.module)
-        return Error(Errc::driver, base::format("the kernel driver {} is of the module {}, and not "
-                                                "of {}",
+        return Error(Errc::driver, base::format("the kernel driver {} belongs to the module {}, "
+                                                "not to {}",
                                                 maker.driver, *module, maker.module))
             .with_hint(does_not_fit(maker));
     GPUCTR_TRY(auto version, loaded_version(maker, system_root));
@@ -329,7 +329,7 @@ Result<std::optional<DriverStack>> detect_described(const Vendor& vendor, const 
         return std::optional<DriverStack>();
     }
     if (!loaded)
-        return Error(Errc::driver, base::format("{} drives GPUs and {} is no loaded module",
+        return Error(Errc::driver, base::format("{} drives GPUs, but the module {} is not loaded",
                                                 maker.driver, maker.module))
             .with_hint(does_not_fit(maker));
 

@@ -39,10 +39,10 @@ std::string obstacle_to_node(const config::Maker& maker, const std::vector<model
         const bool is_of_gpu =
             std::ranges::find(gpus, address, &model::Gpu::pci_address) != gpus.end();
         if (is_of_gpu && node.is_for_all)
-            return base::format("of the GPU {} alone, and described as one for all", address);
+            return base::format("of the GPU {} only, but described as one for all", address);
         if (is_of_gpu || node.device->driver == maker.driver)
             return "";
-        return base::format("of the PCI function {}, which is none of these GPUs", address);
+        return base::format("of the PCI function {}, which is not one of these GPUs", address);
     }
     if (node.device != nullptr && !node.device->driver.empty())
         return node.device->driver == maker.driver ? ""
@@ -50,8 +50,8 @@ std::string obstacle_to_node(const config::Maker& maker, const std::vector<model
     const std::string_view name = node.device != nullptr ? node.device->name : node.driver_name;
     if (is_of_one_driver(node.major) || is_like(name, maker.driver))
         return "";
-    return base::format("many drivers have nodes with major number {}, and nothing tells that this "
-                        "one is of {}",
+    return base::format("many drivers have nodes with major number {}, and nothing shows that this "
+                        "one belongs to {}",
                         node.major, maker.driver);
 }
 

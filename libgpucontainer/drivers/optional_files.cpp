@@ -37,7 +37,7 @@ Result<DriverStack> without_gpus(DriverStack stack)
                      base::format("no files of its driver {}",
                                   stack.root == "/" ? "on this host" : "in " + stack.root))
             .with_object(stack.root)
-            .with_hint("install the driver's user space, or name its place with a driver root");
+            .with_hint("install the driver's user space, or name its directory as driver root");
     stack.version_source = model::VersionSource::files;
     return stack;
 }

@@ -121,7 +121,7 @@ Error unknown_vendor(const search::NamedVendor& named, std::span<const Vendor> k
 {
     return Error(Errc::usage, base::format("{}: unknown vendor {}", place_of(named), named.vendor))
         .with_object(named.path)
-        .with_hint(base::format("vendors are {}; a file with a section `maker` describes another",
+        .with_hint(base::format("known vendors are {}; a section `maker` describes another one",
                                 names_of(known)));
 }
 
@@ -161,7 +161,7 @@ Result<std::vector<search::NamedVendor>> Site::descriptions()
             continue;
         if (find_vendor(named.vendor) != nullptr) {
             catalogue.findings.push_back({model::FindingCode::rule_ignored, named.vendor,
-                                          "a description of a built-in maker; it does not count",
+                                          "this description of a built-in maker is ignored",
                                           named.path});
             continue;
         }

@@ -69,7 +69,8 @@ void add_directory(const host::DriverRoot& root, const std::string& directory,
         if (!status || !S_ISREG(status->st_mode))
             continue;
         if (++count > most_files) {
-            findings.push_back({model::FindingCode::file_unusable, name, "is one of too many files",
+            findings.push_back({model::FindingCode::file_unusable, name,
+                                base::format("exceeds the limit of {} files", most_files),
                                 root.prefix() + path});
             return; // the others are not named either
         }

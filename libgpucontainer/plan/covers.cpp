@@ -55,7 +55,7 @@ private:
         const rootfs::Entry entry = draft_.view.resolve(target);
         if (entry.type != EntryType::regular) {
             draft_.skip(model::FindingCode::file_left_out, std::string(base::name_of(target)),
-                        "the image has this name, and it leads to no file that could be covered",
+                        "the image has this name, but it leads to no file that could be covered",
                         target);
             return;
         }

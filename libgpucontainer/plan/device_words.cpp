@@ -133,7 +133,8 @@ Error nothing_called(const DriverStack& driver, std::string_view word)
 {
     std::string uuids = begun_by(driver, word);
     if (!uuids.empty())
-        return unknown(driver, std::string(too_short)).with_hint("so begins " + std::move(uuids));
+        return unknown(driver, std::string(too_short))
+            .with_hint("these UUIDs begin so: " + std::move(uuids));
     const std::string_view fault = fault_in(word);
     return unknown(driver, fault.empty() ? "no such GPU" : std::string(fault));
 }

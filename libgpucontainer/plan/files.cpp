@@ -87,7 +87,7 @@ private:
         if (file.kind == FileKind::data && has_own(file))
             return "the image has its own";
         if (file.kind == FileKind::data && !draft_.can_have(*Draft::data_path(file)))
-            return "something else of the image's is in its place";
+            return "the image has something else in its place";
         if (const std::string* const interpreter = file.registered(Manner::script))
             if (std::string reason = objection_to_script(*interpreter); !reason.empty())
                 return reason;
@@ -105,7 +105,7 @@ private:
     std::string objection_to_script(const std::string& interpreter) const
     {
         if (draft_.plan.layout != Layout::tree)
-            return "it finds its libraries in a tree alone";
+            return "it finds its libraries only in a tree";
         return draft_.target == nullptr || has_program(interpreter)
                    ? ""
                    : base::format("the image has no {}, which runs it", interpreter);
@@ -217,12 +217,12 @@ private:
             return {};
         const std::string newest = search::newest_of_kind(need, versions);
         return Error(Errc::requirement,
-                     base::format("{} needs {}, and the image's {} has {}", name_of(file),
-                                  need.version, path,
-                                  newest.empty() ? "none like it" : "nothing newer than " + newest))
+                     base::format(
+                         "{} needs {}, but the image's {} has {}", name_of(file), need.version,
+                         path, newest.empty() ? "no such version" : "nothing newer than " + newest))
             .with_object(path)
-            .with_hint("take an image as new as the host, or one with a runtime of its own; "
-                       "--vendor-libs none gives the container the device nodes alone");
+            .with_hint("use an image as new as the host, or one with its own runtime; "
+                       "--vendor-libs none gives the container only the device nodes");
     }
 
     void leave_out(const std::string& reason)

@@ -61,7 +61,7 @@ std::string objection(Draft& draft, const std::string& path)
 {
     const bool is_missing = draft.is_missing(path);
     if (is_missing ? !draft.can_have(path) : draft.view.resolve(path).type != EntryType::regular)
-        return "something else of the image's is in its place";
+        return "the image has something else in its place";
     return "";
 }
 

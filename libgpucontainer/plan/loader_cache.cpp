@@ -50,8 +50,8 @@ void add_configuration(Draft& draft)
     const std::string path = configuration_path(draft);
     if (path.empty())
         return;
-    draft.add_name(
-        {GeneratedFile{draft.plan.tree_path + "/lib64\n"}, path, "keeps a later ldconfig right"});
+    draft.add_name({GeneratedFile{draft.plan.tree_path + "/lib64\n"}, path,
+                    "has a later ldconfig find our libraries"});
 }
 
 } // namespace

@@ -27,10 +27,10 @@ Result<void> Names::expect(const std::vector<std::string>& targets, std::vector<
             continue;
         // A mount over the root directory, by any name, is not visible through its descriptor.
         if (there == "/" || view_.resolve(there).same_file(root))
-            return Error(Errc::rootfs, target + ": nothing above it is there but the root")
+            return Error(Errc::rootfs, target + ": no directory above it exists but the root")
                 .with_object(target)
                 .with_hint("create " + std::string(base::directory_of(target))
-                           + " in the image, or let it be written with --write auto or always");
+                           + " in the image, or allow writing with --write auto or always");
         directories.push_back(std::move(there));
     }
     std::sort(directories.begin(), directories.end());

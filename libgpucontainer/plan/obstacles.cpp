@@ -9,7 +9,7 @@ Error missing_node(const DeviceNode& node)
 {
     return Error(Errc::no_device, node.host_path + ": the device node is missing or another device")
         .with_object(node.host_path)
-        .with_hint("the driver's own tools make it when root runs them on the host; "
+        .with_hint("run the driver's own tools as root on the host to make it; "
                    "`gpuctr-setup list` shows what is there instead");
 }
 
@@ -18,7 +18,7 @@ Error forbidden_node(const model::DriverStack& driver, const DeviceNode& node)
     return Error(Errc::permission,
                  node.host_path + ": may not be used: " + driver.obstacle_to(node))
         .with_object(node.host_path)
-        .with_hint("an administrator grants it, by its group or the scheduler; "
+        .with_hint("ask an administrator for access, by its group or the scheduler; "
                    "`gpuctr-setup list` shows which nodes are usable");
 }
 

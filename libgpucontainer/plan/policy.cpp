@@ -51,8 +51,9 @@ Result<void> restrict_to(const Selection& allowed, const Policy& policy, const D
     if (refused == selection.gpus.end())
         return {};
     if (selection.explicitly)
-        return Error(Errc::permission, base::format("{}: GPU {} is none of the allowed devices: {}",
-                                                    policy.choice, *refused, policy.allowed))
+        return Error(Errc::permission,
+                     base::format("{}: GPU {} is not one of the allowed devices: {}", policy.choice,
+                                  *refused, policy.allowed))
             .with_object(driver.gpus[*refused].pci_address)
             .with_argument("devices")
             .with_hint("the allowed devices are the administrator's choice; `auto` keeps to them");

@@ -45,16 +45,17 @@ Result<std::size_t> find_driver(const Named& list, std::string_view word)
     if (drivers.size() == 1)
         return 0;
     if (is_index(word))
-        return Error(Errc::usage, base::format("{} {}: of several vendors' GPUs", name, word))
+        return Error(Errc::usage,
+                     base::format("{} {}: may mean GPUs of several vendors", name, word))
             .with_object(std::string(word))
-            .with_hint(base::format("say whose: {}={} or {}={}", drivers[0].cdi_kind, word,
+            .with_hint(base::format("name the vendor: {}={} or {}={}", drivers[0].cdi_kind, word,
                                     drivers[1].cdi_kind, word));
     std::optional<std::size_t> found;
     for (std::size_t i = 0; i < drivers.size(); ++i) {
         if (!find_gpus(drivers[i], word))
             continue;
         if (found)
-            return refused(list, word, "GPUs of several vendors are called so");
+            return refused(list, word, "GPUs of several vendors have this name");
         found = i;
     }
     if (found)
@@ -78,7 +79,7 @@ public:
     {
         const std::string keyword = base::to_lower(word);
         if (keyword == "auto" || (keyword == "none" && !alone))
-            return refused(list_, word, "stands alone or not at all");
+            return refused(list_, word, "cannot be combined with other words");
         if (const auto equals = word.find('='); equals != std::string_view::npos)
             return add_of_kind(word, word.substr(0, equals), word.substr(equals + 1),
                                ignore_others);
@@ -150,7 +151,7 @@ Error nothing_usable(const DriverStack& driver)
     const std::size_t count = driver.gpus.size();
     Error error(
         Errc::permission,
-        count == 1 ? base::format("the one {} GPU may not be used", driver.vendor_name)
+        count == 1 ? base::format("the only {} GPU may not be used", driver.vendor_name)
                    : base::format("none of the {} {} GPUs may be used", count, driver.vendor_name));
     const auto first = std::ranges::find_if(driver.nodes, [](const auto& node) {
         return node.gpu >= 0 && node.required && !node.accessible;
@@ -159,7 +160,7 @@ Error nothing_usable(const DriverStack& driver)
         return std::move(error).with_hint("device nodes are missing; `gpuctr-setup list` "
                                           "shows which are there");
     return std::move(error).with_hint(
-        base::format("{}: {}; `gpuctr-setup list -v` says why of each", first->host_path,
+        base::format("{}: {}; `gpuctr-setup list -v` shows the reason for each", first->host_path,
                      driver.obstacle_to(*first)));
 }
 
@@ -277,13 +278,12 @@ Result<std::set<model::Capability>> parse_capabilities(std::string_view list)
         if (!capability || *capability == Capability::none)
             return Error(Errc::usage, base::format("unknown driver capability '{}'", word))
                 .with_object(std::string(word))
-                .with_hint("known are compute, utility, video and all");
+                .with_hint("known capabilities are compute, utility, video and all");
         if (std::find(built.begin(), built.end(), *capability) == built.end())
             return Error(Errc::usage,
                          base::format("driver capability {} cannot be given to a container", word))
                 .with_object(std::string(word))
-                .with_hint("its files stay on the host; those that can be are compute, utility, "
-                           "video and all");
+                .with_hint("use compute, utility, video or all; its files stay on the host");
         chosen.insert(*capability);
     }
     return chosen;

@@ -21,7 +21,7 @@ using model::DriverStack;
 /// The more specific one first: a step gets a part of its job's GPUs.
 constexpr std::array<const char*, 2> variables = {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"};
 
-constexpr const char* hint = "name GPUs with --device to decide otherwise";
+constexpr const char* hint = "name GPUs with --device instead";
 
 /// Slurm leaves a variable unset for a job without GPUs. An empty one was set by a script.
 bool is_set(const Environment& environment, const char* name)

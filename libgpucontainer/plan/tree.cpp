@@ -37,10 +37,10 @@ Result<void> check_path(const std::string& path)
     if (!path.starts_with('/'))
         return unusable(path, "not absolute");
     if (!is_plain(path))
-        return unusable(path, "a character other than letters, digits and /._+-@");
+        return unusable(path, "has a character other than letters, digits and /._+-@");
     for (const std::string_view part : base::split(std::string_view(path).substr(1), '/'))
         if (part.empty() || part == "." || part == "..")
-            return unusable(path, "not a plain path of names");
+            return unusable(path, "has an empty name, . or ..");
     for (const char* kernels : {"/dev", "/proc", "/sys"})
         if (base::is_below(path, kernels))
             return unusable(path, std::string("below ") + kernels);
@@ -135,7 +135,7 @@ Result<void> add_tree(Draft& draft)
 {
     GPUCTR_CHECK(place_tree(draft));
     add_to_tree(draft, {Symlink{"lib64"}, draft.plan.tree_path + "/lib",
-                        "the other place that images look in"});
+                        "another directory that images search"});
     for (const DriverFile* file : draft.files)
         add_file(draft, *file);
     return {};

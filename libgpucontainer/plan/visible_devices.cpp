@@ -17,7 +17,7 @@ using Reader = VisibleDevices::Reader;
 using Inside = VisibleDevices::Inside;
 using All = std::vector<Counted>;
 
-constexpr const char* hint = "name GPUs with --device to decide otherwise";
+constexpr const char* hint = "name GPUs with --device instead";
 
 bool contains(const std::vector<unsigned>& gpus, unsigned gpu)
 {

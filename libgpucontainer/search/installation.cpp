@@ -55,8 +55,8 @@ bool Installation::admits(std::string_view path) const
 
 std::string Installation::objection_to(std::string_view path) const
 {
-    return base::format("is of another installation, {}, than what was found first, {}",
-                        prefix_of(path), prefix_);
+    return base::format("belongs to the installation {}; the one in use is {}", prefix_of(path),
+                        prefix_);
 }
 
 } // namespace gpucontainer::search

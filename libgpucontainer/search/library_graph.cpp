@@ -78,7 +78,7 @@ bool LibraryGraph::add_tool(const CatalogueRule& rule, const std::string& path)
     }
     auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
     if (!facts || !elf::is_native(*facts)) {
-        object(name, path, facts ? "is for another machine" : "is no ELF program");
+        object(name, path, facts ? "is for another machine" : "is not an ELF program");
         return false;
     }
     Object tool = object_at(path, *opened, *std::move(facts));
@@ -200,7 +200,7 @@ std::string LibraryGraph::objection_to(const elf::Facts& facts, const CatalogueR
     if (!elf::is_native(facts))
         return base::format("is for {}", elf::machine_name(facts.machine));
     if (objects_.size() >= most_objects)
-        return "is one of too many";
+        return base::format("exceeds the limit of {} libraries", most_objects);
     if (rule != nullptr && !names(*rule, facts.soname.empty() ? name : facts.soname))
         return base::format("has the soname {}", facts.soname);
     return "";
@@ -348,7 +348,7 @@ std::string LibraryGraph::lack_of(const Object& object) const
         return base::format("needs {}, which is left out", lacking->name);
     const auto known = objections_.find(lacking->name);
     return known == objections_.end() ? base::format("needs {}, which is not there", lacking->name)
-                                      : base::format("needs {}, and {} {}", lacking->name,
+                                      : base::format("needs {}, but {} {}", lacking->name,
                                                      known->second.evidence, known->second.text);
 }
 

@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 2> library_words = {"lib64", "lib/x86_64-
 constexpr std::string_view platform = "aarch64";
 constexpr std::array<std::string_view, 2> library_words = {"lib64", "lib/aarch64-linux-gnu"};
 #else
-#error "what does the loader of this machine take for $PLATFORM and $LIB?"
+#error "unknown: what the loader of this machine replaces $PLATFORM and $LIB by"
 #endif
 
 /// `text` with each $NAME and ${NAME} replaced.

@@ -46,7 +46,7 @@ Result<void> add_rules(SiteCatalogue& site, const std::string& path, std::string
     auto file = config::parse_catalogue(text);
     if (!file)
         return explained(std::move(file).error(), path,
-                         "a catalogue has the form that docs/configuration.md describes");
+                         "write a catalogue as docs/configuration.md describes");
     site.vendors.push_back(
         {std::move(file->vendor), path, file->vendor_line, std::move(file->maker)});
     append(site.rules, std::move(file->rules));
@@ -59,7 +59,7 @@ Result<void> add_list(SiteCatalogue& site, const std::string& path, std::string_
     auto list = config::parse_library_list(text, vendor);
     if (!list)
         return explained(std::move(list).error(), path,
-                         "a list has one name a line: a library (NAME.so) or a tool");
+                         "write one name on each line: a library (NAME.so) or a tool");
     append(site.names, std::move(list->rules));
     for (std::string& entry : list->paths)
         site.findings.push_back(

@@ -120,7 +120,7 @@ private:
             at == std::string_view::npos ? std::string_view() : name.substr(at + mark.size());
         if (!is_driver_version_(version) || version == driver_.version)
             return "";
-        return base::format("is of version {}, the driver of version {}", version, driver_.version);
+        return base::format("is version {}; the driver is version {}", version, driver_.version);
     }
 
     static std::string objection(const Result<elf::Facts>& facts, const CatalogueRule& rule)
@@ -150,7 +150,7 @@ private:
                 continue;
             const auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
             if (!facts || !elf::is_native(*facts)) {
-                object(rule, path, facts ? "is for another machine" : "is no ELF program");
+                object(rule, path, facts ? "is for another machine" : "is not an ELF program");
                 continue;
             }
             DriverFile file = describe(*opened, rule);
@@ -203,7 +203,7 @@ private:
             known != objections_.end()
                 ? std::move(known->second)
                 : Finding{model::FindingCode::not_installed, std::string(rule.name),
-                          "a site's rule names it; not found", driver_.root});
+                          "not found; a rule of this site names it", driver_.root});
     }
 
     const host::DriverRoot& root_;

@@ -78,8 +78,8 @@ class Composed(harness.Case):
             done = self.apply("--write", "always", status=6, stderr=None)
             self.assertRegex(done.stderr, "Read-only file system\nhint: .*--write auto")
             done = self.apply("--write", "never", status=5, stderr=None)
-            self.assertRegex(done.stderr, "nothing above it is there but the root\nhint: .*--write "
-                                          "auto")
+            self.assertRegex(done.stderr, "no directory above it exists but the root\nhint: .*"
+                                          "--write auto")
 
 
 class ComposedOfOthers(Composed):

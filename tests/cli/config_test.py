@@ -148,28 +148,29 @@ class Policy(Config):
         self.assertEqual(self.gpus("--device", "3"), [3])
         self.assertEqual(
             self.refused("plan", "--nv", "--device", "0,1", status=6).splitlines()[0],
-            "gpuctr-setup: --device 0,1: GPU 0 is none of the allowed devices: 1,3")
+            "gpuctr-setup: --device 0,1: GPU 0 is not one of the allowed devices: 1,3")
         self.assertIn("(error 6)", self.refused("--nv", "--rootfs", self.root, "--device", "all",
                                                 "--", "true", status=125))
 
     def test_a_refusal_names_what_chose_others(self):
         path = self.write(CONFIG, "allowed-devices: 0-3\n")
-        none = "none of the allowed devices: 0-3\nhint: the allowed devices are the administrator's"
+        allowed = "of the allowed devices: 0-3\nhint: the allowed devices are the administrator's"
         for uuid in (False, True):
             value = self.uuid(6) if uuid else "6"
-            self.assertIn(f"gpuctr-setup: CUDA_VISIBLE_DEVICES={value} leaves {none}",
+            self.assertIn(f"gpuctr-setup: CUDA_VISIBLE_DEVICES={value} leaves none {allowed}",
                           self.refused(status=6, CUDA_VISIBLE_DEVICES=value))
         self.assertEqual(self.gpus(CUDA_VISIBLE_DEVICES="2,6"), [2])
         self.assertEqual(self.gpus(NVIDIA_VISIBLE_DEVICES="all"), [0, 1, 2, 3])
         self.assertEqual(self.gpus(NVIDIA_VISIBLE_DEVICES="3,6", SLURM_JOB_GPUS="0-7"), [3])
-        self.assertIn(f"gpuctr-setup: SLURM_STEP_GPUS=5-7 and NVIDIA_VISIBLE_DEVICES=6 leave {none}",
+        self.assertIn("gpuctr-setup: SLURM_STEP_GPUS=5-7 and NVIDIA_VISIBLE_DEVICES=6 leave none "
+                      f"{allowed}",
                       self.refused(status=6, SLURM_STEP_GPUS="5-7", NVIDIA_VISIBLE_DEVICES="6"))
-        self.assertIn(f"gpuctr-setup: --device 6: GPU 6 is {none}",
+        self.assertIn(f"gpuctr-setup: --device 6: GPU 6 is not one {allowed}",
                       self.refused("plan", "--nv", "--device", "6", status=6))
-        self.assertIn(f"gpuctr-setup: GPUCTR_DEVICE: 6: GPU 6 is {none}",
+        self.assertIn(f"gpuctr-setup: GPUCTR_DEVICE: 6: GPU 6 is not one {allowed}",
                       self.refused(status=6, GPUCTR_DEVICE="6"))
         self.write(path, "allowed-devices: 0-3\ndevice: [1, 6]\n")
-        self.assertIn(f"gpuctr-setup: {path}:2: device: 1,6: GPU 6 is {none}",
+        self.assertIn(f"gpuctr-setup: {path}:2: device: 1,6: GPU 6 is not one {allowed}",
                       self.refused(status=6))
         self.assertIn("gpuctr-setup: GPUCTR_DEVICE: 9: no such GPU\nhint: ",
                       self.refused(status=2, GPUCTR_DEVICE="1,9"))

@@ -189,7 +189,7 @@ class BuiltIn(Same, Described):
 
         driver = json.loads(done.stdout)["drivers"][0]
         self.assertEqual(driver["vendor_name"], MAKER["title"])
-        self.assertIn("a description of a built-in maker; it does not count",
+        self.assertIn("this description of a built-in maker is ignored",
                       [entry["text"] for entry in driver["findings"]])
 
 
@@ -245,7 +245,7 @@ class OfTheSite(Same, Described):
         self.assertTrue(stat.S_ISCHR(os.lstat(path).st_mode))
         self.assertNotIn(path, [node["path"] for node in driver["nodes"]])
         self.assertIn(path, [node["path"] for node in driver["missing_nodes"]])
-        self.assertIn("of the PCI function 0000:f1:00.0, which is none of these GPUs",
+        self.assertIn("of the PCI function 0000:f1:00.0, which is not one of these GPUs",
                       [entry["text"] for entry in driver["findings"]])
 
     def test_it_has_no_libraries_that_others_may_write(self):

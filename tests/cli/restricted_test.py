@@ -194,7 +194,7 @@ class Command(Sudo):
         self.assertIn("doc\n", done.stdout)
         self.assertEqual([n for n in done.stdout.split() if n in GPUS], ["nvidia2"])
         self.assert_refused("--restricted", "--nv", "--device", "3", "--", "true",
-                            message="GPU 3 is none of the allowed devices")
+                            message="GPU 3 is not one of the allowed devices")
         self.assert_refused("--restricted", "--nv", "--rootfs", self.root, "--", "true",
                             message="--rootfs: refused in a restricted call (error 6)\n"
                             "hint: an administrator sets restricted-rootfs in")

@@ -19,7 +19,7 @@ GPUS = [f"nvidia{n}" for n in range(8)]
 DRIVER = pathlib.Path("/usr/local/nvidia")
 LIBCUDA = f"{TREE}/lib64/libcuda.so.{VERSION}"
 IN_NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount"]
-HINT = ("hint: an administrator grants it, by its group or the scheduler; `gpuctr-setup list` "
+HINT = ("hint: ask an administrator for access, by its group or the scheduler; `gpuctr-setup list` "
         "shows which nodes are usable\n")
 FLAGS = [["ro"], ["nosuid"], ["nodev"], ["noexec"], ["ro", "nosuid", "nodev", "noexec"]]
 
@@ -229,8 +229,8 @@ class Nodes(Rootless):
         self.restrict(*GPUS)
         self.run_command("true", status=125, stderr=(
             "gpuctr-setup: none of the 8 NVIDIA GPUs may be used (error 6)\nhint: /dev/nvidia0: its "
-            f"permissions forbid it (mode 0660, user 0, group {VIDEO}); `gpuctr-setup list -v` says "
-            "why of each\n"))
+            f"permissions forbid it (mode 0660, user 0, group {VIDEO}); `gpuctr-setup list -v` shows "
+            "the reason for each\n"))
 
     def test_the_control_node_is_needed(self):
         self.restrict("nvidiactl")
@@ -252,8 +252,8 @@ class Nodes(Rootless):
         with self.mounted("/dev", "/dev", ["nodev"]):
             self.run_command("true", status=125, stderr=(
                 "gpuctr-setup: none of the 8 NVIDIA GPUs may be used (error 6)\nhint: /dev/nvidia0: "
-                "the mount that it is on allows no devices (nodev); `gpuctr-setup list -v` says why "
-                "of each\n"))
+                "the mount that it is on allows no devices (nodev); `gpuctr-setup list -v` shows the "
+                "reason for each\n"))
 
     def test_on_mounts_with_other_flags_are_usable(self):
         outside = self.open_all(self.prefix)
@@ -295,7 +295,7 @@ class LockedFlags(Rootless):
 
     def test_of_the_drivers_files_stay(self):
         warning = (f"gpuctr-setup: warning: {DRIVER}/lib64/libcuda.so.{VERSION}: is on a mount "
-                   "that allows no programs (noexec): they cannot load it\n"
+                   "with noexec: programs cannot load it\n"
                    "hint: mount its file system with exec\n")
         for flags, backend in itertools.product(FLAGS, ("auto", "assembled")):
             with self.subTest(flags=flags, backend=backend), \

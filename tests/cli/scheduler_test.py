@@ -151,7 +151,7 @@ class Cgroup(Job):
                 self.assertEqual(done.stderr,
                                  "gpuctr-setup: SLURM_JOB_GPUS=6,7: the device cgroup forbids GPU 6 "
                                  "and leaves 4 GPUs, more than the list has\n"
-                                 "hint: name GPUs with --device to decide otherwise\n")
+                                 "hint: name GPUs with --device instead\n")
             done = self.call_in([0, 1, 2, 3], "plan", "--nv", SLURM_JOB_GPUS="gpu:2")
             self.assertEqual(done.returncode, 2, done)
         self.assertEqual(self.gpus_in([0, 1, 2, 3], SLURM_JOB_GPUS="2,3"), [2, 3])

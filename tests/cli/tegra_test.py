@@ -121,7 +121,7 @@ class Listed(Tegra):
         self.assertEqual(self.planned()["groups"], [VIDEO])
         self.assertIn("/dev/nvmap", self.devices(prefix=user(VIDEO)))
         done = self.command("plan", "--nv", prefix=user(), status=6)
-        self.assertIn("the one NVIDIA GPU may not be used", done.stderr)
+        self.assertIn("the only NVIDIA GPU may not be used", done.stderr)
         self.assertIn("group 44", done.stderr)
 
     def test_a_command_sees_it(self):
@@ -143,7 +143,7 @@ class Listed(Tegra):
 
         with self.nothing_changes():
             done = self.set_up(status=3)
-        self.assertIn("a Tegra's GPU without a device node", done.stderr)
+        self.assertIn("the Tegra's GPU has no device node", done.stderr)
         self.assertIn("nvgpu", done.stderr)
 
     def test_status_knows_the_release(self):

@@ -61,9 +61,8 @@ class Nvidia(WithoutGpu):
             done = self.command(command, "--nv", "--driver-version", "570.1", status=4)
             self.assertEqual(done.stderr,
                              "gpuctr-setup: NVIDIA driver: no libcuda.so.1 of version 570.1 on this "
-                             f"host: {DRIVER}/lib64/libcuda.so.1 is of version {VERSION}, not 570.1\n"
-                             "hint: name a version that is there, or the place of another one with "
-                             "a driver root\n")
+                             f"host: {DRIVER}/lib64/libcuda.so.1 is version {VERSION}, not 570.1\n"
+                             "hint: name a version that is installed, or another driver root\n")
 
     def test_plan_shows_what_the_files_become(self):
         for words in ((), ("--device", "auto"), ("--device", "none"), ("--device", "all")):

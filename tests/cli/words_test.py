@@ -278,7 +278,7 @@ class Refusals(Words):
         done = self.run_setup("list", stdout=None)
         uuid = next(line.split()[1] for line in done.stdout.splitlines() if "GPU-8e8f" in line)
         for word in ("GPU-8e8f", "8e8f686"):
-            self.says("plan", "--nv", "--device", word, hint=f"so begins {uuid}",
+            self.says("plan", "--nv", "--device", word, hint=f"these UUIDs begin so: {uuid}",
                       problem=f"--device {word}: too short: a UUID needs at least 8 characters")
 
     def test_a_range_that_is_none(self):
@@ -294,11 +294,10 @@ class Refusals(Words):
         for word in ("graphics", "display"):
             self.says("plan", "--nv", "--driver-capabilities", word,
                       problem=f"driver capability {word} cannot be given to a container",
-                      hint="its files stay on the host; those that can be are compute, utility, "
-                           "video and all")
+                      hint="use compute, utility, video or all; its files stay on the host")
         self.says("plan", "--nv", "--driver-capabilities", "magic",
                   problem="unknown driver capability 'magic'",
-                  hint="known are compute, utility, video and all")
+                  hint="known capabilities are compute, utility, video and all")
 
 
 class Needs(Words):

@@ -114,7 +114,7 @@ class Nvidia(Windows):
         for number in range(1001):
             pathlib.Path(LIBRARIES, f"zz{number:04}").touch()
         found = self.driver()["findings"]
-        named = [item["evidence"] for item in found if item["text"] == "is one of too many files"]
+        named = [item["evidence"] for item in found if item["text"] == "exceeds the limit of 1000 files"]
         self.assertEqual(len(named), 1, found)
         self.assertTrue(named[0].startswith(f"{LIBRARIES}/zz0"), named)
 
@@ -149,7 +149,7 @@ class Nvidia(Windows):
     def test_without_the_device_there_is_no_gpu(self):
         self.lose("/dev/dxg")
         done = self.command("plan", "--nv", status=6)
-        self.assertIn("the one NVIDIA GPU may not be used", done.stderr)
+        self.assertIn("the only NVIDIA GPU may not be used", done.stderr)
         self.assertIn("device nodes are missing", done.stderr)
 
     def test_status_knows_the_driver(self):

@@ -164,7 +164,7 @@ class Links(hostile.Case):
 
         self.refused("--nv", "--rootfs", link, status=5, stderr="no /lib64/ld-linux")
         self.refused("--nv", "--rootfs", link, "--vendor-libs", "none", "--write", "never",
-                     status=5, stderr="nothing above it is there but the root")
+                     status=5, stderr="no directory above it exists but the root")
         self.each_mode()
 
 

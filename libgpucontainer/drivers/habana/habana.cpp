@@ -72,7 +72,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
             .with_hint(others.empty() ? "look for habanalabs in the kernel's log" : others);
     }
     if (!loaded)
-        return Error(Errc::driver, "habanalabs drives accelerators and is no loaded module");
+        return Error(Errc::driver, "habanalabs drives accelerators, but is not a loaded module");
 
     GPUCTR_TRY(DriverStack stack, new_stack(sources));
     stack.version = *loaded;

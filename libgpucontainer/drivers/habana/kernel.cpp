@@ -140,8 +140,8 @@ private:
         if (number_behind("", module.value_or("")))
             gpu.names.push_back("module-" + *module);
         else
-            skip(one.node, "its kernel driver tells no module_id: programs that get a part of "
-                           "the accelerators are not told which");
+            skip(one.node, "its kernel driver tells no module_id: programs that get some of the "
+                           "accelerators do not know which");
         add_nodes(one, static_cast<int>(gpu.index));
         gathered_.gpus.push_back(std::move(gpu));
         return {};

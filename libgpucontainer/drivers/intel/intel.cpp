@@ -111,7 +111,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     if (found.gpus.empty())
         return nothing_driven(loaded.has_value(), others);
     if (!loaded)
-        return Error(Errc::driver, "i915 or xe drives GPUs, and neither is a loaded module");
+        return Error(Errc::driver, "i915 or xe drives GPUs, but neither is a loaded module");
 
     GPUCTR_TRY(DriverStack stack, new_stack(sources));
     stack.version = *loaded;

@@ -38,10 +38,9 @@ void warn_of_noexec(DriverStack& stack)
     struct statvfs status = {};
     if (main != stack.files.end() && ::statvfs(main->path.c_str(), &status) == 0
         && (status.f_flag & ST_NOEXEC) != 0)
-        stack.findings.push_back(
-            {model::FindingCode::library_unloadable, main->path,
-             "is on a mount that allows no programs (noexec): they cannot load it", main->path,
-             "mount its file system with exec", model::Capability::compute});
+        stack.findings.push_back({model::FindingCode::library_unloadable, main->path,
+                                  "is on a mount with noexec: programs cannot load it", main->path,
+                                  "mount its file system with exec", model::Capability::compute});
 }
 
 /// A container needs it for any GPU on a bus.

@@ -53,14 +53,14 @@ Result<std::string> plain_path(std::string_view path)
         if (name == "..")
             return bad("a path with .. in it");
         if (name.size() > NAME_MAX)
-            return bad("a path with too long a name in it");
+            return bad("a path with a name that is too long");
         if (!name.empty() && name != ".")
             plain += base::format("/{}", name);
     }
     if (plain.empty())
-        return bad("a path of nothing");
+        return bad("a path without a name");
     if (plain.size() >= PATH_MAX)
-        return bad("too long a path");
+        return bad("a path that is too long");
     if (plain.back() != base::trim(plain).back())
         return bad("a path that ends in white space");
     return plain;
@@ -110,8 +110,8 @@ TegraRows parse_tegra_csv(std::string_view text)
             continue;
         if (found.rows.size() + found.complaints.size() == most_rows) {
             found.complaints.push_back(
-                {number, base::format("more than {} rows; it and those behind it are left out",
-                                      most_rows)});
+                {number,
+                 base::format("more than {} rows; it and those after it are left out", most_rows)});
             break;
         }
         auto row = parse_row(line, number);

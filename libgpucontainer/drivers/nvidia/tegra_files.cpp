@@ -128,7 +128,7 @@ private:
     void sort_in(Kind kind, const std::string& path)
     {
         if (++paths_ > most_paths)
-            skip(path, "is one of too many");
+            skip(path, base::format("exceeds the limit of {} files", most_paths));
         else if (kind == Kind::library)
             sort_in_file(path);
         else if (kind == Kind::directory)
@@ -312,7 +312,7 @@ private:
         if (std::ranges::any_of(found_.files, has))
             skip(path, "another file of the driver has this name");
         else if (file.links.size() >= most_links)
-            skip(path, "is one of too many names");
+            skip(path, base::format("exceeds the limit of {} names", most_links));
         else
             file.links.push_back(name);
     }
@@ -373,8 +373,10 @@ std::vector<TegraRow> read_tegra_lists(const host::DriverRoot& root, model::Find
     std::erase_if(names, [](const std::string& name) { return !name.ends_with(".csv"); });
     for (std::size_t i = 0; i < names.size(); ++i) {
         const std::string path = base::format("{}/{}", tegra_lists, names[i]);
-        auto text = i < most_lists ? read_list(root, path)
-                                   : Error(Errc::driver, "is one of too many lists");
+        auto text =
+            i < most_lists
+                ? read_list(root, path)
+                : Error(Errc::driver, base::format("exceeds the limit of {} lists", most_lists));
         if (!text) {
             findings.push_back({model::FindingCode::rule_ignored, names[i], text.error().cause(),
                                 root.prefix() + path});

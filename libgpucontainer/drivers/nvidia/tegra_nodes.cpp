@@ -97,8 +97,9 @@ public:
             for (const char* path : known_nodes)
                 GPUCTR_CHECK(add_matching(path, false));
         if (std::ranges::none_of(found_.nodes, is_of_gpu, &model::DeviceNode::path))
-            return Error(Errc::no_device, "a Tegra's GPU without a device node")
-                .with_hint("the kernel module nvgpu makes them: look for it in the kernel's log");
+            return Error(Errc::no_device, "the Tegra's GPU has no device node")
+                .with_hint(
+                    "look for nvgpu in the kernel's log: this kernel module makes the nodes");
         return std::move(found_);
     }
 

@@ -38,7 +38,7 @@ std::vector<std::string> directories_of_tools(const std::string& library_directo
 std::string objection(const Result<elf::Facts>& facts)
 {
     if (!facts)
-        return "is no ELF program";
+        return "is not an ELF program";
     if (!elf::is_native(*facts))
         return "is for another machine";
     // Every ABI has its loader in /lib or /lib64, but programs of NixOS use another one.

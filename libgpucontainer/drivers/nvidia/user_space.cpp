@@ -157,9 +157,9 @@ private:
     const char* advice(bool has_other_version) const
     {
         if (!has_other_version)
-            return "install the driver's user space, or name its place with a driver root";
+            return "install the driver's user space, or name its directory as driver root";
         if (!is_of_module_)
-            return "name a version that is there, or the place of another one with a driver root";
+            return "name a version that is installed, or another driver root";
         return "user space and kernel module must be of one version: reboot, or reload the "
                "module, after a driver update";
     }
@@ -287,8 +287,8 @@ private:
         const auto& wanted = found_.version.empty() ? wanted_version_ : found_.version;
         if (!is_driver_version(version) || !wanted || version == *wanted)
             return std::nullopt;
-        return base::format("is of version {}, {} {}", version,
-                            is_of_module_ ? "the kernel module of version" : "not", *wanted);
+        return base::format("is version {}{} {}", version,
+                            is_of_module_ ? "; the kernel module is version" : ", not", *wanted);
     }
 
     static std::string objection(const Result<elf::Facts>& facts, const std::string& soname)

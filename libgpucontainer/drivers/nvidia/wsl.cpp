@@ -82,7 +82,7 @@ Error no_main_library(const model::Findings& findings)
                  base::format("no {} in {}{}", main_soname, wsl::library_directory, why))
         .with_object(main_soname)
         .with_hint("update WSL and NVIDIA's driver for Windows; `wsl --shutdown` mounts their "
-                   "files anew");
+                   "files again");
 }
 
 } // namespace
@@ -100,7 +100,7 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
                                                sources.driver_version))
             .with_object(sources.driver_version)
             .with_argument("driver_version")
-            .with_hint("leave the version out: it is Windows that chooses it");
+            .with_hint("leave the version out: Windows chooses it");
 
     DriverStack stack = new_stack(sources);
     const search::MergedCatalogue catalogue(stack.vendor, nvidia_catalogue(), sources.site);

@@ -194,7 +194,7 @@ TEST_F(DescribedMakerTest, GivesNoGpuTheNodeOfAnother)
 
     ASSERT_FALSE(driver);
     EXPECT_EQ(driver.error().message(),
-              "/dev/x0 is of the PCI function '0000:02:00.0', and GPU 0 is '0000:01:00.0'");
+              "/dev/x0 belongs to the PCI function '0000:02:00.0', but GPU 0 is '0000:01:00.0'");
 }
 
 TEST_F(DescribedMakerTest, LeavesOutNodesOfOthers)
@@ -213,8 +213,8 @@ TEST_F(DescribedMakerTest, LeavesOutNodesOfOthers)
     const auto driver = detected();
 
     ASSERT_TRUE(driver && *driver);
-    const std::string shared = "many drivers have nodes with major number 10, and nothing tells "
-                               "that this one is of acme";
+    const std::string shared = "many drivers have nodes with major number 10, and nothing shows "
+                               "that this one belongs to acme";
     EXPECT_THAT(test::lines((*driver)->findings),
                 ElementsAre(HasSubstr("accel0: no device node"), "tun: " + shared,
                             HasSubstr("acme_ctl: no device node"), "kvm: " + shared,
@@ -230,7 +230,7 @@ TEST_F(DescribedMakerTest, GivesNoGpuTheNumberOfAnother)
     devices_.parts["x"] = {{"x0", "/dev/x0", 241, 0, "0000:02:00.0", "acme", "0000:02:00.0"}};
     system_.file("proc/devices", "Character devices:\n241 x\n");
 
-    EXPECT_THAT(detected().error().message(), HasSubstr("/dev/x0 is of the PCI function"));
+    EXPECT_THAT(detected().error().message(), HasSubstr("/dev/x0 belongs to the PCI function"));
 }
 
 TEST_F(DescribedMakerTest, IsNotThereWithoutDeviceAndModule)
@@ -273,7 +273,7 @@ TEST_F(DescribedMakerTest, SaysThatItsModuleIsAnother)
 
     EXPECT_TRUE(right);
     EXPECT_EQ(detected().error().message(),
-              "the kernel driver acme is of the module acme_npu, and not of acme");
+              "the kernel driver acme belongs to the module acme_npu, not to acme");
 }
 
 TEST_F(DescribedMakerTest, SaysThatNoModuleIsLoaded)
@@ -282,7 +282,7 @@ TEST_F(DescribedMakerTest, SaysThatNoModuleIsLoaded)
     device("accel", "accel0", "/dev/accel/accel0", 0, "0000:01:00.0");
     std::filesystem::remove_all(system_.at("sys/module/acme"));
 
-    EXPECT_EQ(detected().error().message(), "acme drives GPUs and acme is no loaded module");
+    EXPECT_EQ(detected().error().message(), "acme drives GPUs, but the module acme is not loaded");
 }
 
 TEST_F(DescribedMakerTest, SaysWhatItsFunctionsAreBoundTo)

@@ -193,8 +193,8 @@ TEST_F(HabanaTest, NeedsNoModuleNumber)
                 ElementsAre("0 0000:33:00.0 Intel Gaudi 2: accel0",
                             "1 0000:34:00.0 Intel Gaudi 2: accel1",
                             "2 0000:35:00.0 Intel Gaudi 2: accel2 module-2"));
-    const std::string reason = "its kernel driver tells no module_id: programs that get a part of "
-                               "the accelerators are not told which";
+    const std::string reason = "its kernel driver tells no module_id: programs that get some of "
+                               "the accelerators do not know which";
     EXPECT_THAT(test::lines(all.findings), ElementsAre("accel0: " + reason, "accel1: " + reason));
 }
 

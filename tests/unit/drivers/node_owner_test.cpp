@@ -52,10 +52,10 @@ TEST_F(NodeOwnerTest, IsTheFunctionThatTheDeviceIsAPartOf)
 
     EXPECT_EQ(obstacle_to({misc, &own, "", false}), "");
     EXPECT_EQ(obstacle_to({misc, &own, "", true}),
-              "of the GPU 0000:01:00.0 alone, and described as one for all");
+              "of the GPU 0000:01:00.0 only, but described as one for all");
     EXPECT_EQ(obstacle_to({misc, &bridge, "", true}), "");
     EXPECT_EQ(obstacle_to({handed_out, &other, "", true}),
-              "of the PCI function 0000:03:00.0, which is none of these GPUs");
+              "of the PCI function 0000:03:00.0, which is not one of these GPUs");
 }
 
 TEST_F(NodeOwnerTest, OfNoDeviceNeedsANameOrANumberOfItsOwn)
@@ -63,9 +63,10 @@ TEST_F(NodeOwnerTest, OfNoDeviceNeedsANameOrANumberOfItsOwn)
     const auto tun = device("tun");
     const auto named = device("acme-ctl");
 
-    EXPECT_EQ(obstacle_to({misc, &tun, "", true}),
-              "many drivers have nodes with major number 10, and nothing tells that this one is of "
-              "acme_npu");
+    EXPECT_EQ(
+        obstacle_to({misc, &tun, "", true}),
+        "many drivers have nodes with major number 10, and nothing shows that this one belongs "
+        "to acme_npu");
     EXPECT_EQ(obstacle_to({misc, &named, "", true}), "");
     EXPECT_EQ(obstacle_to({handed_out, &tun, "", true}), "");
 }

@@ -95,7 +95,7 @@ TEST_F(NvidiaTest, RefusesFilesOfAnotherVersionThanTheModule)
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code(), Errc::driver);
     EXPECT_THAT(found.error().message(),
-                HasSubstr("is of version 535.54.03, the kernel module of version 580.159.04"));
+                HasSubstr("is version 535.54.03; the kernel module is version 580.159.04"));
 }
 
 TEST_F(NvidiaTest, BelievesTheCallersVersionBeforeTheModules)

@@ -105,7 +105,7 @@ TEST(TegraCsvTest, ComplainsOfNodesElsewhere)
     EXPECT_THAT(complaints("dev, /dev\ndev, /device/a\ndev, /etc/a\ndev, ."),
                 ElementsAre("1: a device node that is not below /dev",
                             "2: a device node that is not below /dev",
-                            "3: a device node that is not below /dev", "4: a path of nothing"));
+                            "3: a device node that is not below /dev", "4: a path without a name"));
 }
 
 TEST(TegraCsvTest, ComplainsOfWhatIsNoPath)
@@ -113,15 +113,15 @@ TEST(TegraCsvTest, ComplainsOfWhatIsNoPath)
     using namespace std::string_literals;
 
     EXPECT_THAT(complaints("dir, /\nlib, /a\0b\nlib, /a\x1b[2J\nlib, /a /\n"s),
-                ElementsAre("1: a path of nothing", "2: a path with a control character in it",
+                ElementsAre("1: a path without a name", "2: a path with a control character in it",
                             "3: a path with a control character in it",
                             "4: a path that ends in white space"));
     EXPECT_THAT(complaints("lib, /" + std::string(NAME_MAX + 1, 'a')),
-                ElementsAre("1: a path with too long a name in it"));
+                ElementsAre("1: a path with a name that is too long"));
     std::string longest;
     while (longest.size() < PATH_MAX)
         longest += "/" + std::string(NAME_MAX, 'a');
-    EXPECT_THAT(complaints("lib, " + longest), ElementsAre("1: too long a path"));
+    EXPECT_THAT(complaints("lib, " + longest), ElementsAre("1: a path that is too long"));
 }
 
 TEST(TegraCsvTest, LosesNoMoreThanTheRowThatIsBad)

@@ -141,7 +141,8 @@ TEST_F(TegraFilesTest, EndsWithTooManyPaths)
     for (int i = 0; i < 3001; ++i)
         rows += "sym, /gone\n";
 
-    EXPECT_THAT(test::lines(files(rows).findings), Contains("gone: is one of too many"));
+    EXPECT_THAT(test::lines(files(rows).findings),
+                Contains("gone: exceeds the limit of 3000 files"));
 }
 
 } // namespace

@@ -79,8 +79,8 @@ TEST_F(UserSpaceTest, PrefersTheRightVersionToTheFirstOne)
     EXPECT_THAT(paths(space), ElementsAre("ROOT/opt/new/libcuda.so.535.183.01",
                                           "ROOT/opt/new/libnvidia-ml.so.535.183.01"));
     EXPECT_THAT(skipped(space, "libcuda.so.1"),
-                ElementsAre("ROOT/opt/old/libcuda.so.1: is of version 525.60.13, the kernel module "
-                            "of version 535.183.01"));
+                ElementsAre("ROOT/opt/old/libcuda.so.1: is version 525.60.13; the kernel module is "
+                            "version 535.183.01"));
 }
 
 TEST_F(UserSpaceTest, LeavesAnOlderVersionInTheSameDirectory)
@@ -105,8 +105,8 @@ TEST_F(UserSpaceTest, NamesBothVersionsWhenTheyDiffer)
     EXPECT_EQ(result.error().code(), Errc::driver);
     EXPECT_EQ(result.error().object(), "libcuda.so.1");
     EXPECT_EQ(with_root(result.error().message()),
-              "no libcuda.so.1 of version 535.183.01 in ROOT: ROOT/usr/lib64/libcuda.so.1 is of "
-              "version 525.60.13, the kernel module of version 535.183.01");
+              "no libcuda.so.1 of version 535.183.01 in ROOT: ROOT/usr/lib64/libcuda.so.1 is "
+              "version 525.60.13; the kernel module is version 535.183.01");
     EXPECT_EQ(result.error().hint(),
               "user space and kernel module must be of one version: reboot, or reload the module, "
               "after a driver update");
@@ -125,10 +125,10 @@ TEST_F(UserSpaceTest, NamesTheVersionsThatAreThereInsteadOfAnAskedOne)
         EXPECT_EQ(result.error().code(), Errc::driver);
         EXPECT_EQ(with_root(result.error().message()),
                   "no libcuda.so.1 of version 535.183.01 in ROOT: ROOT/opt/driver/libcuda.so.1 is "
-                  "of version 550.54.14, not 535.183.01; ROOT/usr/lib64/libcuda.so.1 is of version "
+                  "version 550.54.14, not 535.183.01; ROOT/usr/lib64/libcuda.so.1 is version "
                   "525.60.13, not 535.183.01");
         EXPECT_EQ(result.error().hint(),
-                  "name a version that is there, or the place of another one with a driver root");
+                  "name a version that is installed, or another driver root");
     }
 }
 
@@ -140,7 +140,7 @@ TEST_F(UserSpaceTest, SaysThatNothingIsInstalled)
     EXPECT_EQ(result.error().code(), Errc::no_device);
     EXPECT_EQ(with_root(result.error().message()), "no libcuda.so.1 of version 535.183.01 in ROOT");
     EXPECT_EQ(result.error().hint(),
-              "install the driver's user space, or name its place with a driver root");
+              "install the driver's user space, or name its directory as driver root");
 }
 
 TEST_F(UserSpaceTest, InfersTheVersionFromTheFiles)
@@ -239,7 +239,7 @@ TEST_F(UserSpaceTest, LeavesShellWrappersAndForeignTools)
 
     EXPECT_THAT(names(space), ElementsAre("libcuda.so.535.183.01 libcuda.so.1"));
     EXPECT_THAT(skipped(space, "nvidia-smi"),
-                ElementsAre("ROOT/usr/bin/nvidia-smi: is no ELF program"));
+                ElementsAre("ROOT/usr/bin/nvidia-smi: is not an ELF program"));
     EXPECT_THAT(skipped(space, "nvidia-debugdump"),
                 ElementsAre("ROOT/usr/bin/nvidia-debugdump: is for another machine"));
 }

@@ -56,7 +56,7 @@ TEST_F(UnpackedDriverTest, IsRefusedWhenAnotherVersionIsAskedFor)
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code(), Errc::driver);
     EXPECT_THAT(found.error().message(),
-                ::testing::EndsWith("/libcuda.so.580.159.04 is of version 580.159.04, not "
+                ::testing::EndsWith("/libcuda.so.580.159.04 is version 580.159.04, not "
                                     "575.57.08"));
 }
 

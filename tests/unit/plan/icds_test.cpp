@@ -83,9 +83,9 @@ TEST_F(OpenClTest, GoesWithoutWhereSomethingElseIsInItsPlace)
 {
     root_.directory(path);
     EXPECT_THAT(about_opencl(), IsEmpty());
-    EXPECT_THAT(skipped("acme.icd"),
-                ElementsAre("/etc/OpenCL/vendors/acme.icd: something else of the image's is in its "
-                            "place"));
+    EXPECT_THAT(
+        skipped("acme.icd"),
+        ElementsAre("/etc/OpenCL/vendors/acme.icd: the image has something else in its place"));
 
     root_ = test::FakeView::distribution();
     root_.link("/etc/OpenCL/vendors", "/nowhere");

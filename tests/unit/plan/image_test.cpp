@@ -70,7 +70,7 @@ TEST_F(PlanTest, SaysWhichNamesCannotBeCovered)
     root_.directory("/usr/bin/nvidia-smi");
 
     EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
-    const std::string reason = ": the image has this name, and it leads to no file that could be "
+    const std::string reason = ": the image has this name, but it leads to no file that could be "
                                "covered";
     EXPECT_THAT(skipped("libcuda.so.1"), ElementsAre(libraries_ + "/libcuda.so.1" + reason));
     EXPECT_THAT(skipped("nvidia-smi"), ElementsAre("/usr/bin/nvidia-smi" + reason));

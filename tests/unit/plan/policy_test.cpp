@@ -39,7 +39,7 @@ TEST_F(PolicyTest, RefusesWhatWasNamed)
     request_.allowed_devices = "0000:af:00.0";
     for (const char* devices : {"0", "0,1", "all"}) {
         request_.devices = devices;
-        EXPECT_EQ(problem(), base::format("6 device {}: GPU 0 is none of the allowed devices: "
+        EXPECT_EQ(problem(), base::format("6 device {}: GPU 0 is not one of the allowed devices: "
                                           "0000:af:00.0",
                                           devices));
     }
@@ -69,7 +69,7 @@ TEST_F(PolicyTest, SaysWhatChoseOthers)
     request_.allowed_devices = "0";
     request_.devices = "1";
     request_.devices_name = "--device";
-    EXPECT_EQ(problem(), "6 --device 1: GPU 1 is none of the allowed devices: 0");
+    EXPECT_EQ(problem(), "6 --device 1: GPU 1 is not one of the allowed devices: 0");
 
     request_.devices = "auto";
     for (model::DeviceNode& node : driver_.nodes)

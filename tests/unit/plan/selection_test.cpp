@@ -112,7 +112,8 @@ TEST_F(SelectionTest, SaysWhichUuidsBeginWithAWordThatIsTooShort)
     ASSERT_FALSE(selection);
     EXPECT_EQ(selection.error().message(),
               "device GPU-bbbb: too short: a UUID needs at least 8 characters");
-    EXPECT_EQ(selection.error().hint(), "so begins GPU-bbbbbbbb-5555-6666-7777-888888888888");
+    EXPECT_EQ(selection.error().hint(),
+              "these UUIDs begin so: GPU-bbbbbbbb-5555-6666-7777-888888888888");
     EXPECT_EQ(gpus("BBBBBBB"), "2 device BBBBBBB: too short: a UUID needs at least 8 characters");
     EXPECT_EQ(
         gpus(short_of_one),
@@ -130,8 +131,9 @@ TEST_F(SelectionTest, NamesBothUuidsThatBeginWithAWordThatIsTooShort)
     const auto selection = select("GPU-b");
 
     ASSERT_FALSE(selection);
-    EXPECT_EQ(selection.error().hint(), "so begins GPU-bbbbbbbb-1111-2222-3333-444444444444, "
-                                        "GPU-bbbbbbbb-5555-6666-7777-888888888888");
+    EXPECT_EQ(selection.error().hint(),
+              "these UUIDs begin so: GPU-bbbbbbbb-1111-2222-3333-444444444444, "
+              "GPU-bbbbbbbb-5555-6666-7777-888888888888");
 }
 
 TEST_F(SelectionTest, TakesAPrefixOfDigitsForAUuid)
@@ -224,8 +226,8 @@ TEST_F(SelectionTest, HasWordsForEverythingAndNothing)
     EXPECT_EQ(gpus("none"), "");
     EXPECT_EQ(gpus(" None "), "");
     EXPECT_EQ(gpus("AUTO"), "1");
-    EXPECT_EQ(gpus("none,0"), "2 device none: stands alone or not at all");
-    EXPECT_EQ(gpus("0,auto"), "2 device auto: stands alone or not at all");
+    EXPECT_EQ(gpus("none,0"), "2 device none: cannot be combined with other words");
+    EXPECT_EQ(gpus("0,auto"), "2 device auto: cannot be combined with other words");
 }
 
 TEST_F(SelectionTest, IsExplicitUnlessAutomatic)
@@ -256,7 +258,7 @@ TEST_F(SelectionTest, SaysThatNothingMayBeUsed)
     EXPECT_EQ(
         selection.error().hint(),
         "/dev/nvidia0: its permissions or the device cgroup forbid it; `gpuctr-setup list -v` "
-        "says why of each");
+        "shows the reason for each");
     driver_.nodes.clear();
     EXPECT_EQ(select("auto").error().hint(),
               "device nodes are missing; `gpuctr-setup list` shows which are there");
@@ -330,7 +332,7 @@ TEST_F(SchedulerTest, MayGrantNothing)
         EXPECT_EQ(selection.error().code(), Errc::no_device);
         EXPECT_EQ(selection.error().message(),
                   base::format("CUDA_VISIBLE_DEVICES={} grants no GPU that may be used", value));
-        EXPECT_EQ(selection.error().hint(), "name GPUs with --device to decide otherwise");
+        EXPECT_EQ(selection.error().hint(), "name GPUs with --device instead");
     }
 }
 
@@ -367,7 +369,7 @@ TEST(Capabilities, AreRefusedWhenUnknown)
         EXPECT_EQ(parsed.error().code(), Errc::usage);
         EXPECT_EQ(parsed.error().object(), word);
         EXPECT_EQ(parsed.error().message(), base::format("unknown driver capability '{}'", word));
-        EXPECT_EQ(parsed.error().hint(), "known are compute, utility, video and all");
+        EXPECT_EQ(parsed.error().hint(), "known capabilities are compute, utility, video and all");
     }
 }
 

@@ -101,8 +101,8 @@ TEST_F(SeveralVendorsTest, AreToldApartByTheirCdiKind)
 
 TEST_F(SeveralVendorsTest, ShareNoIndexes)
 {
-    EXPECT_EQ(choose("0"), "device 0: of several vendors' GPUs");
-    EXPECT_EQ(choose("0-1"), "device 0-1: of several vendors' GPUs");
+    EXPECT_EQ(choose("0"), "device 0: may mean GPUs of several vendors");
+    EXPECT_EQ(choose("0-1"), "device 0-1: may mean GPUs of several vendors");
 }
 
 TEST_F(SeveralVendorsTest, AreToldApartByWhatNamesOneAlone)
@@ -182,7 +182,7 @@ TEST_F(SeveralVendorsTest, KeepToWhatIsAllowedOfEach)
     EXPECT_EQ(text(*restrict_to("nvidia.com/gpu=1,absent.com/gpu=3,c1:00.0", drivers_, *all)),
               "1 | 0,1,2,3");
     EXPECT_EQ(restrict_to("nvidia.com/gpu=1", drivers_, *named).error().message(),
-              "device: GPU 2 is none of the allowed devices: nvidia.com/gpu=1");
+              "device: GPU 2 is not one of the allowed devices: nvidia.com/gpu=1");
 }
 
 TEST_F(SeveralVendorsTest, NarrowByVariablesInTurnAndCountAnewInside)

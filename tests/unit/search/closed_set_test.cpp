@@ -223,7 +223,7 @@ TEST_F(ClosedSetTest, HasNothingOfAnotherMachine)
 
     EXPECT_THAT(found(rules), IsEmpty());
     EXPECT_THAT(skipped(rules),
-                ElementsAre(HasSubstr("needs libelf.so.1, and /usr/lib64/libelf"),
+                ElementsAre(HasSubstr("needs libelf.so.1, but /usr/lib64/libelf"),
                             HasSubstr("libelf.so.1: is for"), HasSubstr("libsmi.so.1: is for")));
 }
 
@@ -250,8 +250,8 @@ TEST_F(ClosedSetTest, IsOfOneInstallation)
     EXPECT_THAT(found(rules),
                 ElementsAre("/opt/rocm-6.4/lib/libhip.so.6", "/opt/rocm-6.4/lib/libhsa.so.1"));
     EXPECT_THAT(skipped(rules),
-                ElementsAre("libsmi.so.5: is of another installation, /opt/rocm-5.7, than what was "
-                            "found first, /opt/rocm-6.4"));
+                ElementsAre("libsmi.so.5: belongs to the installation /opt/rocm-5.7; the one in "
+                            "use is /opt/rocm-6.4"));
 }
 
 TEST_F(ClosedSetTest, IsOfTheInstallationThatTheLinkLeadsTo)
@@ -272,8 +272,8 @@ TEST_F(ClosedSetTest, DoesNotMixADistributionsOwnWithAnother)
     const std::vector<CatalogueRule> rules = {library("libhip.so.6"), library("libhsa.so.1")};
 
     EXPECT_THAT(found(rules), IsEmpty());
-    EXPECT_THAT(skipped(rules), ElementsAre(HasSubstr("is of another installation, /usr"),
-                                            HasSubstr("is of another installation, /usr")));
+    EXPECT_THAT(skipped(rules), ElementsAre(HasSubstr("belongs to the installation /usr"),
+                                            HasSubstr("belongs to the installation /usr")));
 }
 
 TEST_F(ClosedSetTest, HasAllVersionsWhereTheNameHasNone)
@@ -348,7 +348,7 @@ TEST_F(ClosedSetTest, HasToolsWithWhatTheyNeed)
     EXPECT_THAT(found(rules),
                 ElementsAre("/opt/rocm-6.4/lib/libhsa.so.1", "[/usr/lib64/libpci.so.3]",
                             "/opt/rocm-6.4/bin/rocminfo"));
-    EXPECT_THAT(skipped(rules), ElementsAre("rocm-smi: is no ELF program"));
+    EXPECT_THAT(skipped(rules), ElementsAre("rocm-smi: is not an ELF program"));
     EXPECT_THAT(file(rules, "rocminfo").entry_names, ElementsAre("rocminfo"));
     EXPECT_THAT(file(rules, "rocminfo").needed, ElementsAre("libhsa.so.1", "libpci.so.3"));
 }
@@ -374,7 +374,7 @@ TEST_F(ClosedSetTest, HasScriptsInDirectoriesThatComeAlong)
     EXPECT_EQ(*file(rules, "rocm-smi").registered(Manner::script), "python3");
     EXPECT_THAT(file(rules, "rocm-smi").entry_names, ElementsAre("rocm-smi"));
     EXPECT_THAT(skipped({library("libhsa.so.1"), tool("rocm-smi")}),
-                ElementsAre("rocm-smi: is no ELF program"));
+                ElementsAre("rocm-smi: is not an ELF program"));
 }
 
 TEST_F(ClosedSetTest, KnowsWhatRunsAScript)

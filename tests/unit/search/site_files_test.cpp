@@ -135,7 +135,7 @@ TEST_F(SiteFilesTest, AreLookedForBesideTheDriverAndInTheUsualPlaces)
 
     EXPECT_THAT(found(), ElementsAre("ibstat  ibstat: utility /usr/sbin/ibstat",
                                      "vendor-top  vendor-top: utility /opt/driver/bin/vendor-top"));
-    EXPECT_THAT(skipped(), ElementsAre("script: is no ELF program"));
+    EXPECT_THAT(skipped(), ElementsAre("script: is not an ELF program"));
 }
 
 TEST_F(SiteFilesTest, AreNotWantedTwiceOrForNothing)
@@ -162,8 +162,8 @@ TEST_F(SiteFilesTest, SayWhyTheyAreNotTaken)
     EXPECT_THAT(found(), IsEmpty());
     ASSERT_EQ(skipped().size(), 5U);
     EXPECT_THAT(skipped()[0], ::testing::StartsWith("libforeign.so.1: is for "));
-    EXPECT_EQ(skipped()[1], "libmissing.so.1: a site's rule names it; not found");
-    EXPECT_EQ(skipped()[2], "libold.so.1: is of version 570.1, the driver of version 580.1");
+    EXPECT_EQ(skipped()[1], "libmissing.so.1: not found; a rule of this site names it");
+    EXPECT_EQ(skipped()[2], "libold.so.1: is version 570.1; the driver is version 580.1");
     EXPECT_EQ(skipped()[3], "libother.so.1: has the soname libsomething.so.1");
     EXPECT_THAT(skipped()[4], ::testing::StartsWith("libtext.so.1: "));
 }
