@@ -112,7 +112,7 @@ struct DeviceNode {
     std::string host_path; ///< The same on this host, or below another root of device nodes.
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
-    std::uint32_t mode = 0; ///< Permission bits.
+    std::uint32_t mode = 0;         ///< Permission bits.
     std::uint32_t uid = UINT32_MAX; ///< UINT32_MAX: not known.
     std::uint32_t gid = 0;
     int gpu = -1;                             ///< Index of the GPU it is for; -1: all of them.
