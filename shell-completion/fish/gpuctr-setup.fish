@@ -101,8 +101,20 @@ function __gpuctr_setup_complete
     set -l commands (__gpuctr_setup_commands $program)
     set -l command
     # As in the program: the first word that is not an option of every command decides.
+    set -l everywhere (__gpuctr_setup_options $program)
+    set -l is_value no
     for word in $words[2..]
-        contains -- $word -v --verbose -q --quiet --restricted; and continue
+        if test $is_value = yes
+            set is_value no
+            continue
+        end
+        set -l name (string replace -r '=.*' '' -- $word)
+        set -l escaped (string escape --style=regex -- $name)
+        if set -l option (string match -r -- "^(?:\S+ )?$escaped(?: \S+)?\t.*" $everywhere)
+            set -l kind (string split \t -- $option)[2]
+            test $name = $word; and test -n "$kind"; and set is_value yes
+            continue
+        end
         set command apply
         string match -q -- "$word"\t'*' $commands; and set command $word
         break
