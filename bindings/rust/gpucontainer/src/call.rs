@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! What all calls of the library have in common.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, ErrorDetails, Result};
 use gpucontainer_sys as sys;
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr};
@@ -46,7 +46,7 @@ pub unsafe fn check(
     }
     // SAFETY: an error that was handed out, or NULL, which these functions accept.
     unsafe {
-        let failure = Error {
+        let failure = ErrorDetails {
             code: Code::from(sys::gpuctr_error_status(error)),
             message: text(sys::gpuctr_error_message(error)).into_owned(),
             step: text(sys::gpuctr_error_step(error)).into_owned(),
@@ -57,7 +57,7 @@ pub unsafe fn check(
             os_error: sys::gpuctr_error_os_error(error),
         };
         sys::gpuctr_error_free(error);
-        Err(failure)
+        Err(failure.into())
     }
 }
 

@@ -48,10 +48,14 @@ impl From<i32> for Code {
     }
 }
 
-/// A call failed. It displays as the message in one line.
+/// A call failed. It displays as the message in one line, and dereferences to its details.
+#[derive(Clone, Debug)]
+pub struct Error(Box<ErrorDetails>);
+
+/// What is known of a failure.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Error {
+pub struct ErrorDetails {
     /// Class of the failure.
     pub code: Code,
     /// The whole message, outermost step first.
@@ -72,7 +76,7 @@ pub struct Error {
 
 impl Error {
     pub(crate) fn usage(argument: &str, cause: &str) -> Self {
-        Error {
+        Error::from(ErrorDetails {
             code: Code::Usage,
             message: format!("{argument}: {cause}"),
             step: String::new(),
@@ -81,7 +85,20 @@ impl Error {
             cause: cause.to_owned(),
             hint: String::new(),
             os_error: 0,
-        }
+        })
+    }
+}
+
+impl From<ErrorDetails> for Error {
+    fn from(details: ErrorDetails) -> Self {
+        Error(Box::new(details))
+    }
+}
+
+impl std::ops::Deref for Error {
+    type Target = ErrorDetails;
+    fn deref(&self) -> &ErrorDetails {
+        &self.0
     }
 }
 

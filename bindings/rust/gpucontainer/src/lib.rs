@@ -32,7 +32,7 @@ mod setup;
 mod values;
 
 pub use config::{Config, Setting};
-pub use error::{Code, Error, Result};
+pub use error::{Code, Error, ErrorDetails, Result};
 pub use host::{Host, HostOptions};
 pub use options::{
     Backend, Harden, HardenOptions, Layout, Phases, Report, StageOptions, VendorLibs, Write,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 use crate::call::{initialised, text};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, ErrorDetails, Result};
 use crate::root::fd_of;
 use gpucontainer_sys as sys;
 use std::io;
@@ -112,7 +112,7 @@ fn check(call: impl FnOnce(*mut sys::gpuctr_attach_error) -> sys::gpuctr_status)
             message += part;
         }
     }
-    Err(Error {
+    Err(Error::from(ErrorDetails {
         code: Code::from(status),
         message,
         step,
@@ -121,5 +121,5 @@ fn check(call: impl FnOnce(*mut sys::gpuctr_attach_error) -> sys::gpuctr_status)
         cause,
         hint: String::new(),
         os_error: error.os_error,
-    })
+    }))
 }
