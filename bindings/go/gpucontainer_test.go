@@ -98,6 +98,7 @@ func TestListsWhatTheHostHas(t *testing.T) {
 	equal(t, "node", node.ContainerPath, "/dev/nvidia7")
 	equal(t, "number", fmt.Sprint(node.Major, node.Minor, *node.GPU), "195 7 7")
 	equal(t, "mode", node.Mode, 0o666)
+	equal(t, "owner", *node.UID, 0)
 	equal(t, "findings", len(host.Findings()), 0)
 }
 

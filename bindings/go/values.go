@@ -79,8 +79,9 @@ type Node struct {
 	Path          string // On this host.
 	ContainerPath string
 	Major, Minor  uint32
-	Mode          uint32 // Permission bits.
-	UID, GID      uint32
+	Mode          uint32  // Permission bits.
+	UID           *uint32 // Numeric owner on the host; nil if it is not known.
+	GID           uint32
 	GPU           *uint32 // Index of its GPU; nil: all of the vendor.
 	Accessible    bool
 	Capability    string // That needs it; "none": each.
@@ -133,6 +134,14 @@ func text(native *C.char) string { return C.GoString(native) }
 
 func optional(native C.int32_t) *uint32 {
 	if native < 0 {
+		return nil
+	}
+	value := uint32(native)
+	return &value
+}
+
+func known(native C.uint32_t) *uint32 {
+	if native == C.UINT32_MAX {
 		return nil
 	}
 	value := uint32(native)
@@ -218,7 +227,7 @@ func nodeOf(n *C.gpuctr_node) Node {
 		Major:         uint32(C.gpuctr_node_major(n)),
 		Minor:         uint32(C.gpuctr_node_minor(n)),
 		Mode:          uint32(C.gpuctr_node_mode(n)),
-		UID:           uint32(C.gpuctr_node_uid(n)),
+		UID:           known(C.gpuctr_node_uid(n)),
 		GID:           uint32(C.gpuctr_node_gid(n)),
 		GPU:           optional(C.gpuctr_node_gpu(n)),
 		Accessible:    C.gpuctr_node_accessible(n) != 0,

@@ -49,7 +49,7 @@ struct Texts {
 };
 struct Number {
     std::uint32_t most = UINT32_MAX;
-    bool may_be_missing = false; ///< In records of earlier versions; it is zero then.
+    bool may_be_missing = false; ///< In records of earlier versions: it is as in a new value then.
 };
 struct NumberOrNull {
     int most;
@@ -422,8 +422,8 @@ public:
     }
     void operator()(const char* name, std::uint32_t& value, Number rule)
     {
-        const bool is_there = !rule.may_be_missing || fields_.has(name);
-        value = is_there ? fields_.number(name, rule.most) : 0;
+        if (!rule.may_be_missing || fields_.has(name))
+            value = fields_.number(name, rule.most);
     }
     void operator()(const char* name, int& value, NumberOrNull rule)
     {

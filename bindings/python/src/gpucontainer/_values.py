@@ -81,6 +81,10 @@ class FileId:
     mtime_ns: int
 
 
+def _id_or_none(native: int) -> int | None:
+    return None if native == 0xFFFFFFFF else native
+
+
 def _file_id(native: Any) -> FileId:
     return FileId(native.device, native.inode, native.size, native.mtime_ns)
 
@@ -149,7 +153,7 @@ class Node(View):
     major = number("gpuctr_node_major", "Major number.")
     minor = number("gpuctr_node_minor", "Minor number.")
     mode = number("gpuctr_node_mode", "Permission bits.")
-    uid = number("gpuctr_node_uid", "Numeric owner on the host.")
+    uid = Getter("gpuctr_node_uid", _id_or_none, "Numeric owner on the host, if known.")
     gid = number("gpuctr_node_gid", "Numeric group on the host.")
     gpu = number_or_none("gpuctr_node_gpu", "Index of its GPU; None: all of the vendor.")
     accessible = flag("gpuctr_node_accessible", "The caller may read and write it.")

@@ -235,8 +235,6 @@ impl<'a> Node<'a> {
         number minor = gpuctr_node_minor;
         /// Permission bits.
         number mode = gpuctr_node_mode;
-        /// Numeric owner on the host.
-        number uid = gpuctr_node_uid;
         /// Numeric group on the host.
         number gid = gpuctr_node_gid;
         /// Index of the GPU that it is for; none: all of the vendor.
@@ -249,6 +247,11 @@ impl<'a> Node<'a> {
         flag required = gpuctr_node_required;
         /// Whether it is not accessible because the device cgroup forbids it.
         flag cgroup_forbids = gpuctr_node_cgroup_forbids;
+    }
+    /// Numeric owner on the host, if known.
+    pub fn uid(&self) -> Option<u32> {
+        // SAFETY: the object is alive.
+        Some(unsafe { sys::gpuctr_node_uid(self.raw) }).filter(|uid| *uid != u32::MAX)
     }
     text_lists! {
         /// Symbolic links to it in a container.

@@ -92,7 +92,7 @@ fn lists_what_the_host_has() {
     let status = fs::metadata(cuda.path()).unwrap();
     assert_eq!((cuda.identity().inode, cuda.identity().size), (status.ino(), status.size()));
     let node = driver.nodes().find(|node| node.gpu() == Some(3)).unwrap();
-    assert_eq!((node.major(), node.minor(), node.mode(), node.uid()), (195, 3, 0o666, 0));
+    assert_eq!((node.major(), node.minor(), node.mode(), node.uid()), (195, 3, 0o666, Some(0)));
     assert_eq!(node.container_path(), Path::new("/dev/nvidia3"));
     assert!(!driver.findings().is_empty() && host.findings().is_empty());
 }
