@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/policy_key.hpp"
 
+#include "base/similar.hpp"
 #include "base/text.hpp"
 
 #include <algorithm>
@@ -28,23 +29,6 @@ std::string folded(std::string_view key)
     return text;
 }
 
-/// Skips the common beginning, which has no typing errors.
-bool is_like(std::string_view left, std::string_view right, int slips)
-{
-    const auto same = std::ranges::mismatch(left, right).in1 - left.begin();
-    left.remove_prefix(static_cast<std::size_t>(same));
-    right.remove_prefix(static_cast<std::size_t>(same));
-    if (left.empty() || right.empty())
-        return left.size() + right.size() <= static_cast<std::size_t>(slips);
-    if (slips == 0)
-        return false;
-    const bool is_swapped =
-        left.size() > 1 && right.size() > 1 && left[0] == right[1] && left[1] == right[0];
-    return is_like(left.substr(1), right, slips - 1) || is_like(left, right.substr(1), slips - 1)
-           || is_like(left.substr(1), right.substr(1), slips - 1)
-           || (is_swapped && is_like(left.substr(2), right.substr(2), slips - 1));
-}
-
 } // namespace
 
 std::string_view meant_policy_key(std::string_view key)
@@ -52,7 +36,7 @@ std::string_view meant_policy_key(std::string_view key)
     const std::string text = folded(key);
     for (int slips = 0; slips <= most_slips; ++slips)
         for (const std::string_view word : policy_keys)
-            if (is_like(text, word, slips))
+            if (base::is_like(text, word, slips))
                 return word;
     return text.starts_with(beginning) ? policy_keys.front() : std::string_view();
 }

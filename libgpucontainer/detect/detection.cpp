@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/in_root.hpp"
+#include "base/similar.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "drivers/registry.hpp"
@@ -37,10 +38,14 @@ Error unknown_vendor(const std::string& name, const Detection& detection, const 
             .with_object(left_out->path)
             .with_argument(argument_of(detection, left_out->path))
             .with_hint("a maker's title, kind, variables and nodes are its own");
+    std::vector<std::string_view> known;
+    for (const Vendor& vendor : site.vendors)
+        known.push_back(vendor.name);
     return Error(Errc::usage, base::format("options of the host: unknown vendor '{}'", name))
         .with_object(name)
         .with_argument("vendors")
-        .with_hint("vendors are " + drivers::names_of(site.vendors));
+        .with_hint(base::format("{}vendors are {}", base::suggestion(name, known),
+                                drivers::names_of(site.vendors)));
 }
 
 Error missing(const Vendor& vendor)

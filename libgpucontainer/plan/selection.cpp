@@ -2,6 +2,7 @@
 #include "plan/selection.hpp"
 
 #include "base/format.hpp"
+#include "base/similar.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "plan/device_words.hpp"
@@ -278,7 +279,8 @@ Result<std::set<model::Capability>> parse_capabilities(std::string_view list)
         if (!capability || *capability == Capability::none)
             return Error(Errc::usage, base::format("unknown driver capability '{}'", word))
                 .with_object(std::string(word))
-                .with_hint("known capabilities are compute, utility, video and all");
+                .with_hint(base::suggestion(word, {"compute", "utility", "video", "all"})
+                           + "known capabilities are compute, utility, video and all");
         if (std::find(built.begin(), built.end(), *capability) == built.end())
             return Error(Errc::usage,
                          base::format("driver capability {} cannot be given to a container", word))
