@@ -941,6 +941,14 @@ GPUCTR_API const gpuctr_finding* gpuctr_plan_finding_at(const gpuctr_plan* plan,
  * GPUCTR_APPLY_WITHOUT_JOURNAL. @since 0.1
  */
 #define GPUCTR_APPLY_OVER_COPIES 0x10u
+/**
+ * Change nothing: only tell what gpuctr_plan_apply() would do. The outcome and the errors are
+ * those of the call without this flag, as far as they are known without changing anything. What
+ * the kernel says to a mount is not. With GPUCTR_REPLACED, the set-ups that would be undone first
+ * are those of gpuctr_setup_list_open() with the origin "here", "namespace_gone" or
+ * "earlier_boot". @since 0.2
+ */
+#define GPUCTR_APPLY_DRY_RUN 0x20u
 
 /**
  * Called once for each finding about what was done that a person should know. It is called on
@@ -1045,6 +1053,11 @@ GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_f
 #define GPUCTR_UNDO_IN_PROCESS 0x1u
 /** Like GPUCTR_APPLY_SETUID. */
 #define GPUCTR_UNDO_SETUID 0x2u
+/**
+ * Change nothing: only tell what gpuctr_rootfs_undo() or gpuctr_setup_undo() would do, as
+ * GPUCTR_APPLY_DRY_RUN does. What would be taken away is in gpuctr_setup_item_at(). @since 0.2
+ */
+#define GPUCTR_UNDO_DRY_RUN 0x4u
 
 /** How to undo. Start from GPUCTR_UNDO_OPTIONS_INIT. Fields are as in gpuctr_apply_options. */
 typedef struct gpuctr_undo_options {
@@ -1191,6 +1204,16 @@ GPUCTR_API const char* gpuctr_setup_tree_path(const gpuctr_setup* setup);
 GPUCTR_API int64_t gpuctr_setup_since(const gpuctr_setup* setup);
 /** 1 if names were created in the root file system itself. @since 0.1 */
 GPUCTR_API int gpuctr_setup_writes_root(const gpuctr_setup* setup);
+
+/**
+ * Mounts and names that undo takes away, in the order in which they were made; none if the journal
+ * is damaged, or in use by another process. Mounts of an ended namespace or an earlier boot are
+ * gone already, and not among them. gpuctr_item_source() is "" for the mount of a file or a device
+ * node, gpuctr_item_reason() is "", and no item belongs to one GPU. @since 0.2
+ */
+GPUCTR_API size_t gpuctr_setup_item_count(const gpuctr_setup* setup);
+/** Belongs to the list. @since 0.2 */
+GPUCTR_API const gpuctr_item* gpuctr_setup_item_at(const gpuctr_setup* setup, size_t index);
 
 /** What no longer fits; 0 if the set-up is as it was made. @since 0.1 */
 GPUCTR_API size_t gpuctr_setup_finding_count(const gpuctr_setup* setup);

@@ -557,6 +557,7 @@ struct ApplyOptions {
     bool without_journal = false; ///< GPUCTR_APPLY_WITHOUT_JOURNAL
     bool over_copies = false;     ///< GPUCTR_APPLY_OVER_COPIES
     bool no_replace = false;      ///< GPUCTR_APPLY_NO_REPLACE
+    bool dry_run = false;         ///< GPUCTR_APPLY_DRY_RUN
     Report report;
     std::string staged_tree; ///< Directory given to Plan::stage(); empty: none.
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
@@ -574,6 +575,8 @@ struct ApplyOptions {
             native.flags |= GPUCTR_APPLY_OVER_COPIES;
         if (no_replace)
             native.flags |= GPUCTR_APPLY_NO_REPLACE;
+        if (dry_run)
+            native.flags |= GPUCTR_APPLY_DRY_RUN;
         detail::set_report(report, native);
         if (!staged_tree.empty())
             native.staged_tree = staged_tree.c_str();
@@ -587,6 +590,7 @@ struct UndoOptions {
     std::string state_dir;   ///< Directory of the journals; empty: "/var/lib/gpucontainer".
     int pidfd = -1;          ///< As in ApplyOptions.
     bool for_setuid = false; ///< GPUCTR_UNDO_SETUID
+    bool dry_run = false;    ///< GPUCTR_UNDO_DRY_RUN
     Report report;
 
     /// Borrows from this object.
@@ -596,6 +600,8 @@ struct UndoOptions {
         detail::set_common(*this, native, GPUCTR_UNDO_IN_PROCESS);
         if (for_setuid)
             native.flags |= GPUCTR_UNDO_SETUID;
+        if (dry_run)
+            native.flags |= GPUCTR_UNDO_DRY_RUN;
         detail::set_report(report, native);
         return native;
     }
@@ -848,6 +854,12 @@ public:
     {
         return detail::List<UsedDriver, gpuctr_setup_driver_count, gpuctr_setup_driver_at,
                             gpuctr_setup>(setup_);
+    }
+    /// What undo takes away.
+    auto items() const noexcept
+    {
+        return detail::List<Item, gpuctr_setup_item_count, gpuctr_setup_item_at, gpuctr_setup>(
+            setup_);
     }
     /// Empty if the set-up is as it was made.
     auto findings() const noexcept

@@ -4,6 +4,7 @@
 #include "apply/device_access.hpp"
 #include "apply/device_rules.hpp"
 #include "apply/failure.hpp"
+#include "apply/forecast.hpp"
 #include "apply/in_name_of.hpp"
 #include "apply/in_use.hpp"
 #include "apply/place.hpp"
@@ -222,16 +223,6 @@ Result<void> prepare_and_commit(const plan::Planned& planned, Site& site)
     return visit.leave();
 }
 
-/// Whether the journal's set-up is what the plan wants, and is complete.
-bool is_current(const Journal& journal, const plan::Plan& plan, const Site& site)
-{
-    return journal.progress == Progress::complete && journal.key.from.boot_id == site.here.boot_id
-           && journal.key.from.mount_namespace == site.here.mount_namespace
-           && journal.identity == plan.identity && !site.devices.lacks_rules
-           && !has_other_rules(journal, site.devices)
-           && is_intact(Program(journal.program.get()), site.target.rootfs_fd);
-}
-
 Result<void> clear(Journal& journal, Site& site, const mount::Bench& bench, int table)
 {
     const int root = site.target.rootfs_fd;
@@ -275,7 +266,7 @@ Result<Older> look_for_older(const plan::Plan& plan, const JournalStore& store, 
             continue;
         }
         GPUCTR_TRY(Journal journal, read_for(seen, key, site.journals));
-        if (is_current(journal, plan, site)) {
+        if (is_current(journal, plan, site.here, site.devices, rootfs_fd)) {
             older.current = true;
             continue;
         }
@@ -372,6 +363,8 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
         return Error(Errc::rootfs, "the root file system is on a shared mount")
             .with_hint("what is mounted there would show in other mount namespaces, and stay; make "
                        "it private in this one (mount --make-rprivate)");
+    if (target.dry_run)
+        return Outcome::applied;
     GPUCTR_TRY(mount::Scratch scratch, mount::Scratch::in_own_namespace(target.backend));
     const mount::Bench bench = scratch.bench();
     GPUCTR_TRY(auto block, prepare(planned.plan, bench, target.staged_tree));
@@ -403,16 +396,15 @@ Result<Outcome> apply(const plan::Planned& planned, const Target& caller)
     if (root.path().empty() && !root.is_of_process()) // undo --all needs it
         GPUCTR_CHECK(base::path_of(target.rootfs_fd));
     GPUCTR_CHECK(check_root(plan, target, root.id()));
+    if (target.dry_run)
+        return forecast(plan, target, devices, root);
     GPUCTR_TRY(const JournalStore store,
                JournalStore::create(target.state_directory, target.rootfs_fd));
     GPUCTR_TRY(auto journals, store.create_root({root.id().device, root.id().inode}));
     // Before the lock was acquired, another set-up may have bind mounted the root on itself, or an
     // undo may have unmounted that.
     root.look();
-    if (root.is_covered()) // the other mount would cover the set-up too
-        return Error(Errc::rootfs, "another mount lies over the root file system " + root.path())
-            .with_object(root.path())
-            .with_hint("unmount that first");
+    GPUCTR_CHECK(require_uncovered(root));
     target.rootfs_fd = root.fd();
     Site site = {target, owner, root.id(), {}, root.path(), std::move(journals), {}};
     site.devices = std::move(devices);

@@ -29,14 +29,14 @@ Result<void> forget(const SetUpKey& key, const journal::Viewpoint& here, RootJou
 
 Result<std::vector<SetUpKey>> keys_of(const SeenFrom& seen, RootJournals& journals)
 {
-    const auto& [root, rootfs_fd, here, table] = seen;
+    const auto& [root, rootfs_fd, here, table, dry_run] = seen;
     GPUCTR_TRY(const auto keys, journals.keys());
     std::vector<SetUpKey> found;
     for (const SetUpKey& key : keys) {
         journal::RootId there = root;
         there.birth_ns = key.root_birth_ns;
         const bool may_be = root.may_be(there);
-        if (!may_be && !root.renumbered)
+        if (!may_be && !root.renumbered && !dry_run)
             GPUCTR_CHECK(forget(key, here, journals));
         if (!may_be)
             continue; // the other directory may exist with another device number

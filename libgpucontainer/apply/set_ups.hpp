@@ -15,6 +15,7 @@ struct SeenFrom {
     int rootfs_fd;
     const journal::Viewpoint& here;
     int table = mount::own_table; ///< The mount table of this namespace.
+    bool dry_run = false;         ///< No journal is removed.
 };
 
 /// A set-up of a root, and its origin.

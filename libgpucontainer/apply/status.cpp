@@ -2,6 +2,7 @@
 #include "apply/status.hpp"
 
 #include "apply/device_access.hpp"
+#include "apply/journal_items.hpp"
 #include "apply/reach.hpp"
 #include "base/format.hpp"
 #include "base/in_root.hpp"
@@ -171,6 +172,8 @@ private:
             check_parts(*journal, root, set_up);
             check_devices(*journal, root, set_up);
         }
+        forget_lost_mounts(*journal, set_up.origin);
+        set_up.items = items_of(*journal);
         return set_up;
     }
 

@@ -26,7 +26,8 @@ struct SetUp {
     std::string tree_path;
     std::int64_t since = 0;
     bool writes_root = false;
-    model::Findings findings; ///< What no longer fits.
+    std::vector<plan::Item> items; ///< What undo takes away.
+    model::Findings findings;      ///< What no longer fits.
 };
 
 /// The set-ups of one root in all mount namespaces. Needs only the privilege to read the journals;

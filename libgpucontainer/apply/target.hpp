@@ -17,6 +17,7 @@ struct Target {
     /// share its working directory with no other.
     int pidfd = -1;
     bool for_setuid = false; ///< The program has raised privileges and is made for this.
+    bool dry_run = false;    ///< Decides, and changes nothing.
     bool no_replace = false; ///< Another set-up that may be in use is an error.
     /// Without a journal: set-ups that exist are copies that nobody else uses.
     bool over_copies = false;

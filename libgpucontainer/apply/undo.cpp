@@ -27,9 +27,11 @@ namespace {
 
 /// None if the root has no journal.
 Result<std::optional<RootJournals>> open_own(const JournalStore& store, const journal::RootId& root,
-                                             bool create)
+                                             bool create, bool dry_run)
 {
     const journal::RootName name(root.device, root.inode);
+    if (dry_run)
+        return store.open_root(name, JournalStore::Lock::shared);
     if (!create)
         return store.open_root(name, JournalStore::Lock::exclusive);
     GPUCTR_TRY(auto journals, store.create_root(name));
@@ -39,14 +41,24 @@ Result<std::optional<RootJournals>> open_own(const JournalStore& store, const jo
 /// Undoes all set-ups of one root.
 class UndoOfRoot {
 public:
-    UndoOfRoot(const SeenRoot& root, const Viewpoint& here, const Actor& actor)
-        : root_(root), here_(here), actor_(actor), hidden_(root, here)
+    UndoOfRoot(const SeenRoot& root, const Viewpoint& here, const Actor& actor, bool dry_run)
+        : root_(root), here_(here), actor_(actor), dry_run_(dry_run), hidden_(root, here)
     {
+    }
+
+    /// Set-ups that are kept under an old number of the root. For a dry run.
+    Result<void> count(const std::vector<journal::Stray>& strays)
+    {
+        for (const journal::Stray& stray : strays) {
+            GPUCTR_CHECK(require_privileges(stray.journal), "undo");
+            found_ = true;
+        }
+        return {};
     }
 
     Result<void> take_back(RootJournals& journals)
     {
-        const SeenFrom seen = {root_.id(), root_.fd(), here_, actor_.table};
+        const SeenFrom seen = {root_.id(), root_.fd(), here_, actor_.table, dry_run_};
         GPUCTR_TRY(const auto set_ups, find_set_ups(seen, journals));
         for (const auto& [key, origin] : set_ups) {
             if (!is_ours(origin)) {
@@ -55,7 +67,9 @@ public:
             }
             GPUCTR_TRY(journal::Journal journal, read_for(seen, key, journals));
             forget_lost_mounts(journal, origin);
-            GPUCTR_CHECK(undo_journal(journal, root_.fd(), journals, Keep::nothing, actor_),
+            GPUCTR_CHECK(dry_run_
+                             ? require_privileges(journal)
+                             : undo_journal(journal, root_.fd(), journals, Keep::nothing, actor_),
                          "undo");
             found_ = true;
         }
@@ -94,6 +108,7 @@ private:
     const SeenRoot& root_;
     const Viewpoint& here_;
     const Actor& actor_;
+    bool dry_run_;
     HiddenSetUps hidden_;
     bool found_ = false;
     bool is_hidden_ = false;
@@ -114,13 +129,16 @@ Result<bool> undo(const Target& target)
     if (!store)
         return false;
     GPUCTR_TRY(const auto strays, find_strays(*store, root.id(), root.fd(), here, visit.table()));
-    GPUCTR_TRY(auto journals, open_own(*store, root.id(), !strays.empty()));
-    UndoOfRoot undoing(root, here, actor);
+    GPUCTR_TRY(auto journals, open_own(*store, root.id(), !strays.empty(), target.dry_run));
+    UndoOfRoot undoing(root, here, actor, target.dry_run);
     if (journals) {
         root.look(); // again, after waiting for the lock
-        GPUCTR_CHECK(take_in(*store, strays, *journals));
+        if (!target.dry_run)
+            GPUCTR_CHECK(take_in(*store, strays, *journals));
         GPUCTR_CHECK(undoing.take_back(*journals));
     }
+    if (target.dry_run)
+        GPUCTR_CHECK(undoing.count(strays));
     GPUCTR_CHECK(visit.leave());
     GPUCTR_CHECK(undoing.check_rest(*store), "undo");
     return undoing.has_found();
@@ -153,7 +171,9 @@ Result<Undone> undo_set_up(journal::RootName root, const SetUpKey& key, const Ta
     GPUCTR_TRY(const auto store, JournalStore::open(where.state_directory, -1));
     if (!store)
         return Undone::undone;
-    GPUCTR_TRY(auto journals, store->open_root(root, JournalStore::Lock::exclusive));
+    GPUCTR_TRY(auto journals,
+               store->open_root(root, where.dry_run ? JournalStore::Lock::shared
+                                                    : JournalStore::Lock::exclusive));
     if (!journals)
         return Undone::undone;
     // Also removes what a set-up left that was interrupted before it had a journal.
@@ -169,8 +189,13 @@ Result<Undone> undo_set_up(journal::RootName root, const SetUpKey& key, const Ta
     if (origin == Origin::another_mount)
         if (const auto path = HiddenSetUps::path_of(journal, here))
             return HiddenSetUps::error(*path).context("undo");
-    if (!is_ours(origin))
+    if (!is_ours(origin) || (!reached.fd && !may_be_forgotten(journal, here)))
         return Undone::left;
+    if (where.dry_run) {
+        forget_lost_mounts(journal, origin);
+        GPUCTR_CHECK(require_privileges(journal), "undo");
+        return reached.fd ? Undone::undone : Undone::forgotten;
+    }
     if (reached.fd) {
         const std::string path = path_of(journal, reached);
         if (reached.root.device != root.first) {
@@ -188,8 +213,6 @@ Result<Undone> undo_set_up(journal::RootName root, const SetUpKey& key, const Ta
                      "undo {}", path);
         return Undone::undone;
     }
-    if (!may_be_forgotten(journal, here))
-        return Undone::left;
     forget_lost_mounts(journal, origin);
     GPUCTR_CHECK(take_back_rules(journal, program::Program(journal.program.get()), *journals),
                  "undo");

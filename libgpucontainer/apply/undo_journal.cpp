@@ -196,14 +196,19 @@ private:
     First first_;
 };
 
+Result<void> require_privileges(const Journal& journal)
+{
+    const bool mounts = has_mounts(journal, Program(journal.program.get()));
+    return mounts ? privilege::require_mounting() : Result<void>();
+}
+
 Result<void> undo_journal(Journal& journal, int rootfs_fd, RootJournals& journals, Keep keep,
                           const Actor& actor)
 {
     const Program program(journal.program.get());
-    if (has_mounts(journal, program)) {
-        GPUCTR_CHECK(privilege::require_mounting());
+    GPUCTR_CHECK(require_privileges(journal));
+    if (has_mounts(journal, program))
         GPUCTR_CHECK(base::open_own_descriptors());
-    }
     const bool cut_off = journal.progress != Progress::complete;
     const std::int64_t since = beginning_of(journal);
     Undoing undoing(journal, rootfs_fd, journals, keep, actor);

@@ -24,6 +24,9 @@ struct Actor {
     model::Findings* findings = nullptr;                  ///< As in Target.
 };
 
+/// Whether this process may undo the mounts of a journal. Errors: permission.
+Result<void> require_privileges(const journal::Journal& journal);
+
 /// Undoes what a journal says, and removes the journal. What could not be undone stays in it for
 /// the next attempt.
 Result<void> undo_journal(journal::Journal& journal, int rootfs_fd, journal::RootJournals& journals,

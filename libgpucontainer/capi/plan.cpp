@@ -26,12 +26,13 @@ Result<apply::Target> read_apply_options(int rootfs_fd, const gpuctr_apply_optio
 {
     constexpr std::uint32_t known = GPUCTR_APPLY_IN_PROCESS | GPUCTR_APPLY_SETUID
                                     | GPUCTR_APPLY_WITHOUT_JOURNAL | GPUCTR_APPLY_NO_REPLACE
-                                    | GPUCTR_APPLY_OVER_COPIES;
+                                    | GPUCTR_APPLY_OVER_COPIES | GPUCTR_APPLY_DRY_RUN;
     if (given.reserved != 0)
         return Error(Errc::usage, "apply options: reserved is not zero").with_argument("reserved");
     GPUCTR_TRY(auto target, capi::read_target(rootfs_fd, given, known, GPUCTR_APPLY_IN_PROCESS));
     target.for_setuid = (given.flags & GPUCTR_APPLY_SETUID) != 0;
     target.no_replace = (given.flags & GPUCTR_APPLY_NO_REPLACE) != 0;
+    target.dry_run = (given.flags & GPUCTR_APPLY_DRY_RUN) != 0;
     target.over_copies = (given.flags & GPUCTR_APPLY_OVER_COPIES) != 0;
     GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
     GPUCTR_TRY(target.staged_tree,

@@ -17,13 +17,15 @@ using namespace gpucontainer;
 
 namespace {
 
-constexpr std::uint32_t undo_flags = GPUCTR_UNDO_IN_PROCESS | GPUCTR_UNDO_SETUID;
+constexpr std::uint32_t undo_flags =
+    GPUCTR_UNDO_IN_PROCESS | GPUCTR_UNDO_SETUID | GPUCTR_UNDO_DRY_RUN;
 
 Result<apply::Target> read_undo_options(int rootfs_fd, const gpuctr_undo_options& given)
 {
     GPUCTR_TRY(auto target,
                capi::read_target(rootfs_fd, given, undo_flags, GPUCTR_UNDO_IN_PROCESS));
     target.for_setuid = (given.flags & GPUCTR_UNDO_SETUID) != 0;
+    target.dry_run = (given.flags & GPUCTR_UNDO_DRY_RUN) != 0;
     GPUCTR_CHECK(privilege::refuse_raised(target.for_setuid));
     return target;
 }
@@ -159,6 +161,12 @@ const gpuctr_gpu* gpuctr_used_driver_gpu_at(const gpuctr_used_driver* driver, si
 const char* gpuctr_setup_tree_path(const gpuctr_setup* setup) { return setup->tree_path.c_str(); }
 int64_t gpuctr_setup_since(const gpuctr_setup* setup) { return setup->since; }
 int gpuctr_setup_writes_root(const gpuctr_setup* setup) { return setup->writes_root ? 1 : 0; }
+
+size_t gpuctr_setup_item_count(const gpuctr_setup* setup) { return setup->items.size(); }
+const gpuctr_item* gpuctr_setup_item_at(const gpuctr_setup* setup, size_t index)
+{
+    return capi::element_at<gpuctr_item>(setup->items, index);
+}
 
 size_t gpuctr_setup_finding_count(const gpuctr_setup* setup) { return setup->findings.size(); }
 const gpuctr_finding* gpuctr_setup_finding_at(const gpuctr_setup* setup, size_t index)

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <gtest/gtest.h>
 #include <memory>
+#include <set>
 #include <string>
 #include <sys/mount.h>
 
@@ -71,10 +72,32 @@ protected:
         return found;
     }
 
-    int undo() const
+    /// Kinds and targets of what undo takes away.
+    std::set<std::string> items() const
+    {
+        gpuctr_setup_list_options options = GPUCTR_SETUP_LIST_OPTIONS_INIT;
+        options.state_dir = state_.c_str();
+        gpuctr_setup_list* list = nullptr;
+        EXPECT_EQ(gpuctr_setup_list_open(root_->fd(), &options, &list, nullptr), GPUCTR_OK);
+        std::set<std::string> found;
+        for (std::size_t i = 0; i < gpuctr_setup_list_count(list); ++i) {
+            const gpuctr_setup* const setup = gpuctr_setup_list_at(list, i);
+            const std::size_t count = gpuctr_setup_item_count(setup);
+            EXPECT_EQ(gpuctr_setup_item_at(setup, count), nullptr);
+            for (std::size_t j = 0; j < count; ++j) {
+                const gpuctr_item* const item = gpuctr_setup_item_at(setup, j);
+                found.insert(std::string(gpuctr_item_kind(item)) + " " + gpuctr_item_target(item));
+            }
+        }
+        gpuctr_setup_list_free(list);
+        return found;
+    }
+
+    int undo(std::uint32_t flags = 0) const
     {
         gpuctr_undo_options options = GPUCTR_UNDO_OPTIONS_INIT;
         options.state_dir = state_.c_str();
+        options.flags = flags;
         int found = -1;
         EXPECT_EQ(gpuctr_rootfs_undo(root_->fd(), &options, &found, nullptr), GPUCTR_OK);
         return found;
@@ -85,6 +108,40 @@ protected:
     gpuctr_host* host_ = nullptr;
     gpuctr_apply_options options_ = GPUCTR_APPLY_OPTIONS_INIT;
 };
+
+TEST_F(OneRootTest, ADryRunTellsTheOutcomeAndChangesNothing)
+{
+    std::uint32_t outcome = ~std::uint32_t{0};
+    EXPECT_EQ(apply("0", GPUCTR_APPLY_DRY_RUN, &outcome), GPUCTR_OK);
+    EXPECT_EQ(outcome, GPUCTR_APPLIED);
+    EXPECT_TRUE(std::filesystem::is_empty(state_));
+    EXPECT_EQ(undo(GPUCTR_UNDO_DRY_RUN), 0);
+
+    ASSERT_EQ(apply("0"), GPUCTR_APPLIED);
+    EXPECT_EQ(apply("0", GPUCTR_APPLY_DRY_RUN, &outcome), GPUCTR_OK);
+    EXPECT_EQ(outcome, GPUCTR_UNCHANGED);
+    EXPECT_EQ(apply("1", GPUCTR_APPLY_DRY_RUN, &outcome), GPUCTR_OK);
+    EXPECT_EQ(outcome, GPUCTR_REPLACED);
+    EXPECT_EQ(apply("1", GPUCTR_APPLY_DRY_RUN | GPUCTR_APPLY_NO_REPLACE, &outcome),
+              GPUCTR_E_EXISTS);
+    EXPECT_EQ(undo(GPUCTR_UNDO_DRY_RUN), 1);
+    EXPECT_EQ(origin(), "here");
+    EXPECT_EQ(apply("0"), GPUCTR_UNCHANGED);
+    EXPECT_EQ(undo(), 1);
+}
+
+TEST_F(OneRootTest, ASetUpHasTheItemsThatUndoTakesAway)
+{
+    EXPECT_TRUE(items().empty());
+    ASSERT_EQ(apply("0"), GPUCTR_APPLIED);
+    const auto found = items();
+    for (const char* const item : {"mount /usr/lib/gpuctr", "device /dev/nvidia0",
+                                   "symlink /usr/bin/nvidia-smi", "ldcache /etc/ld.so.cache"})
+        EXPECT_EQ(found.count(item), 1U) << item;
+    EXPECT_EQ(found.count("device /dev/nvidia1"), 0U);
+    EXPECT_EQ(undo(), 1);
+    EXPECT_TRUE(items().empty());
+}
 
 TEST_F(OneRootTest, IsWhatItsDescriptorNamesBeforeAndAfter)
 {
