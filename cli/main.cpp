@@ -5,6 +5,7 @@
 #include "commands/mistakes.hpp"
 #include "commands/parser.hpp"
 #include "commands/words.hpp"
+#include "output/error_document.hpp"
 #include "output/failure.hpp"
 #include "output/format.hpp"
 #include "output/output.hpp"
@@ -12,24 +13,70 @@
 #include "process/standard_descriptors.hpp"
 #include "restricted/policy.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpuctr_cli {
 namespace {
 
 /// With -- CMD, every error but a usage error ends with the exit code set_up_failed.
-int report_failure(const gpucontainer::Error& failure, const Origins& origins, bool with_command,
-                   const Streams& streams)
+int exit_code_of(const gpucontainer::Error& failure, bool with_command)
 {
-    const gpucontainer::Error error(failure.status(), origins.explain(failure), failure.hint(),
-                                    failure.os_error());
-    if (!with_command || error.status() == GPUCTR_E_USAGE)
-        return report(error, streams.err);
-    report(error, streams.err, formatted(" (error {})", -error.status()));
-    return ExitCode::set_up_failed;
+    return with_command && failure.status() != GPUCTR_E_USAGE ? int{ExitCode::set_up_failed}
+                                                              : -failure.status();
+}
+
+/// Prints the error that ends the call, with what was held for it.
+void print_failure(const gpucontainer::Error& failure, int code, const Call& call)
+{
+    const std::string text = call.origins.explain(failure);
+    if (call.json) {
+        write_message(call.streams.err, error_document(failure, text, Origins::option_of(failure),
+                                                       code, std::exchange(call.held, {})));
+        return;
+    }
+    Message message = message_of(failure);
+    message.text = text;
+    print_message(message, call.streams,
+                  code == ExitCode::set_up_failed ? formatted(" (error {})", -failure.status())
+                                                  : "");
+}
+
+/// What a call said that ended with this code. In JSON, the first error is the one that is told of,
+/// and the others are among its findings.
+void print_held(int code, const Call& call)
+{
+    const auto is_error = [](const Message& message) { return message.error.has_value(); };
+    const auto first = std::find_if(call.held.begin(), call.held.end(), is_error);
+    if (first == call.held.end()) {
+        call.messages().print_held();
+        return;
+    }
+    const gpucontainer::Error error = *first->error;
+    call.held.erase(first);
+    print_failure(error, code, call);
+}
+
+int fail(const gpucontainer::Error& failure, bool with_command, const Call& call)
+{
+    const int code = exit_code_of(failure, with_command);
+    print_failure(failure, code, call);
+    return code;
+}
+
+/// Needs no memory if there is none.
+int fail_internally(const std::exception& exception, bool with_command, const Call& call) noexcept
+try {
+    return fail({GPUCTR_E_INTERNAL, std::string("internal error: ") + exception.what(), "", 0},
+                with_command, call);
+} catch (const std::exception&) {
+    (void)std::fprintf(stderr, "gpuctr-setup: internal error: %s%s\n", exception.what(),
+                       with_command ? " (error 1)" : "");
+    return with_command ? set_up_failed : internal_error;
 }
 
 int run(const Words& words, Call& call)
@@ -49,13 +96,16 @@ int run(const Words& words, Call& call)
     } catch (const CLI::ParseError& error) {
         throw explain(parser.app(), error, words);
     }
+    call.use_color();
+    call.json = parser.command().format() == Format::json;
     parser.command().check_typed(call);
     if (words.has_command && !entry->runs_command_line)
         throw usage_error_of("", "-- CMD goes with apply only");
     if (words.has_command && words.command.empty())
         throw usage_error_of("", "no command after --");
-    settle_options({parser.options(), words.restricted, words.has_command}, keys_of_command,
-                   call.messages(), call.origins);
+    settle_options({parser.options(), words.restricted, words.has_command, call.config},
+                   keys_of_command, call.messages(), call.origins);
+    call.json = parser.command().format() == Format::json;
     parser.command().check_complete();
     return parser.command().run(call);
 }
@@ -72,17 +122,19 @@ int main(int argc, char** argv)
         const Words words = split(argc, argv);
         with_command = words.has_command;
         call.command_line = words.command;
+        call.json = words.json;
+        call.color = words.color;
+        call.use_color();
         fill_standard_descriptors();
         ignore_output_signals();
         give_up_raised_privileges();
         const int code = run(words, call);
         finish_results(call.streams.out);
+        print_held(code, call);
         return code;
     } catch (const gpucontainer::Error& error) {
-        return report_failure(error, call.origins, with_command, call.streams);
+        return fail(error, with_command, call);
     } catch (const std::exception& exception) {
-        (void)std::fprintf(stderr, "gpuctr-setup: internal error: %s%s\n", exception.what(),
-                           with_command ? " (error 1)" : "");
-        return with_command ? set_up_failed : internal_error;
+        return fail_internally(exception, with_command, call);
     }
 }

@@ -35,10 +35,10 @@ void tell(Outcome outcome, const char* applied, const RootDirectory& root, const
     const Verbosity least = outcome == Outcome::replaced ? Verbosity::normal : Verbosity::verbose;
     if (messages.verbosity < least)
         return;
-    say(messages.err, "gpuctr-setup: {}: {}\n", printable(root.name()),
-        outcome == Outcome::applied     ? applied
-        : outcome == Outcome::unchanged ? "set up already"
-                                        : "an older set-up was replaced");
+    messages.tell(formatted("{}: {}", root.name(),
+                            outcome == Outcome::applied     ? applied
+                            : outcome == Outcome::unchanged ? "set up already"
+                                                            : "an older set-up was replaced"));
 }
 
 /// Another set-up is there. The hint depends on where --no-replace comes from.
@@ -161,6 +161,7 @@ public:
         add_state_option(app, options_.state);
         add_journal_options(app);
         add_run_options(app);
+        add_format_to(app);
     }
 
     void check_typed(const Call& call) override

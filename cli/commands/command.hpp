@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "options/values.hpp"
 #include "output/exit_code.hpp"
 #include "output/messages.hpp"
 #include "settings/origins.hpp"
@@ -17,10 +18,19 @@ namespace gpuctr_cli {
 struct Call {
     Streams streams;
     Verbosity verbosity = Verbosity::normal;
+    Color color = Color::automatic;
+    std::string config;                    ///< The typed --config; or "".
+    bool json = false;                     ///< Errors are printed in JSON.
     std::vector<std::string> command_line; ///< The words after "--"; may be empty.
     Origins origins;                       ///< Of the options that a site set.
+    mutable std::vector<Message> held;     ///< With `json`: what was said.
 
-    Messages messages() const noexcept { return {streams.err, verbosity}; }
+    Messages messages() const { return {streams, verbosity, json ? &held : nullptr}; }
+    void use_color()
+    {
+        streams.of_out = Paint(color, streams.out);
+        streams.of_err = Paint(color, streams.err);
+    }
 };
 
 /// The options of a command, and what it does with them.
@@ -33,6 +43,8 @@ public:
 
     /// `app` parses into this object.
     virtual void add_options(CLI::App& app) = 0;
+    /// The form of what it prints, and of errors.
+    Format format() const noexcept { return format_; }
     /// Called after parsing, before a site's settings are added. Throws gpucontainer::Error if
     /// typed options do not go together: usage.
     virtual void check_typed(const Call&) {}
@@ -40,6 +52,12 @@ public:
     virtual void check_complete() const {}
     /// Returns the exit code. Throws gpucontainer::Error.
     virtual int run(const Call& call) = 0;
+
+protected:
+    void add_format_to(CLI::App& app) { add_format_option(app, format_); }
+
+private:
+    Format format_ = Format::text;
 };
 
 /// A row of the table of commands.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
+#include "options/columns.hpp"
 #include "options/request_options.hpp"
 #include "options/values.hpp"
 #include "output/findings.hpp"
@@ -9,7 +10,11 @@
 #include "output/table.hpp"
 #include "process/privileges.hpp"
 
+#include <array>
 #include <gpucontainer/gpucontainer.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace gpuctr_cli {
 namespace {
@@ -18,7 +23,7 @@ using gpucontainer::Driver;
 
 std::string number(std::optional<unsigned> value) { return value ? std::to_string(*value) : "-"; }
 
-void print_gpus(const Driver& driver, std::FILE* out)
+void print_gpus(const Driver& driver, const Streams& streams)
 {
     if (driver.gpus().empty())
         return;
@@ -27,11 +32,11 @@ void print_gpus(const Driver& driver, std::FILE* out)
         table.add({std::to_string(gpu.index()), gpu.uuid().empty() ? "-" : printable(gpu.uuid()),
                    gpu.pci_address().empty() ? "-" : printable(gpu.pci_address()),
                    number(gpu.minor_number()), number(gpu.numa_node()), printable(gpu.model())});
-    table.print(out);
-    print(out, "\n");
+    table.print(streams.out, streams.of_out);
+    print(streams.out, "\n");
 }
 
-void print_nodes(const Driver& driver, std::FILE* out)
+void print_nodes(const Driver& driver, const Streams& streams)
 {
     if (driver.nodes().empty())
         return;
@@ -40,17 +45,17 @@ void print_nodes(const Driver& driver, std::FILE* out)
         table.add({printable(node.path()),
                    formatted("{}:{}", node.major_number(), node.minor_number()), number(node.gpu()),
                    node.accessible() ? "yes" : "no"});
-    table.print(out);
-    print(out, "\n");
+    table.print(streams.out, streams.of_out);
+    print(streams.out, "\n");
 }
 
-void print_files(const Driver& driver, std::FILE* out)
+void print_files(const Driver& driver, const Streams& streams)
 {
     Table table({"FILE", "CAPABILITY", "PATH"});
     for (const auto file : driver.files())
         table.add({printable(file.soname().empty() ? file.name() : file.soname()),
                    std::string(file.capability()), printable(file.path())});
-    table.print(out);
+    table.print(streams.out, streams.of_out);
 }
 
 const char* remark_on(const Driver& driver)
@@ -63,15 +68,15 @@ const char* remark_on(const Driver& driver)
                                 : "";
 }
 
-void print_driver(const Driver& driver, Verbosity verbosity, std::FILE* out)
+void print_driver(const Driver& driver, Verbosity verbosity, const Streams& streams)
 {
-    print(out, "{} driver{}{}{}\n\n", driver.vendor_name(), driver.version().empty() ? "" : " ",
-          driver.version(), remark_on(driver));
-    print_gpus(driver, out);
-    print_nodes(driver, out);
-    print_files(driver, out);
+    print(streams.out, "{} driver{}{}{}\n\n", driver.vendor_name(),
+          driver.version().empty() ? "" : " ", driver.version(), remark_on(driver));
+    print_gpus(driver, streams);
+    print_nodes(driver, streams);
+    print_files(driver, streams);
     if (verbosity == Verbosity::verbose)
-        print_notes(driver.findings(), out);
+        print_notes(driver.findings(), streams.out, streams.of_out);
 }
 
 /// Warns of drivers without a GPU. Other findings concern plans.
@@ -82,11 +87,47 @@ void warn_of_files_alone(const gpucontainer::Host& host, const Messages& message
             warn_about(driver.findings(), messages);
 }
 
-void say_that_nothing_is_here(const HostOptions& options, std::FILE* err)
+void say_that_nothing_is_here(const HostOptions& options, const Messages& messages)
 {
-    say(err, "gpuctr-setup: no GPU on this host\n");
-    if (options.vendors.empty() && options.record.empty())
-        say(err, "hint: name a vendor, such as --nv, to list its driver's files\n");
+    const bool asks_for_all = options.vendors.empty() && options.record.empty();
+    messages.tell("no GPU on this host",
+                  asks_for_all ? "name a vendor, such as --nv, to list its driver's files" : "");
+}
+
+/// A row of the table that --output chooses columns of.
+struct GpuRow {
+    Driver driver;
+    gpucontainer::Gpu gpu;
+};
+
+std::string number_or_nothing(std::optional<unsigned> value)
+{
+    return value ? std::to_string(*value) : "";
+}
+
+constexpr std::array columns = {
+    Column<GpuRow>{"VENDOR", true, [](const GpuRow& r) { return std::string(r.driver.vendor()); }},
+    Column<GpuRow>{"GPU", true, [](const GpuRow& r) { return std::to_string(r.gpu.index()); }},
+    Column<GpuRow>{"UUID", true, [](const GpuRow& r) { return std::string(r.gpu.uuid()); }},
+    Column<GpuRow>{"PCI", true, [](const GpuRow& r) { return std::string(r.gpu.pci_address()); }},
+    Column<GpuRow>{"NODE", false,
+                   [](const GpuRow& r) { return number_or_nothing(r.gpu.minor_number()); }},
+    Column<GpuRow>{"NUMA", false,
+                   [](const GpuRow& r) { return number_or_nothing(r.gpu.numa_node()); }},
+    Column<GpuRow>{"ARCH", false,
+                   [](const GpuRow& r) { return std::string(r.gpu.architecture()); }},
+    Column<GpuRow>{"DRIVER", false,
+                   [](const GpuRow& r) { return std::string(r.driver.version()); }},
+    Column<GpuRow>{"MODEL", true, [](const GpuRow& r) { return std::string(r.gpu.model()); }},
+};
+
+std::vector<GpuRow> gpus_of(const gpucontainer::Host& host)
+{
+    std::vector<GpuRow> rows;
+    for (const auto driver : host.drivers())
+        for (const auto gpu : driver.gpus())
+            rows.push_back({driver, gpu});
+    return rows;
 }
 
 /// With --if-present, lists all vendors if the one that was asked for is not here.
@@ -109,28 +150,32 @@ public:
     {
         host_.add_to(app);
         host_.add_record_to(app);
-        add_format_option(app, format_);
+        add_format_to(app);
+        add_columns<GpuRow>(app, columns, columns_);
     }
 
     int run(const Call& call) override
     {
         shrink_privileges(GPUCTR_PHASE_LOOK);
         const gpucontainer::Host host = open(host_);
-        if (format_ == Format::json)
+        if (columns_.is_given)
+            print_columns<GpuRow>(gpus_of(host), columns, columns_, call.streams.out,
+                                  call.streams.of_out);
+        else if (format() == Format::json)
             print(call.streams.out, "{}", host.to_json());
         else
             for (const auto driver : host.drivers())
-                print_driver(driver, call.verbosity, call.streams.out);
+                print_driver(driver, call.verbosity, call.streams);
         warn_about(host.findings(), call.messages());
         warn_of_files_alone(host, call.messages());
         if (host.drivers().empty() && host.findings().empty() && call.verbosity != Verbosity::quiet)
-            say_that_nothing_is_here(host_, call.streams.err);
+            say_that_nothing_is_here(host_, call.messages());
         return ExitCode::done;
     }
 
 private:
     HostOptions host_;
-    Format format_ = Format::text;
+    ColumnOptions columns_;
 };
 
 } // namespace
@@ -145,7 +190,9 @@ listed even if it has no GPU here.
 Examples:
   gpuctr-setup list
       all vendors
-  gpuctr-setup list --nv --format json >host.json
+  gpuctr-setup list -no UUID,MODEL
+      two columns of the table of GPUs, for a script
+  gpuctr-setup list --nv --json >host.json
       a record of this host, which `list` and `plan` take with --host
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<List>(); }};

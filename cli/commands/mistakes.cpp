@@ -29,6 +29,19 @@ const CLI::App* command_of(const CLI::App& app)
 /// "--rootfs" of "--rootfs=/srv".
 std::string option_in(const std::string& word) { return word.substr(0, word.find('=')); }
 
+std::string without_dashes(const std::string& option)
+{
+    const std::size_t begin = option.find_first_not_of('-');
+    return begin == std::string::npos ? "" : option.substr(begin);
+}
+
+/// "rootfs" of "--rootfs: DIR is missing"; "" if there is none.
+std::string option_at_the_front_of(const std::string& problem)
+{
+    const bool has_option = problem.starts_with("--");
+    return has_option ? without_dashes(problem.substr(0, problem.find_first_of(": "))) : "";
+}
+
 /// The options that a command takes: its own, and those of every command.
 std::vector<const CLI::Option*> options_of(const CLI::App& app)
 {
@@ -78,8 +91,12 @@ Error explain_extra(const CLI::App& app, const Names& extras, const Words& words
     const std::string command = chosen == nullptr ? "" : chosen->get_name();
     if (extra.size() > 1 && extra.front() == '-') {
         const std::string option = option_in(extra);
-        return {GPUCTR_E_USAGE, formatted("{}: unknown option {}", command, option),
-                hint_for(app, command, option), 0};
+        return {GPUCTR_E_USAGE,
+                formatted("{}: unknown option {}", command, option),
+                hint_for(app, command, option),
+                0,
+                {},
+                without_dashes(option)};
     }
     if (words.own.at(first_own_word(words.own)) != extra)
         return {GPUCTR_E_USAGE, formatted("{}: unexpected word '{}'", command, extra),
@@ -138,8 +155,14 @@ Error explain(const CLI::App& app, const CLI::ParseError& error, const Words& wo
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty())
         return explain_extra(app, extras, words);
     const CLI::App* const command = command_of(app);
-    return usage_error_of(command == nullptr ? "" : command->get_name(),
-                          explain_other(app, error, words));
+    const std::string help = help_of(command == nullptr ? "" : command->get_name());
+    const auto [problem, suggestion] = split_suggestion(explain_other(app, error, words));
+    return {GPUCTR_E_USAGE,
+            problem,
+            suggestion.empty() ? help : formatted("{} {} lists all", suggestion, help),
+            0,
+            {},
+            option_at_the_front_of(problem)};
 }
 
 } // namespace gpuctr_cli

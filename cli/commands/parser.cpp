@@ -5,6 +5,7 @@
 #include "output/failure.hpp"
 #include "output/format.hpp"
 #include "restricted/policy.hpp"
+#include "settings/settings.hpp"
 
 #include <algorithm>
 #include <gpucontainer/gpucontainer.hpp>
@@ -23,6 +24,13 @@ Parser::Parser(const CommandEntry* entry, Call& call) : app_("", "gpuctr-setup")
         "also say what was done, and why");
     app_.add_flag_callback(
         "-q,--quiet", [&call] { call.verbosity = Verbosity::quiet; }, "print only errors");
+    add_choice<Color>(
+        app_, "--color",
+        {{"auto", Color::automatic}, {"always", Color::always}, {"never", Color::never}},
+        call.color, "whether headings and problems are coloured");
+    app_.add_option("--config", call.config,
+                    formatted("another configuration than {}", configuration_file))
+        ->type_name("FILE");
     add_restricted_option(app_);
     check_values(app_);
     if (entry == nullptr)
@@ -33,9 +41,17 @@ Parser::Parser(const CommandEntry* entry, Call& call) : app_("", "gpuctr-setup")
     check_values(*options_);
 }
 
-/// Refuses options that end in "=". CLI11 would take the next word as their value.
+/// Refuses options that end in "=": CLI11 would take the next word as their value. Refuses "-nv":
+/// it would be -n and -v.
 void Parser::check_words(const std::vector<std::string>& words) const
 {
+    for (const std::string& word : words)
+        if (word.size() > 2 && word[0] == '-' && word[1] != '-' && options_ != nullptr
+            && options_->get_option_no_throw("-" + word) != nullptr)
+            throw gpucontainer::Error(
+                GPUCTR_E_USAGE, formatted("{}: unknown option {}", options_->get_name(), word),
+                formatted("did you mean -{}? {} lists all", word, help_of(options_->get_name())), 0,
+                {}, word.substr(1));
     for (const std::string& word : words) {
         if (!word.starts_with("--") || word.find('=') != word.size() - 1)
             continue;
@@ -44,7 +60,8 @@ void Parser::check_words(const std::vector<std::string>& words) const
             options_ != nullptr ? options_->get_option_no_throw(name) : nullptr;
         const std::string type = option != nullptr ? option->get_type_name() : "";
         throw usage_error_of(options_ != nullptr ? options_->get_name() : "",
-                             formatted("{}: {} is missing", name, type.empty() ? "a value" : type));
+                             formatted("{}: {} is missing", name, type.empty() ? "a value" : type),
+                             name.substr(2));
     }
 }
 

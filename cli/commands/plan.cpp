@@ -19,10 +19,9 @@ using gpucontainer::Plan;
 struct Options {
     RequestOptions request;
     RootOptions root;
-    Format format = Format::text;
 };
 
-void print_items(const Plan& plan, Verbosity verbosity, std::FILE* out)
+void print_items(const Plan& plan, Verbosity verbosity, const Streams& streams)
 {
     const bool reasons = verbosity == Verbosity::verbose;
     Table table(reasons ? std::vector<std::string>{"KIND", "TARGET", "SOURCE", "OPTIONS", "REASON"}
@@ -34,29 +33,29 @@ void print_items(const Plan& plan, Verbosity verbosity, std::FILE* out)
             row.push_back(printable(item.reason()));
         table.add(std::move(row));
     }
-    table.print(out);
+    table.print(streams.out, streams.of_out);
 }
 
-void print_plan(const Plan& plan, Verbosity verbosity, std::FILE* out)
+void print_plan(const Plan& plan, Verbosity verbosity, const Streams& streams)
 {
-    print_items(plan, verbosity, out);
-    print_needs(plan.findings(), out);
+    print_items(plan, verbosity, streams);
+    print_needs(plan.findings(), streams.out, streams.of_out);
     if (verbosity == Verbosity::verbose)
-        print_notes(plan.findings(), out);
+        print_notes(plan.findings(), streams.out, streams.of_out);
 }
 
 /// Apply makes the root a mount point, which programs that copy it can trip over.
-void print_note(const std::string& root, std::FILE* out)
+void print_note(const std::string& root, const Streams& streams)
 {
-    print(
-        out,
-        "\nnote: {} is a mount point until it is undone: `systemd-nspawn --ephemeral` copies such "
-        "a directory into itself, until the disk is full\n",
-        printable(root));
+    print(streams.out,
+          "\n{} {} is a mount point until it is undone: `systemd-nspawn --ephemeral` copies such a "
+          "directory into itself, until the disk is full\n",
+          streams.of_out.heading("note:"), printable(root));
 }
 
-void show(const Options& options, const Messages& messages, std::FILE* out)
+void show(const Options& options, Format format, const Call& call)
 {
+    const Messages messages = call.messages();
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK));
     // With --if-present and no GPU, apply sets up nothing: there is nothing to show.
     const gpucontainer::Host host = options.request.host.open(!options.request.host.if_present);
@@ -66,12 +65,12 @@ void show(const Options& options, const Messages& messages, std::FILE* out)
     const Plan plan(host, options.request.request(), root ? root->fd() : -1);
     warn_about(host.findings(), messages);
     warn_about(plan.findings(), messages);
-    if (options.format == Format::json)
-        print(out, "{}", plan.to_json());
+    if (format == Format::json)
+        print(call.streams.out, "{}", plan.to_json());
     else
-        print_plan(plan, messages.verbosity, out);
-    if (options.format == Format::text && root && !options.root.pid)
-        print_note(root->name(), out);
+        print_plan(plan, call.verbosity, call.streams);
+    if (format == Format::text && root && !options.root.pid)
+        print_note(root->name(), call.streams);
 }
 
 /// Prints what apply would do, and changes nothing.
@@ -82,13 +81,13 @@ public:
         options_.request.add_to(app);
         options_.request.host.add_record_to(app);
         options_.root.add_to(app);
-        add_format_option(app, options_.format);
+        add_format_to(app);
     }
 
     int run(const Call& call) override
     {
         with_gpu(options_.request.host.if_present, call.messages(),
-                 [&] { show(options_, call.messages(), call.streams.out); });
+                 [&] { show(options_, format(), call); });
         return ExitCode::done;
     }
 

@@ -2,9 +2,8 @@
 #include "commands/command.hpp"
 #include "options/request_options.hpp"
 #include "output/failure.hpp"
+#include "output/format.hpp"
 #include "output/messages.hpp"
-#include "output/output.hpp"
-#include "output/table.hpp"
 #include "process/privileges.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
@@ -18,19 +17,20 @@ void stage(const RequestOptions& options, const Messages& messages)
     const gpucontainer::Plan plan(host, options.request(), -1);
     const auto outcome = plan.stage(options.staged_tree);
     if (messages.verbosity == Verbosity::verbose)
-        say(messages.err, "gpuctr-setup: {}: {}\n", printable(options.staged_tree),
-            outcome == gpucontainer::Staged::made        ? "staged"
-            : outcome == gpucontainer::Staged::unchanged ? "staged already"
-                                                         : "an older tree was replaced");
+        messages.tell(formatted("{}: {}", options.staged_tree,
+                                outcome == gpucontainer::Staged::made ? "staged"
+                                : outcome == gpucontainer::Staged::unchanged
+                                    ? "staged already"
+                                    : "an older tree was replaced"));
 }
 
 void unstage(const std::string& directory, const Messages& messages)
 {
     const bool found = gpucontainer::unstage(directory);
     if (!found && messages.verbosity != Verbosity::quiet)
-        say(messages.err, "gpuctr-setup: nothing is staged at {}\n", printable(directory));
+        messages.tell(formatted("nothing is staged at {}", directory));
     if (found && messages.verbosity == Verbosity::verbose)
-        say(messages.err, "gpuctr-setup: {}: unmounted\n", printable(directory));
+        messages.tell(formatted("{}: unmounted", directory));
 }
 
 /// Stages this node's driver tree for later set-ups.
@@ -40,6 +40,7 @@ public:
     {
         request_.add_staging_to(app);
         app.add_flag("--undo", undo_, "unmount the staged tree");
+        add_format_to(app);
     }
 
     void check_complete() const override

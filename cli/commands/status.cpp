@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
+#include "options/columns.hpp"
 #include "options/root_options.hpp"
 #include "options/values.hpp"
 #include "output/findings.hpp"
@@ -13,6 +14,9 @@
 #include <ctime>
 #include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace gpuctr_cli {
 namespace {
@@ -24,7 +28,7 @@ using gpucontainer::Severity;
 struct Options {
     RootOptions root;
     std::string state;
-    Format format = Format::text;
+    ColumnOptions columns;
     Severity fail_on = Severity::error; ///< The lowest that makes the exit status 9.
 };
 
@@ -65,34 +69,44 @@ std::string seen_in(const Setup& setup, const std::string& here)
     return "no mount namespace any more";
 }
 
-std::string time_of(const Setup& setup)
+std::string time_of(const Setup& setup, const char* form)
 {
     const std::time_t since = setup.since();
     std::tm parts = {};
     std::array<char, 64> text = {};
-    const bool is_known =
-        ::gmtime_r(&since, &parts) != nullptr
-        && std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts) > 0;
+    const bool is_known = ::gmtime_r(&since, &parts) != nullptr
+                          && std::strftime(text.data(), text.size(), form, &parts) > 0;
     return is_known ? text.data() : "unknown";
 }
 
-void print_setup(const Setup& setup, const std::string& root, const std::string& here,
-                 std::FILE* out)
+/// A word of a severity, coloured.
+std::string colored(Severity severity, const std::string& text, const Paint& paint)
 {
-    print(out, "{}\n", printable(root));
+    return severity == Severity::error     ? paint.error(text)
+           : severity == Severity::warning ? paint.warning(text)
+                                           : text;
+}
+
+void print_setup(const Setup& setup, const std::string& root, const std::string& here,
+                 const Streams& streams)
+{
+    std::FILE* const out = streams.out;
+    print(out, "{}\n", streams.of_out.heading(printable(root)));
     for (const auto driver : setup.drivers()) {
         print(out, "  driver   {} {}\n", printable(driver.vendor()), printable(driver.version()));
         print(out, "  GPUs     {}\n", gpus_of(driver));
     }
     print(out, "  tree     {}\n",
           setup.tree_path().empty() ? "none" : printable(setup.tree_path()));
-    print(out, "  since    {}\n", time_of(setup));
+    print(out, "  since    {}\n", time_of(setup, "%Y-%m-%d %H:%M:%S UTC"));
     print(out, "  seen in  {}\n", printable(seen_in(setup, here)));
     print(out, "  root     {}\n", setup.writes_root() ? "written" : "not written");
     if (setup.findings().empty())
         print(out, "  state    intact\n");
     for (const gpucontainer::Finding finding : setup.findings()) {
-        print(out, "  {:<8} {}\n", name(finding.severity()), printable(finding.message()));
+        const std::string severity = formatted("{:<8}", name(finding.severity()));
+        print(out, "  {} {}\n", colored(finding.severity(), severity, streams.of_out),
+              printable(finding.message()));
         if (!finding.hint().empty())
             print(out, "  hint     {}\n", printable(finding.hint()));
     }
@@ -110,14 +124,14 @@ std::string name_of(const Setup& setup, const std::string& unnamed)
 }
 
 void print_list(const SetupList& list, const std::string& unnamed, const std::string& here,
-                std::FILE* out)
+                const Streams& streams)
 {
     bool first = true;
     for (const Setup setup : list) {
         if (!first)
-            print(out, "\n");
+            print(streams.out, "\n");
         first = false;
-        print_setup(setup, name_of(setup, unnamed), here, out);
+        print_setup(setup, name_of(setup, unnamed), here, streams);
     }
 }
 
@@ -130,7 +144,106 @@ bool is_wrong(const SetupList& list, Severity least)
     });
 }
 
-int show(const Options& options, const Call& call)
+/// A row of the table that --output chooses columns of.
+struct SetupRow {
+    Setup setup;
+    std::string root; ///< Its path, or a name for it.
+};
+
+/// What `text` returns for each driver, separated by commas.
+template <typename Text>
+std::string of_drivers(const SetupRow& row, Text text)
+{
+    std::string all;
+    for (const auto driver : row.setup.drivers())
+        for (const std::string& part : text(driver))
+            all += (all.empty() ? "" : ",") + part;
+    return all;
+}
+
+using Parts = std::vector<std::string>;
+
+std::string drivers_in(const SetupRow& row)
+{
+    return of_drivers(row, [](const auto& driver) {
+        return Parts{formatted("{}/{}", driver.vendor(), driver.version())};
+    });
+}
+
+std::string gpus_in(const SetupRow& row)
+{
+    return of_drivers(row, [](const auto& driver) {
+        Parts gpus;
+        for (const auto gpu : driver.gpus())
+            gpus.push_back(formatted("{}/{}", driver.vendor(), gpu.index()));
+        return gpus;
+    });
+}
+
+std::string uuids_in(const SetupRow& row)
+{
+    return of_drivers(row, [](const auto& driver) {
+        Parts uuids;
+        for (const auto gpu : driver.gpus())
+            if (!gpu.uuid().empty())
+                uuids.emplace_back(gpu.uuid());
+        return uuids;
+    });
+}
+
+std::string findings_in(const SetupRow& row)
+{
+    std::string codes;
+    for (const auto finding : row.setup.findings())
+        codes += (codes.empty() ? "" : ",") + std::string(finding.code());
+    return codes;
+}
+
+/// The highest severity of its findings.
+std::string state_of(const SetupRow& row)
+{
+    const auto findings = row.setup.findings();
+    const auto worst =
+        std::max_element(findings.begin(), findings.end(), [](const auto& left, const auto& right) {
+            return left.severity() < right.severity();
+        });
+    return findings.empty() ? "intact" : std::string(name((*worst).severity()));
+}
+
+constexpr std::array columns = {
+    Column<SetupRow>{"ROOT", true, [](const SetupRow& r) { return r.root; }},
+    Column<SetupRow>{"DRIVER", true, drivers_in},
+    Column<SetupRow>{"GPUS", true, gpus_in},
+    Column<SetupRow>{"UUIDS", false, uuids_in},
+    Column<SetupRow>{"TREE", false,
+                     [](const SetupRow& r) { return std::string(r.setup.tree_path()); }},
+    Column<SetupRow>{"SINCE", true,
+                     [](const SetupRow& r) { return time_of(r.setup, "%Y-%m-%dT%H:%M:%SZ"); }},
+    Column<SetupRow>{"ORIGIN", false,
+                     [](const SetupRow& r) { return std::string(r.setup.origin()); }},
+    Column<SetupRow>{"NAMESPACE", false,
+                     [](const SetupRow& r) { return std::to_string(r.setup.mount_namespace()); }},
+    Column<SetupRow>{"PID", false,
+                     [](const SetupRow& r) {
+                         return r.setup.process() == 0 ? "" : std::to_string(r.setup.process());
+                     }},
+    Column<SetupRow>{
+        "WRITTEN", false,
+        [](const SetupRow& r) { return std::string(r.setup.writes_root() ? "yes" : "no"); }},
+    Column<SetupRow>{"STATE", true, state_of},
+    Column<SetupRow>{"FINDINGS", false, findings_in},
+};
+
+void print_table(const SetupList& list, const std::string& unnamed, const ColumnOptions& options,
+                 const Streams& streams)
+{
+    std::vector<SetupRow> rows;
+    for (const Setup setup : list)
+        rows.push_back({setup, name_of(setup, unnamed)});
+    print_columns<SetupRow>(rows, columns, options, streams.out, streams.of_out);
+}
+
+int show(const Options& options, Format format, const Call& call)
 {
     std::optional<RootDirectory> root;
     if (!options.root.all)
@@ -140,16 +253,18 @@ int show(const Options& options, const Call& call)
     if (root)
         root->set_process(where);
     const SetupList list(root ? root->fd() : -1, where);
-    if (options.format == Format::json)
+    const std::string unnamed = root ? root->name() : "";
+    if (options.columns.is_given)
+        print_table(list, unnamed, options.columns, call.streams);
+    else if (format == Format::json)
         print(call.streams.out, "{}", list.to_json());
     else
-        print_list(list, root ? root->name() : "",
+        print_list(list, unnamed,
                    options.root.pid ? "the mount namespace of " + root->name()
                                     : "this mount namespace",
-                   call.streams.out);
-    if (list.empty() && options.format == Format::text && call.verbosity != Verbosity::quiet)
-        say(call.streams.err, "gpuctr-setup: nothing is set up{}\n",
-            root ? " in " + printable(root->name()) : "");
+                   call.streams);
+    if (list.empty() && format == Format::text && call.verbosity != Verbosity::quiet)
+        call.messages().tell("nothing is set up" + (root ? " in " + root->name() : ""));
     return is_wrong(list, options.fail_on) ? ExitCode::something_wrong : ExitCode::done;
 }
 
@@ -161,7 +276,8 @@ public:
         options_.root.add_to(app);
         options_.root.add_all_to(app);
         add_state_option(app, options_.state);
-        add_format_option(app, options_.format);
+        add_format_to(app);
+        add_columns<SetupRow>(app, columns, options_.columns);
         add_choice<Severity>(
             app, "--fail-on", {{"warning", Severity::warning}, {"error", Severity::error}},
             options_.fail_on, "exit with 9 for findings of this severity or a higher one");
@@ -172,7 +288,7 @@ public:
     int run(const Call& call) override
     {
         shrink_privileges(options_.root.phases(GPUCTR_PHASE_STATUS));
-        return show(options_, call);
+        return show(options_, format(), call);
     }
 
 private:
@@ -193,7 +309,9 @@ is 9 if something is wrong.
 Examples:
   gpuctr-setup status --rootfs /srv/image
       the set-up of /srv/image
-  gpuctr-setup status --all --format json
+  gpuctr-setup status --all -o ROOT,STATE
+      two columns of a table of every set-up of this host
+  gpuctr-setup status --all --json
       every set-up of this host, for programs
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<Status>(); }};

@@ -26,28 +26,28 @@ void undo_root(const RootDirectory& root, const std::string& state, const Messag
     how.report = [&](const gpucontainer::Finding& finding) { messages.warn(finding); };
     const bool found = gpucontainer::undo(root.fd(), how);
     if (!found && messages.verbosity != Verbosity::quiet)
-        say(messages.err, "gpuctr-setup: nothing is set up in {}\n", printable(root.name()));
+        messages.tell(formatted("nothing is set up in {}", root.name()));
     if (found && messages.verbosity == Verbosity::verbose)
-        say(messages.err, "gpuctr-setup: {}: undone\n", printable(root.name()));
+        messages.tell(formatted("{}: undone", root.name()));
 }
 
 std::string name_of(const Setup& setup)
 {
     return setup.root().empty()
                ? formatted("a container of mount namespace {}", setup.mount_namespace())
-               : printable(setup.root());
+               : std::string(setup.root());
 }
 
 void tell(const Setup& setup, Undone undone, const Messages& messages)
 {
     if (undone == Undone::left && messages.verbosity != Verbosity::quiet)
-        say(messages.err, "gpuctr-setup: {}: left, {}\n", name_of(setup),
-            setup.origin() == "another_namespace"
-                ? formatted("in use in mount namespace {}", setup.mount_namespace())
-                : "out of reach from here");
+        messages.tell(formatted("{}: left, {}", name_of(setup),
+                                setup.origin() == "another_namespace" ? formatted(
+                                    "in use in mount namespace {}", setup.mount_namespace())
+                                                                      : "out of reach from here"));
     else if (messages.verbosity == Verbosity::verbose)
-        say(messages.err, "gpuctr-setup: {}: {}\n", name_of(setup),
-            undone == Undone::undone ? "undone" : "gone, and forgotten");
+        messages.tell(formatted("{}: {}", name_of(setup),
+                                undone == Undone::undone ? "undone" : "gone, and forgotten"));
 }
 
 /// Goes on after a failure. Returns the exit code of the first one.
@@ -63,7 +63,7 @@ int undo_all(const std::string& state_directory, const Messages& messages)
     std::stable_partition(all.begin(), all.end(),
                           [](const Setup& setup) { return setup.origin() == "here"; });
     if (all.empty() && messages.verbosity == Verbosity::verbose)
-        say(messages.err, "gpuctr-setup: nothing is set up\n");
+        messages.tell("nothing is set up");
     int code = ExitCode::done;
     for (const Setup& setup : all) {
         how.report = [&](const gpucontainer::Finding& finding) {
@@ -72,7 +72,7 @@ int undo_all(const std::string& state_directory, const Messages& messages)
         try {
             tell(setup, setup.undo(how), messages);
         } catch (const gpucontainer::Error& error) {
-            const int failed = report(error, messages.err);
+            const int failed = messages.report(error);
             code = code == ExitCode::done ? failed : code;
         }
     }
@@ -87,6 +87,7 @@ public:
         root_.add_to(app);
         root_.add_all_to(app);
         add_state_option(app, state_);
+        add_format_to(app);
     }
 
     void check_complete() const override { root_.require_or_all("undo"); }

@@ -15,6 +15,35 @@ bool restricts(const std::string& word)
     return word == "--restricted" || word.starts_with("--restricted=");
 }
 
+bool asks_for_json(const std::vector<std::string>& words)
+{
+    const auto asks = [&](const std::string& word) {
+        const std::string* const next =
+            &word + 1 == words.data() + words.size() ? &word : &word + 1;
+        return word == "--json" || word == "--format=json"
+               || (word == "--format" && *next == "json");
+    };
+    return std::any_of(words.begin(), words.end(), asks);
+}
+
+/// An option of every command that has a value.
+bool has_value(const std::string& option) { return option == "--color" || option == "--config"; }
+
+Color color_in(const std::vector<std::string>& words)
+{
+    Color color = Color::automatic;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        std::string word = words[i];
+        if (word == "--color" && i + 1 < words.size())
+            word += "=" + words[i + 1];
+        if (word == "--color=always")
+            color = Color::always;
+        else if (word == "--color=never")
+            color = Color::never;
+    }
+    return color;
+}
+
 /// Answered instead of any work, with or without a command.
 bool asks_for_words(const std::string& word)
 {
@@ -35,18 +64,24 @@ Words split(int argc, char** argv)
         else
             words.own.push_back(word);
     }
+    words.json = asks_for_json(words.own);
+    words.color = color_in(words.own);
     words.restricted = std::any_of(words.own.begin(), words.own.end(), restricts);
     return words;
 }
 
 std::size_t first_own_word(const std::vector<std::string>& words)
 {
-    constexpr std::array of_every_command = {"-v", "--verbose", "-q", "--quiet", "--restricted"};
-    const auto first = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
-        return std::find(of_every_command.begin(), of_every_command.end(), word)
-               == of_every_command.end();
-    });
-    return static_cast<std::size_t>(first - words.begin());
+    constexpr std::array flags = {"-v", "--verbose", "-q", "--quiet", "--restricted"};
+    std::size_t i = 0;
+    for (; i < words.size(); ++i) {
+        const bool is_flag = std::find(flags.begin(), flags.end(), words[i]) != flags.end();
+        if (has_value(words[i]) && i + 1 < words.size())
+            ++i;
+        else if (!is_flag && !has_value(words[i].substr(0, words[i].find('='))))
+            break;
+    }
+    return i;
 }
 
 void add_default_command(std::vector<std::string>& words)

@@ -16,6 +16,8 @@ struct Words {
     bool has_command = false;
     /// Whether any word is --restricted, even if the parser takes it for the value of an option.
     bool restricted = false;
+    bool json = false; ///< The form of errors, until options are parsed.
+    Color color = Color::automatic;
 };
 Words split(int argc, char** argv);
 

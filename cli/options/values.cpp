@@ -3,6 +3,7 @@
 
 #include "options/groups.hpp"
 #include "output/format.hpp"
+#include "settings/similar.hpp"
 
 #include <algorithm>
 #include <array>
@@ -37,7 +38,8 @@ void take_one_of(CLI::Option& option, const std::vector<std::string>& words)
     option.check([words](const std::string& word) {
         if (std::find(words.begin(), words.end(), word) != words.end())
             return std::string();
-        return formatted("'{}' is none of {}", word, fmt::join(words, ", "));
+        return with_suggestion(formatted("'{}' is none of {}", word, fmt::join(words, ", ")),
+                               meant(word, words));
     });
 }
 
@@ -57,7 +59,11 @@ void add_format_option(CLI::App& command, Format& format)
 {
     command.option_defaults()->group(what_is_printed);
     add_choice<Format>(command, "--format", {{"text", Format::text}, {"json", Format::json}},
-                       format, "form of what is printed");
+                       format, "form of what is printed, and of errors");
+    command
+        .add_flag_callback(
+            "--json", [&format] { format = Format::json; }, "short for --format json")
+        ->excludes(command.get_option("--format"));
 }
 
 void check_values(CLI::App& command)

@@ -49,6 +49,7 @@ CLI::Option* add_number(CLI::App& command, const std::string& option, Bounds bou
                         std::optional<int>& value, const std::string& help);
 
 enum class Format : int { text, json };
+/// Adds --format, and --json as its short form.
 void add_format_option(CLI::App& command, Format& format);
 
 /// Makes all flags of a command take "true", "false" and their usual synonyms, because settings

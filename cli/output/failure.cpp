@@ -2,8 +2,6 @@
 #include "output/failure.hpp"
 
 #include "output/format.hpp"
-#include "output/output.hpp"
-#include "output/table.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -25,17 +23,10 @@ std::string help_of(const std::string& command)
     return command.empty() ? "gpuctr-setup --help" : formatted("gpuctr-setup {} --help", command);
 }
 
-gpucontainer::Error usage_error_of(const std::string& command, const std::string& problem)
+gpucontainer::Error usage_error_of(const std::string& command, const std::string& problem,
+                                   const std::string& option)
 {
-    return {GPUCTR_E_USAGE, problem, help_of(command), 0};
-}
-
-int report(const gpucontainer::Error& error, std::FILE* err, const std::string& remark)
-{
-    say(err, "gpuctr-setup: {}{}\n", printable(error.what()), remark);
-    if (!error.hint().empty())
-        say(err, "hint: {}\n", printable(error.hint()));
-    return -error.status();
+    return {GPUCTR_E_USAGE, problem, help_of(command), 0, {}, option};
 }
 
 } // namespace gpuctr_cli

@@ -3,7 +3,6 @@
 
 #include <gpucontainer/gpucontainer.hpp>
 
-#include <cstdio>
 #include <string>
 
 namespace gpuctr_cli {
@@ -15,10 +14,9 @@ namespace gpuctr_cli {
                        const std::string& hint = {}, const std::string& argument = {});
 
 /// A mistake in what was typed. The hint names the --help of `command`; "": of gpuctr-setup.
-gpucontainer::Error usage_error_of(const std::string& command, const std::string& problem);
+/// `option` is the one that it is about, without dashes, or "".
+gpucontainer::Error usage_error_of(const std::string& command, const std::string& problem,
+                                   const std::string& option = {});
 std::string help_of(const std::string& command);
-
-/// Prints the error and its hint. Returns its exit code. `remark` is appended to the message.
-int report(const gpucontainer::Error& error, std::FILE* err, const std::string& remark = {});
 
 } // namespace gpuctr_cli

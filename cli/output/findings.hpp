@@ -2,6 +2,7 @@
 #pragma once
 
 #include "output/output.hpp"
+#include "output/paint.hpp"
 #include "output/table.hpp"
 
 #include <cstdio>
@@ -27,16 +28,16 @@ inline std::string_view name(gpucontainer::Severity severity)
 
 /// Prints what the caller must add to the container, one line each.
 template <typename Findings>
-void print_needs(const Findings& findings, std::FILE* out)
+void print_needs(const Findings& findings, std::FILE* out, const Paint& paint)
 {
     for (const gpucontainer::Finding finding : findings)
         if (finding.severity() == gpucontainer::Severity::need)
-            print(out, "\nneed: {}\n", printable(finding.message()));
+            print(out, "\n{} {}\n", paint.heading("need:"), printable(finding.message()));
 }
 
 /// Prints what was left out, and why. Prints nothing if there is nothing.
 template <typename Findings>
-void print_notes(const Findings& findings, std::FILE* out)
+void print_notes(const Findings& findings, std::FILE* out, const Paint& paint)
 {
     Table table({"LEFT OUT", "PATH", "REASON"});
     for (const gpucontainer::Finding finding : findings)
@@ -46,7 +47,7 @@ void print_notes(const Findings& findings, std::FILE* out)
     if (table.empty())
         return;
     print(out, "\n");
-    table.print(out);
+    table.print(out, paint);
 }
 
 } // namespace gpuctr_cli

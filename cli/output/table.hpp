@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "output/paint.hpp"
+
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -14,7 +16,8 @@ public:
     explicit Table(std::vector<std::string> heading) { rows_.push_back(std::move(heading)); }
     void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
     bool empty() const noexcept { return rows_.size() == 1; }
-    void print(std::FILE* out) const;
+    enum class Heading : bool { hidden, shown };
+    void print(std::FILE* out, const Paint& paint, Heading heading = Heading::shown) const;
 
 private:
     std::vector<std::vector<std::string>> rows_;

@@ -1,27 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "restricted/policy.hpp"
 
+#include "output/failure.hpp"
 #include "output/format.hpp"
 #include "restricted/user.hpp"
 #include "settings/settings.hpp"
+#include "syscall/process.hpp"
 
 #include <algorithm>
 #include <array>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
+#include <sys/stat.h>
 
 namespace gpuctr_cli {
 namespace {
 
 constexpr const char* restricted_key = "restricted";
 constexpr const char* user_key = "restricted-user";
+constexpr const char* config_variable = "GPUCTR_CONFIG";
 
 /// What may be typed in a restricted call. All other options are refused, new ones too.
-constexpr std::array allowed_options = {"nv",          "rocm",     "intel",
-                                        "hpu",         "gpu",      "vendor",
-                                        "if-present",  "device",   "driver-capabilities",
-                                        "vendor-libs", "layout",   "lock",
-                                        "rootfs",      "format",   "chdir",
+constexpr std::array allowed_options = {"nv",          "rocm",       "intel",
+                                        "hpu",         "gpu",        "vendor",
+                                        "if-present",  "device",     "driver-capabilities",
+                                        "vendor-libs", "layout",     "lock",
+                                        "rootfs",      "format",     "json",
+                                        "output",      "noheadings", "chdir",
                                         "setenv",      "clean-env"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint)
@@ -56,7 +61,7 @@ void restrict(CLI::App& command, const Settings& settings, bool with_command, Or
     check_command(command, with_command);
     const CLI::Option* const root = command.get_option_no_throw("--rootfs");
     const bool chooses_root = root != nullptr && root->count() != 0;
-    settings.give_to(command, true, origins);
+    settings.give_to(command, true, settings, origins);
     if (chooses_root && command.get_option("--restricted-rootfs")->count() == 0)
         refuse("--rootfs", ask_for("restricted-rootfs"));
     const std::string user = settings.value(user_key, origins);
@@ -74,15 +79,45 @@ bool looks_or_takes_away(const CLI::App& command)
            || (name == "prepare" && command.get_option("--undo")->count() != 0);
 }
 
-void settle(CLI::App& command, Settings& settings, const Messages& messages, Origins& origins)
+/// `needs_file`: a file that cannot be read is not passed over.
+void settle(CLI::App& command, const Settings& settings, bool needs_file, const Messages& messages)
 {
-    // An unreadable file may be meant to restrict calls that have privileges.
-    const bool may_restrict = settings.is_unreadable() && has_privileges();
-    if (looks_or_takes_away(command) && !may_restrict)
+    if (looks_or_takes_away(command) && !(settings.is_unreadable() && needs_file))
         settings.pass_over_mistakes(command, messages);
     else
         settings.require_faultless();
-    settings.give_to(command, false, origins);
+}
+
+/// The file that the call names; "" if it is the site's.
+std::string named_file(const TypedCall& call)
+{
+    if (!call.config.empty() && gpucontainer::syscall::is_raised())
+        throw gpucontainer::Error(
+            GPUCTR_E_PERMISSION,
+            "--config: refused, because this program is setuid, setgid or has "
+            "file capabilities",
+            formatted("the configuration is {}", configuration_file), 0, {}, "config");
+    return call.config.empty() ? trusted_variable(config_variable) : call.config;
+}
+
+/// Of a missing file the site's would be told; of one that the call names, somebody expects it.
+void check_exists(const std::string& file)
+{
+    struct stat status = {};
+    if (::lstat(file.c_str(), &status) != 0)
+        fail("configuration " + file, GPUCTR_E_USAGE, "", "config");
+}
+
+void settle_by(const std::string& file, const TypedCall& call, KeysOfCommand keys,
+               const Settings& site, const Messages& messages, Origins& origins)
+{
+    if (site.is_unreadable()) // nobody knows its policy
+        site.require_faultless();
+    check_exists(file);
+    const Settings settings(call.command, keys, file);
+    settings.refuse_policy();
+    settle(call.command, settings, true, messages);
+    settings.give_to(call.command, false, site, origins);
 }
 
 } // namespace
@@ -100,13 +135,22 @@ void settle_options(const TypedCall& call, KeysOfCommand keys, const Messages& m
 {
     if (!takes_settings(call.command))
         return;
-    Settings settings(call.command, keys);
+    const std::string file = named_file(call);
+    const Settings settings(call.command, keys, configuration_file);
     // Even if the call is restricted anyway: a mistake in the policy ends every call.
     const bool for_all = settings.is_true(restricted_key);
-    if (call.restricted || (for_all && has_privileges()))
+    const bool restricted = call.restricted || (for_all && has_privileges());
+    if (restricted && !call.config.empty())
+        refuse("--config", formatted("the configuration is {}", configuration_file));
+    if (restricted) {
         restrict(call.command, settings, call.with_command, origins);
-    else
-        settle(call.command, settings, messages, origins);
+    } else if (!file.empty()) {
+        settle_by(file, call, keys, settings, messages, origins);
+    } else {
+        // An unreadable file may be meant to restrict calls that have privileges.
+        settle(call.command, settings, has_privileges(), messages);
+        settings.give_to(call.command, false, settings, origins);
+    }
 }
 
 } // namespace gpuctr_cli

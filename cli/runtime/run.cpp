@@ -43,9 +43,8 @@ void put_gpus_into(const Container& container, const Gpus& gpus, Environment& en
 void tell_left_out(const Environment& environment, const Messages& messages)
 {
     if (messages.verbosity == Verbosity::verbose && !environment.left_out().empty())
-        say(messages.err,
-            "gpuctr-setup: left out of the environment, because of paths of this host: {}\n",
-            fmt::join(environment.left_out(), ", "));
+        messages.tell(formatted("left out of the environment, because of paths of this host: {}",
+                                fmt::join(environment.left_out(), ", ")));
 }
 
 /// Closes the descriptors that are close-on-exec before CMD is looked up. Otherwise a link of the
@@ -75,9 +74,20 @@ bool is_on_noexec(const std::string& command)
            && (status.f_flag & ST_NOEXEC) != 0;
 }
 
+const char* hint_for(int error, const std::string& command)
+{
+    if (error == ELOOP)
+        return "a program is not executed through magic links, such as /proc/self/exe and "
+               "/proc/self/fd/0, which lead out of the container";
+    if (error == EACCES && is_on_noexec(command))
+        return "the mount that it is on allows no programs (noexec); mount options of the host "
+               "also apply in the container";
+    return "";
+}
+
 /// Executes the command. Returns only on failure, with the exit code.
 int execute(const std::vector<std::string>& command_line, const Environment& environment,
-            const std::string& directory)
+            const std::string& directory, const Messages& messages)
 {
     std::vector<std::string> assignments = environment.assignments();
     std::vector<char*> variables;
@@ -86,18 +96,14 @@ int execute(const std::vector<std::string>& command_line, const Environment& env
         variables.push_back(assignment.data());
     variables.push_back(nullptr);
 
+    messages.print_held(); // CMD is what prints from then on
     restore_output_signals();
     execute_program(command_line, variables.data(), directory);
     const int error = errno;
     ignore_output_signals();
-    say(stderr, "gpuctr-setup: {}: {}\n", printable(command_line.front()),
-        ::strerrordesc_np(error));
-    if (error == ELOOP)
-        say(stderr, "hint: a program is not executed through magic links, such as "
-                    "/proc/self/exe and /proc/self/fd/0, which lead out of the container\n");
-    if (error == EACCES && is_on_noexec(command_line.front()))
-        say(stderr, "hint: the mount that it is on allows no programs (noexec); mount options "
-                    "of the host also apply in the container\n");
+    const std::string& command = command_line.front();
+    messages.report({GPUCTR_E_USAGE, formatted("{}: {}", command, ::strerrordesc_np(error)),
+                     hint_for(error, command), error, command});
     return error == ENOENT || error == ENOTDIR ? ExitCode::not_found : ExitCode::not_executable;
 }
 
@@ -131,7 +137,8 @@ int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& opt
     environment.assign(options.variables);
     container.enter(options.directory);
     close_own_descriptors(std::move(descriptors));
-    return execute(command_line, environment, options.directory.empty() ? "/" : options.directory);
+    return execute(command_line, environment, options.directory.empty() ? "/" : options.directory,
+                   messages);
 }
 
 } // namespace gpuctr_cli

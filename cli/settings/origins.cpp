@@ -63,9 +63,14 @@ std::string Origins::place_of(const std::string& option) const
     return found == places_.end() ? "" : found->second;
 }
 
+std::string Origins::option_of(const gpucontainer::Error& error)
+{
+    return gpuctr_cli::option_of(error.argument());
+}
+
 std::string Origins::explain(const gpucontainer::Error& error) const
 {
-    const std::string option = option_of(error.argument());
+    const std::string option = option_of(error);
     const std::string place = place_of(option);
     return place.empty() ? error.what() : attributed(error.what(), option, place);
 }

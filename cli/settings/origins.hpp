@@ -22,6 +22,8 @@ public:
     std::string place_of(const std::string& option) const;
     /// The message of an error, with the place of the value that it is about in front.
     std::string explain(const gpucontainer::Error& error) const;
+    /// The option that an error is about, without dashes; or "".
+    static std::string option_of(const gpucontainer::Error& error);
 
 private:
     std::map<std::string, std::string> places_; // by option

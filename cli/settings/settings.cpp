@@ -29,8 +29,10 @@ constexpr std::string_view restricted_prefix = "restricted-";
 bool is_policy(const CLI::Option& option) { return option.get_group() == policy_group; }
 
 /// Options that must be typed: what a call does, and to which container (--rootfs excepted). A
-/// variable that somebody forgot to unset must not undo another set-up.
-constexpr std::array only_typed = {"help", "version", "all", "undo", "rootfs-fd", "pid", "replace"};
+/// variable that somebody forgot to unset must not undo another set-up. Columns differ from command
+/// to command.
+constexpr std::array only_typed = {"help", "version", "all",    "undo",      "rootfs-fd",
+                                   "pid",  "replace", "output", "noheadings"};
 
 /// The key of an option; empty if files and variables cannot set it.
 std::string name_of(const CLI::Option& option)
@@ -93,14 +95,11 @@ std::string give(CLI::Option& option, const std::vector<std::string>& values, st
             option.add_result(formatted("{}", fmt::join(values, ",")));
         option.run_callback();
     } catch (const CLI::Error& error) {
-        throw Error(GPUCTR_E_USAGE, attributed(error.what(), name_of(option), place), "", 0);
+        const auto [problem, suggestion] = split_suggestion(error.what());
+        throw Error(GPUCTR_E_USAGE, attributed(problem, name_of(option), place), suggestion, 0, {},
+                    name_of(option));
     }
     return place;
-}
-
-std::string place_of(unsigned line, const std::string& key)
-{
-    return formatted("{}:{}: {}", configuration_file, line, key);
 }
 
 /// Which others take a list, the options say, of the command or of another one.
@@ -150,9 +149,14 @@ Keys keys_of(const CLI::App& command)
     return keys;
 }
 
+std::string Settings::place_of(unsigned line, const std::string& key) const
+{
+    return formatted("{}:{}: {}", file_, line, key);
+}
+
 void Settings::read(const CLI::App& command, KeysOfCommand others)
 try {
-    const auto config = gpucontainer::Config::with_mistakes(configuration_file);
+    const auto config = gpucontainer::Config::with_mistakes(file_);
     std::optional<KnownKeys> known; // where there is no setting, nothing is built
     for (const auto setting : config.settings()) {
         if (!known)
@@ -160,7 +164,7 @@ try {
         add(setting, *known);
     }
 } catch (const Error& error) {
-    if (error.object() != configuration_file)
+    if (error.object() != file_)
         throw;
     mistakes_.push_back({error, "", 0});
     unreadable_ = true;
@@ -212,6 +216,16 @@ void Settings::pass_over_mistakes(const CLI::App& command, const Messages& messa
             formatted("{}; {} is ignored", mistake.error.what(), unreadable_ ? "the file" : "it"));
 }
 
+void Settings::refuse_policy() const
+{
+    for (const char* const key : policy_keys)
+        if (const Value* const value = find(key))
+            throw Error(
+                GPUCTR_E_USAGE,
+                formatted("{}: only {} sets it", place_of(value->line, key), configuration_file),
+                "", 0, {}, "config");
+}
+
 const Settings::Value* Settings::find(const std::string& key) const
 {
     const auto found = std::find_if(values_.begin(), values_.end(),
@@ -239,7 +253,8 @@ bool Settings::is_true(const std::string& key) const
     return found != nullptr && found->value == "true";
 }
 
-void Settings::give_to(CLI::App& command, bool restricted, Origins& origins) const
+void Settings::give_to(CLI::App& command, bool restricted, const Settings& policy,
+                       Origins& origins) const
 {
     auto options = command.get_options();
     // First --host: if one source has it and options that it excludes, --host counts.
@@ -254,12 +269,12 @@ void Settings::give_to(CLI::App& command, bool restricted, Origins& origins) con
         const std::string name = name_of(*option);
         if (!counts(command, name))
             continue;
-        if (const std::string place = give_to(*option, restricted); !place.empty())
+        if (const std::string place = give_to(*option, restricted, policy); !place.empty())
             origins.add(name, place);
     }
 }
 
-std::string Settings::give_to(CLI::Option& option, bool restricted) const
+std::string Settings::give_to(CLI::Option& option, bool restricted, const Settings& policy) const
 {
     const std::string name = name_of(option);
     if (name.empty())
@@ -269,7 +284,7 @@ std::string Settings::give_to(CLI::Option& option, bool restricted) const
             throw Error(GPUCTR_E_USAGE,
                         formatted("--{}: only {} sets it", name, configuration_file), "", 0);
         const bool counts = restricted || !name.starts_with(restricted_prefix);
-        return counts ? give_from_file(option) : "";
+        return counts ? policy.give_from_file(option) : "";
     }
     if (option.count() != 0 || is_excluded(option))
         return "";

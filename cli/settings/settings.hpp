@@ -10,6 +10,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gpuctr_cli {
@@ -26,10 +27,14 @@ bool takes_settings(const CLI::App& command);
 /// The settings in a site's file, for options of commands and for the policy.
 class Settings {
 public:
-    /// Reads the file, whose keys are those of `command`, of the other commands and of the policy.
+    /// Reads `file`, whose keys are those of `command`, of the other commands and of the policy.
     /// Mistakes are kept for the functions below. Throws gpucontainer::Error for a mistake that may
     /// concern the policy: usage.
-    Settings(const CLI::App& command, KeysOfCommand others) { read(command, others); }
+    Settings(const CLI::App& command, KeysOfCommand others, std::string file)
+        : file_(std::move(file))
+    {
+        read(command, others);
+    }
 
     /// Whether the file could not be read at all.
     bool is_unreadable() const noexcept { return unreadable_; }
@@ -41,6 +46,9 @@ public:
     /// looks: usage, permission.
     void pass_over_mistakes(const CLI::App& command, const Messages& messages) const;
 
+    /// For a file that the caller names. Throws if a key of the policy is in it: usage.
+    void refuse_policy() const;
+
     /// For keys of the policy that are not options: false or "" if the file lacks the key.
     /// Throws: usage.
     bool is_true(const std::string& key) const;
@@ -49,8 +57,10 @@ public:
     /// Sets options that were not typed: from a variable GPUCTR_<OPTION>, unless privileges are
     /// raised, else from the file. Does not set the target or the action, nor options that a
     /// typed one excludes. A `restricted` call gets nothing from variables, and the policy for
-    /// restricted calls. Adds what it set to `origins`. Throws: usage.
-    void give_to(CLI::App& command, bool restricted, Origins& origins) const;
+    /// restricted calls. The policy is that of the file of `policy`. Adds what it set to
+    /// `origins`. Throws: usage.
+    void give_to(CLI::App& command, bool restricted, const Settings& policy,
+                 Origins& origins) const;
 
 private:
     void read(const CLI::App& command, KeysOfCommand others);
@@ -70,10 +80,13 @@ private:
     void add(const gpucontainer::Setting& setting, KnownKeys& known);
     /// Null where the file lacks the key.
     const Value* find(const std::string& key) const;
+    /// "FILE:LINE: KEY"
+    std::string place_of(unsigned line, const std::string& key) const;
     /// Where the value comes from; "" if the option is not set.
-    std::string give_to(CLI::Option& option, bool restricted) const;
+    std::string give_to(CLI::Option& option, bool restricted, const Settings& policy) const;
     std::string give_from_file(CLI::Option& option) const;
 
+    std::string file_;
     std::vector<Value> values_;
     std::vector<Mistake> mistakes_;
     bool unreadable_ = false;

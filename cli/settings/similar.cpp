@@ -65,4 +65,29 @@ std::string meant(std::string_view typed, const std::vector<std::string>& words)
     return found;
 }
 
+std::string meant_in_capitals(std::string_view typed, const std::vector<std::string>& words)
+{
+    std::vector<std::string> folded_words;
+    for (const std::string& word : words)
+        folded_words.push_back(folded(word));
+    const std::string found = meant(typed, folded_words);
+    for (const std::string& word : words)
+        if (!found.empty() && folded(word) == found)
+            return word;
+    return "";
+}
+
+std::string with_suggestion(const std::string& problem, const std::string& word)
+{
+    return word.empty() ? problem : problem + "\ndid you mean " + word + "?";
+}
+
+std::pair<std::string, std::string> split_suggestion(const std::string& message)
+{
+    const std::size_t end = message.find("\ndid you mean ");
+    if (end == std::string::npos)
+        return {message, ""};
+    return {message.substr(0, end), message.substr(end + 1)};
+}
+
 } // namespace gpuctr_cli

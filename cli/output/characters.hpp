@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace gpuctr_cli {
+
+/// Length of the first character in UTF-8, in bytes; 0 if it is invalid. `text` is not empty.
+std::size_t length_of_character(std::string_view text);
+
+/// Whether a valid character is a control character, up to U+009F.
+bool is_control(std::string_view character);
+
+} // namespace gpuctr_cli
