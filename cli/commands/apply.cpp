@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
+#include "commands/dry_run.hpp"
 #include "options/groups.hpp"
 #include "options/request_options.hpp"
 #include "options/root_options.hpp"
@@ -12,6 +13,8 @@
 #include "settings/origins.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
+#include <optional>
+#include <vector>
 
 namespace gpuctr_cli {
 namespace {
@@ -24,6 +27,7 @@ struct Options {
     RootOptions root;
     std::string state;
     bool no_journal = false;
+    bool dry_run = false;
     const char* wants_journal = nullptr; ///< Why an option that was typed needs a journal.
     bool no_replace = false;
     bool replace = false; ///< Overrides a site's no-replace.
@@ -61,7 +65,34 @@ gpucontainer::ApplyOptions apply_options(const Options& options, const RootDirec
     return how;
 }
 
-void apply(const Options& options, const Call& call)
+/// The set-ups of a root that apply undoes first.
+std::vector<FoundSetUp> older_set_ups(const gpucontainer::SetupList& list,
+                                      const RootDirectory& root)
+{
+    std::vector<FoundSetUp> found;
+    for (const auto setup : list)
+        if (is_ours(setup))
+            found.push_back({setup, root.name(), gpucontainer::Undone::undone});
+    return found;
+}
+
+void show(const gpucontainer::Plan& plan, Outcome outcome, const RootDirectory& root,
+          const Options& options, const Call& call, Format format)
+{
+    gpucontainer::SetupListOptions where;
+    where.state_dir = state_directory(options.state);
+    root.set_process(where);
+    std::optional<gpucontainer::SetupList> list;
+    if (outcome == Outcome::replaced)
+        list.emplace(root.fd(), where);
+    print_apply(plan, outcome, list ? older_set_ups(*list, root) : std::vector<FoundSetUp>(),
+                root.name(), call, format);
+    const bool binds = !options.root.pid && !options.no_journal && call.command_line.empty();
+    if (format == Format::text && outcome != Outcome::unchanged && binds)
+        print_mount_point_note(root.name(), call.streams);
+}
+
+void apply(const Options& options, const Call& call, Format format)
 {
     const Messages messages = call.messages();
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY));
@@ -71,9 +102,14 @@ void apply(const Options& options, const Call& call)
     warn_about(plan.findings(), messages);
     gpucontainer::ApplyOptions how = apply_options(options, root);
     how.no_replace = options.no_replace;
+    how.dry_run = options.dry_run;
     how.report = [&](const gpucontainer::Finding& finding) { messages.warn(finding); };
     try {
-        tell(plan.apply(root.fd(), how), "set up", root, messages);
+        const Outcome outcome = plan.apply(root.fd(), how);
+        if (options.dry_run)
+            show(plan, outcome, root, options, call, format);
+        else
+            tell(outcome, "set up", root, messages);
     } catch (const gpucontainer::Error& error) {
         if (error.status() == GPUCTR_E_EXISTS)
             refuse(error, call.origins);
@@ -81,21 +117,41 @@ void apply(const Options& options, const Call& call)
     }
 }
 
+gpucontainer::Request request_without_writing(const Options& options)
+{
+    gpucontainer::Request request = options.request.request();
+    request.write = GPUCTR_WRITE_NEVER;
+    return request;
+}
+
 /// Mounts end with the mount namespace. Names would stay, so none are written.
-void apply_without_journal(const Options& options, const Call& call)
+void apply_without_journal(const Options& options, const Call& call, Format format)
 {
     const Messages messages = call.messages();
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT);
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
-    gpucontainer::Request request = options.request.request();
-    request.write = GPUCTR_WRITE_NEVER;
-    const gpucontainer::Plan plan(host, request, root.fd());
+    const gpucontainer::Plan plan(host, request_without_writing(options), root.fd());
     warn_about(plan.findings(), messages);
     gpucontainer::ApplyOptions how = apply_options(options, root);
     how.without_journal = true; // the state directory still shows the set-ups of others
+    how.dry_run = options.dry_run;
     const Outcome outcome = plan.apply(root.fd(), how);
-    tell(outcome, "set up until this mount namespace ends", root, messages);
+    if (options.dry_run)
+        show(plan, outcome, root, options, call, format);
+    else
+        tell(outcome, "set up until this mount namespace ends", root, messages);
+}
+
+/// The plan of run_command(), which makes the names in overlays.
+void show_for_command(const Options& options, const Call& call, Format format)
+{
+    shrink_privileges(GPUCTR_PHASE_LOOK);
+    const gpucontainer::Host host = options.request.host.open();
+    const RootDirectory root = options.root.open();
+    const gpucontainer::Plan plan(host, request_without_writing(options), root.fd());
+    warn_about(plan.findings(), call.messages());
+    show(plan, Outcome::applied, root, options, call, format);
 }
 
 int run_command(const Options& options, const Call& call)
@@ -161,6 +217,7 @@ public:
         add_state_option(app, options_.state);
         add_journal_options(app);
         add_run_options(app);
+        add_dry_run_option(app, options_.dry_run);
         add_format_to(app);
     }
 
@@ -180,12 +237,18 @@ public:
 
     int run(const Call& call) override
     {
-        if (!call.command_line.empty())
+        if (!call.command_line.empty() && !options_.dry_run)
             return run_command(options_, call);
         // A site's no-journal is ignored if an option that was typed needs a journal.
         const bool journal = !options_.no_journal || options_.wants_journal != nullptr;
-        with_gpu(options_.request.host.if_present, call.messages(),
-                 [&] { journal ? apply(options_, call) : apply_without_journal(options_, call); });
+        with_gpu(options_.request.host.if_present, call.messages(), [&] {
+            if (!call.command_line.empty())
+                show_for_command(options_, call, format());
+            else if (journal)
+                apply(options_, call, format());
+            else
+                apply_without_journal(options_, call, format());
+        });
         return ExitCode::done;
     }
 
@@ -248,6 +311,8 @@ Examples:
       set up all NVIDIA GPUs that this job may use
   gpuctr-setup --nv --device 0,GPU-8e8f6868 --rootfs /srv/image
       the first GPU, and one by the beginning of its UUID
+  gpuctr-setup --nv --rootfs /srv/image --dry-run
+      what that would do, without doing it
   gpuctr-setup --rocm --rootfs /srv/image -- rocminfo
       run a program of the image with the AMD GPUs
   gpuctr-setup --nv --pid 4711

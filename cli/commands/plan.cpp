@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
+#include "commands/dry_run.hpp"
 #include "options/request_options.hpp"
 #include "options/root_options.hpp"
-#include "options/values.hpp"
-#include "output/findings.hpp"
 #include "output/messages.hpp"
 #include "output/output.hpp"
-#include "output/table.hpp"
 #include "process/privileges.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
@@ -20,38 +18,6 @@ struct Options {
     RequestOptions request;
     RootOptions root;
 };
-
-void print_items(const Plan& plan, Verbosity verbosity, const Streams& streams)
-{
-    const bool reasons = verbosity == Verbosity::verbose;
-    Table table(reasons ? std::vector<std::string>{"KIND", "TARGET", "SOURCE", "OPTIONS", "REASON"}
-                        : std::vector<std::string>{"KIND", "TARGET", "SOURCE", "OPTIONS"});
-    for (const auto item : plan.items()) {
-        std::vector<std::string> row = {std::string(item.kind()), printable(item.target()),
-                                        printable(item.source()), std::string(item.options())};
-        if (reasons)
-            row.push_back(printable(item.reason()));
-        table.add(std::move(row));
-    }
-    table.print(streams.out, streams.of_out);
-}
-
-void print_plan(const Plan& plan, Verbosity verbosity, const Streams& streams)
-{
-    print_items(plan, verbosity, streams);
-    print_needs(plan.findings(), streams.out, streams.of_out);
-    if (verbosity == Verbosity::verbose)
-        print_notes(plan.findings(), streams.out, streams.of_out);
-}
-
-/// Apply makes the root a mount point, which programs that copy it can trip over.
-void print_note(const std::string& root, const Streams& streams)
-{
-    print(streams.out,
-          "\n{} {} is a mount point until it is undone: `systemd-nspawn --ephemeral` copies such a "
-          "directory into itself, until the disk is full\n",
-          streams.of_out.heading("note:"), printable(root));
-}
 
 void show(const Options& options, Format format, const Call& call)
 {
@@ -70,7 +36,7 @@ void show(const Options& options, Format format, const Call& call)
     else
         print_plan(plan, call.verbosity, call.streams);
     if (format == Format::text && root && !options.root.pid)
-        print_note(root->name(), call.streams);
+        print_mount_point_note(root->name(), call.streams);
 }
 
 /// Prints what apply would do, and changes nothing.

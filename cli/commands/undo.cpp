@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
+#include "commands/dry_run.hpp"
 #include "options/root_options.hpp"
 #include "output/failure.hpp"
 #include "output/format.hpp"
@@ -79,6 +80,50 @@ int undo_all(const std::string& state_directory, const Messages& messages)
     return code;
 }
 
+/// What undo_root() would take away.
+int show_root(const RootDirectory& root, const std::string& state, const Call& call, Format format)
+{
+    gpucontainer::UndoOptions how;
+    how.state_dir = state;
+    how.dry_run = true;
+    root.set_process(how);
+    if (!gpucontainer::undo(root.fd(), how) && call.verbosity != Verbosity::quiet)
+        call.messages().tell(formatted("nothing is set up in {}", root.name()));
+    gpucontainer::SetupListOptions where;
+    where.state_dir = state;
+    root.set_process(where);
+    const gpucontainer::SetupList list(root.fd(), where);
+    std::vector<FoundSetUp> found;
+    for (const Setup& setup : list)
+        if (is_ours(setup))
+            found.push_back({setup, root.name(), Undone::undone});
+    print_undo(found, call, format);
+    return ExitCode::done;
+}
+
+/// What undo_all() would take away.
+int show_all(const std::string& state, const Call& call, Format format)
+{
+    gpucontainer::SetupListOptions where;
+    where.state_dir = state;
+    const gpucontainer::SetupList list(-1, where);
+    gpucontainer::UndoOptions how;
+    how.state_dir = state;
+    how.dry_run = true;
+    std::vector<FoundSetUp> found;
+    int code = ExitCode::done;
+    for (const Setup& setup : list)
+        try {
+            found.push_back({setup, name_of(setup), setup.undo(how)});
+        } catch (const gpucontainer::Error& error) {
+            const int failed = call.messages().report(error);
+            code = code == ExitCode::done ? failed : code;
+        }
+    if (code == ExitCode::done || format == Format::text)
+        print_undo(found, call, format);
+    return code;
+}
+
 /// Undoes what apply did, and only that.
 class Undo : public Command {
 public:
@@ -87,6 +132,7 @@ public:
         root_.add_to(app);
         root_.add_all_to(app);
         add_state_option(app, state_);
+        add_dry_run_option(app, dry_run_);
         add_format_to(app);
     }
 
@@ -95,9 +141,13 @@ public:
     int run(const Call& call) override
     {
         shrink_privileges(root_.phases(GPUCTR_PHASE_APPLY));
+        if (root_.all && dry_run_)
+            return show_all(state_directory(state_), call, format());
         if (root_.all)
             return undo_all(state_directory(state_), call.messages());
         const RootDirectory root = root_.open();
+        if (dry_run_)
+            return show_root(root, state_directory(state_), call, format());
         undo_root(root, state_directory(state_), call.messages());
         return ExitCode::done;
     }
@@ -105,6 +155,7 @@ public:
 private:
     RootOptions root_;
     std::string state_;
+    bool dry_run_ = false;
 };
 
 } // namespace
@@ -120,6 +171,8 @@ then is named and left.
 Examples:
   gpuctr-setup undo --rootfs /srv/image
       undo what is set up in /srv/image
+  gpuctr-setup undo --rootfs /srv/image --dry-run
+      what that would take away
   gpuctr-setup undo --all
       undo every set-up of this host, for example in a scheduler's epilog
 )",

@@ -3,6 +3,7 @@
 
 import contextlib
 import functools
+import json
 import itertools
 import os
 import resource
@@ -174,7 +175,11 @@ class StandardOutput(harness.Case):
     def check(self, problem, run):
         done = run()
         self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertEqual(done.stderr, f"gpuctr-setup: write to standard output: {problem}\n")
+        message = f"write to standard output: {problem}"
+        if done.stderr.startswith("{"):
+            self.assertEqual(json.loads(done.stderr)["message"], message)
+        else:
+            self.assertEqual(done.stderr, f"gpuctr-setup: {message}\n")
 
     def test_a_full_disk(self):
         self.each_command("full", functools.partial(self.check, "No space left on device"))

@@ -46,12 +46,18 @@ class Values(Words):
         for option, known in (("--write", "auto, never, always"), ("--layout", "tree, merged"),
                               ("--vendor-libs", "auto, host, none"),
                               ("--backend", "auto, detached, assembled, legacy")):
-            for word in ("xml", "0", "1", "AUTO", ""):
+            for word in ("xml", "0", "1", ""):
                 self.says(option, word, problem=f"{option}: '{word}' is none of {known}")
         for command in ("list", "plan", "status"):
             for word in ("xml", "0", "1"):
                 self.says(command, "--format", word, hint=f"gpuctr-setup {command} --help",
                           problem=f"--format: '{word}' is none of text, json")
+        for option, word, meant in (("--write", "AUTO", "auto"), ("--layout", "mergd", "merged"),
+                                    ("--write", "alwasy", "always"), ("--vendor-libs", "hots", "host"),
+                                    ("--format", "jsno", "json")):
+            done = self.run_setup(option, word, status=2, stderr=None)
+            self.assertEqual(done.stderr.splitlines()[1],
+                             f"hint: did you mean {meant}? {OF_APPLY} lists all")
         self.says("status", "--fail-on", "1", hint="gpuctr-setup status --help",
                   problem="--fail-on: '1' is none of warning, error")
 
@@ -101,6 +107,8 @@ class Values(Words):
                   problem="GPUCTR_LOCK: 'maybe' is neither true nor false")
         os.makedirs(config_test.CATALOGUES)
         self.addCleanup(harness.must, "rm", "-r", "/etc/gpucontainer")
+        self.says("plan", "--nv", hint="did you mean merged?", GPUCTR_LAYOUT="mreged",
+                  problem="GPUCTR_LAYOUT: 'mreged' is none of tree, merged")
         pathlib.Path(CONFIG).write_text("lock: 7\n", encoding="ascii")
         self.says("plan", "--nv", hint="",
                   problem=f"{CONFIG}:1: lock: '7' is neither true nor false")
@@ -108,8 +116,8 @@ class Values(Words):
 
 class Options(Words):
     def test_that_do_not_exist(self):
-        self.says("list", "-o", "json", problem="list: unknown option -o", hint=OF_LIST)
-        self.says("list", "--color=no", "json", problem="list: unknown option --color",
+        self.says("list", "-x", "json", problem="list: unknown option -x", hint=OF_LIST)
+        self.says("list", "--magic=no", "json", problem="list: unknown option --magic",
                   hint=OF_LIST)
 
     def test_that_are_misspelt(self):
@@ -138,7 +146,7 @@ class Options(Words):
     def test_that_are_repeated(self):
         self.says("--rootfs", "/a", "--rootfs", "/b", problem="--rootfs is given more than once")
         self.says("--pid", "1", "--pid", "2", problem="--pid is given more than once")
-        self.says("list", "--format", "text", "--format=json", hint=OF_LIST,
+        self.says("list", "--format", "text", "--format=text", hint=OF_LIST,
                   problem="--format is given more than once")
 
 
@@ -166,7 +174,7 @@ class Commands(Words):
     def test_behind_options(self):
         for words in (("--nv", "apply", "--rootfs", "/srv/my image"), ("-v", "--all", "undo"),
                       ("--rootfs", "/srv", "undo", "-q"), ("--pid", "7", "status", "-v"),
-                      ("--nv", "--format", "json", "plan"), ("--nv", "--driver-root", "undo", "list")):
+                      ("--nv", "--layout", "tree", "plan"), ("--nv", "--driver-root", "undo", "list")):
             command = next(word for word in words[::-1] if word in
                            ("apply", "undo", "status", "plan", "list"))
             rest = [f"'{word}'" if " " in word else word for word in words if word != command]
@@ -298,6 +306,20 @@ class Refusals(Words):
         self.says("plan", "--nv", "--driver-capabilities", "magic",
                   problem="unknown driver capability 'magic'",
                   hint="known capabilities are compute, utility, video and all")
+
+
+    def test_a_capability_or_a_vendor_that_is_misspelt(self):
+        for word, meant in (("comptue", "compute"), ("utilty", "utility"), ("Video", "video"),
+                            ("al", "all")):
+            self.says("plan", "--nv", "--driver-capabilities", f"utility,{word}",
+                      problem=f"unknown driver capability '{word}'",
+                      hint=f"did you mean {meant}? known capabilities are compute, utility, "
+                           "video and all")
+        for word, meant in (("nvida", "nvidia"), ("intle", "intel"), ("AMD", "amd")):
+            done = self.run_setup("list", "--vendor", word, status=2, stderr=None)
+            self.assertIn(f"\nhint: did you mean {meant}? vendors are ", done.stderr)
+        done = self.run_setup("list", "--vendor", "nobody", status=2, stderr=None)
+        self.assertIn("\nhint: vendors are ", done.stderr)
 
 
 class Needs(Words):

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "commands/command.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <gpucontainer/gpucontainer.hpp>
+#include <string>
+#include <vector>
+
+namespace gpuctr_cli {
+
+void add_dry_run_option(CLI::App& command, bool& dry_run);
+
+/// Prints what a plan consists of, as the command `plan` does.
+void print_plan(const gpucontainer::Plan& plan, Verbosity verbosity, const Streams& streams);
+/// Apply makes the root a mount point, which programs that copy it can trip over.
+void print_mount_point_note(const std::string& root, const Streams& streams);
+
+/// A set-up that undo would find.
+struct FoundSetUp {
+    gpucontainer::Setup setup;
+    std::string name; ///< Of its root.
+    gpucontainer::Undone undone;
+};
+
+/// Whether undo takes a set-up of this root away, because nobody else relies on it.
+bool is_ours(const gpucontainer::Setup& setup);
+
+/// Prints what apply would do in a root: the outcome, what goes first, and the plan.
+void print_apply(const gpucontainer::Plan& plan, gpucontainer::Outcome outcome,
+                 const std::vector<FoundSetUp>& replaced, const std::string& root, const Call& call,
+                 Format format);
+
+/// Prints what undo would take away.
+void print_undo(const std::vector<FoundSetUp>& found, const Call& call, Format format);
+
+} // namespace gpuctr_cli
