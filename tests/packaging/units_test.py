@@ -79,7 +79,8 @@ class Units(WithDirectory):
         return re.search(r"exposure level for \S+: ([0-9.]+) ", done.stdout).group(1)
 
     def test_systemd_has_nothing_to_say_about_them(self):
-        self.check("systemd-analyze", "verify", *self.units)
+        # The manual pages that they name are installed or not.
+        self.check("systemd-analyze", "verify", "--man=no", *self.units)
 
     def test_nothing_hides_the_tree_from_the_host(self):
         for name, _ in directives(UNITS[0]):
