@@ -152,6 +152,8 @@ type ApplyOptions struct {
 	NoReplace bool
 	// OverCopies: set-ups in this mount namespace are copies that nobody else uses.
 	OverCopies bool
+	// DryRun: change nothing, and tell what would be done.
+	DryRun bool
 	// StagedTree is the directory that Stage was given.
 	StagedTree string
 	Backend    Backend
@@ -384,7 +386,8 @@ func (plan *Plan) Apply(root *os.File, options ApplyOptions) (Outcome, error) {
 		flag{options.Setuid, C.GPUCTR_APPLY_SETUID},
 		flag{options.WithoutJournal, C.GPUCTR_APPLY_WITHOUT_JOURNAL},
 		flag{options.NoReplace, C.GPUCTR_APPLY_NO_REPLACE},
-		flag{options.OverCopies, C.GPUCTR_APPLY_OVER_COPIES})
+		flag{options.OverCopies, C.GPUCTR_APPLY_OVER_COPIES},
+		flag{options.DryRun, C.GPUCTR_APPLY_DRY_RUN})
 	native.pidfd = C.int32_t(fdOf(options.Process))
 	if a.err != nil {
 		return 0, a.err

@@ -20,6 +20,8 @@ type UndoOptions struct {
 	Process *os.File
 	// Setuid: the caller is a setuid program that has checked what its user may have.
 	Setuid bool
+	// DryRun: change nothing, and tell what would be done.
+	DryRun bool
 	// Report is called with each finding after the call, also if that fails.
 	Report func(Finding)
 }
@@ -33,7 +35,8 @@ func (options UndoOptions) call(
 	native.state_dir = a.text("state_dir", options.StateDir)
 	native.flags = flags(
 		flag{options.Process != nil, C.GPUCTR_UNDO_IN_PROCESS},
-		flag{options.Setuid, C.GPUCTR_UNDO_SETUID})
+		flag{options.Setuid, C.GPUCTR_UNDO_SETUID},
+		flag{options.DryRun, C.GPUCTR_UNDO_DRY_RUN})
 	native.pidfd = C.int32_t(fdOf(options.Process))
 	if a.err != nil {
 		return a.err
@@ -96,6 +99,7 @@ type Setup struct {
 	TreePath       string
 	Since          time.Time
 	WritesRoot     bool
+	Items          []Item    // What Undo takes away.
 	Findings       []Finding // None if the set-up is as it was made.
 
 	list  *owner
@@ -151,6 +155,9 @@ func setupOf(s *C.gpuctr_setup) Setup {
 		TreePath:   text(C.gpuctr_setup_tree_path(s)),
 		Since:      time.Unix(int64(C.gpuctr_setup_since(s)), 0),
 		WritesRoot: C.gpuctr_setup_writes_root(s) != 0,
+		Items: list(C.gpuctr_setup_item_count(s), func(i C.size_t) *C.gpuctr_item {
+			return C.gpuctr_setup_item_at(s, i)
+		}, itemOf),
 		Findings: list(C.gpuctr_setup_finding_count(s), func(i C.size_t) *C.gpuctr_finding {
 			return C.gpuctr_setup_finding_at(s, i)
 		}, findingOf),

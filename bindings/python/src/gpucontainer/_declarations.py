@@ -202,11 +202,13 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_APPLY_WITHOUT_JOURNAL": 0x4,
     "GPUCTR_APPLY_NO_REPLACE": 0x8,
     "GPUCTR_APPLY_OVER_COPIES": 0x10,
+    "GPUCTR_APPLY_DRY_RUN": 0x20,
     "GPUCTR_APPLIED": 0,
     "GPUCTR_UNCHANGED": 1,
     "GPUCTR_REPLACED": 2,
     "GPUCTR_UNDO_IN_PROCESS": 0x1,
     "GPUCTR_UNDO_SETUID": 0x2,
+    "GPUCTR_UNDO_DRY_RUN": 0x4,
     "GPUCTR_SETUP_LIST_IN_PROCESS": 0x1,
     "GPUCTR_UNDONE": 0,
     "GPUCTR_FORGOTTEN": 1,
@@ -346,7 +348,8 @@ _lists(
     """
     config_setting host_driver host_finding driver_gpu driver_file driver_node
     driver_missing_node driver_mask driver_finding file_version_need file_registration
-    plan_driver plan_item plan_variable plan_finding setup_driver setup_finding
+    plan_driver plan_item plan_variable plan_finding setup_driver setup_item
+    setup_finding
     used_driver_gpu
     """,
 )

@@ -263,6 +263,7 @@ class Plan(Owner):
         without_journal: bool = False,
         no_replace: bool = False,
         over_copies: bool = False,
+        dry_run: bool = False,
         staged_tree: str | os.PathLike[str] | None = None,
         backend: Backend = Backend.AUTO,
         report: Report | None = None,
@@ -272,6 +273,7 @@ class Plan(Owner):
         pidfd: a process of the container, in whose mount namespace the plan is applied. The
         calling thread must then share its working directory with no other: call this in a
         process with one thread.
+        dry_run: change nothing, and tell what would be done.
         report: is called with each finding after the call, also if it fails.
         Raises Error: PERMISSION, ROOTFS, NO_DEVICE, APPLY, EXISTS.
         """
@@ -284,6 +286,7 @@ class Plan(Owner):
             (without_journal, "GPUCTR_APPLY_WITHOUT_JOURNAL"),
             (no_replace, "GPUCTR_APPLY_NO_REPLACE"),
             (over_copies, "GPUCTR_APPLY_OVER_COPIES"),
+            (dry_run, "GPUCTR_APPLY_DRY_RUN"),
         ):
             if wanted:
                 options.flags |= c.CONSTANTS[name]

@@ -68,11 +68,15 @@ def in_process(options: Any, pidfd: int | None, flag: str) -> None:
         options.flags |= c.CONSTANTS[flag]
 
 
-def undo_options(state_dir: str | os.PathLike[str] | None, setuid: bool) -> Any:
+def undo_options(
+    state_dir: str | os.PathLike[str] | None, setuid: bool, dry_run: bool
+) -> Any:
     options = initialised("gpuctr_undo_options")
     options.state_dir = encode(state_dir)
     if setuid:
         options.flags |= c.CONSTANTS["GPUCTR_UNDO_SETUID"]
+    if dry_run:
+        options.flags |= c.CONSTANTS["GPUCTR_UNDO_DRY_RUN"]
     return options
 
 
@@ -82,6 +86,7 @@ def undo(
     state_dir: str | os.PathLike[str] | None = None,
     pidfd: int | None = None,
     setuid: bool = False,
+    dry_run: bool = False,
     report: Report | None = None,
 ) -> bool:
     """Undo what Plan.apply() did in a root file system; False if there was nothing to undo.
@@ -90,7 +95,7 @@ def undo(
     calling thread must then share its working directory with no other.
     Raises Error: PERMISSION, APPLY.
     """
-    options = undo_options(state_dir, setuid)
+    options = undo_options(state_dir, setuid, dry_run)
     in_process(options, pidfd, "GPUCTR_UNDO_IN_PROCESS")
     found = ctypes.c_int()
     with root_fd(root) as descriptor, reporting(options, report):

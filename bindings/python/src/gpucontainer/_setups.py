@@ -22,6 +22,7 @@ from ._native import (
     take_json,
     text,
 )
+from ._plan import Item
 from ._root import Report, Root, in_process, reporting, root_fd, undo_options
 from ._values import UsedDriver, findings, views
 
@@ -45,6 +46,7 @@ class Setup(View):
     tree_path = text("gpuctr_setup_tree_path", 'Directory with the driver\'s files; or "".')
     since = number("gpuctr_setup_since", "When it was made, in seconds since 1970.")
     writes_root = flag("gpuctr_setup_writes_root", "Names were created in the root itself.")
+    items = views("gpuctr_setup_item", Item, "What undo takes away.")
     findings = findings("gpuctr_setup_finding", "What no longer fits.")
 
     def undo(
@@ -52,13 +54,15 @@ class Setup(View):
         *,
         state_dir: str | os.PathLike[str] | None = None,
         setuid: bool = False,
+        dry_run: bool = False,
         report: Report | None = None,
     ) -> Undone:
         """Undo it at the path in its journal.
 
+        dry_run: change nothing, and tell what would be done.
         Raises Error: PERMISSION, APPLY.
         """
-        options = undo_options(state_dir, setuid)
+        options = undo_options(state_dir, setuid, dry_run)
         outcome = ctypes.c_uint32()
         with reporting(options, report):
             check(

@@ -54,11 +54,13 @@ pub const GPUCTR_APPLY_SETUID: u32 = 0x2;
 pub const GPUCTR_APPLY_WITHOUT_JOURNAL: u32 = 0x4;
 pub const GPUCTR_APPLY_NO_REPLACE: u32 = 0x8;
 pub const GPUCTR_APPLY_OVER_COPIES: u32 = 0x10;
+pub const GPUCTR_APPLY_DRY_RUN: u32 = 0x20;
 pub const GPUCTR_APPLIED: u32 = 0;
 pub const GPUCTR_UNCHANGED: u32 = 1;
 pub const GPUCTR_REPLACED: u32 = 2;
 pub const GPUCTR_UNDO_IN_PROCESS: u32 = 0x1;
 pub const GPUCTR_UNDO_SETUID: u32 = 0x2;
+pub const GPUCTR_UNDO_DRY_RUN: u32 = 0x4;
 pub const GPUCTR_SETUP_LIST_IN_PROCESS: u32 = 0x1;
 pub const GPUCTR_UNDONE: u32 = 0;
 pub const GPUCTR_FORGOTTEN: u32 = 1;
@@ -496,6 +498,8 @@ extern "C" {
     pub fn gpuctr_setup_tree_path(setup: *const gpuctr_setup) -> *const c_char;
     pub fn gpuctr_setup_since(setup: *const gpuctr_setup) -> i64;
     pub fn gpuctr_setup_writes_root(setup: *const gpuctr_setup) -> c_int;
+    pub fn gpuctr_setup_item_count(setup: *const gpuctr_setup) -> usize;
+    pub fn gpuctr_setup_item_at(setup: *const gpuctr_setup, index: usize) -> *const gpuctr_item;
     pub fn gpuctr_setup_finding_count(setup: *const gpuctr_setup) -> usize;
     pub fn gpuctr_setup_finding_at(
         setup: *const gpuctr_setup,

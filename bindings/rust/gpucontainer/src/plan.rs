@@ -194,6 +194,8 @@ pub struct ApplyOptions<'o> {
     pub no_replace: bool,
     /// Set-ups in this mount namespace are copies that nobody else uses.
     pub over_copies: bool,
+    /// Change nothing, and tell what would be done.
+    pub dry_run: bool,
     /// Directory that `Plan::stage()` was given.
     pub staged_tree: Option<&'o Path>,
     /// How mounts are made.
@@ -339,6 +341,7 @@ impl Plan {
             (options.without_journal, sys::GPUCTR_APPLY_WITHOUT_JOURNAL),
             (options.no_replace, sys::GPUCTR_APPLY_NO_REPLACE),
             (options.over_copies, sys::GPUCTR_APPLY_OVER_COPIES),
+            (options.dry_run, sys::GPUCTR_APPLY_DRY_RUN),
         ] {
             native.flags |= if wanted { flag } else { 0 };
         }

@@ -23,6 +23,8 @@ pub struct UndoOptions<'o> {
     pub pidfd: Option<BorrowedFd<'o>>,
     /// The caller is a setuid program that has checked what its user may have.
     pub setuid: bool,
+    /// Change nothing, and tell what would be done.
+    pub dry_run: bool,
     /// Gets each finding about what was done.
     pub report: Option<Report<'o>>,
 }
@@ -42,6 +44,7 @@ impl<'o> UndoOptions<'o> {
         let mut native = unsafe { initialised(sys::gpuctr_undo_options_init) };
         native.state_dir = texts.add("state_dir", self.state_dir.map(Path::as_os_str))?;
         native.flags = if self.setuid { sys::GPUCTR_UNDO_SETUID } else { 0 };
+        native.flags |= if self.dry_run { sys::GPUCTR_UNDO_DRY_RUN } else { 0 };
         if let Some(pidfd) = self.pidfd {
             native.flags |= sys::GPUCTR_UNDO_IN_PROCESS;
             native.pidfd = pidfd.as_raw_fd();

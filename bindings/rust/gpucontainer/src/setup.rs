@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 use crate::call::{check, getters, initialised, json, lists, view, Texts};
 use crate::error::Result;
+use crate::plan::Item;
 use crate::root::{fd_of, UndoOptions};
 use crate::values::{findings, UsedDriver};
 use gpucontainer_sys as sys;
@@ -49,6 +50,8 @@ impl<'a> Setup<'a> {
     lists! {
         /// Drivers that it was made from; none if the journal is damaged.
         drivers: UsedDriver = gpuctr_setup_driver_count, gpuctr_setup_driver_at;
+        /// What undo takes away; none if the journal is damaged or in use.
+        items: Item = gpuctr_setup_item_count, gpuctr_setup_item_at;
     }
     findings! {
         /// What no longer fits; none if the set-up is as it was made.
