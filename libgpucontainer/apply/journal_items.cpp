@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "apply/journal_items.hpp"
 
-#include "apply/sources.hpp"
-
 #include <string>
 #include <utility>
 
@@ -15,13 +13,15 @@ namespace {
 
 constexpr const char* loader_cache = "/etc/ld.so.cache";
 
-/// Attributes tell a device node from a file, and mounts below it tell the tree from both.
+/// In a journal before 0.2, only mounts below it tell the tree from others.
 plan::Item item_of_mount(const Operation& operation, std::string path)
 {
-    if ((operation.flags & program::holds_mounts) != 0)
-        return {plan::Tree{}, std::move(path), {}};
-    if (operation.attributes == device_attributes)
+    if ((operation.flags & program::device_node) != 0)
         return {plan::Device{}, std::move(path), {}};
+    const bool is_tree = (operation.flags & program::holds_mounts) != 0
+                         && (operation.flags & program::host_file) == 0;
+    if (is_tree)
+        return {plan::Tree{}, std::move(path), {}};
     return {plan::Bind{}, std::move(path), {}};
 }
 

@@ -139,7 +139,7 @@ private:
         add_placeholder(item);
         GPUCTR_TRY(UniqueFd file, clone_file(bench_, bind.source, bind.id, bind.is_directory));
         return mount(item, std::move(file), file_attributes,
-                     bind.is_directory ? program::holds_mounts : 0);
+                     program::host_file | (bind.is_directory ? program::holds_mounts : 0));
     }
     Result<void> add(const Item& item, const plan::Cover& cover)
     {
@@ -154,7 +154,7 @@ private:
     {
         add_placeholder(item);
         GPUCTR_TRY(UniqueFd device, clone_device(bench_, node));
-        return mount(item, std::move(device), device_attributes);
+        return mount(item, std::move(device), device_attributes, program::device_node);
     }
     /// Variables are for whoever starts a program.
     static Result<void> add(const Item& /*item*/, const plan::Variable& /*variable*/) { return {}; }

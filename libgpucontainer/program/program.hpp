@@ -31,6 +31,10 @@ inline constexpr std::uint32_t holds_others = 1U << 2U;
 inline constexpr std::uint32_t lock_flags = 1U << 3U;
 /// Undo could not look at the directory of the name.
 inline constexpr std::uint32_t not_settled = 1U << 4U;
+/// What is mounted is a device node; a file or directory of the host. For those who are told of
+/// it, and in no journal before 0.2.
+inline constexpr std::uint32_t device_node = 1U << 5U;
+inline constexpr std::uint32_t host_file = 1U << 6U;
 inline constexpr std::uint32_t any_number = ~std::uint32_t{0};
 
 /// The file that a name was, before or after an operation.

@@ -16,6 +16,7 @@ namespace {
 
 using model::Capability;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 
 constexpr const char* both = "there are 2 GPUs: 0 to 1; `gpuctr-setup list` shows UUIDs and PCI "
                              "addresses";
@@ -369,8 +370,11 @@ TEST(Capabilities, AreRefusedWhenUnknown)
         EXPECT_EQ(parsed.error().code(), Errc::usage);
         EXPECT_EQ(parsed.error().object(), word);
         EXPECT_EQ(parsed.error().message(), base::format("unknown driver capability '{}'", word));
-        EXPECT_EQ(parsed.error().hint(), "known capabilities are compute, utility, video and all");
+        EXPECT_THAT(parsed.error().hint(),
+                    EndsWith("known capabilities are compute, utility, video and all"));
     }
+    EXPECT_EQ(parse_capabilities("Compute").error().hint(),
+              "did you mean compute? known capabilities are compute, utility, video and all");
 }
 
 TEST(Capabilities, AreRefusedWhoseFilesStayOnTheHost)
