@@ -76,19 +76,20 @@ std::vector<FoundSetUp> older_set_ups(const gpucontainer::SetupList& list,
     return found;
 }
 
-void show(const gpucontainer::Plan& plan, Outcome outcome, const RootDirectory& root,
-          const Options& options, const Call& call, Format format)
+void show(Forecast forecast, const RootDirectory& root, const Options& options, const Call& call,
+          Format format)
 {
     gpucontainer::SetupListOptions where;
     where.state_dir = state_directory(options.state);
     root.set_process(where);
     std::optional<gpucontainer::SetupList> list;
-    if (outcome == Outcome::replaced)
+    if (forecast.outcome == Outcome::replaced) {
         list.emplace(root.fd(), where);
-    print_apply(plan, outcome, list ? older_set_ups(*list, root) : std::vector<FoundSetUp>(),
-                root.name(), call, format);
+        forecast.replaced = older_set_ups(*list, root);
+    }
+    print_apply(forecast, root.name(), call, format);
     const bool binds = !options.root.pid && !options.no_journal && call.command_line.empty();
-    if (format == Format::text && outcome != Outcome::unchanged && binds)
+    if (format == Format::text && forecast.outcome != Outcome::unchanged && binds)
         print_mount_point_note(root.name(), call.streams);
 }
 
@@ -107,7 +108,7 @@ void apply(const Options& options, const Call& call, Format format)
     try {
         const Outcome outcome = plan.apply(root.fd(), how);
         if (options.dry_run)
-            show(plan, outcome, root, options, call, format);
+            show({plan, outcome, {}}, root, options, call, format);
         else
             tell(outcome, "set up", root, messages);
     } catch (const gpucontainer::Error& error) {
@@ -138,7 +139,7 @@ void apply_without_journal(const Options& options, const Call& call, Format form
     how.dry_run = options.dry_run;
     const Outcome outcome = plan.apply(root.fd(), how);
     if (options.dry_run)
-        show(plan, outcome, root, options, call, format);
+        show({plan, outcome, {}}, root, options, call, format);
     else
         tell(outcome, "set up until this mount namespace ends", root, messages);
 }
@@ -151,7 +152,7 @@ void show_for_command(const Options& options, const Call& call, Format format)
     const RootDirectory root = options.root.open();
     const gpucontainer::Plan plan(host, request_without_writing(options), root.fd());
     warn_about(plan.findings(), call.messages());
-    show(plan, Outcome::applied, root, options, call, format);
+    show({plan, Outcome::applied, {}}, root, options, call, format);
 }
 
 int run_command(const Options& options, const Call& call)

@@ -42,6 +42,7 @@ void print_document(const char* command, const char* outcome, const Json& plan,
                     const std::vector<FoundSetUp>& found, std::FILE* out)
 {
     std::vector<Json> setups;
+    setups.reserve(found.size());
     for (const FoundSetUp& one : found)
         setups.push_back(to_json(one));
     print(out, "{}\n",
@@ -98,10 +99,9 @@ bool is_ours(const gpucontainer::Setup& setup)
     return origin == "here" || origin == "namespace_gone" || origin == "earlier_boot";
 }
 
-void print_apply(const gpucontainer::Plan& plan, Outcome outcome,
-                 const std::vector<FoundSetUp>& replaced, const std::string& root, const Call& call,
-                 Format format)
+void print_apply(const Forecast& forecast, const std::string& root, const Call& call, Format format)
 {
+    const auto& [plan, outcome, replaced] = forecast;
     if (format == Format::json) {
         print_document("apply", name_of(outcome), plan_to_json(plan), replaced, call.streams.out);
         return;

@@ -28,9 +28,14 @@ struct FoundSetUp {
 /// Whether undo takes a set-up of this root away, because nobody else relies on it.
 bool is_ours(const gpucontainer::Setup& setup);
 
-/// Prints what apply would do in a root: the outcome, what goes first, and the plan.
-void print_apply(const gpucontainer::Plan& plan, gpucontainer::Outcome outcome,
-                 const std::vector<FoundSetUp>& replaced, const std::string& root, const Call& call,
+/// What apply would do in a root.
+struct Forecast {
+    const gpucontainer::Plan& plan;
+    gpucontainer::Outcome outcome;
+    std::vector<FoundSetUp> replaced; ///< They go first.
+};
+
+void print_apply(const Forecast& forecast, const std::string& root, const Call& call,
                  Format format);
 
 /// Prints what undo would take away.
