@@ -3,7 +3,9 @@
 # linker would take a program's copy of an inline function for ours; without
 # debug information, which is not merged here, it is a tenth as large.
 set(static_object ${CMAKE_CURRENT_BINARY_DIR}/gpucontainer.o)
-list(TRANSFORM library_modules REPLACE "(.+)" "$<TARGET_OBJECTS:\\1>" OUTPUT_VARIABLE objects)
+# A precompiled header is no part of it.
+list(TRANSFORM library_modules REPLACE "(.+)" "$<FILTER:$<TARGET_OBJECTS:\\1>,EXCLUDE,gch$>"
+     OUTPUT_VARIABLE objects)
 list(APPEND objects $<TARGET_OBJECTS:gpuctr_syscall>)
 add_custom_command(
   OUTPUT ${static_object}
