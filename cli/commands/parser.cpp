@@ -11,6 +11,21 @@
 #include <gpucontainer/gpucontainer.hpp>
 
 namespace gpuctr_cli {
+namespace {
+
+/// Refuses "-nv" for "--nv": it would be -n and -v.
+void refuse_missing_dash(const CLI::App& command, const std::string& word)
+{
+    const bool is_short = word.size() > 2 && word[0] == '-' && word[1] != '-';
+    if (!is_short || command.get_option_no_throw("-" + word) == nullptr)
+        return;
+    throw gpucontainer::Error(
+        GPUCTR_E_USAGE, formatted("{}: unknown option {}", command.get_name(), word),
+        formatted("did you mean -{}? {} lists all", word, help_of(command.get_name())), 0, {},
+        word.substr(1));
+}
+
+} // namespace
 
 Parser::Parser(const CommandEntry* entry, Call& call) : app_("", "gpuctr-setup")
 {
@@ -41,18 +56,12 @@ Parser::Parser(const CommandEntry* entry, Call& call) : app_("", "gpuctr-setup")
     check_values(*options_);
 }
 
-/// Refuses options that end in "=": CLI11 would take the next word as their value. Refuses "-nv":
-/// it would be -n and -v.
+/// Refuses options that end in "=", too: CLI11 would take the next word as their value.
 void Parser::check_words(const std::vector<std::string>& words) const
 {
-    for (const std::string& word : words)
-        if (word.size() > 2 && word[0] == '-' && word[1] != '-' && options_ != nullptr
-            && options_->get_option_no_throw("-" + word) != nullptr)
-            throw gpucontainer::Error(
-                GPUCTR_E_USAGE, formatted("{}: unknown option {}", options_->get_name(), word),
-                formatted("did you mean -{}? {} lists all", word, help_of(options_->get_name())), 0,
-                {}, word.substr(1));
     for (const std::string& word : words) {
+        if (options_ != nullptr)
+            refuse_missing_dash(*options_, word);
         if (!word.starts_with("--") || word.find('=') != word.size() - 1)
             continue;
         const std::string name = word.substr(0, word.size() - 1);

@@ -66,6 +66,7 @@ std::string error_document(const gpucontainer::Error& error, const std::string& 
                            const std::vector<Message>& others)
 {
     std::vector<Json> findings;
+    findings.reserve(others.size());
     for (const Message& other : others)
         findings.push_back(finding(other));
     const Json document =
