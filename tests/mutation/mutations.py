@@ -73,9 +73,10 @@ class Tests:
         kind, _, module = program.partition(".")
         if kind in ("cli", "hostile"):
             return self._python_has(kind, module.split(".")[0], part)
-        return (self._has_program(module if kind == "capi" else program)
-                and (not part or any(self._has_gtest(text, part)
-                                     for text in self._texts("*_test.cpp"))))
+        name = module if kind == "capi" else program
+        texts = self._texts_of(name) or self._texts("*_test.cpp")
+        return self._has_program(name) and (
+            not part or any(self._has_gtest(text, part) for text in texts))
 
     def _python_has(self, kind, module, part):
         file = self.source / "tests" / kind / f"{module}_test.py"
@@ -88,6 +89,14 @@ class Tests:
     def _texts(self, name):
         for path in sorted((self.source / "tests").glob(f"**/{name}")):
             yield path.read_text()
+
+    def _texts_of(self, program):
+        """The sources of a program, where one call in CMake names it and them."""
+        call = re.compile(rf"\(\s*{re.escape(program)}\s([^()]*\.cpp[^()]*)\)")
+        return [(lists.parent / file).read_text()
+                for lists in sorted((self.source / "tests").glob("**/CMakeLists.txt"))
+                for sources in call.findall(lists.read_text())
+                for file in re.findall(r"[\w/]+_test\.cpp", sources)]
 
     def _has_program(self, name):
         wanted = re.compile(rf"\b{re.escape(name)}\b")
