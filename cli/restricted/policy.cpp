@@ -108,14 +108,21 @@ void check_exists(const std::string& file)
         fail("configuration " + file, GPUCTR_E_USAGE, "", "config");
 }
 
-void settle_by(const std::string& file, const TypedCall& call, KeysOfCommand keys,
-               const Settings& site, const Messages& messages, Origins& origins)
+/// What a file has that the call names instead of the site's.
+Settings read_named(const std::string& file, const TypedCall& call, KeysOfCommand keys,
+                    const Settings& site)
 {
     if (site.is_unreadable()) // nobody knows its policy
         site.require_faultless();
     check_exists(file);
-    const Settings settings(call.command, keys, file);
+    Settings settings(call.command, keys, file);
     settings.refuse_policy();
+    return settings;
+}
+
+void settle_by(const Settings& settings, const TypedCall& call, const Settings& site,
+               const Messages& messages, Origins& origins)
+{
     settle(call.command, settings, true, messages);
     settings.give_to(call.command, false, site, origins);
 }
@@ -145,7 +152,7 @@ void settle_options(const TypedCall& call, KeysOfCommand keys, const Messages& m
     if (restricted) {
         restrict(call.command, settings, call.with_command, origins);
     } else if (!file.empty()) {
-        settle_by(file, call, keys, settings, messages, origins);
+        settle_by(read_named(file, call, keys, settings), call, settings, messages, origins);
     } else {
         // An unreadable file may be meant to restrict calls that have privileges.
         settle(call.command, settings, has_privileges(), messages);

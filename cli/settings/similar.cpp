@@ -68,6 +68,7 @@ std::string meant(std::string_view typed, const std::vector<std::string>& words)
 std::string meant_in_capitals(std::string_view typed, const std::vector<std::string>& words)
 {
     std::vector<std::string> folded_words;
+    folded_words.reserve(words.size());
     for (const std::string& word : words)
         folded_words.push_back(folded(word));
     const std::string found = meant(typed, folded_words);
