@@ -169,7 +169,9 @@ class PlanTest(unittest.TestCase):
 @unittest.skipUnless(os.geteuid() == 0, "mounting is for root")
 class ApplyTest(unittest.TestCase):
     def setUp(self) -> None:
-        self.state = tempfile.mkdtemp(prefix="gpuctr-python.")
+        state = tempfile.TemporaryDirectory(prefix="gpuctr-python.")
+        self.addCleanup(state.cleanup)
+        self.state = state.name
         self.plan = gpus.Plan(gpus.Host(), ROOT, devices="0")
 
     def tearDown(self) -> None:
