@@ -98,6 +98,8 @@ function __gpuctr_setup_complete
     set -l words (commandline -opc)
     set -l token (commandline -ct)
     set -l program $words[1]
+    string match -q '~/*' -- $program; and set program $HOME/(string sub -s 3 -- $program)
+    command -q $program; or return
     set -l commands (__gpuctr_setup_commands $program)
     set -l command
     # As in the program: the first word that is not an option of every command decides.

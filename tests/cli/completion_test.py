@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import unittest
 
@@ -54,6 +55,7 @@ class Shell(harness.Case):
                                   dimensions=(400, 200), echo=False)
         cls.shell.delaybeforesend = None
         cls.addClassCleanup(cls.shell.close, force=True)
+        cls.tell(f"cd {cls.home}")
         for line in cls.lines:
             cls.tell(line.format(files=FILES, home=cls.home))
 
@@ -123,6 +125,54 @@ class Cases:
                          f"gpuctr-setup {command} --rootfs {self.root}{self.after_root}")
         self.tell(f"gpuctr-setup undo --rootfs {self.root}")
 
+    def test_a_program_is_named_by_its_path(self):
+        (self.home / "gpuctr-setup").symlink_to(harness.SETUP)
+        self.addCleanup((self.home / "gpuctr-setup").unlink)
+        for program in ("~/gpuctr-setup", "./gpuctr-setup", f"{self.home}/gpuctr-setup"):
+            self.becomes(f"{program} und", f"{program} undo")
+        line, shown = self.type("./missing/gpuctr-setup und")
+        self.assertEqual(line, "./missing/gpuctr-setup und")
+        self.assertEqual([word for word in shown if "nknown" in word or "such" in word], [])
+
+    def assert_nothing_was_run(self):
+        """Nothing wrote the file that the hostile words of these tests would."""
+        pwned = self.home / "pwned"
+        was_run = pwned.exists()
+        pwned.unlink(missing_ok=True)
+        self.assertFalse(was_run)
+
+    def test_the_name_of_a_root_is_data(self):
+        for name in ("r$(touch pwned)", "r`touch pwned`", "r;touch pwned;", "r &|", "r'\"", "r*"):
+            with self.subTest(name=name):
+                root = self.home / "roots" / name
+                root.parent.mkdir(exist_ok=True)
+                harness.must("cp", "-a", self.root, root)
+                self.tell(f"gpuctr-setup --nv --rootfs {shlex.quote(str(root))}")
+                self.assertNotEqual(harness.journals(), [])
+                line = self.type(f"gpuctr-setup undo --rootfs {root.parent}/")[0]
+                said = self.tell(line)
+                left = harness.journals()
+                self.tell(f"gpuctr-setup undo -q --rootfs {shlex.quote(str(root))}")
+                harness.must("rm", "-rf", root)
+                self.assertEqual(left, [], f"{line!r}: {said}")
+                self.assert_nothing_was_run()
+
+    def test_nothing_typed_is_run_before_enter(self):
+        hostile = "'$(touch pwned)'", '"`touch pwned`"', "$(touch pwned)", "'x[$(touch pwned)]'"
+        for word in hostile:
+            for line in ("gpuctr-setup {} --", "gpuctr-setup --config {} --", "gpuctr-setup undo {} --",
+                         "gpuctr-setup undo --state-dir {} --rootfs ",
+                         "gpuctr-setup plan --device {},", "gpuctr-setup plan --{}="):
+                with self.subTest(line=line.format(word)):
+                    self.type(line.format(word))
+                    self.assert_nothing_was_run()
+
+    def test_no_word_is_a_mistake_of_the_completion(self):
+        for word in ("''", "=x", "'*'", "'@'", "']'", "'['", "'a]b'", "'\\'", "'?'", "--=", "-"):
+            with self.subTest(word=word):
+                shown = self.candidates(f"gpuctr-setup {word} plan --layout ")
+                self.assertEqual([part for part in shown if "gpuctr" in part or "bad" in part], [])
+
     def test_files_and_commands(self):
         (self.home / "host.json").touch()
         self.becomes(f"gpuctr-setup plan --host {self.home}/ho",
@@ -165,6 +215,7 @@ class Fish(Cases, Shell):
 
     def candidates(self, line):
         """Not as they are drawn on the screen."""
+        line = line.replace("\\", "\\\\").replace("'", "\\'")
         shown = self.tell(f"complete -C '{line}' | string replace -r '^' 'candidate: '")
         return set(re.findall(r"candidate: ([^\t\r\n']+)", shown))
 
