@@ -17,7 +17,7 @@ class Service(harness.Case):
     def setUp(self):
         super().setUp()
         self.directives = dict(directives(UNITS[0]))
-        self.addCleanup(self.call, "ExecStop")
+        self.addCleanup(self.call, "ExecStopPost")
 
     def call(self, directive):
         name, *words = shlex.split(self.directives[directive])
@@ -38,13 +38,13 @@ class Service(harness.Case):
         self.assertEqual((reloaded.returncode, reloaded.stderr),
                          (0, f"gpuctr-setup: {TREE}: staged already\n"))
 
-        stopped = self.call("ExecStop")
+        stopped = self.call("ExecStopPost")
         self.assertEqual((stopped.returncode, stopped.stderr), (0, ""))
         self.assertFalse(mount_table.below(TREE))
         self.assert_state(before)
 
     def test_a_stop_without_a_tree_is_no_error(self):
-        stopped = self.call("ExecStop")
+        stopped = self.call("ExecStopPost")
         self.assertEqual((stopped.returncode, stopped.stderr), (0, ""))
 
     def test_a_set_up_clones_what_it_staged(self):

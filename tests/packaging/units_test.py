@@ -99,6 +99,24 @@ class Units(WithDirectory):
         if version == told.group(2):
             self.assertEqual(found, told.group(1))
 
+    def test_no_number_of_events_is_too_many(self):
+        """Each GPU that goes restarts the service, and with it the path unit."""
+        for unit in UNITS:
+            self.assertIn(("StartLimitIntervalSec", "0"), directives(unit), unit.name)
+
+    def test_what_changes_during_a_start_is_staged_after_it(self):
+        path, reload = dict(directives(UNITS[1])), dict(directives(UNITS[2]))
+        self.assertEqual(path["Before"], UNITS[0].name)
+        self.assertEqual(path["Unit"], UNITS[2].name)
+        self.assertEqual(reload["After"], UNITS[0].name)
+        self.assertIn(f"try-reload-or-restart {UNITS[0].name}", reload["ExecStart"])
+        self.assertIn(f"restart {UNITS[2].name}", Udev.run_for("bind"))
+
+    def test_a_stop_that_cuts_off_a_start_takes_the_tree_away(self):
+        unit = dict(directives(UNITS[0]))
+        self.assertNotIn("ExecStop", unit)
+        self.assertIn("prepare --undo", unit["ExecStopPost"])
+
     def test_a_start_and_a_reload_stage_the_same(self):
         unit = dict(directives(UNITS[0]))
         self.assertEqual(unit["ExecStart"], unit["ExecReload"])
@@ -106,6 +124,13 @@ class Units(WithDirectory):
 
 class Udev(unittest.TestCase):
     RULES = PACKAGING / "udev/70-gpuctr.rules"
+
+    @classmethod
+    def run_for(cls, action):
+        return re.search(f'^ACTION=="{action}", RUN\\+="([^"]*)"$', cls.RULES.read_text(), re.M)[1]
+
+    def test_a_gpu_that_goes_restarts_the_service(self):
+        self.assertIn(f"try-restart {UNITS[0].name}", self.run_for("unbind"))
 
     def classes(self):
         return re.search(r'ENV\{PCI_CLASS\}!="([^"]*)"', self.RULES.read_text()).group(1).split("|")
