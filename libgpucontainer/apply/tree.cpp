@@ -284,6 +284,9 @@ Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
         || mount::make_read_only(tree.get()) != 0)
         return Error::from_errno(errno, "set the flags of a mount", Errc::apply);
     GPUCTR_TRY(const Unmounted older, unmount_trees(directory));
+    // In mount namespaces that got copies of the older tree, those go with their directory.
+    if (older.made > 0 && ::rmdir(directory.c_str()) == 0)
+        GPUCTR_CHECK(directories.make());
     GPUCTR_CHECK(mount_at(bench, tree, directory));
     directories.keep();
     return older.found ? Staged::replaced : Staged::made;

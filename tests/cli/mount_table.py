@@ -73,7 +73,7 @@ def _parse(file):
     return mounts
 
 
-def below(directory):
+def below(directory, file="/proc/self/mountinfo"):
     """Mounts at a directory and below it, the uppermost of each place last."""
     path = str(directory)
-    return [m for m in read() if m.target == path or m.target.startswith(path + "/")]
+    return [m for m in read(file) if m.target == path or m.target.startswith(path + "/")]

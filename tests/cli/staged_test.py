@@ -4,6 +4,7 @@
 import os
 import pathlib
 import shutil
+import subprocess
 import unittest
 
 import harness
@@ -158,6 +159,22 @@ class Staged(harness.Case):
         self.assertEqual(len([m for m in mount_table.below(STAGED) if m.target == str(STAGED)]), 1)
         self.assertTrue(os.path.exists(f"{self.root}{TREE}/bin/nvidia-smi"))
         self.assertNotEqual(self.device_of_tree(), os.stat(STAGED).st_dev)
+
+    def test_what_is_replaced_goes_in_other_mount_namespaces_too(self):
+        """Services have one of their own, in which mounts of the host appear."""
+        harness.must("mount", "--make-shared", harness.DIRECTORY)
+        self.addCleanup(harness.must, "mount", "--make-private", harness.DIRECTORY)
+        with subprocess.Popen(["unshare", "--mount", "--propagation", "slave", "sh", "-c",
+                               "echo && exec cat"], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as service:
+            service.stdout.readline()
+            self.prepare("--nv", "--driver-capabilities", "utility")
+            self.prepare("--nv")
+            there = mount_table.below(STAGED, f"/proc/{service.pid}/mountinfo")
+            self.assertEqual([m.target for m in there], [m.target for m in mount_table.below(STAGED)])
+            self.prepare("--undo")
+            self.assertEqual(mount_table.below(STAGED, f"/proc/{service.pid}/mountinfo"), [])
+            service.stdin.close()
 
     def test_undo_leaves_no_mount(self):
         before = mount_table.read()
