@@ -390,11 +390,12 @@ Result<UniqueFd> JournalStore::lock_root(int directory, const std::string& name,
         ::openat(directory, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
     if (!file && lock == Lock::shared && is_denied(errno)) {
         file.reset(::openat(directory, lock_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-        if (!file) // a reader does without the lock
-            return UniqueFd(::fcntl(directory, F_DUPFD_CLOEXEC, 3));
-    }
-    if (!file && errno == ENOENT)
+    const bool missing = !file && errno == ENOENT;
+    if (!file && lock == Lock::shared && (missing ? !was_removed(directory) : is_denied(errno)))
+        return UniqueFd(::fcntl(directory, F_DUPFD_CLOEXEC, 3)); // it does without the lock
+    if (missing)
         return file;
+    const int create = lock == Lock::exclusive ? O_CREAT : 0; // a reader changes nothing
     if (!file)
         return directory_.unusable();
     if (!take_lock(file.get(), lock, limit)) {

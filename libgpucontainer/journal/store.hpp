@@ -86,9 +86,9 @@ public:
     static constexpr std::chrono::milliseconds patience = std::chrono::seconds(30);
 
     Result<RootJournals> create_root(RootName root) const;
-    /// Opens a root's journals; none if it has none. Readers take a shared lock, or none if they
-    /// can neither write nor read the lock file. If somebody else has the lock for longer than
-    /// `limit`, the error names the process.
+    /// Opens a root's journals; none if it has none. Readers take a shared lock, or none if the
+    /// lock file is missing, or they can neither write nor read it. If somebody else has the lock
+    /// for longer than `limit`, the error names the process.
     enum class Lock : std::uint8_t { exclusive, shared, none };
     Result<std::optional<RootJournals>> open_root(RootName root, Lock lock,
                                                   std::chrono::milliseconds limit = patience) const;

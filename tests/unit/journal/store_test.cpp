@@ -57,6 +57,19 @@ TEST(JournalStore, LetsThoseWhoOnlyLookLookTogether)
     EXPECT_TRUE(second);
 }
 
+TEST(JournalStore, ChangesNothingForThoseWhoOnlyLook)
+{
+    const test::TempRoot directory;
+    const JournalStore store = open_store(directory);
+    ASSERT_EQ(::mkdir(directory.at("state/1-2").c_str(), 0700), 0);
+    {
+        const auto journals = store.open_root(root, JournalStore::Lock::shared, soon);
+        ASSERT_TRUE(journals);
+        EXPECT_TRUE(*journals);
+    }
+    EXPECT_TRUE(std::filesystem::is_empty(directory.at("state/1-2")));
+}
+
 TEST(JournalStore, DoesNotKeepOtherRootsWaiting)
 {
     const test::TempRoot directory;
