@@ -363,8 +363,10 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
         return Error(Errc::rootfs, "the root file system is on a shared mount")
             .with_hint("what is mounted there would show in other mount namespaces, and stay; make "
                        "it private in this one (mount --make-rprivate)");
-    if (target.dry_run)
+    if (target.dry_run) {
+        GPUCTR_CHECK(require_preparable(plan, target.backend));
         return Outcome::applied;
+    }
     GPUCTR_TRY(mount::Scratch scratch, mount::Scratch::in_own_namespace(target.backend));
     const mount::Bench bench = scratch.bench();
     GPUCTR_TRY(auto block, prepare(planned.plan, bench, target.staged_tree));

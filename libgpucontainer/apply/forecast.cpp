@@ -3,13 +3,16 @@
 
 #include "apply/device_rules.hpp"
 #include "apply/in_use.hpp"
+#include "apply/prepare.hpp"
 #include "apply/set_ups.hpp"
 #include "base/try.hpp"
 #include "journal/renumbered.hpp"
 #include "journal/store.hpp"
 #include "mount/namespace.hpp"
 #include "program/executor.hpp"
+#include "rootfs/root.hpp"
 
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -103,12 +106,24 @@ private:
     std::optional<Error> kept_;
 };
 
+/// The image may have something else where a directory is to be made.
+Result<void> require_room(const plan::Plan& plan, int rootfs_fd)
+{
+    GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
+    for (const plan::Item& item : plan.items)
+        if (item.place == plan::Place::created && item.as<plan::Directory>() != nullptr
+            && root.look(item.target))
+            return Error::from_errno(EEXIST, "create directory " + item.target, Errc::rootfs)
+                .with_object(item.target);
+    return {};
+}
+
 } // namespace
 
 Result<Outcome> forecast(const plan::Plan& plan, const Target& target, const DeviceAccess& devices,
                          journal::SeenRoot& root)
 {
-    GPUCTR_TRY(const auto store, JournalStore::open(target.state_directory, target.rootfs_fd));
+    GPUCTR_TRY(const auto store, JournalStore::foresee(target.state_directory, target.rootfs_fd));
     std::optional<journal::RootJournals> journals;
     if (store) {
         GPUCTR_TRY(auto found, store->open_root({root.id().device, root.id().inode},
@@ -118,9 +133,15 @@ Result<Outcome> forecast(const plan::Plan& plan, const Target& target, const Dev
     }
     root.look(); // again, after waiting for the lock
     GPUCTR_CHECK(require_uncovered(root));
-    if (!store)
-        return Outcome::applied;
-    return Forecast(plan, target, devices, root).make(*store, journals);
+    Outcome outcome = Outcome::applied;
+    if (store) {
+        GPUCTR_TRY(outcome, Forecast(plan, target, devices, root).make(*store, journals));
+    }
+    if (outcome != Outcome::unchanged)
+        GPUCTR_CHECK(require_preparable(plan, target.backend));
+    if (outcome == Outcome::applied)
+        GPUCTR_CHECK(require_room(plan, root.fd()));
+    return outcome;
 }
 
 } // namespace gpucontainer::apply

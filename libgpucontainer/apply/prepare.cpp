@@ -303,8 +303,7 @@ private:
 
 } // namespace
 
-Result<Block> prepare(const plan::Plan& plan, const mount::Bench& bench,
-                      const std::string& staged_tree)
+Result<void> require_preparable(const plan::Plan& plan, mount::Backend backend)
 {
     if (!plan.has_root)
         return Error(Errc::usage, "the plan was made for no root file system");
@@ -312,7 +311,13 @@ Result<Block> prepare(const plan::Plan& plan, const mount::Bench& bench,
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_CHECK(base::open_own_descriptors());
     GPUCTR_CHECK(privilege::require_label(plan.mount_label));
-    GPUCTR_CHECK(require_lockable(plan, bench.backend));
+    return require_lockable(plan, backend);
+}
+
+Result<Block> prepare(const plan::Plan& plan, const mount::Bench& bench,
+                      const std::string& staged_tree)
+{
+    GPUCTR_CHECK(require_preparable(plan, bench.backend));
     return Preparation(plan, bench, staged_tree).run();
 }
 

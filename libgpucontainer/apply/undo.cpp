@@ -133,8 +133,8 @@ Result<bool> undo(const Target& target)
     UndoOfRoot undoing(root, here, actor, target.dry_run);
     if (journals) {
         root.look(); // again, after waiting for the lock
-        if (!target.dry_run)
-            GPUCTR_CHECK(take_in(*store, strays, *journals));
+        GPUCTR_CHECK(target.dry_run ? store->require_writable()
+                                    : take_in(*store, strays, *journals));
         GPUCTR_CHECK(undoing.take_back(*journals));
     }
     if (target.dry_run)
@@ -192,6 +192,7 @@ Result<Undone> undo_set_up(journal::RootName root, const SetUpKey& key, const Ta
     if (!is_ours(origin) || (!reached.fd && !may_be_forgotten(journal, here)))
         return Undone::left;
     if (where.dry_run) {
+        GPUCTR_CHECK(store->require_writable());
         forget_lost_mounts(journal, origin);
         GPUCTR_CHECK(require_privileges(journal), "undo");
         return reached.fd ? Undone::undone : Undone::forgotten;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace gpucontainer::journal {
@@ -78,6 +79,15 @@ Result<void> StateDirectory::make_missing() const
     return {};
 }
 
+/// Other errors may be a seccomp filter's.
+Result<void> StateDirectory::require_writable() const
+{
+    const int last = way_.fd ? way_.fd.get() : way_.directory.get();
+    if (::faccessat(last, ".", W_OK | X_OK, AT_EACCESS) == 0 || (errno != EROFS && errno != EACCES))
+        return {};
+    return unusable();
+}
+
 Result<std::optional<StateDirectory>> StateDirectory::open(const std::string& path, int rootfs_fd)
 {
     GPUCTR_TRY(auto directory, look(path, rootfs_fd));
@@ -103,6 +113,16 @@ Result<StateDirectory> StateDirectory::create(const std::string& path, int rootf
         return *std::move(opened);
     errno = ENOENT;
     return directory.unusable();
+}
+
+Result<std::optional<StateDirectory>> StateDirectory::foresee(const std::string& path,
+                                                              int rootfs_fd)
+{
+    GPUCTR_TRY(auto directory, look(path, rootfs_fd));
+    if (directory.way_.distrust)
+        return std::move(*directory.way_.distrust).context("journal directory");
+    GPUCTR_CHECK(directory.require_writable());
+    return open(path, rootfs_fd);
 }
 
 } // namespace gpucontainer::journal

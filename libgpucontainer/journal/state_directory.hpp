@@ -20,6 +20,9 @@ public:
     static Result<std::optional<StateDirectory>> open(const std::string& path, int rootfs_fd);
     /// The same, but creates missing directories, private to their owner.
     static Result<StateDirectory> create(const std::string& path, int rootfs_fd);
+    /// Opens it like open(). Errors: also those of create(), as far as they are known without
+    /// creating anything.
+    static Result<std::optional<StateDirectory>> foresee(const std::string& path, int rootfs_fd);
 
     int fd() const noexcept { return way_.fd.get(); }
     const std::string& path() const noexcept { return path_; }
@@ -28,6 +31,9 @@ public:
     /// a mount of a directory in it. -1, and the caller's own root directory, are not checked.
     /// Errors: usage.
     Result<void> check_outside(int rootfs_fd) const;
+
+    /// Whether names can be created in it, or as long as it is missing, in the directory above.
+    Result<void> require_writable() const;
 
     /// An error from errno.
     Error unusable() const;

@@ -333,6 +333,15 @@ Result<std::optional<JournalStore>> JournalStore::open(const std::string& direct
     return std::optional(JournalStore(*std::move(opened)));
 }
 
+Result<std::optional<JournalStore>> JournalStore::foresee(const std::string& directory,
+                                                          int rootfs_fd)
+{
+    GPUCTR_TRY(auto opened, about("state_dir", StateDirectory::foresee(directory, rootfs_fd)));
+    if (!opened)
+        return std::optional<JournalStore>();
+    return std::optional(JournalStore(*std::move(opened)));
+}
+
 Result<RootJournals> JournalStore::create_root(RootName root) const
 {
     const std::string name = directory_name(root);
@@ -386,16 +395,16 @@ bool JournalStore::is_locked_out(const Error& error)
 Result<UniqueFd> JournalStore::lock_root(int directory, const std::string& name, Lock lock,
                                          std::chrono::milliseconds limit) const
 {
+    const int create = lock == Lock::exclusive ? O_CREAT : 0; // a reader changes nothing
     UniqueFd file(
-        ::openat(directory, lock_name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, private_file));
-    if (!file && lock == Lock::shared && is_denied(errno)) {
+        ::openat(directory, lock_name, O_RDWR | create | O_NOFOLLOW | O_CLOEXEC, private_file));
+    if (!file && lock == Lock::shared && is_denied(errno))
         file.reset(::openat(directory, lock_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     const bool missing = !file && errno == ENOENT;
     if (!file && lock == Lock::shared && (missing ? !was_removed(directory) : is_denied(errno)))
         return UniqueFd(::fcntl(directory, F_DUPFD_CLOEXEC, 3)); // it does without the lock
     if (missing)
         return file;
-    const int create = lock == Lock::exclusive ? O_CREAT : 0; // a reader changes nothing
     if (!file)
         return directory_.unusable();
     if (!take_lock(file.get(), lock, limit)) {

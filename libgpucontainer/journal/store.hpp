@@ -79,6 +79,10 @@ public:
     /// None if the directory is missing: then nothing is set up.
     static Result<std::optional<JournalStore>> open(const std::string& directory, int rootfs_fd);
 
+    /// Like StateDirectory::foresee(), for those who only tell what create() would lead to.
+    static Result<std::optional<JournalStore>> foresee(const std::string& directory, int rootfs_fd);
+    Result<void> require_writable() const { return directory_.require_writable(); }
+
     /// Like StateDirectory::check_outside(), for a root that was found by a journal.
     Result<void> check_outside(int rootfs_fd) const { return directory_.check_outside(rootfs_fd); }
 

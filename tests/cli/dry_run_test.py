@@ -99,6 +99,43 @@ class Apply(DryRun):
         self.assertIn("another set-up is there", self.refused(*words, status=10))
         self.undo()
 
+    def refused_alike(self, *words, status):
+        """By the call itself in the same words."""
+        said = self.refused(*words, status=status)
+        self.assertEqual(self.run_setup(*words, status=status, stderr=None).stderr, said)
+
+    def test_refuses_what_apply_cannot_do(self):
+        words = ("--nv", "--rootfs", self.root)
+        self.refused_alike(*words, "--mount-label", "a:b:c", status=7)
+        self.refused_alike(*words, "--mount-label", "a:b:c", "--no-journal", status=7)
+        if harness.IS_LEGACY or not harness.CHOOSES_BACKEND:
+            self.refused_alike(*words, "--lock", "--backend", "legacy", status=7)
+        for path in ("/sys/module/nvidia", "/proc/driver/nvidia"):
+            harness.must("mount", "-t", "tmpfs", "test", path)
+            self.addCleanup(harness.must, "umount", path)
+        self.refused_alike(*words, status=3)
+        self.refused_alike(*words, "--no-journal", status=3)
+
+    def test_refuses_an_image_that_has_no_room(self):
+        directory = self.root / "etc/ld.so.conf.d"
+        harness.must("rm", "-rf", directory)
+        directory.write_text("")
+        self.refused_alike(*self.WORDS, "--rootfs", self.root, status=5)
+
+    def test_refuses_a_state_directory_that_apply_refuses(self):
+        everybodys = harness.DIRECTORY / "everybodys"
+        everybodys.mkdir()
+        everybodys.chmod(0o777)
+        read_only = harness.DIRECTORY / "read-only"
+        (read_only / "there").mkdir(parents=True)
+        harness.must("mount", "--bind", "-o", "ro", read_only, read_only)
+        self.addCleanup(harness.must, "umount", read_only)
+        for directory in (everybodys / "state", "/proc/state", read_only / "state",
+                          read_only / "there"):
+            self.refused_alike(*self.WORDS, "--rootfs", self.root, "--state-dir", directory,
+                               status=6)
+        self.assertEqual(list(everybodys.iterdir()), [])
+
     def test_needs_the_privileges_of_apply(self):
         words = [*harness.ORDINARY_USER, harness.SETUP, *self.WORDS, "--rootfs", self.root]
         done, real = harness.call(*words, "--dry-run"), harness.call(*words)
@@ -160,6 +197,15 @@ class Undo(DryRun):
                 for target in shown:
                     self.assertIn(target, text)
                 self.assertTrue(text.startswith(f"{self.root}:\nKIND "), text)
+
+    def test_refuses_a_state_directory_that_may_not_be_written(self):
+        self.apply("--device", "0")
+        harness.must("mount", "--bind", "-o", "ro", harness.STATE, harness.STATE)
+        for words in (["--rootfs", self.root], ["--all"]):
+            said = self.refused("undo", *words, status=6)
+            self.assertEqual(self.run_setup("undo", *words, status=6, stderr=None).stderr, said)
+        harness.must("umount", harness.STATE)
+        self.undo()
 
     def test_of_every_root(self):
         other = harness.new_root()

@@ -70,6 +70,22 @@ TEST(JournalStore, ChangesNothingForThoseWhoOnlyLook)
     EXPECT_TRUE(std::filesystem::is_empty(directory.at("state/1-2")));
 }
 
+TEST(JournalStore, ForeseesThatItCannotBeMade)
+{
+    test::TempRoot directory;
+    EXPECT_FALSE(*JournalStore::foresee(directory.at("state"), -1));
+    const JournalStore store = open_store(directory);
+    EXPECT_TRUE(*JournalStore::foresee(directory.at("state"), -1));
+
+    directory.directory("everybodys");
+    ::chmod(directory.at("everybodys").c_str(), 0777);
+    const auto foreseen = JournalStore::foresee(directory.at("everybodys/state"), -1);
+    ASSERT_FALSE(foreseen);
+    EXPECT_EQ(foreseen.error().message(),
+              JournalStore::create(directory.at("everybodys/state"), -1).error().message());
+    EXPECT_TRUE(std::filesystem::is_empty(directory.at("everybodys")));
+}
+
 TEST(JournalStore, DoesNotKeepOtherRootsWaiting)
 {
     const test::TempRoot directory;
