@@ -80,6 +80,16 @@ int undo_all(const std::string& state_directory, const Messages& messages)
     return code;
 }
 
+/// Warns of what undo leaves, because it is not as apply left it.
+void warn_of_rest(const std::vector<FoundSetUp>& found, const Messages& messages)
+{
+    for (const FoundSetUp& one : found)
+        for (const gpucontainer::Finding finding : one.setup.findings())
+            if (one.undone == Undone::undone && finding.code() == "part_missing")
+                messages.warn(formatted("{}: {}: not as it was left, so it would not be taken away",
+                                        one.name, finding.object()));
+}
+
 /// What undo_root() would take away.
 int show_root(const RootDirectory& root, const std::string& state, const Call& call, Format format)
 {
@@ -98,6 +108,7 @@ int show_root(const RootDirectory& root, const std::string& state, const Call& c
         if (is_ours(setup))
             found.push_back({setup, root.name(), Undone::undone});
     print_undo(found, call, format);
+    warn_of_rest(found, call.messages());
     return ExitCode::done;
 }
 
@@ -121,6 +132,7 @@ int show_all(const std::string& state, const Call& call, Format format)
         }
     if (code == ExitCode::done || format == Format::text)
         print_undo(found, call, format);
+    warn_of_rest(found, call.messages());
     return code;
 }
 

@@ -1207,7 +1207,8 @@ GPUCTR_API int gpuctr_setup_writes_root(const gpuctr_setup* setup);
 
 /**
  * Mounts and names that undo takes away, in the order in which they were made; none if the journal
- * is damaged, or in use by another process. Mounts of an ended namespace or an earlier boot are
+ * is damaged, or in use by another process. What a finding "part_missing" is about is not among
+ * them: undo leaves it, or cannot reach it. Mounts of an ended namespace or an earlier boot are
  * gone already, and not among them. gpuctr_item_source() is "" for the mount of a file or a device
  * node, gpuctr_item_reason() is "", and no item belongs to one GPU. @since 0.2
  */

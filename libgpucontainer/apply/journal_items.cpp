@@ -18,6 +18,11 @@ plan::Item item_of_mount(const Operation& operation, std::string path)
 {
     if ((operation.flags & program::device_node) != 0)
         return {plan::Device{}, std::move(path), {}};
+    const bool covers = (operation.flags & program::follow_target) != 0;
+    if (covers && path == loader_cache)
+        return {plan::LoaderCache{}, std::move(path), {}, {}, plan::Place::there};
+    if (covers)
+        return {plan::Cover{}, std::move(path), {}};
     const bool is_tree = (operation.flags & program::holds_mounts) != 0
                          && (operation.flags & program::host_file) == 0;
     if (is_tree)

@@ -174,6 +174,8 @@ private:
         }
         forget_lost_mounts(*journal, set_up.origin);
         set_up.items = items_of(*journal);
+        if (set_up.origin == Origin::here)
+            leave_out_missing_parts(set_up);
         return set_up;
     }
 
@@ -284,6 +286,16 @@ private:
                  "is not as it was left: removed, covered or changed", "", "apply it again"});
             last = path;
         }
+    }
+
+    /// Undo leaves what is not as it was left, or cannot reach it.
+    static void leave_out_missing_parts(SetUp& set_up)
+    {
+        std::erase_if(set_up.items, [&](const plan::Item& item) {
+            return std::ranges::any_of(set_up.findings, [&](const model::Finding& finding) {
+                return finding.code == FindingCode::part_missing && finding.object == item.target;
+            });
+        });
     }
 
     /// Only for a process.

@@ -39,6 +39,12 @@ class DryRun(harness.Case):
         self.assertEqual(self.everything(), before)
         return done.stderr
 
+    @staticmethod
+    def mounted(items, kinds=("mount", "device", "cover", "ldcache")):
+        """Kinds and targets outside of the tree."""
+        return {(item["kind"], item["target"]) for item in items
+                if item["kind"] in kinds and not item["target"].startswith(f"{TREE}/")}
+
     def taken_away(self, mounts, files):
         """What undo does take away: targets of mounts, and names, of a set-up of this root."""
         now = snapshot.take(self.root)
@@ -197,6 +203,35 @@ class Undo(DryRun):
                 for target in shown:
                     self.assertIn(target, text)
                 self.assertTrue(text.startswith(f"{self.root}:\nKIND "), text)
+
+    def test_tells_what_a_mount_is(self):
+        """As the plan does."""
+        for options in ([], ["--write", "never"]):
+            with self.subTest(options=options):
+                _, plan = self.shown("--nv", "--rootfs", self.root, *options)
+                self.apply(*options)
+                [found] = self.shown("undo", "--rootfs", self.root)[1]["setups"]
+                self.assertEqual(self.mounted(found["items"]), self.mounted(plan["plan"]["items"]))
+                self.undo()
+
+    def test_leaves_out_what_undo_leaves(self):
+        self.apply("--device", "0")
+        link = self.root / "usr/bin/nvidia-smi"
+        link.unlink()
+        link.write_text("of somebody else\n")
+        harness.must("mount", "--bind", "/dev/null", self.root / "dev/nvidia0")
+        said = "".join(f"gpuctr-setup: warning: {self.root}: {path}: not as it was left, so it would "
+                       "not be taken away\n" for path in ("/usr/bin/nvidia-smi", "/dev/nvidia0"))
+        for words in (["--rootfs", self.root], ["--all"]):
+            text, document = self.shown("undo", *words, stderr=said)
+            [found] = document["setups"]
+            targets = {item["target"] for item in found["items"]}
+            self.assertFalse(targets & {"/usr/bin/nvidia-smi", "/dev/nvidia0"})
+            self.assertIn("/dev/nvidiactl", targets)
+            self.assertNotIn("nvidia-smi", text)
+        harness.must("umount", self.root / "dev/nvidia0")
+        self.undo()
+        self.assertEqual(link.read_text(), "of somebody else\n")
 
     def test_refuses_a_state_directory_that_may_not_be_written(self):
         self.apply("--device", "0")

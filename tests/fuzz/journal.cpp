@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "journal/journal.hpp"
 
+#include "apply/journal_items.hpp"
 #include "apply/recovery.hpp"
 #include "apply/undo.hpp"
 #include "base/unique_fd.hpp"
@@ -77,6 +78,7 @@ void run(std::string_view input)
         journal::to_text(*journal, program::Program(journal->program.get()));
     const auto again = journal::from_text("fuzz", written);
     demand(again.has_value(), "what was read can be written");
+    (void)apply::items_of(*journal);
     demand(journal::to_text(*again, program::Program(again->program.get())) == written,
            "and is the same then");
     check_name(*journal);
