@@ -12,8 +12,10 @@
 #include "runtime/run.hpp"
 #include "settings/origins.hpp"
 
+#include <algorithm>
 #include <gpucontainer/gpucontainer.hpp>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace gpuctr_cli {
@@ -65,7 +67,16 @@ gpucontainer::ApplyOptions apply_options(const Options& options, const RootDirec
     return how;
 }
 
-/// The set-ups of a root that apply undoes first.
+/// The set-ups of a root.
+gpucontainer::SetupList set_ups_of(const RootDirectory& root, const Options& options)
+{
+    gpucontainer::SetupListOptions where;
+    where.state_dir = state_directory(options.state);
+    root.set_process(where);
+    return gpucontainer::SetupList(root.fd(), where);
+}
+
+/// Those that apply undoes first.
 std::vector<FoundSetUp> older_set_ups(const gpucontainer::SetupList& list,
                                       const RootDirectory& root)
 {
@@ -76,21 +87,36 @@ std::vector<FoundSetUp> older_set_ups(const gpucontainer::SetupList& list,
     return found;
 }
 
-void show(Forecast forecast, const RootDirectory& root, const Options& options, const Call& call,
-          Format format)
+gpucontainer::Request request_without_writing(const Options& options)
 {
-    gpucontainer::SetupListOptions where;
-    where.state_dir = state_directory(options.state);
-    root.set_process(where);
-    std::optional<gpucontainer::SetupList> list;
-    if (forecast.outcome == Outcome::replaced) {
-        list.emplace(root.fd(), where);
-        forecast.replaced = older_set_ups(*list, root);
-    }
+    gpucontainer::Request request = options.request.request();
+    request.write = GPUCTR_WRITE_NEVER;
+    return request;
+}
+
+void show(const Forecast& forecast, const RootDirectory& root, const Options& options,
+          const Call& call, Format format)
+{
     print_apply(forecast, root.name(), call, format);
     const bool binds = !options.root.pid && !options.no_journal && call.command_line.empty();
     if (format == Format::text && forecast.outcome != Outcome::unchanged && binds)
         print_mount_point_note(root.name(), call.streams);
+}
+
+/// Where others have a set-up too, apply makes the plan again, and writes no names.
+void show_with_journal(const gpucontainer::Host& host, Forecast forecast, const RootDirectory& root,
+                       const Options& options, const Call& call, Format format)
+{
+    const gpucontainer::SetupList list = set_ups_of(root, options);
+    if (forecast.outcome == Outcome::replaced)
+        forecast.replaced = older_set_ups(list, root);
+    const bool shared = !std::all_of(list.begin(), list.end(), is_ours);
+    if (!shared || !forecast.plan.writes_root()) {
+        show(forecast, root, options, call, format);
+        return;
+    }
+    const gpucontainer::Plan anew(host, request_without_writing(options), root.fd());
+    show({anew, forecast.outcome, std::move(forecast.replaced)}, root, options, call, format);
 }
 
 void apply(const Options& options, const Call& call, Format format)
@@ -108,7 +134,7 @@ void apply(const Options& options, const Call& call, Format format)
     try {
         const Outcome outcome = plan.apply(root.fd(), how);
         if (options.dry_run)
-            show({plan, outcome, {}}, root, options, call, format);
+            show_with_journal(host, {plan, outcome, {}}, root, options, call, format);
         else
             tell(outcome, "set up", root, messages);
     } catch (const gpucontainer::Error& error) {
@@ -116,13 +142,6 @@ void apply(const Options& options, const Call& call, Format format)
             refuse(error, call.origins);
         throw;
     }
-}
-
-gpucontainer::Request request_without_writing(const Options& options)
-{
-    gpucontainer::Request request = options.request.request();
-    request.write = GPUCTR_WRITE_NEVER;
-    return request;
 }
 
 /// Mounts end with the mount namespace. Names would stay, so none are written.
@@ -144,6 +163,19 @@ void apply_without_journal(const Options& options, const Call& call, Format form
         tell(outcome, "set up until this mount namespace ends", root, messages);
 }
 
+/// Plan::apply() would say so, but needs privileges that a command's own namespaces give.
+void require_module(const gpucontainer::Plan& plan)
+{
+    for (const auto driver : plan.drivers())
+        if (driver.version_source() == "files")
+            throw gpucontainer::Error(
+                GPUCTR_E_NO_DEVICE,
+                formatted("the {} kernel module is not loaded", driver.vendor()),
+                "load it with modprobe, or give the driver version to set up its files all the "
+                "same",
+                0, std::string(driver.vendor()));
+}
+
 /// The plan of run_command(), which makes the names in overlays.
 void show_for_command(const Options& options, const Call& call, Format format)
 {
@@ -152,6 +184,8 @@ void show_for_command(const Options& options, const Call& call, Format format)
     const RootDirectory root = options.root.open();
     const gpucontainer::Plan plan(host, request_without_writing(options), root.fd());
     warn_about(plan.findings(), call.messages());
+    require_module(plan);
+    check(options.run);
     show({plan, Outcome::applied, {}}, root, options, call, format);
 }
 

@@ -133,7 +133,7 @@ void Container::mount_devices(const std::string& label) const
             fail(formatted("create /dev/{}", name), GPUCTR_E_APPLY);
 }
 
-void Container::bind(const std::string& specification) const
+Bind parse_bind(const std::string& specification)
 {
     const auto colon = specification.find(':');
     const std::string source = specification.substr(0, colon);
@@ -149,11 +149,17 @@ void Container::bind(const std::string& specification) const
     if (!source.starts_with('/') || (!target.empty() && !target.starts_with('/')))
         throw Error(GPUCTR_E_USAGE, "--bind " + specification + ": paths must be absolute",
                     "the form is SRC[:DST[:ro]]", 0, {}, "bind");
+    return {source, target.empty() ? source : target, read_only};
+}
+
+void Container::bind(const std::string& specification) const
+{
+    const auto [source, target, read_only] = parse_bind(specification);
     const Fd file(::open(source.c_str(), O_PATH | O_CLOEXEC));
     const Fd mount = !file ? Fd() : read_only ? mounts_.bind_read_only(file) : mounts_.bind(file);
     if (!mount)
         fail("--bind " + specification, GPUCTR_E_USAGE, "", "bind");
-    attach(mount, target.empty() ? source : target);
+    attach(mount, target);
 }
 
 void Container::enter(const std::string& working_directory)

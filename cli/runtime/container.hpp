@@ -16,6 +16,15 @@ void enter_private_namespaces();
 /// Only the mount namespace, for a process with the privileges. Throws: permission.
 void enter_private_mount_namespace();
 
+/// What "SRC[:DST[:ro]]" says.
+struct Bind {
+    std::string source;
+    std::string target;
+    bool read_only;
+};
+/// Throws: usage.
+Bind parse_bind(const std::string& specification);
+
 /// A directory that becomes the root of this process. Paths are resolved in it to descriptors,
 /// onto which mounts go, so that its links cannot lead out. Everything throws
 /// gpucontainer::Error.
@@ -32,7 +41,7 @@ public:
     /// A /dev of its own, with the devices that every program expects. `label` is an SELinux
     /// label; "": none.
     void mount_devices(const std::string& label) const;
-    /// "SRC[:DST[:ro]]"; the target must exist.
+    /// As in parse_bind(); the target must exist.
     void bind(const std::string& specification) const;
     /// Makes it the root directory and unmounts the host's.
     void enter(const std::string& working_directory);

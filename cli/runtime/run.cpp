@@ -109,6 +109,13 @@ int execute(const std::vector<std::string>& command_line, const Environment& env
 
 } // namespace
 
+void check(const RunOptions& options)
+{
+    for (const std::string& bind : options.binds)
+        (void)parse_bind(bind);
+    Environment(options.clean_environment).assign(options.variables);
+}
+
 void prepare_to_run() { shrink_privileges_until_exec(phases); }
 
 int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& options,

@@ -41,6 +41,9 @@ struct Root {
     std::string name; ///< For messages.
 };
 
+/// Finds mistakes in the options that run() would find. Throws gpucontainer::Error: usage.
+void check(const RunOptions& options);
+
 /// Drops privileges that are not needed to run a command. Call it before the root and the host
 /// are opened. Throws gpucontainer::Error.
 void prepare_to_run();

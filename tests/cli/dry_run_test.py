@@ -3,6 +3,7 @@
 
 import json
 import os
+import subprocess
 import unittest
 
 import harness
@@ -164,6 +165,39 @@ class Apply(DryRun):
         self.assertEqual(done.stdout, plan.partition("\nnote: ")[0])
         self.assertNotEqual(text, done.stdout)
         self.assertFalse(document["plan"]["items"] == [])
+
+    def test_finds_mistakes_in_the_options_of_a_command(self):
+        words = (*self.WORDS, "--rootfs", self.root)
+        for options in (["--setenv", "x"], ["--bind", "etc"], ["--bind", "/etc:/etc:rx"]):
+            said = {self.run_setup(*words, *options, *more, "--", "true", status=2,
+                                   stderr=None).stderr for more in ([], ["--dry-run"])}
+            self.assertEqual(len(said), 1, said)
+
+    def test_of_a_command_needs_the_kernel_module(self):
+        for path in ("/sys/module/nvidia", "/proc/driver/nvidia"):
+            harness.must("mount", "-t", "tmpfs", "test", path)
+            self.addCleanup(harness.must, "umount", path)
+        said = {self.run_setup(*self.WORDS, "--rootfs", self.root, *more, "--", "true",
+                               status=125, stderr=None).stderr for more in ([], ["--dry-run"])}
+        self.assertEqual(len(said), 1, said)
+
+    def test_writes_no_names_where_another_namespace_has_a_set_up(self):
+        with subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c",
+                               '"$@" && echo && read line', "sh", harness.SETUP, "--nv",
+                               "--rootfs", self.root], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE) as other:
+            self.assertEqual(other.stdout.readline(), b"\n")
+            words = (*self.WORDS, "--rootfs", self.root)
+            _, document = self.shown(*words)
+            self.assertEqual((document["outcome"], document["plan"]["writes_root"]),
+                             ("applied", False))
+            self.run_setup(*words)
+            [found] = self.shown("undo", "--rootfs", self.root)[1]["setups"]
+            kinds = ("mount", "device", "cover")  # the loader cache comes with an overlay
+            self.assertEqual(self.mounted(found["items"], kinds),
+                             self.mounted(document["plan"]["items"], kinds))
+            self.undo()
+        self.run_setup("undo", "--all")
 
     def test_of_no_gpu(self):
         self.run_setup("--rocm", "--if-present", "--rootfs", self.root, "--dry-run", stderr=None)
