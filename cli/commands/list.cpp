@@ -70,8 +70,8 @@ const char* remark_on(const Driver& driver)
 
 void print_driver(const Driver& driver, Verbosity verbosity, const Streams& streams)
 {
-    print(streams.out, "{} driver{}{}{}\n\n", driver.vendor_name(),
-          driver.version().empty() ? "" : " ", driver.version(), remark_on(driver));
+    print(streams.out, "{} driver{}{}{}\n\n", printable(driver.vendor_name()),
+          driver.version().empty() ? "" : " ", printable(driver.version()), remark_on(driver));
     print_gpus(driver, streams);
     print_nodes(driver, streams);
     print_files(driver, streams);

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import stat
+import unicodedata
 import unittest
 
 import harness
@@ -164,11 +165,27 @@ class Record(harness.Case):
             self.assertIn(f"host record {name}: ", done.stderr)
 
     def test_no_control_character_of_it_reaches_the_terminal(self):
-        document = json.loads(self.record.read_text())
+        original = self.record.read_text()
+        document = json.loads(original)
         document["drivers"][0]["nodes"][0]["host_path"] = "/dev/\x1b[31mRED"
         self.record.write_text(json.dumps(document))
         done = self.run_setup("list", "--host", self.record, status=2, stderr=None)
         self.assertIn("nodes[0].host_path: with a control character in it\n", done.stderr)
+
+        document = json.loads(original)
+        driver = document["drivers"][0]
+        driver["vendor_name"] += "\u009b31m"
+        driver["gpus"][0]["model"] = "\u009b2J\u0080\u00a0\u009f"
+        driver["masks"][0]["content"] += "\x7f"
+        self.record.write_text(json.dumps(document))
+        for words in (["list"], ["list", "-v"], ["list", "-o", "MODEL"], ["list", "--json"],
+                      ["plan", "--nv", "--json"]):
+            done = self.run_setup(*words, "--host", self.record, stdout=None)
+            self.assertFalse([c for c in done.stdout if c != "\n" and unicodedata.category(c) == "Cc"],
+                             words)
+            if "--json" in words:
+                gpu = json.loads(done.stdout)["drivers"][0]["gpus"][0]
+                self.assertEqual(gpu["model"], driver["gpus"][0]["model"])
 
         for what, shown in (("a\x1b[31m", r"a\x1b[31m"), ("\x7f\n", r"\x7f\x0a"),
                             ("\u00e9\u009b2J", "\u00e9" + r"\xc2\x9b2J"),
