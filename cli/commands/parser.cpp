@@ -67,6 +67,9 @@ void Parser::check_words(const std::vector<std::string>& words) const
         const std::string name = word.substr(0, word.size() - 1);
         const CLI::Option* const option =
             options_ != nullptr ? options_->get_option_no_throw(name) : nullptr;
+        const bool is_unknown = option == nullptr && app_.get_option_no_throw(name) == nullptr;
+        if (options_ != nullptr && is_unknown)
+            continue; // the parser says so
         const std::string type = option != nullptr ? option->get_type_name() : "";
         throw usage_error_of(options_ != nullptr ? options_->get_name() : "",
                              formatted("{}: {} is missing", name, type.empty() ? "a value" : type),

@@ -97,7 +97,7 @@ class Values(Words):
             self.says("undo", f"{option}=", "-v", problem=f"{option}: {kind} is missing",
                       hint="gpuctr-setup undo --help")
         self.says("-v", "list", "--format=", problem="--format: text|json is missing", hint=OF_LIST)
-        self.says("list", "--lock=", problem="--lock: a value is missing", hint=OF_LIST)
+        self.says("list", "--nv=", problem="--nv: a value is missing", hint=OF_LIST)
         self.says("lsit", "--nv=", problem="--nv: a value is missing")
 
     def test_of_the_environment_and_the_configuration(self):
@@ -117,8 +117,8 @@ class Values(Words):
 class Options(Words):
     def test_that_do_not_exist(self):
         self.says("list", "-x", "json", problem="list: unknown option -x", hint=OF_LIST)
-        self.says("list", "--magic=no", "json", problem="list: unknown option --magic",
-                  hint=OF_LIST)
+        for word in ("--magic=no", "--magic="):
+            self.says("list", word, "json", problem="list: unknown option --magic", hint=OF_LIST)
 
     def test_that_are_misspelt(self):
         for word, meant in (("--fromat", "--format"), ("--format-", "--format"), ("-nv", "--nv"),
@@ -129,6 +129,8 @@ class Options(Words):
     def test_of_another_command(self):
         self.says("list", "--rootfs", self.root, problem="list: unknown option --rootfs",
                   hint=f"apply, plan, undo, status take it; {OF_LIST} lists what list takes")
+        self.says("list", "--device=", problem="list: unknown option --device",
+                  hint=f"apply, plan take it; {OF_LIST} lists what list takes")
         self.says("plan", "--no-journal", problem="plan: unknown option --no-journal",
                   hint="apply takes it; gpuctr-setup plan --help lists what plan takes")
 
