@@ -16,6 +16,15 @@ using base::UniqueFd;
 
 constexpr std::size_t max_bytes = 256UL << 10U;
 
+/// Before its mode is looked at: everybody may write to some devices, and that is to stay so.
+Result<void> check_is_regular(int fd, const std::string& path)
+{
+    struct stat status = {};
+    if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
+        return {};
+    return Error(Errc::usage, path + ": not a regular file").with_object(path);
+}
+
 /// An invalid descriptor when nothing is there: then nothing on the way matters.
 Result<UniqueFd> open_trusted(const std::string& path, int flags)
 {
@@ -26,6 +35,8 @@ Result<UniqueFd> open_trusted(const std::string& path, int flags)
         return std::move(way).error();
     if (way->fd && way->distrust)
         return *std::move(way->distrust);
+    if (way->fd && (flags & O_DIRECTORY) == 0)
+        GPUCTR_CHECK(check_is_regular(way->fd.get(), path));
     if (way->fd)
         GPUCTR_CHECK(base::check_trust(way->fd.get(), path));
     return std::move(way->fd);
@@ -38,9 +49,6 @@ Result<std::optional<std::string>> read_trusted(const std::string& path)
     GPUCTR_TRY(const UniqueFd fd, open_trusted(path, 0));
     if (!fd)
         return std::optional<std::string>();
-    struct stat status = {};
-    if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
-        return Error(Errc::usage, path + ": not a regular file").with_object(path);
     auto text = base::read_all(fd.get(), max_bytes);
     if (!text)
         return std::move(text).error().with_code(Errc::usage).context(path);

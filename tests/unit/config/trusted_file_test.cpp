@@ -81,6 +81,9 @@ TEST_F(TrustedFile, IsAFileOfSomeSize)
 
     EXPECT_EQ(problem_with("directory"), path("directory") + ": not a regular file");
     EXPECT_EQ(problem_with("fifo"), path("fifo") + ": not a regular file");
+    // Nobody is told to take a permission away that everybody needs.
+    ASSERT_EQ(::chmod(path("fifo").c_str(), 0666), 0);
+    EXPECT_EQ(problem_with("fifo"), path("fifo") + ": not a regular file");
     EXPECT_THAT(problem_with("large"), HasSubstr("File too large"));
 }
 
