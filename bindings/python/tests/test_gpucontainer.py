@@ -6,6 +6,7 @@ GPUCTR_TEST_ROOTFS is a root file system that may be changed.
 
 from __future__ import annotations
 
+import copy
 import gc
 import json
 import os
@@ -14,9 +15,12 @@ import sys
 import tempfile
 import threading
 import unittest
+from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import gpucontainer as gpus
+from gpucontainer import _native
 
 ROOT = Path(os.environ["GPUCTR_TEST_ROOTFS"])
 VERSION = "580.159.04"
@@ -90,6 +94,14 @@ class HostTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "Host is closed"):
             gpus.Plan(host)
 
+    def test_is_read_only_and_not_copied(self) -> None:
+        host = gpus.Host()
+
+        with self.assertRaises(AttributeError):
+            setattr(host.drivers[0], "version", "1")
+        with self.assertRaisesRegex(TypeError, "cannot be copied"):
+            copy.deepcopy(host)
+
     def test_may_be_closed_while_another_thread_reads_it(self) -> None:
         host = gpus.Host()
         started = threading.Event()
@@ -126,6 +138,20 @@ class ErrorTest(unittest.TestCase):
     def test_refuses_texts_that_c_would_cut_off(self) -> None:
         with self.assertRaisesRegex(ValueError, "null byte"):
             gpus.Plan(gpus.Host(), devices="0\0,1")
+
+    def test_refuses_numbers_that_c_would_cut_off(self) -> None:
+        always = gpus.Write((1 << 32) + gpus.Write.ALWAYS)
+        calls: list[tuple[type[Exception], Callable[[], object]]] = [
+            (OverflowError, lambda: gpus.Plan(gpus.Host(), ROOT, write=always)),
+            (OverflowError, lambda: gpus.SetupList(0xFFFFFFFF)),  # -1 would be all of the host
+            (OverflowError, lambda: gpus.open_in_root(ROOT, "etc", 1 << 32)),
+            (OverflowError, lambda: gpus.harden(capabilities=1 << 64)),
+            (OverflowError, lambda: gpus.Prepared.adopt(b"", [1 << 32])),
+            (ValueError, lambda: gpus.SetupList(-1)),
+        ]
+        for expected, call in calls:
+            with self.assertRaises(expected):
+                call()
 
     def test_knows_codes_of_later_versions_by_number(self) -> None:
         self.assertEqual(gpus.Code(-77), -77)
@@ -203,6 +229,7 @@ class ApplyTest(unittest.TestCase):
 
         (setup,) = gpus.SetupList(state_dir=self.state)
 
+        self.assertIsNone(setup.process)
         self.assertEqual(setup.undo(state_dir=self.state), gpus.Undone.UNDONE)
         self.assertEqual(len(gpus.SetupList(ROOT, state_dir=self.state)), 0)
 
@@ -229,6 +256,32 @@ class ApplyTest(unittest.TestCase):
         self.assertEqual(found[0].severity, gpus.Severity.WARNING)
         self.assertIn("/dev/nvidia7", str(found[0]))
 
+    def test_an_object_lives_as_long_as_a_call_that_uses_it(self) -> None:
+        prepared = self.plan.prepare()
+        closed: list[str] = []
+        for owner, function, call in (
+            (gpus.SetupList(ROOT, state_dir=self.state), "gpuctr_setup_list_count", len),
+            (prepared, "gpuctr_prepared_size", lambda of: of.data),
+        ):
+            free = owner._handle._free
+            real = getattr(_native.library, function)
+
+            def note(pointer: int) -> None:
+                closed.append("freed")
+                free(pointer)
+
+            def count(pointer: int) -> int:
+                owner.close()  # as another thread might
+                self.assertEqual(closed, [])
+                return int(real(pointer))
+
+            owner._handle._free = note
+
+            with mock.patch.object(_native.library, function, count):
+                call(owner)
+            self.assertEqual(closed, ["freed"])
+            closed.clear()
+
     def test_prepared_is_attached_through_another_object(self) -> None:
         subprocess.run(["mount", "--bind", ROOT, ROOT], check=True)
         self.addCleanup(lambda: subprocess.run(["umount", ROOT], check=True))
@@ -244,9 +297,9 @@ class ApplyTest(unittest.TestCase):
         adopted.undo(root)
 
         self.assertFalse((ROOT / "dev/nvidia0").exists())
-        with self.assertRaises(gpus.AttachError) as raised:
-            adopted.attach(-1)
-        self.assertEqual(raised.exception.code, gpus.Code.USAGE)
+        with open("/etc/passwd", "rb") as file, self.assertRaises(gpus.AttachError) as raised:
+            adopted.attach(file.fileno())
+        self.assertEqual(raised.exception.code, gpus.Code.ROOTFS)
         self.assertTrue(raised.exception.step)
         with self.assertRaises(ValueError):
             gpus.Prepared.adopt(b"something else", [])

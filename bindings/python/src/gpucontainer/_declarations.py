@@ -26,7 +26,16 @@ STATUS = c_int32
 REPORT = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
 
 
-class HardenOptions(Structure):
+class Struct(Structure):
+    """Takes no number that its field cannot hold; ctypes would cut it off."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if isinstance(value, int) and getattr(self, name) != value:
+            raise OverflowError(f"{name} cannot be {value}")
+
+
+class HardenOptions(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
         ("phases", c_uint32),
@@ -35,7 +44,7 @@ class HardenOptions(Structure):
     ]
 
 
-class HostOptions(Structure):
+class HostOptions(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
         ("flags", c_uint32),
@@ -49,7 +58,7 @@ class HostOptions(Structure):
     ]
 
 
-class FileId(Structure):
+class FileId(Struct):
     _fields_ = [
         ("device", c_uint64),
         ("inode", c_uint64),
@@ -58,7 +67,7 @@ class FileId(Structure):
     ]
 
 
-class Request(Structure):
+class Request(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
         ("devices", c_char_p),
@@ -75,7 +84,7 @@ class Request(Structure):
     ]
 
 
-class DeviceRule(Structure):
+class DeviceRule(Struct):
     _fields_ = [
         ("type", c_char),
         ("access", c_char * 4),
@@ -84,7 +93,7 @@ class DeviceRule(Structure):
     ]
 
 
-class ApplyOptions(Structure):
+class ApplyOptions(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
         ("state_dir", c_char_p),
@@ -98,7 +107,7 @@ class ApplyOptions(Structure):
     ]
 
 
-class UndoOptions(Structure):
+class UndoOptions(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
         ("state_dir", c_char_p),
@@ -109,7 +118,7 @@ class UndoOptions(Structure):
     ]
 
 
-class SetupListOptions(Structure):
+class SetupListOptions(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
         ("state_dir", c_char_p),
@@ -118,7 +127,7 @@ class SetupListOptions(Structure):
     ]
 
 
-class PrepareOptions(Structure):
+class PrepareOptions(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
         ("flags", c_uint32),
@@ -127,7 +136,7 @@ class PrepareOptions(Structure):
     ]
 
 
-class StageOptions(Structure):
+class StageOptions(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
         ("flags", c_uint32),
@@ -135,7 +144,7 @@ class StageOptions(Structure):
     ]
 
 
-class AttachError(Structure):
+class AttachError(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
         ("status", STATUS),

@@ -7,7 +7,7 @@ import ctypes
 import os
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, NoReturn, TypeVar, overload
 
 from . import _declarations as c
 from ._errors import AttachError, Code, Error
@@ -35,7 +35,7 @@ def _load() -> ctypes.CDLL:
 library = _load()
 
 
-def encode(text: str | os.PathLike[str] | None) -> bytes | None:
+def encode(text: str | bytes | os.PathLike[str] | None) -> bytes | None:
     """A text or path as the library takes it; None stays None."""
     if text is None:
         return None
@@ -50,7 +50,14 @@ def decode(text: bytes | None) -> str:
     return os.fsdecode(text) if text is not None else ""
 
 
-def text_list(texts: Iterable[str | os.PathLike[str]]) -> Any:
+def c_int(number: int) -> int:
+    """A number that C's int can hold; ctypes would cut others off."""
+    if ctypes.c_int(number).value != number:
+        raise OverflowError(f"{number} is too large for C's int")
+    return number
+
+
+def text_list(texts: Iterable[str | bytes | os.PathLike[str]]) -> Any:
     """A NULL-terminated list."""
     encoded = [encode(text) for text in texts]
     return (ctypes.c_char_p * (len(encoded) + 1))(*encoded, None)
@@ -117,6 +124,9 @@ class Handle:
     def __del__(self) -> None:
         self._free(self.pointer)
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("an object of the library cannot be copied")
+
 
 def opened(function: str, free: str, *arguments: Any) -> Handle:
     """Calls a function whose output is an object, followed by the error."""
@@ -154,10 +164,6 @@ class Owner:
             raise ValueError(f"{type(self).__name__} is closed")
         return self._held
 
-    @property
-    def _pointer(self) -> int:
-        return self._handle.pointer
-
     def close(self) -> None:
         """Let go of the object. Parts of it that are still in use stay valid."""
         self._held = None
@@ -172,6 +178,12 @@ class Owner:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _part(view: View | Owner) -> tuple[Handle, int]:
+    """A part or an object, and the handle to be kept for as long as the pointer is used."""
+    handle = view._handle
+    return handle, view._pointer if isinstance(view, View) else handle.pointer
 
 
 class Getter(Generic[T]):
@@ -189,10 +201,13 @@ class Getter(Generic[T]):
     def __get__(self, view: View | Owner | None, owner: type) -> Getter[T] | T:
         if view is None:
             return self
-        handle = view._handle  # for as long as the call takes
-        value = self._convert(self._function(view._pointer))
+        handle, pointer = _part(view)
+        value = self._convert(self._function(pointer))
         del handle
         return value
+
+    def __set__(self, view: object, value: object) -> NoReturn:
+        raise AttributeError("it is read-only")
 
 
 class Elements(Generic[T]):
@@ -211,10 +226,13 @@ class Elements(Generic[T]):
     def __get__(self, view: View | Owner | None, owner: type) -> Elements[T] | tuple[T, ...]:
         if view is None:
             return self
-        handle, pointer = view._handle, view._pointer
+        handle, pointer = _part(view)
         return tuple(
             self._convert(handle, self._at(pointer, index)) for index in range(self._count(pointer))
         )
+
+    def __set__(self, view: object, value: object) -> NoReturn:
+        raise AttributeError("it is read-only")
 
 
 def text(function: str, doc: str) -> Getter[str]:

@@ -17,6 +17,7 @@ from ._native import (
     Handle,
     Owner,
     View,
+    c_int,
     check,
     check_attach,
     encode,
@@ -127,7 +128,7 @@ class Prepared(Owner):
         """
         buffer = (ctypes.c_uint64 * (len(data) // 8 + 1))()
         ctypes.memmove(buffer, data, len(data))
-        native_fds = (ctypes.c_int * len(fds))(*fds)
+        native_fds = (ctypes.c_int * len(fds))(*map(c_int, fds))
         pointer = library.gpuctr_prepared_adopt(buffer, len(data), native_fds, len(fds))
         if pointer is None:
             raise ValueError("not a prepared plan of this version of the library")
@@ -140,25 +141,29 @@ class Prepared(Owner):
 
         Raises Error: PERMISSION, ROOTFS, APPLY, USAGE.
         """
+        handle = self._handle
         with root_fd(root) as descriptor:
-            check_attach("gpuctr_prepared_attach", self._pointer, descriptor)
+            check_attach("gpuctr_prepared_attach", handle.pointer, descriptor)
 
     def undo(self, root: Root) -> None:
         """Undo attach() in the same process."""
+        handle = self._handle
         with root_fd(root) as descriptor:
-            check_attach("gpuctr_prepared_undo", self._pointer, descriptor)
+            check_attach("gpuctr_prepared_undo", handle.pointer, descriptor)
 
     @property
     def fds(self) -> tuple[int, ...]:
-        """Descriptors to pass on; they belong to this object."""
-        count = library.gpuctr_prepared_fd_count(self._pointer)
-        return tuple(library.gpuctr_prepared_fd_at(self._pointer, i) for i in range(count))
+        """Descriptors to pass on; they belong to this object, which closes them when it ends."""
+        handle = self._handle
+        count = library.gpuctr_prepared_fd_count(handle.pointer)
+        return tuple(library.gpuctr_prepared_fd_at(handle.pointer, i) for i in range(count))
 
     @property
     def data(self) -> bytes:
         """Bytes to pass on together with the descriptors."""
-        size = library.gpuctr_prepared_size(self._pointer)
-        return ctypes.string_at(library.gpuctr_prepared_data(self._pointer), size)
+        handle = self._handle
+        size = library.gpuctr_prepared_size(handle.pointer)
+        return ctypes.string_at(library.gpuctr_prepared_data(handle.pointer), size)
 
 
 class _HandleInBuffer(Handle):
@@ -198,7 +203,10 @@ class Plan(Owner):
         request.devices = encode(devices)
         request.driver_capabilities = encode(driver_capabilities)
         if environment is not None:
-            request.environment = text_list(f"{k}={v}" for k, v in environment.items())
+            request.environment = text_list(
+                os.fsencode(name) + b"=" + os.fsencode(value)
+                for name, value in environment.items()
+            )
         request.write = write
         request.layout = layout
         request.vendor_libs = vendor_libs

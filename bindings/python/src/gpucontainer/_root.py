@@ -11,7 +11,7 @@ from typing import Any
 
 from . import _declarations as c
 from ._errors import Words
-from ._native import check, encode, initialised
+from ._native import c_int, check, encode, initialised
 from ._values import Finding
 
 #: A root directory: its path, or a descriptor of it, which is borrowed.
@@ -34,7 +34,9 @@ def root_fd(root: Root | None) -> Iterator[int]:
     if root is None:
         yield -1
     elif isinstance(root, int):
-        yield root
+        if root < 0:
+            raise ValueError(f"{root} is not a descriptor")
+        yield c_int(root)
     else:
         descriptor = os.open(root, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -111,7 +113,7 @@ def open_in_root(root: Root, path: str | os.PathLike[str], flags: int = os.O_RDO
     """
     opened = ctypes.c_int(-1)
     with root_fd(root) as descriptor:
-        check("gpuctr_rootfs_open", descriptor, encode(path), flags, ctypes.byref(opened))
+        check("gpuctr_rootfs_open", descriptor, encode(path), c_int(flags), ctypes.byref(opened))
     return opened.value
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from . import _declarations as c
 from ._errors import Words
 from ._native import (
+    Getter,
     Owner,
     View,
     check,
@@ -35,13 +36,17 @@ class Undone(Words):
     LEFT = c.CONSTANTS["GPUCTR_LEFT"]
 
 
+def _pid_or_none(native: int) -> int | None:
+    return native or None
+
+
 class Setup(View):
     """One set-up that Plan.apply() made."""
 
     root = text("gpuctr_setup_root", 'Path of the root; "" for that of a process.')
     origin = text("gpuctr_setup_origin", '"here", "another_namespace" ...')
     mount_namespace = number("gpuctr_setup_mount_namespace", "As in /proc/PID/ns/mnt.")
-    process = number("gpuctr_setup_process", "Pid in another mount namespace; 0: unknown.")
+    process = Getter("gpuctr_setup_process", _pid_or_none, "Pid in another namespace, if known.")
     drivers = views("gpuctr_setup_driver", UsedDriver, "Drivers that it was made from.")
     tree_path = text("gpuctr_setup_tree_path", 'Directory with the driver\'s files; or "".')
     since = number("gpuctr_setup_since", "When it was made, in seconds since 1970.")
@@ -100,7 +105,8 @@ class SetupList(Owner):
         super().__init__(handle)
 
     def __len__(self) -> int:
-        return int(library.gpuctr_setup_list_count(self._pointer))
+        handle = self._handle
+        return int(library.gpuctr_setup_list_count(handle.pointer))
 
     def __getitem__(self, index: int) -> Setup:
         handle = self._handle
