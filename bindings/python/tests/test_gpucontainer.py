@@ -7,9 +7,12 @@ GPUCTR_TEST_ROOTFS is a root file system that may be changed.
 from __future__ import annotations
 
 import copy
+import ctypes
 import gc
+import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -20,7 +23,7 @@ from pathlib import Path
 from unittest import mock
 
 import gpucontainer as gpus
-from gpucontainer import _native
+from gpucontainer import _declarations, _native, _root
 
 ROOT = Path(os.environ["GPUCTR_TEST_ROOTFS"])
 VERSION = "580.159.04"
@@ -255,6 +258,23 @@ class ApplyTest(unittest.TestCase):
         self.assertEqual([finding.code for finding in found], ["node_left"])
         self.assertEqual(found[0].severity, gpus.Severity.WARNING)
         self.assertIn("/dev/nvidia7", str(found[0]))
+
+    def test_an_interrupt_during_a_report_reaches_the_caller(self) -> None:
+        driver = gpus.Host().drivers[0]
+        finding = _native.library.gpuctr_driver_finding_at(driver._pointer, 0)
+        options = _declarations.UndoOptions()
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, handler)
+        found: list[gpus.Finding] = []
+
+        # The list is made of calls that C makes one after the other: Ctrl-C, then the report.
+        with self.assertRaises(KeyboardInterrupt), _root.reporting(options, found.append):
+            list(
+                itertools.chain(
+                    map(ctypes.pythonapi.PyErr_SetInterrupt, [0]),
+                    map(options.report, [None], [finding]),
+                )
+            )
 
     def test_an_object_lives_as_long_as_a_call_that_uses_it(self) -> None:
         prepared = self.plan.prepare()

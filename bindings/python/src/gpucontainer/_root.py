@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from . import _declarations as c
@@ -45,6 +46,21 @@ def root_fd(root: Root | None) -> Iterator[int]:
             os.close(descriptor)
 
 
+def _collector(
+    collected: list[Finding], failures: list[BaseException]
+) -> Generator[int, int | None, None]:
+    """Copies the findings that it is sent."""
+    while True:
+        try:
+            finding = yield 0
+            if finding is not None:
+                collected.append(Finding.copy(finding))
+        except GeneratorExit:
+            return
+        except BaseException as error:
+            failures.append(error)
+
+
 @contextlib.contextmanager
 def reporting(options: Any, report: Report | None) -> Iterator[None]:
     """Collects the findings of a call, and reports them after it, also if it fails."""
@@ -52,14 +68,18 @@ def reporting(options: Any, report: Report | None) -> Iterator[None]:
         yield
         return
     collected: list[Finding] = []
-
-    def collect(_data: int | None, finding: int) -> None:
-        collected.append(Finding.copy(finding))
-
-    options.report = c.REPORT(collect)
+    failures: list[BaseException] = []
+    collector = _collector(collected, failures)
+    next(collector)
+    # ctypes drops what a callback raises, and Python raises KeyboardInterrupt as soon as a
+    # function begins. max() is none of Python's: it sends both arguments to the collector, which
+    # goes on within its try.
+    options.report = c.REPORT(functools.partial(max, key=collector.send))
     try:
         yield
     finally:
+        if failures:
+            raise failures[0]
         for finding in collected:
             report(finding)
 
