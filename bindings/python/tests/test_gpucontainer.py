@@ -12,6 +12,7 @@ import gc
 import itertools
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -104,6 +105,8 @@ class HostTest(unittest.TestCase):
             setattr(host.drivers[0], "version", "1")
         with self.assertRaisesRegex(TypeError, "cannot be copied"):
             copy.deepcopy(host)
+        with self.assertRaisesRegex(TypeError, "cannot be copied"):
+            pickle.dumps(host.drivers[0])
 
     def test_may_be_closed_while_another_thread_reads_it(self) -> None:
         host = gpus.Host()
@@ -155,6 +158,16 @@ class ErrorTest(unittest.TestCase):
         for expected, call in calls:
             with self.assertRaises(expected):
                 call()
+
+    def test_comes_through_to_another_process(self) -> None:
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Plan(gpus.Host(), devices="99")
+        attach = gpus.AttachError(gpus.Code.APPLY, "attach mount", "/dev/null", 16)
+        for error in (raised.exception, attach):
+            again = pickle.loads(pickle.dumps(error))
+
+            self.assertIs(type(again), type(error))
+            self.assertEqual((str(again), vars(again)), (str(error), vars(error)))
 
     def test_knows_codes_of_later_versions_by_number(self) -> None:
         self.assertEqual(gpus.Code(-77), -77)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import enum
 import os
+from typing import Any
 
 from . import _declarations as c
 
@@ -34,6 +35,10 @@ class Code(Words):
     REQUIREMENT = c.CONSTANTS["GPUCTR_E_REQUIREMENT"]
     APPLY = c.CONSTANTS["GPUCTR_E_APPLY"]
     EXISTS = c.CONSTANTS["GPUCTR_E_EXISTS"]
+
+
+def _again(kind: type[Error], arguments: tuple[Any, ...]) -> Error:
+    return kind.__new__(kind, *arguments)
 
 
 class Error(Exception):
@@ -66,6 +71,10 @@ class Error(Exception):
         self.hint = hint
         #: errno behind the failure, or 0.
         self.os_error = os_error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # For multiprocessing, which waits for ever if an exception cannot be made again.
+        return _again, (type(self), self.args), self.__dict__
 
 
 class AttachError(Error):
