@@ -17,6 +17,7 @@ package gpucontainer
 import "C"
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -47,6 +48,9 @@ func own(pointer unsafe.Pointer, free func(unsafe.Pointer)) *owner {
 // Close frees the object. A call that is under way is waited for; later ones do nothing or return
 // os.ErrClosed.
 func (o *owner) Close() {
+	if o == nil {
+		return // a zero value has no object
+	}
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if o.pointer != nil {
@@ -56,8 +60,12 @@ func (o *owner) Close() {
 	runtime.SetFinalizer(o, nil)
 }
 
-// use calls a function with the object, which stays until the function returns.
+// use calls a function with the object, which stays until the function returns. No function of the
+// caller may be called meanwhile: it might wait for Close.
 func (o *owner) use(call func(unsafe.Pointer) error) error {
+	if o == nil {
+		return os.ErrClosed
+	}
 	o.mutex.RLock()
 	defer o.mutex.RUnlock()
 	if o.pointer == nil {
@@ -104,6 +112,15 @@ func (a *arguments) copied(name, text string) *C.char {
 	return copied
 }
 
+// fd returns -1 for no file.
+func (a *arguments) fd(file *os.File) C.int {
+	fd, err := fdOf(file)
+	if err != nil && a.err == nil {
+		a.err = err
+	}
+	return fd
+}
+
 // list returns a NULL-terminated list.
 func (a *arguments) list(name string, texts []string) **C.char {
 	size := C.size_t(len(texts)+1) * C.size_t(unsafe.Sizeof((*C.char)(nil)))
@@ -134,11 +151,17 @@ func document(o *owner,
 	return json, err
 }
 
-func fdOf(file *os.File) C.int {
+// fdOf returns -1 for no file. A closed one must not be taken for that: without a root, a call may
+// be about the whole host.
+func fdOf(file *os.File) (C.int, error) {
 	if file == nil {
-		return -1
+		return -1, nil
 	}
-	return C.int(file.Fd())
+	fd := file.Fd()
+	if fd == ^uintptr(0) {
+		return -1, fmt.Errorf("%s: %w", file.Name(), os.ErrClosed)
+	}
+	return C.int(fd), nil
 }
 
 // OpenRoot opens the root directory of a container, for calls of this package.
@@ -155,10 +178,11 @@ func OpenInRoot(root *os.File, path string, flags int) (*os.File, error) {
 	var fd C.int
 	var failure *C.gpuctr_error
 	native := a.copied("path", path)
+	rootFd := a.fd(root)
 	if a.err != nil {
 		return nil, a.err
 	}
-	status := C.gpuctr_rootfs_open(fdOf(root), native, C.int(flags), &fd, &failure)
+	status := C.gpuctr_rootfs_open(rootFd, native, C.int(flags), &fd, &failure)
 	runtime.KeepAlive(root)
 	if err := check(status, failure); err != nil {
 		return nil, err

@@ -180,6 +180,39 @@ func TestHostMayBeClosedWhileOthersReadIt(t *testing.T) {
 	readers.Wait()
 }
 
+// Without a root, a list has the set-ups of the whole host.
+func TestClosedRootSaysSo(t *testing.T) {
+	host := openHost(t)
+	root := openRoot(t)
+	plan := makePlan(t, root, "0")
+	root.Close()
+
+	for name, call := range map[string]func() error{
+		"plan":   func() error { return second(gpucontainer.NewPlan(host, root, gpucontainer.Request{})) },
+		"apply":  func() error { return second(plan.Apply(root, gpucontainer.ApplyOptions{})) },
+		"undo":   func() error { return second(gpucontainer.Undo(root, gpucontainer.UndoOptions{})) },
+		"list":   func() error { return second(gpucontainer.OpenSetupList(root, gpucontainer.SetupListOptions{})) },
+		"open":   func() error { return second(gpucontainer.OpenInRoot(root, "etc", os.O_RDONLY)) },
+		"attach": func() error { return (&gpucontainer.Prepared{}).Attach(root) },
+	} {
+		if err := call(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestZeroValueIsAsClosed(t *testing.T) {
+	var host gpucontainer.Host
+	host.Close()
+
+	equal(t, "drivers", len(host.Drivers()), 0)
+	if _, err := (gpucontainer.Setup{}).Undo(gpucontainer.UndoOptions{}); !errors.Is(err, os.ErrClosed) {
+		t.Error(err)
+	}
+}
+
 func TestPlanShowsWhatWouldBeDone(t *testing.T) {
 	openHost(t)
 	plan := makePlan(t, openRoot(t), "1,2")
@@ -284,6 +317,35 @@ func TestReportsWhatItFound(t *testing.T) {
 	equal(t, "code", found[0].Code, "node_left")
 	equal(t, "severity", found[0].Severity, gpucontainer.Warning)
 	equal(t, "text", strings.Contains(found[0].String(), "/dev/nvidia7"), true)
+}
+
+func TestReportMayCloseWhatItIsAbout(t *testing.T) {
+	root, state := mounting(t)
+	must(makePlan(t, root, "0").Apply(root, gpucontainer.ApplyOptions{StateDir: state}))(t)
+	node := filepath.Join(rootPath, "dev/nvidia7")
+	if err := syscall.Mknod(node, syscall.S_IFCHR|0o666, 195<<8|7); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(node)
+	list := must(gpucontainer.OpenSetupList(root, gpucontainer.SetupListOptions{StateDir: state}))(t)
+	done := make(chan error)
+
+	go func() {
+		_, err := list.Setups()[0].Undo(gpucontainer.UndoOptions{
+			StateDir: state,
+			Report:   func(gpucontainer.Finding) { list.Close() },
+		})
+		done <- err
+	}()
+
+	select {
+	case err := <-done:
+		if _, closed := list.JSON(); err != nil || !errors.Is(closed, os.ErrClosed) {
+			t.Error(err, closed)
+		}
+	case <-time.After(time.Minute):
+		t.Fatal("the report waits for its own call")
+	}
 }
 
 func TestAppliesInTheNamespaceOfAProcess(t *testing.T) {

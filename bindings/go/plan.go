@@ -182,13 +182,14 @@ func NewPlan(host *Host, root *os.File, request Request) (*Plan, error) {
 	native.tree_path = a.text("tree_path", request.TreePath)
 	native.mount_label = a.text("mount_label", request.MountLabel)
 	native.devices_name = a.text("devices_name", request.DevicesName)
+	rootFd := a.fd(root)
 	if a.err != nil {
 		return nil, a.err
 	}
 	var plan *C.gpuctr_plan
 	err := host.use(func(pointer unsafe.Pointer) error {
 		var failure *C.gpuctr_error
-		status := C.gpuctr_plan_create((*C.gpuctr_host)(pointer), &native, fdOf(root), &plan, &failure)
+		status := C.gpuctr_plan_create((*C.gpuctr_host)(pointer), &native, rootFd, &plan, &failure)
 		return check(status, failure)
 	})
 	runtime.KeepAlive(root)
@@ -338,6 +339,9 @@ func (plan *Plan) JSON() ([]byte, error) {
 
 // reporting makes a call that collects findings, and reports them afterwards.
 func reporting(report func(Finding), call func(C.gpuctr_report, unsafe.Pointer) error) error {
+	if report == nil {
+		return call(nil, nil)
+	}
 	var collected []Finding
 	handle := cgo.NewHandle(&collected)
 	defer handle.Delete()
@@ -346,9 +350,7 @@ func reporting(report func(Finding), call func(C.gpuctr_report, unsafe.Pointer) 
 	*(*cgo.Handle)(collection) = handle
 	err := call(C.go_report(), collection)
 	for _, finding := range collected {
-		if report != nil {
-			report(finding)
-		}
+		report(finding)
 	}
 	return err
 }
@@ -388,18 +390,19 @@ func (plan *Plan) Apply(root *os.File, options ApplyOptions) (Outcome, error) {
 		flag{options.NoReplace, C.GPUCTR_APPLY_NO_REPLACE},
 		flag{options.OverCopies, C.GPUCTR_APPLY_OVER_COPIES},
 		flag{options.DryRun, C.GPUCTR_APPLY_DRY_RUN})
-	native.pidfd = C.int32_t(fdOf(options.Process))
+	native.pidfd = C.int32_t(a.fd(options.Process))
+	rootFd := a.fd(root)
 	if a.err != nil {
 		return 0, a.err
 	}
 	var outcome C.uint32_t
-	err := plan.use(func(pointer unsafe.Pointer) error {
-		return reporting(options.Report, func(report C.gpuctr_report, data unsafe.Pointer) error {
-			native.report = report
-			native.report_data = data
+	err := reporting(options.Report, func(report C.gpuctr_report, data unsafe.Pointer) error {
+		native.report = report
+		native.report_data = data
+		return plan.use(func(pointer unsafe.Pointer) error {
 			return inProcess(options.Process, func() error {
 				var failure *C.gpuctr_error
-				status := C.gpuctr_plan_apply((*C.gpuctr_plan)(pointer), fdOf(root), &native,
+				status := C.gpuctr_plan_apply((*C.gpuctr_plan)(pointer), rootFd, &native,
 					&outcome, &failure)
 				return check(status, failure)
 			})

@@ -10,6 +10,7 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"runtime"
 	"strings"
@@ -68,7 +69,10 @@ func AdoptPrepared(data []byte, fds []int) (*Prepared, error) {
 	buffer := C.CBytes(data) // aligned, as all that malloc returns
 	native := make([]C.int, len(fds)+1)
 	for i, fd := range fds {
-		native[i] = C.int(fd)
+		if native[i] = C.int(fd); int(native[i]) != fd {
+			C.free(buffer)
+			return nil, fmt.Errorf("%d is not a descriptor", fd)
+		}
 	}
 	prepared := C.gpuctr_prepared_adopt(buffer, C.size_t(len(data)), &native[0], C.size_t(len(fds)))
 	if prepared == nil {
@@ -98,11 +102,15 @@ func (prepared *Prepared) Undo(root *os.File) error {
 
 func (prepared *Prepared) step(root *os.File,
 	call func(*C.gpuctr_prepared, C.int, *C.gpuctr_attach_error) C.gpuctr_status) error {
+	rootFd, err := fdOf(root)
+	if err != nil {
+		return err
+	}
 	defer runtime.KeepAlive(root)
 	return prepared.use(func(pointer unsafe.Pointer) error {
 		var failure C.gpuctr_attach_error
 		C.gpuctr_attach_error_init(&failure, C.sizeof_gpuctr_attach_error)
-		status := call((*C.gpuctr_prepared)(pointer), fdOf(root), &failure)
+		status := call((*C.gpuctr_prepared)(pointer), rootFd, &failure)
 		if status == C.GPUCTR_OK {
 			return nil
 		}
@@ -121,7 +129,8 @@ func (prepared *Prepared) step(root *os.File,
 	})
 }
 
-// Fds are descriptors to pass on to another process, in this order. They belong to the object.
+// Fds are descriptors to pass on to another process, in this order. They belong to the object, which
+// closes them when it is no longer used: call runtime.KeepAlive with it after their last use.
 func (prepared *Prepared) Fds() []int {
 	return get(prepared.owner, func(pointer unsafe.Pointer) []int {
 		native := (*C.gpuctr_prepared)(pointer)

@@ -26,8 +26,8 @@ type UndoOptions struct {
 	Report func(Finding)
 }
 
-func (options UndoOptions) call(
-	call func(*C.gpuctr_undo_options, **C.gpuctr_error) C.gpuctr_status) error {
+// call makes a call with these options, then reports.
+func (options UndoOptions) call(call func(*C.gpuctr_undo_options) error) error {
 	var a arguments
 	defer a.free()
 	var native C.gpuctr_undo_options
@@ -37,18 +37,14 @@ func (options UndoOptions) call(
 		flag{options.Process != nil, C.GPUCTR_UNDO_IN_PROCESS},
 		flag{options.Setuid, C.GPUCTR_UNDO_SETUID},
 		flag{options.DryRun, C.GPUCTR_UNDO_DRY_RUN})
-	native.pidfd = C.int32_t(fdOf(options.Process))
+	native.pidfd = C.int32_t(a.fd(options.Process))
 	if a.err != nil {
 		return a.err
 	}
 	err := reporting(options.Report, func(report C.gpuctr_report, data unsafe.Pointer) error {
 		native.report = report
 		native.report_data = data
-		return inProcess(options.Process, func() error {
-			var failure *C.gpuctr_error
-			status := call(&native, &failure)
-			return check(status, failure)
-		})
+		return inProcess(options.Process, func() error { return call(&native) })
 	})
 	runtime.KeepAlive(options.Process)
 	return err
@@ -58,8 +54,14 @@ func (options UndoOptions) call(
 // ErrPermission, ErrApply.
 func Undo(root *os.File, options UndoOptions) (bool, error) {
 	var found C.int
-	err := options.call(func(native *C.gpuctr_undo_options, failure **C.gpuctr_error) C.gpuctr_status {
-		return C.gpuctr_rootfs_undo(fdOf(root), native, &found, failure)
+	rootFd, err := fdOf(root)
+	if err != nil {
+		return false, err
+	}
+	err = options.call(func(native *C.gpuctr_undo_options) error {
+		var failure *C.gpuctr_error
+		status := C.gpuctr_rootfs_undo(rootFd, native, &found, &failure)
+		return check(status, failure)
 	})
 	runtime.KeepAlive(root)
 	return found != 0, err
@@ -115,14 +117,15 @@ func OpenSetupList(root *os.File, options SetupListOptions) (*SetupList, error) 
 	C.gpuctr_setup_list_options_init(&native, C.sizeof_gpuctr_setup_list_options)
 	native.state_dir = a.text("state_dir", options.StateDir)
 	native.flags = flags(flag{options.Process != nil, C.GPUCTR_SETUP_LIST_IN_PROCESS})
-	native.pidfd = C.int32_t(fdOf(options.Process))
+	native.pidfd = C.int32_t(a.fd(options.Process))
+	rootFd := a.fd(root)
 	if a.err != nil {
 		return nil, a.err
 	}
 	var setups *C.gpuctr_setup_list
 	err := inProcess(options.Process, func() error {
 		var failure *C.gpuctr_error
-		status := C.gpuctr_setup_list_open(fdOf(root), &native, &setups, &failure)
+		status := C.gpuctr_setup_list_open(rootFd, &native, &setups, &failure)
 		return check(status, failure)
 	})
 	runtime.KeepAlive(root)
@@ -178,12 +181,12 @@ func (setups *SetupList) JSON() ([]byte, error) {
 // Undo takes the set-up away at the path in its journal. Errors: ErrPermission, ErrApply, ErrUsage.
 func (setup Setup) Undo(options UndoOptions) (Undone, error) {
 	var outcome C.uint32_t
-	err := setup.list.use(func(pointer unsafe.Pointer) error {
-		native := C.gpuctr_setup_list_at((*C.gpuctr_setup_list)(pointer), C.size_t(setup.index))
-		return options.call(
-			func(how *C.gpuctr_undo_options, failure **C.gpuctr_error) C.gpuctr_status {
-				return C.gpuctr_setup_undo(native, how, &outcome, failure)
-			})
+	err := options.call(func(how *C.gpuctr_undo_options) error {
+		return setup.list.use(func(pointer unsafe.Pointer) error {
+			native := C.gpuctr_setup_list_at((*C.gpuctr_setup_list)(pointer), C.size_t(setup.index))
+			var failure *C.gpuctr_error
+			return check(C.gpuctr_setup_undo(native, how, &outcome, &failure), failure)
+		})
 	})
 	return Undone(outcome), err
 }
