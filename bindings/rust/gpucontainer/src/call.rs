@@ -183,16 +183,25 @@ macro_rules! lists {
 }
 pub(crate) use lists;
 
-/// The same of texts: `NAME = COUNT, AT;`.
+/// The same of texts or paths: `text NAME = COUNT, AT;`.
 macro_rules! text_lists {
-    ($($(#[$doc:meta])* $name:ident = $count:ident, $at:ident;)*) => { $(
+    ($($(#[$doc:meta])* $kind:ident $name:ident = $count:ident, $at:ident;)*) => { $(
+        text_lists!(@ $kind $(#[$doc])* $name $count $at);
+    )* };
+    (@ text $(#[$doc:meta])* $name:ident $count:ident $at:ident) => {
+        text_lists!(@@ text $(#[$doc])* $name $count $at Cow<'a, str>);
+    };
+    (@ path $(#[$doc:meta])* $name:ident $count:ident $at:ident) => {
+        text_lists!(@@ path $(#[$doc])* $name $count $at &'a Path);
+    };
+    (@@ $kind:ident $(#[$doc:meta])* $name:ident $count:ident $at:ident $element:ty) => {
         $(#[$doc])*
-        pub fn $name(&self) -> impl ExactSizeIterator<Item = Cow<'a, str>> + 'a {
+        pub fn $name(&self) -> impl ExactSizeIterator<Item = $element> + 'a {
             let raw = self.raw;
             // SAFETY: the texts live as long as the object that this is a view of.
-            unsafe { (0..sys::$count(raw)).map(move |i| $crate::call::text(sys::$at(raw, i))) }
+            unsafe { (0..sys::$count(raw)).map(move |i| $crate::call::$kind(sys::$at(raw, i))) }
         }
-    )* };
+    };
 }
 pub(crate) use text_lists;
 

@@ -164,6 +164,8 @@ pub enum Outcome {
     Unchanged,
     /// An older set-up was undone first.
     Replaced,
+    /// One of a later version of the library.
+    Other(u32),
 }
 
 /// What `Plan::stage()` did.
@@ -176,6 +178,30 @@ pub enum Staged {
     Unchanged,
     /// A tree of other files was unmounted first.
     Replaced,
+    /// One of a later version of the library.
+    Other(u32),
+}
+
+impl From<u32> for Outcome {
+    fn from(outcome: u32) -> Self {
+        match outcome {
+            sys::GPUCTR_APPLIED => Outcome::Applied,
+            sys::GPUCTR_UNCHANGED => Outcome::Unchanged,
+            sys::GPUCTR_REPLACED => Outcome::Replaced,
+            other => Outcome::Other(other),
+        }
+    }
+}
+
+impl From<u32> for Staged {
+    fn from(outcome: u32) -> Self {
+        match outcome {
+            sys::GPUCTR_STAGED => Staged::Staged,
+            sys::GPUCTR_STAGE_UNCHANGED => Staged::Unchanged,
+            sys::GPUCTR_STAGE_REPLACED => Staged::Replaced,
+            other => Staged::Other(other),
+        }
+    }
 }
 
 /// How to apply.
@@ -349,8 +375,10 @@ impl Plan {
             native.flags |= sys::GPUCTR_APPLY_IN_PROCESS;
             native.pidfd = pidfd.as_raw_fd();
         }
-        native.report = Some(Collected::collect);
-        native.report_data = findings.data();
+        if options.report.is_some() {
+            native.report = Some(Collected::collect);
+            native.report_data = findings.data();
+        }
         let mut outcome = sys::GPUCTR_APPLIED;
         // SAFETY: all that is passed outlives the call.
         let result = unsafe {
@@ -359,11 +387,7 @@ impl Plan {
             })
         };
         findings.hand_over(options.report);
-        result.map(|()| match outcome {
-            sys::GPUCTR_UNCHANGED => Outcome::Unchanged,
-            sys::GPUCTR_REPLACED => Outcome::Replaced,
-            _ => Outcome::Applied,
-        })
+        result.map(|()| outcome.into())
     }
 
     /// Makes detached mounts of the plan; nothing changes yet.
@@ -395,11 +419,7 @@ impl Plan {
         unsafe {
             check(|error| sys::gpuctr_plan_stage(self.raw, place, &native, &mut outcome, error))?;
         }
-        Ok(match outcome {
-            sys::GPUCTR_STAGE_UNCHANGED => Staged::Unchanged,
-            sys::GPUCTR_STAGE_REPLACED => Staged::Replaced,
-            _ => Staged::Staged,
-        })
+        Ok(outcome.into())
     }
 }
 

@@ -49,8 +49,10 @@ impl<'o> UndoOptions<'o> {
             native.flags |= sys::GPUCTR_UNDO_IN_PROCESS;
             native.pidfd = pidfd.as_raw_fd();
         }
-        native.report = Some(Collected::collect);
-        native.report_data = findings.data();
+        if self.report.is_some() {
+            native.report = Some(Collected::collect);
+            native.report_data = findings.data();
+        }
         // SAFETY: the call passes its parameters on.
         let result = unsafe { check(|error| call(&native, error)) };
         findings.hand_over(self.report);

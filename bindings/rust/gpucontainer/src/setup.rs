@@ -30,6 +30,19 @@ pub enum Undone {
     Forgotten,
     /// It is in use elsewhere, or out of reach from here.
     Left,
+    /// One of a later version of the library.
+    Other(u32),
+}
+
+impl From<u32> for Undone {
+    fn from(outcome: u32) -> Self {
+        match outcome {
+            sys::GPUCTR_UNDONE => Undone::Undone,
+            sys::GPUCTR_FORGOTTEN => Undone::Forgotten,
+            sys::GPUCTR_LEFT => Undone::Left,
+            other => Undone::Other(other),
+        }
+    }
 }
 
 view! {
@@ -84,11 +97,7 @@ impl<'a> Setup<'a> {
         options.call(|native, error| unsafe {
             sys::gpuctr_setup_undo(self.raw, native, &mut outcome, error)
         })?;
-        Ok(match outcome {
-            sys::GPUCTR_FORGOTTEN => Undone::Forgotten,
-            sys::GPUCTR_LEFT => Undone::Left,
-            _ => Undone::Undone,
-        })
+        Ok(outcome.into())
     }
 }
 

@@ -143,7 +143,7 @@ impl<'a> Gpu<'a> {
     }
     text_lists! {
         /// Further words that choose it.
-        names = gpuctr_gpu_name_count, gpuctr_gpu_name_at;
+        text names = gpuctr_gpu_name_count, gpuctr_gpu_name_at;
     }
 }
 
@@ -182,7 +182,7 @@ impl<'a> File<'a> {
         /// "library", "tool" or "data".
         text kind = gpuctr_file_kind;
         /// Name of the real file, "libcuda.so.580.159.04".
-        text name = gpuctr_file_name;
+        path name = gpuctr_file_name;
         /// DT_SONAME of a library.
         text soname = gpuctr_file_soname;
         /// Path of the real file on this host.
@@ -200,11 +200,11 @@ impl<'a> File<'a> {
     }
     text_lists! {
         /// Further names in its directory that lead to it.
-        links = gpuctr_file_link_count, gpuctr_file_link_at;
+        path links = gpuctr_file_link_count, gpuctr_file_link_at;
         /// Its names that programs load without being linked to it.
-        entry_names = gpuctr_file_entry_name_count, gpuctr_file_entry_name_at;
+        path entry_names = gpuctr_file_entry_name_count, gpuctr_file_entry_name_at;
         /// Sonames of the driver's files that it cannot be loaded without.
-        needed = gpuctr_file_needed_count, gpuctr_file_needed_at;
+        text needed = gpuctr_file_needed_count, gpuctr_file_needed_at;
     }
     lists! {
         /// Symbol versions that the image's libraries must have.
@@ -255,7 +255,7 @@ impl<'a> Node<'a> {
     }
     text_lists! {
         /// Symbolic links to it in a container.
-        links = gpuctr_node_link_count, gpuctr_node_link_at;
+        path links = gpuctr_node_link_count, gpuctr_node_link_at;
     }
 }
 
@@ -303,9 +303,9 @@ impl<'a> Driver<'a> {
     }
     text_lists! {
         /// What a container must have besides.
-        needs = gpuctr_driver_need_count, gpuctr_driver_need_at;
+        text needs = gpuctr_driver_need_count, gpuctr_driver_need_at;
         /// Directories in an image that may have a copy of the driver.
-        image_directories = gpuctr_driver_image_directory_count, gpuctr_driver_image_directory_at;
+        path image_directories = gpuctr_driver_image_directory_count, gpuctr_driver_image_directory_at;
     }
     lists! {
         /// GPUs in the vendor's own order.

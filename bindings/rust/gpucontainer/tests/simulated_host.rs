@@ -88,7 +88,8 @@ fn lists_what_the_host_has() {
     let gpu = driver.gpus().next().unwrap();
     assert_eq!((&*gpu.model(), gpu.minor(), gpu.numa_node()), ("NVIDIA H200", Some(0), None));
     let cuda = driver.files().find(|file| file.soname() == "libcuda.so.1").unwrap();
-    assert_eq!(cuda.links().collect::<Vec<_>>(), ["libcuda.so.1", "libcuda.so"]);
+    let links: Vec<&Path> = cuda.links().collect();
+    assert_eq!(links, [Path::new("libcuda.so.1"), Path::new("libcuda.so")]);
     let status = fs::metadata(cuda.path()).unwrap();
     assert_eq!((cuda.identity().inode, cuda.identity().size), (status.ino(), status.size()));
     let node = driver.nodes().find(|node| node.gpu() == Some(3)).unwrap();
@@ -184,6 +185,13 @@ fn applies_shows_and_undoes() {
     assert!(undo(&state.root, state.undo_options()).unwrap());
     assert!(!undo(&state.root, state.undo_options()).unwrap());
     assert!(!root.join("dev/nvidia0").exists());
+}
+
+#[test]
+fn outcomes_of_later_versions_are_no_others() {
+    assert_eq!(Outcome::from(9), Outcome::Other(9));
+    assert_eq!(Staged::from(9), Staged::Other(9));
+    assert_eq!((Undone::from(0), Undone::from(9)), (Undone::Undone, Undone::Other(9)));
 }
 
 #[test]
