@@ -17,6 +17,8 @@ struct Capabilities {
     bool operator==(const Capabilities&) const = default;
 };
 
+constexpr std::uint64_t bit(unsigned capability) { return std::uint64_t{1} << capability; }
+
 /// None, with errno, if they cannot be read.
 std::optional<Capabilities> read_capabilities() noexcept;
 /// False with errno.

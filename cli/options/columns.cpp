@@ -13,7 +13,7 @@
 namespace gpuctr_cli {
 namespace {
 
-using Names = std::vector<std::string>;
+using ColumnNames = std::vector<std::string>;
 
 std::string upper(std::string text)
 {
@@ -25,16 +25,16 @@ std::string upper(std::string text)
 bool adds(const std::string& list) { return list.starts_with('+'); }
 
 /// The names in a list, in capital letters.
-Names names_in(const std::string& list)
+ColumnNames names_in(const std::string& list)
 {
-    Names names;
+    ColumnNames names;
     std::istringstream parts(upper(adds(list) ? list.substr(1) : list) + ",");
     for (std::string part; std::getline(parts, part, ',');)
         names.push_back(part);
     return names;
 }
 
-std::string check(const std::string& list, const Names& known)
+std::string check(const std::string& list, const ColumnNames& known)
 {
     for (const std::string& name : names_in(list))
         if (std::find(known.begin(), known.end(), name) == known.end())
@@ -46,13 +46,13 @@ std::string check(const std::string& list, const Names& known)
 
 } // namespace
 
-void ColumnOptions::add_to(CLI::App& command, const Names& known, const Names& usual)
+void ColumnOptions::add_to(CLI::App& command, const ColumnNames& known, const ColumnNames& usual)
 {
     names = usual;
     command.option_defaults()->group(what_is_printed);
     const auto choose = [this, usual](const std::string& list) {
         is_given = true;
-        names = adds(list) ? usual : Names();
+        names = adds(list) ? usual : ColumnNames();
         for (std::string& name : names_in(list))
             names.push_back(std::move(name));
     };

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* catalogue_directory = "/etc/gpucontainer/catalogue.d";
 
-using Numbers = Names<std::uint32_t>;
+using Numbers = NamedValues<std::uint32_t>;
 
 const Numbers& write_names()
 {

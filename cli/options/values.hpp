@@ -12,14 +12,14 @@ namespace gpuctr_cli {
 
 /// The values of an option and their names, in the order of --help.
 template <typename Value>
-using Names = std::vector<std::pair<const char*, Value>>;
+using NamedValues = std::vector<std::pair<const char*, Value>>;
 
 /// Makes an option take only one of these words.
 void take_one_of(CLI::Option& option, const std::vector<std::string>& words);
 
 /// Adds an option that takes one of the names and sets `value` accordingly.
 template <typename Value>
-void add_choice(CLI::App& command, const std::string& option, const Names<Value>& names,
+void add_choice(CLI::App& command, const std::string& option, const NamedValues<Value>& names,
                 Value& value, const std::string& help)
 {
     std::vector<std::string> words;

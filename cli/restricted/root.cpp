@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* option = "restricted-rootfs";
 
-[[noreturn]] void refuse(const std::string& directory, const char* why)
+[[noreturn]] void refuse_directory(const std::string& directory, const char* why)
 {
     throw gpucontainer::Error(GPUCTR_E_PERMISSION, formatted("{}: {}", directory, why),
                               "it and all directories above it must belong to root, and only root "
@@ -34,15 +34,15 @@ void check_is_roots(const Fd& part, const std::string& directory)
     if (::fstat(part.get(), &status) != 0)
         fail(directory, GPUCTR_E_PERMISSION, "", option);
     if (status.st_uid != 0)
-        refuse(directory, "it or a directory above belongs to somebody else");
+        refuse_directory(directory, "it or a directory above belongs to somebody else");
     if ((status.st_mode & others) != 0 && (status.st_mode & S_ISVTX) == 0)
-        refuse(directory, "others may write it or a directory above");
+        refuse_directory(directory, "others may write it or a directory above");
 }
 
 Fd open_roots_own(const std::string& directory)
 {
     if (!directory.starts_with('/'))
-        refuse(directory, "is not an absolute path");
+        refuse_directory(directory, "is not an absolute path");
     Fd current(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     std::istringstream parts(directory);
     for (std::string part; current && std::getline(parts, part, '/');) {

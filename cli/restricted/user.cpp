@@ -38,7 +38,7 @@ struct Ids {
     std::array<gid_t, 3> groups;
 };
 
-[[noreturn]] void refuse(const std::string& name, const std::string& why)
+[[noreturn]] void refuse_user(const std::string& name, const std::string& why)
 {
     throw gpucontainer::Error(GPUCTR_E_PERMISSION, formatted("{}: {}", name, why),
                               "name an ordinary user who has nothing but GPUs", 0, {}, key);
@@ -58,7 +58,7 @@ std::vector<gid_t> groups_of(const std::string& name, gid_t gid)
             return groups;
         }
     } while (count > static_cast<int>(groups.size()) && count <= most);
-    refuse(name, "the groups of this user cannot be listed");
+    refuse_user(name, "the groups of this user cannot be listed");
 }
 
 User look_up(const std::string& name)
@@ -66,15 +66,15 @@ User look_up(const std::string& name)
     errno = 0;
     const passwd* const entry = ::getpwnam(name.c_str());
     if (entry == nullptr)
-        refuse(name, errno == 0 || errno == ENOENT
-                         ? "no such user"
-                         : formatted("cannot be looked up: {}", ::strerrordesc_np(errno)));
+        refuse_user(name, errno == 0 || errno == ENOENT
+                              ? "no such user"
+                              : formatted("cannot be looked up: {}", ::strerrordesc_np(errno)));
     User user = {name, entry->pw_dir, entry->pw_uid, entry->pw_gid, {}};
     user.groups = groups_of(name, user.gid);
     if (user.uid == 0)
-        refuse(name, "is root");
+        refuse_user(name, "is root");
     if (user.groups.front() == 0)
-        refuse(name, "is in the group of root");
+        refuse_user(name, "is in the group of root");
     return user;
 }
 
@@ -108,7 +108,7 @@ void check_is(const User& user)
     const bool is_group = std::all_of(found.groups.begin(), found.groups.end(),
                                       [&](gid_t gid) { return gid == user.gid; });
     if (!is_user || !is_group || groups != user.groups || has_capabilities())
-        refuse(user.name, "this process could not become this user");
+        refuse_user(user.name, "this process could not become this user");
 }
 
 void take_ids_of(const User& user)

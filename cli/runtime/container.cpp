@@ -22,8 +22,8 @@ namespace {
 
 using gpucontainer::Error;
 
-constexpr mode_t directory_mode = 0755;
-constexpr mode_t file_mode = S_IFREG | 0644;
+constexpr mode_t place_directory_mode = 0755;
+constexpr mode_t place_file_mode = S_IFREG | 0644;
 
 /// Bind mounts a part of the host's /dev into ours, if the host has it.
 void share_device(const Fd& devices, const std::string& name, bool directory)
@@ -32,8 +32,8 @@ void share_device(const Fd& devices, const std::string& name, bool directory)
     struct stat status = {};
     if (::stat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode) != directory)
         return;
-    const int made = directory ? ::mkdirat(devices.get(), name.c_str(), directory_mode)
-                               : ::mknodat(devices.get(), name.c_str(), file_mode, 0);
+    const int made = directory ? ::mkdirat(devices.get(), name.c_str(), place_directory_mode)
+                               : ::mknodat(devices.get(), name.c_str(), place_file_mode, 0);
     const Fd place(
         made != 0 ? -1 : ::openat(devices.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (!place || PrivateMounts::bind_over(path, place) != 0)

@@ -16,7 +16,7 @@ namespace gpuctr_cli {
 namespace {
 
 constexpr std::string_view path_variable = "PATH=";
-constexpr std::string_view usual_path = "/bin:/usr/bin"; // execvp()'s own
+constexpr std::string_view execvp_path = "/bin:/usr/bin"; // execvp()'s own
 constexpr const char* shell = "/bin/sh";
 
 /// The root directory, and the working directory in it.
@@ -102,7 +102,7 @@ std::string_view search_path(char* const* environment)
     for (; *environment != nullptr; ++environment)
         if (const std::string_view variable = *environment; variable.starts_with(path_variable))
             return variable.substr(path_variable.size());
-    return usual_path;
+    return execvp_path;
 }
 
 /// Whether to try the next directory of PATH.

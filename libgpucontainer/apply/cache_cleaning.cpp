@@ -29,7 +29,7 @@ namespace {
 using privilege::Owner;
 
 /// The loader cache at the path where the set-up replaced one.
-struct Found {
+struct ReplacedCache {
     base::UniqueFd file; ///< Opened with O_PATH; none if there is nothing to clean.
     Owner owner;
     program::FileMark mark = {};
@@ -42,9 +42,10 @@ const Operation* replacement(const Program& program)
     return found == operations.end() ? nullptr : &*found;
 }
 
-Found find_cache(const Program& program, const Operation& replaced, int rootfs_fd, int table)
+ReplacedCache find_cache(const Program& program, const Operation& replaced, int rootfs_fd,
+                         int table)
 {
-    Found found;
+    ReplacedCache found;
     const program::Parent parent = program::Parent::known(program, replaced, rootfs_fd, table);
     base::UniqueFd file(
         parent ? ::openat(parent.fd(), parent.name(), O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1);
@@ -94,7 +95,7 @@ Result<std::string> cleaned(const elf::LdCache& cache, const Program& program,
 
 /// A program of one step, in the directory of the set-up's own step.
 program::Block replacing_by(const std::string& content, const Program& program,
-                            const Operation& replaced, const Found& found)
+                            const Operation& replaced, const ReplacedCache& found)
 {
     program::ProgramBuilder builder;
     Operation& operation = builder.add(Step::replace_file, program.text(replaced.path), content);
@@ -143,7 +144,7 @@ Result<void> clean_loader_cache(const Program& program, int rootfs_fd, const std
     if (replaced == nullptr || !root)
         return {};
     const std::string path = program.text(replaced->path);
-    const Found found = find_cache(program, *replaced, rootfs_fd, table);
+    const ReplacedCache found = find_cache(program, *replaced, rootfs_fd, table);
     if (!found.file)
         return {};
     std::string content;

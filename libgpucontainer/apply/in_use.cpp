@@ -136,7 +136,7 @@ Result<void> refuse_journalled(const Target& target)
     return {};
 }
 
-Error not_known(const std::string& path)
+Error unknown_set_up(const std::string& path)
 {
     return Error(Errc::exists,
                  base::format("{}: another set-up is there, of which no journal is found here{}",
@@ -167,7 +167,7 @@ Result<void> refuse_mounted(const plan::Plan& plan, const Target& target)
             continue;
         const std::string inside = path.substr(*root == "/" ? 0 : root->size());
         if (!is_staged_tree(plan, target.staged_tree, inside))
-            return not_known(inside.empty() ? "/" : inside);
+            return unknown_set_up(inside.empty() ? "/" : inside);
     }
     return {};
 }
@@ -191,7 +191,7 @@ Result<void> refuse_nodes(const plan::Plan& plan, int rootfs_fd)
     for (const plan::Item& item : plan.items)
         if (const auto* device = item.as<plan::Device>();
             device != nullptr && is_mounted_node(item.target, *device, rootfs_fd))
-            return not_known(item.target);
+            return unknown_set_up(item.target);
     return {};
 }
 

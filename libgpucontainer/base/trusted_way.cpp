@@ -120,9 +120,9 @@ Result<void> check_access(const Found& found, mode_t instead)
                    "take the permission away: chmod go-w " + path);
 }
 
-class Walk {
+class TrustedWalk {
 public:
-    Walk(const std::string& path, int flags) : path_(path), flags_(flags), rest_(path) {}
+    TrustedWalk(const std::string& path, int flags) : path_(path), flags_(flags), rest_(path) {}
 
     Result<TrustedWay> run() &&
     {
@@ -278,7 +278,7 @@ Result<void> check_trust(int fd, const std::string& path)
 
 Result<TrustedWay> TrustedWay::walk(const std::string& path, int flags)
 {
-    return Walk(path, flags).run();
+    return TrustedWalk(path, flags).run();
 }
 
 } // namespace gpucontainer::base

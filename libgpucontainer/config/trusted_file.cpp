@@ -14,7 +14,7 @@ namespace {
 
 using base::UniqueFd;
 
-constexpr std::size_t max_bytes = 256UL << 10U;
+constexpr std::size_t max_file_size = 256UL << 10U;
 
 /// Before its mode is looked at: everybody may write to some devices, and that is to stay so.
 Result<void> check_is_regular(int fd, const std::string& path)
@@ -49,7 +49,7 @@ Result<std::optional<std::string>> read_trusted(const std::string& path)
     GPUCTR_TRY(const UniqueFd fd, open_trusted(path, 0));
     if (!fd)
         return std::optional<std::string>();
-    auto text = base::read_all(fd.get(), max_bytes);
+    auto text = base::read_all(fd.get(), max_file_size);
     if (!text)
         return std::move(text).error().with_code(Errc::usage).context(path);
     return std::optional(*std::move(text));

@@ -48,7 +48,7 @@ Error unknown_vendor(const std::string& name, const Detection& detection, const 
                                 drivers::names_of(site.vendors)));
 }
 
-Error missing(const Vendor& vendor)
+Error no_gpu(const Vendor& vendor)
 {
     return Error(Errc::no_device, base::format("no {} GPU on this host", vendor.title))
         .with_object(std::string(vendor.name))
@@ -121,7 +121,7 @@ Result<std::optional<DriverStack>> detect(const Vendor& vendor, const Sources& s
         (*driver)->cdi_kind = vendor.cdi_kind;
     if (has_gpus || !or_files_alone || (!driver && driver.error().code() != Errc::no_device))
         return driver;
-    return files_alone(vendor, sources, driver ? missing(vendor) : std::move(driver).error());
+    return files_alone(vendor, sources, driver ? no_gpu(vendor) : std::move(driver).error());
 }
 
 void record_failure(Detected& found, std::string_view title, const Error& error)
@@ -216,7 +216,7 @@ Result<void> require_vendors(const Detection& detection, const std::vector<Drive
             continue;
         GPUCTR_TRY(const auto site, read_site(detection));
         if (const Vendor* const vendor = site.find(name))
-            return missing(*vendor);
+            return no_gpu(*vendor);
         return unknown_vendor(name, detection, site);
     }
     return {};
@@ -254,7 +254,7 @@ Result<void> look_for(const Vendor& vendor, const Detection& detection, const So
     else if (*driver)
         found.drivers.push_back(**std::move(driver));
     if (asked_for && !has_driver(vendor.name, detection, found.drivers))
-        return missing(vendor);
+        return no_gpu(vendor);
     return {};
 }
 

@@ -72,9 +72,9 @@ std::string source_for(const config::CatalogueFile& file)
                         "namespace {{\n\n"
                         "{1}"
                         "}} // namespace\n\n"
-                        "model::Catalogue {0}_catalogue() {{ return rules; }}\n\n"
+                        "model::Catalogue {0}_catalogue() {{ return {0}_rules; }}\n\n"
                         "}} // namespace gpucontainer::drivers\n",
-                        file.vendor, rules_for("rules", file.rules));
+                        file.vendor, rules_for(file.vendor + "_rules", file.rules));
 }
 
 /// "name = {A, B};" as a constant array.

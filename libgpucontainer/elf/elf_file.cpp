@@ -13,14 +13,15 @@
 #include <unistd.h>
 
 namespace gpucontainer::elf {
+
+Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
+
 namespace {
 
 constexpr std::size_t max_segments = 256;
 constexpr std::size_t max_dynamic_entries = 4096;
 constexpr std::size_t max_interpreter_length = 4096;
 constexpr std::size_t string_window = 512;
-
-Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
 
 /// libelf keeps its last error per thread, but not why a read failed. That is in errno, which
 /// callers set to 0 before.

@@ -26,6 +26,9 @@ struct Dynamic {
     std::vector<std::uint64_t> needed;
 };
 
+/// What is wrong in a file of the driver.
+Error malformed(std::string what);
+
 /// An ELF file as the loader sees it: segments and what they point to. Uses pread, so that a
 /// truncated file is an error and not SIGBUS, and reads only the few hundred bytes that are
 /// needed.

@@ -11,7 +11,7 @@ namespace gpucontainer::elf {
 namespace {
 
 constexpr std::size_t max_soname_length = NAME_MAX;
-constexpr std::size_t max_name_length = PATH_MAX - 1;
+constexpr std::size_t max_needed_length = PATH_MAX - 1;
 constexpr std::size_t max_runpath_length = 32'768;
 constexpr std::size_t max_needed = 1024;
 
@@ -88,7 +88,7 @@ Result<Facts> read_facts(int fd)
     GPUCTR_TRY(facts.soname, read_soname(file, dynamic));
     facts.needed.reserve(dynamic.needed.size());
     for (const std::uint64_t offset : dynamic.needed) {
-        GPUCTR_TRY(std::string name, file.string_at(dynamic, offset, max_name_length),
+        GPUCTR_TRY(std::string name, file.string_at(dynamic, offset, max_needed_length),
                    "needed library");
         facts.needed.push_back(std::move(name));
     }

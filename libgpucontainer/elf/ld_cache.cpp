@@ -13,7 +13,7 @@
 namespace gpucontainer::elf {
 namespace {
 
-constexpr std::size_t max_name_length = NAME_MAX;
+constexpr std::size_t max_key_length = NAME_MAX;
 constexpr std::size_t max_path_length = PATH_MAX - 1;
 constexpr std::size_t max_entries_per_name = 256;
 constexpr std::size_t max_extension_sections = 32;
@@ -43,7 +43,7 @@ constexpr std::int32_t own_flags = libc6;
 #error "the loader cache flags of this architecture are missing"
 #endif
 
-Error malformed(std::string what) { return {Errc::rootfs, "loader cache: " + std::move(what)}; }
+Error bad_cache(std::string what) { return {Errc::rootfs, "loader cache: " + std::move(what)}; }
 
 bool fits(const base::LazyFile& file, std::size_t offset, std::size_t size)
 {
@@ -122,7 +122,7 @@ int compare_names(std::string_view left, std::string_view right) noexcept
 Result<LdCache> LdCache::parse(base::LazyFile file)
 {
     if (file.size() > max_cache_size)
-        return malformed("too large");
+        return bad_cache("too large");
     LdCache cache(std::move(file));
     auto read = cache.read_tables();
     // A part that could not be read looks like damage.
@@ -136,7 +136,7 @@ Result<void> LdCache::read_tables()
 {
     GPUCTR_TRY(layout_, find_tables(file_));
     if (layout_.count > max_cache_entries)
-        return malformed("too many entries");
+        return bad_cache("too many entries");
     if (layout_.entry_size != sizeof(format::Entry))
         return {};
     return read_extensions(load<format::Header>(file_, layout_.string_base).extensions);
@@ -147,14 +147,14 @@ Result<LdCache::Layout> LdCache::find_tables(const base::LazyFile& file)
     if (holds(file, 0, format::magic))
         return find_new_tables(file, 0);
     if (!holds(file, 0, format::old_magic))
-        return malformed("unknown format");
+        return bad_cache("unknown format");
     if (file.size() < sizeof(format::OldHeader))
-        return malformed("ends within the header");
+        return bad_cache("ends within the header");
 
     const std::size_t count = load<format::OldHeader>(file, 0).count;
     const std::size_t available = file.size() - sizeof(format::OldHeader);
     if (count > available / sizeof(format::OldEntry))
-        return malformed(base::format("{} entries do not fit", count));
+        return bad_cache(base::format("{} entries do not fit", count));
     const std::size_t end = sizeof(format::OldHeader) + count * sizeof(format::OldEntry);
     const std::size_t aligned = (end + 7) / 8 * 8;
     if (holds(file, aligned, format::magic))
@@ -166,16 +166,16 @@ Result<LdCache::Layout> LdCache::find_tables(const base::LazyFile& file)
 Result<LdCache::Layout> LdCache::find_new_tables(const base::LazyFile& file, std::size_t start)
 {
     if (!fits(file, start, sizeof(format::Header)))
-        return malformed("ends within the header");
+        return bad_cache("ends within the header");
     const auto header = load<format::Header>(file, start);
     if (header.byte_order != 0 && (header.byte_order & 3U) != format::own_byte_order)
-        return malformed("foreign byte order");
+        return bad_cache("foreign byte order");
     const std::size_t entries = start + sizeof(format::Header);
     if (header.count > (file.size() - entries) / sizeof(format::Entry))
-        return malformed(base::format("{} entries do not fit", header.count));
+        return bad_cache(base::format("{} entries do not fit", header.count));
     const std::size_t strings = entries + header.count * sizeof(format::Entry);
     if (!fits(file, strings, header.strings_size))
-        return malformed("strings do not fit");
+        return bad_cache("strings do not fit");
     return Layout{entries, header.count, sizeof(format::Entry),
                   start,   strings,      strings + header.strings_size};
 }
@@ -185,20 +185,20 @@ Result<void> LdCache::read_extensions(std::size_t offset)
     if (offset == 0)
         return {};
     if (offset % 4 != 0 || !fits(file_, offset, sizeof(format::ExtensionHeader)))
-        return malformed("extensions out of place");
+        return bad_cache("extensions out of place");
     const auto header = load<format::ExtensionHeader>(file_, offset);
     if (header.magic != format::extension_magic)
-        return malformed("extensions without their magic number");
+        return bad_cache("extensions without their magic number");
     offset += sizeof header;
     if (header.count > max_extension_sections
         || !fits(file_, offset, header.count * sizeof(format::ExtensionSection)))
-        return malformed(base::format("{} extensions do not fit", header.count));
+        return bad_cache(base::format("{} extensions do not fit", header.count));
 
     for (std::size_t i = 0; i < header.count; ++i) {
         const auto section =
             load<format::ExtensionSection>(file_, offset + i * sizeof(format::ExtensionSection));
         if (!fits(file_, section.offset, section.size))
-            return malformed("extension outside the file");
+            return bad_cache("extension outside the file");
         if (section.tag == format::generator_tag)
             generator_ = {section.offset, section.size};
         if (section.tag == format::hwcaps_tag)
@@ -210,9 +210,9 @@ Result<void> LdCache::read_extensions(std::size_t offset)
 Result<void> LdCache::check_extensions() const
 {
     if (generator_.size > max_generator_length)
-        return malformed("name of the generator is too long");
+        return bad_cache("name of the generator is too long");
     if (hwcaps_.offset % 4 != 0 || hwcaps_.size % 4 != 0 || hwcaps_.size / 4 > max_hwcaps_names)
-        return malformed("list of glibc-hwcaps directories is invalid");
+        return bad_cache("list of glibc-hwcaps directories is invalid");
     return {};
 }
 
@@ -223,7 +223,7 @@ std::optional<CacheEntry> LdCache::at(std::size_t index) const
     format::Entry raw = {};
     const auto bytes = file_.view(layout_.entries + index * layout_.entry_size, layout_.entry_size);
     std::memcpy(&raw, bytes.data(), bytes.size());
-    const auto key = string_at(raw.key, max_name_length);
+    const auto key = string_at(raw.key, max_key_length);
     const auto value = string_at(raw.value, max_path_length);
     const auto hwcaps = hwcaps_name(raw.hwcap);
     if (!key || key->empty() || !value || value->empty() || !hwcaps)
@@ -301,7 +301,7 @@ std::optional<std::string_view> LdCache::key_at(std::size_t index) const
         return std::nullopt;
     const std::size_t entry = layout_.entries + index * layout_.entry_size;
     return string_at(load<std::uint32_t>(file_, entry + offsetof(format::Entry, key)),
-                     max_name_length);
+                     max_key_length);
 }
 
 /// Name of the entry's glibc-hwcaps directory; empty if it is in none, none if it is unknown.
@@ -313,7 +313,7 @@ std::optional<std::string_view> LdCache::hwcaps_name(std::uint64_t hwcap) const
     if (index >= hwcaps_.size / 4)
         return std::nullopt;
     const auto name = string_at(load<std::uint32_t>(file_, hwcaps_.offset + std::size_t{index} * 4),
-                                max_name_length);
+                                max_key_length);
     return name && name->empty() ? std::nullopt : name;
 }
 

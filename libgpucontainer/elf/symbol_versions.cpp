@@ -25,8 +25,6 @@ using NeedEntry = Elf64_Vernaux;
 using Definition = Elf64_Verdef;
 using DefinitionEntry = Elf64_Verdaux;
 
-Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
-
 /// Records of a table that point to each other by offsets, which are not trusted.
 class Table {
 public:

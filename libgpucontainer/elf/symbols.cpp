@@ -14,8 +14,6 @@ namespace {
 constexpr std::size_t most_symbols = 200'000;
 constexpr std::size_t largest_strings = 64U << 20U;
 
-Error malformed(std::string what) { return {Errc::driver, std::move(what)}; }
-
 } // namespace
 
 Result<Symbols> read_symbols(int fd, std::string_view prefix)

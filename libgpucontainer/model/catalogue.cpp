@@ -3,6 +3,7 @@
 
 #include "config/catalogue_file.hpp"
 #include "config/names.hpp"
+#include "model/parse.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,15 +16,6 @@ namespace {
 using config::capability_names;
 static_assert(capability_names.size() == static_cast<std::size_t>(Capability::ngx) + 1);
 constexpr std::array<std::string_view, 3> kind_names = {"library", "tool", "data"};
-
-template <typename Enum, std::size_t Size>
-std::optional<Enum> parse(const std::array<std::string_view, Size>& names, std::string_view text)
-{
-    const auto found = std::ranges::find(names, text);
-    if (found == names.end())
-        return std::nullopt;
-    return static_cast<Enum>(found - names.begin());
-}
 
 bool is_library_suffix(std::string_view text) { return text == ".so" || text.starts_with(".so."); }
 

@@ -2,6 +2,7 @@
 #include "model/driver.hpp"
 
 #include "base/file_time.hpp"
+#include "model/parse.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,15 +19,6 @@ constexpr std::array<std::string_view, 6> manner_names = {
     "loader", "module_directory", "opencl_icd", "command", "script", "fixed_path"};
 constexpr std::array<std::string_view, 4> precedence_names = {"driver", "runtime", "always",
                                                               "image"};
-
-template <typename Enum, std::size_t Size>
-std::optional<Enum> parse(const std::array<std::string_view, Size>& names, std::string_view text)
-{
-    const auto found = std::ranges::find(names, text);
-    if (found == names.end())
-        return std::nullopt;
-    return static_cast<Enum>(found - names.begin());
-}
 
 std::vector<Registration> registrations_of(const CatalogueRule& rule)
 {

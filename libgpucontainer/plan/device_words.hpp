@@ -44,6 +44,9 @@ std::string_view fault_in(std::string_view word);
 /// usage, without the word; the hint says what exists.
 Result<std::vector<unsigned>> find_gpus(const model::DriverStack& driver, std::string_view word);
 
+/// A hint, where variables choose none.
+constexpr const char* name_gpus = "name GPUs with --device instead";
+
 /// Which GPUs there are, for a hint.
 std::string known_gpus(const model::DriverStack& driver);
 

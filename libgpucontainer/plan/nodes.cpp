@@ -15,7 +15,6 @@ using model::Mask;
 
 namespace {
 
-using model::Capability;
 using model::DeviceNode;
 using rootfs::EntryType;
 

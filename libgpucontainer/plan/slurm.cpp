@@ -21,8 +21,6 @@ using model::DriverStack;
 /// The more specific one first: a step gets a part of its job's GPUs.
 constexpr std::array<const char*, 2> variables = {"SLURM_STEP_GPUS", "SLURM_JOB_GPUS"};
 
-constexpr const char* hint = "name GPUs with --device instead";
-
 /// Slurm leaves a variable unset for a job without GPUs. An empty one was set by a script.
 bool is_set(const Environment& environment, const char* name)
 {
@@ -115,7 +113,7 @@ Result<SlurmGrant> read_slurm(const DriverStack& driver, const Environment& envi
     const std::string setting = base::format("{}={}", *variable, value);
 
     const auto refused = [&](Errc code, std::string message) {
-        return Error(code, std::move(message)).with_object(*variable).with_hint(hint);
+        return Error(code, std::move(message)).with_object(*variable).with_hint(name_gpus);
     };
 
     const NumberList listed = read_numbers(value);

@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "plan/device_words.hpp"
 #include "plan/variable_words.hpp"
 
 #include <algorithm>
@@ -16,8 +17,6 @@ using model::VisibleDevices;
 using Reader = VisibleDevices::Reader;
 using Inside = VisibleDevices::Inside;
 using All = std::vector<Counted>;
-
-constexpr const char* hint = "name GPUs with --device instead";
 
 bool contains(const std::vector<unsigned>& gpus, unsigned gpu)
 {
@@ -144,7 +143,7 @@ Error names_no_gpu(const VisibleDevices& variable, std::string_view value, std::
     return Error(Errc::no_device, base::format("{}={}: '{}' is not the name of a GPU of this host",
                                                variable.name, value, word))
         .with_object(variable.name)
-        .with_hint(hint);
+        .with_hint(name_gpus);
 }
 
 /// `names_some`: the last variable names GPUs, but none that the earlier ones left.
@@ -164,7 +163,7 @@ Error leaves_nothing(const std::vector<VisibleLayer>& layers, bool names_some)
                                                      base::joined(before, " and "),
                                                      before.size() == 1 ? "leaves" : "leave"))
         .with_object(layers.back().variable.name)
-        .with_hint(hint);
+        .with_hint(name_gpus);
 }
 
 /// The value in the container for GPUs that are `named`, which later variables then count.

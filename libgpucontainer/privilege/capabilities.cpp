@@ -11,7 +11,7 @@ namespace gpucontainer::privilege {
 Result<void> require_mounting()
 {
     GPUCTR_TRY(const CapabilitySets sets, CapabilitySets::read());
-    if ((sets.effective & (std::uint64_t{1} << CAP_SYS_ADMIN)) != 0)
+    if ((sets.effective & syscall::bit(CAP_SYS_ADMIN)) != 0)
         return {};
     return Error(Errc::permission, "mounting needs CAP_SYS_ADMIN, which this process lacks")
         .with_object("CAP_SYS_ADMIN")

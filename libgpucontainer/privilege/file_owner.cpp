@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "privilege/file_owner.hpp"
 
+#include "syscall/capabilities.hpp"
+
 #include <cerrno>
 #include <linux/capability.h>
 #include <sys/fsuid.h>
@@ -26,7 +28,7 @@ std::vector<gid_t> current_groups()
     return groups;
 }
 
-constexpr std::uint64_t bit(unsigned capability) { return std::uint64_t{1} << capability; }
+using syscall::bit;
 
 /// Capabilities over files (the kernel's CAP_FS_MASK, and CAP_SETFCAP). setfsuid() drops them only
 /// if it changes from root, and only without SECBIT_NO_SETUID_FIXUP.
@@ -37,13 +39,13 @@ constexpr std::uint64_t about_files = bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE)
 
 /// With this id, setfsuid() and setfsgid() change nothing and return the current id. They report
 /// no errors.
-constexpr auto no_id = static_cast<uid_t>(-1);
+constexpr auto no_change = static_cast<uid_t>(-1);
 
 } // namespace
 
 Owner file_owner() noexcept
 {
-    return {static_cast<uid_t>(::setfsuid(no_id)), static_cast<gid_t>(::setfsgid(no_id))};
+    return {static_cast<uid_t>(::setfsuid(no_change)), static_cast<gid_t>(::setfsgid(no_change))};
 }
 
 FileOwner::FileOwner(const std::optional<Owner>& owner) : before_(file_owner())

@@ -11,7 +11,7 @@
 namespace gpucontainer::privilege {
 namespace {
 
-constexpr std::uint64_t bit(unsigned capability) { return std::uint64_t{1} << capability; }
+using syscall::bit;
 
 /// To read files that the caller may not read, and to ask whether they may be written: a plan
 /// says what apply is going to do.

@@ -34,7 +34,7 @@ bool is_vendors(const CatalogueRule* rule)
 bool is_module(const CatalogueRule* rule) { return rule != nullptr && !rule->module.empty(); }
 
 /// Whether the rule is about a library with this soname.
-bool names(const CatalogueRule& rule, std::string_view soname)
+bool is_known_as(const CatalogueRule& rule, std::string_view soname)
 {
     const std::string_view name = rule.name.substr(0, rule.name.find(".{version}"));
     return name.ends_with(".so")
@@ -201,7 +201,7 @@ std::string LibraryGraph::objection_to(const elf::Facts& facts, const CatalogueR
         return base::format("is for {}", elf::machine_name(facts.machine));
     if (objects_.size() >= most_objects)
         return base::format("exceeds the limit of {} libraries", most_objects);
-    if (rule != nullptr && !names(*rule, facts.soname.empty() ? name : facts.soname))
+    if (rule != nullptr && !is_known_as(*rule, facts.soname.empty() ? name : facts.soname))
         return base::format("has the soname {}", facts.soname);
     return "";
 }

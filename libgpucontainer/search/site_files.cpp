@@ -31,10 +31,10 @@ bool names(const CatalogueRule& rule, std::string_view name)
            && (name.size() == rule.name.size() || name[rule.name.size()] == '.');
 }
 
-class Search {
+class SiteSearch {
 public:
-    Search(const host::DriverRoot& root, model::Catalogue rules,
-           bool (*is_driver_version)(std::string_view), DriverStack& driver)
+    SiteSearch(const host::DriverRoot& root, model::Catalogue rules,
+               bool (*is_driver_version)(std::string_view), DriverStack& driver)
         : root_(root), is_driver_version_(is_driver_version), driver_(driver)
     {
         for (const DriverFile& file : driver.files) {
@@ -222,7 +222,7 @@ void add_site_files(const host::DriverRoot& root, model::Catalogue rules,
 {
     if (rules.empty())
         return;
-    Search(root, rules, is_driver_version, driver).run();
+    SiteSearch(root, rules, is_driver_version, driver).run();
     std::sort(driver.files.begin(), driver.files.end(), [](const auto& a, const auto& b) {
         return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);
     });

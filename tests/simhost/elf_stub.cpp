@@ -15,28 +15,28 @@ namespace {
 
 constexpr std::size_t max_names = 1000;
 
-struct Machine {
+struct Architecture {
     std::string_view name;
     std::uint16_t number;
     std::string_view interpreter; ///< Empty where executables are not made.
-    std::string_view exit_code;   ///< Machine code of exit(0).
+    std::string_view exit_code;   ///< Architecture code of exit(0).
 };
 
 using namespace std::string_view_literals;
 
 constexpr std::array machines = {
     // xor edi,edi; mov eax,60; syscall
-    Machine{"Advanced Micro Devices X86-64", EM_X86_64, "/lib64/ld-linux-x86-64.so.2",
-            "\x31\xff\xb8\x3c\x00\x00\x00\x0f\x05"sv},
+    Architecture{"Advanced Micro Devices X86-64", EM_X86_64, "/lib64/ld-linux-x86-64.so.2",
+                 "\x31\xff\xb8\x3c\x00\x00\x00\x0f\x05"sv},
     // mov x0,#0; mov x8,#93; svc #0
-    Machine{"AArch64", EM_AARCH64, "/lib/ld-linux-aarch64.so.1",
-            "\x00\x00\x80\xd2\xa8\x0b\x80\xd2\x01\x00\x00\xd4"sv},
-    Machine{"Intel 80386", EM_386, {}, {}},
-    Machine{"ARM", EM_ARM, {}, {}},
-    Machine{"RISC-V", EM_RISCV, {}, {}},
-    Machine{"PowerPC64", EM_PPC64, {}, {}},
-    Machine{"IBM S/390", EM_S390, {}, {}},
-    Machine{"LoongArch", 258, {}, {}},
+    Architecture{"AArch64", EM_AARCH64, "/lib/ld-linux-aarch64.so.1",
+                 "\x00\x00\x80\xd2\xa8\x0b\x80\xd2\x01\x00\x00\xd4"sv},
+    Architecture{"Intel 80386", EM_386, {}, {}},
+    Architecture{"ARM", EM_ARM, {}, {}},
+    Architecture{"RISC-V", EM_RISCV, {}, {}},
+    Architecture{"PowerPC64", EM_PPC64, {}, {}},
+    Architecture{"IBM S/390", EM_S390, {}, {}},
+    Architecture{"LoongArch", 258, {}, {}},
 };
 
 struct Elf32 {
@@ -62,7 +62,7 @@ struct Elf64 {
 template <typename Elf>
 class Writer {
 public:
-    Writer(const ElfStub& stub, const Machine& machine) : stub_(stub), machine_(machine)
+    Writer(const ElfStub& stub, const Architecture& machine) : stub_(stub), machine_(machine)
     {
         header_.e_ident[EI_CLASS] = Elf::class_number;
         header_.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -199,7 +199,7 @@ private:
     }
 
     const ElfStub& stub_;
-    const Machine& machine_;
+    const Architecture& machine_;
     typename Elf::Header header_ = {};
     std::vector<typename Elf::Segment> segments_;
     std::string bytes_;
@@ -207,7 +207,7 @@ private:
 };
 
 template <typename Elf>
-std::string write(const ElfStub& stub, const Machine& machine)
+std::string write(const ElfStub& stub, const Architecture& machine)
 {
     Writer<Elf> writer(stub, machine);
     switch (stub.kind) {
@@ -224,8 +224,9 @@ std::string write(const ElfStub& stub, const Machine& machine)
 
 Result<std::string> make_elf_stub(const ElfStub& stub)
 {
-    const auto machine = std::find_if(machines.begin(), machines.end(),
-                                      [&](const Machine& m) { return m.name == stub.machine; });
+    const auto machine = std::find_if(machines.begin(), machines.end(), [&](const Architecture& m) {
+        return m.name == stub.machine;
+    });
     if (machine == machines.end())
         return Error(Errc::usage, base::format("ELF machine '{}' is not known", stub.machine));
     if (stub.needed.size() > max_names || stub.versions.size() > max_names)

@@ -42,7 +42,7 @@ Result<void> map_identity(uid_t uid, gid_t gid, bool map_root)
 }
 
 /// Undoes the octal escapes of a mount table.
-std::string unescape(std::string_view text)
+std::string without_escapes(std::string_view text)
 {
     constexpr std::size_t length = 4; // "\040"
     std::string plain;
@@ -70,7 +70,7 @@ Result<std::vector<std::string>> mount_points_below(const std::string& directory
         const auto fields = base::split(line, ' ');
         if (fields.size() <= mount_point)
             continue;
-        std::string path = unescape(fields[mount_point]);
+        std::string path = without_escapes(fields[mount_point]);
         if (path != directory && base::is_below(path, directory))
             points.push_back(std::move(path));
     }

@@ -10,6 +10,12 @@
 #include <optional>
 
 namespace gpucontainer::simhost {
+
+Error bad_line(std::size_t number, std::string_view what, std::string_view text)
+{
+    return {Errc::usage, base::format("line {}: {} '{}'", number, what, text)};
+}
+
 namespace {
 
 constexpr std::size_t max_lines = 200'000;
@@ -17,11 +23,6 @@ constexpr std::size_t max_name = 255;
 constexpr std::size_t max_path = 4096;
 constexpr std::uint64_t max_file_size = std::uint64_t{64} << 30U;
 constexpr std::uint64_t max_device_number = 0xfffff;
-
-Error bad_line(std::size_t number, std::string_view what, std::string_view text)
-{
-    return {Errc::usage, base::format("line {}: {} '{}'", number, what, text)};
-}
 
 /// Calls `handle(number, line)` for each line until one of them fails.
 template <typename Handle>

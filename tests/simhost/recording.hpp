@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -79,6 +80,9 @@ Result<std::vector<RecordedFile>> parse_files(std::string_view text);
 Result<std::vector<DeviceNode>> parse_nodes(std::string_view text);
 Result<std::vector<SysDevice>> parse_devices(std::string_view text);
 Result<std::vector<TextFile>> parse_loader_conf(std::string_view text);
+
+/// An error of such a line: "line 3: no number 'x'".
+Error bad_line(std::size_t number, std::string_view what, std::string_view text);
 
 /// Reads a whole folder. Only files.tsv must exist.
 Result<Recording> read_recording(const std::string& directory);

@@ -14,11 +14,6 @@ constexpr std::size_t max_devices = 20'000;
 constexpr std::size_t max_entries = 1'000'000;
 constexpr std::size_t max_octal_digits = 3;
 
-Error bad_line(std::size_t number, std::string_view what, std::string_view text)
-{
-    return {Errc::usage, base::format("line {}: {} '{}'", number, what, text)};
-}
-
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
 
 /// Value of the escape that begins at text[at], behind the backslash; moves

@@ -19,7 +19,7 @@ std::string relative(std::string_view path)
     return std::string(path);
 }
 
-Error failed(std::string_view what, const std::string& path)
+Error error_at(std::string_view what, const std::string& path)
 {
     return Error::from_errno(errno, base::format("{} {}", what, path));
 }
@@ -35,7 +35,7 @@ Result<void> Tree::directory(std::string_view path)
         GPUCTR_CHECK(directory(name.substr(0, slash)));
     constexpr mode_t mode = 0755;
     if (::mkdirat(fd(), name.c_str(), mode) != 0 && (errno != EEXIST || !has_directory(name)))
-        return failed("create directory", name);
+        return error_at("create directory", name);
     made_.insert(name);
     return {};
 }
@@ -48,7 +48,7 @@ Result<void> Tree::put(std::string_view what, const std::string& path, Create&& 
     if (create())
         return {};
     if (errno != EEXIST || ::unlinkat(fd(), path.c_str(), 0) != 0 || !create())
-        return failed(what, path);
+        return error_at(what, path);
     return {};
 }
 
@@ -68,13 +68,13 @@ Result<void> Tree::file(std::string_view path, std::string_view content, mode_t 
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return failed("write", name);
+            return error_at("write", name);
         content.remove_prefix(static_cast<std::size_t>(written));
     }
     if (size > length && ::ftruncate(file.get(), static_cast<off_t>(size)) != 0)
-        return failed("lengthen", name);
+        return error_at("lengthen", name);
     if (::fchmod(file.get(), mode) != 0) // the umask has no say
-        return failed("set the mode of", name);
+        return error_at("set the mode of", name);
     return {};
 }
 

@@ -27,11 +27,6 @@ constexpr std::uint16_t pci_vendor = 0x1002;
 constexpr const char* kernel_driver = "amdgpu";
 constexpr unsigned drm_major = 226;
 
-Error unreadable(const Error& error, const std::string& path)
-{
-    return Error::from_errno(error.os_error(), path, Errc::driver).with_object(path);
-}
-
 bool is_render_node(const ClassDevice& part) { return part.name.starts_with("renderD"); }
 
 /// All partitions of a GPU except the first have no PCI function, but a parent "amdgpu_xcp_3", or

@@ -12,15 +12,16 @@
 #include <limits>
 
 namespace gpucontainer::drivers::amd {
-namespace {
-
-constexpr const char* nodes = "/sys/class/kfd/kfd/topology/nodes";
-constexpr std::size_t most_nodes = 4096;
 
 Error unreadable(const Error& error, const std::string& path)
 {
     return Error::from_errno(error.os_error(), path, Errc::driver).with_object(path);
 }
+
+namespace {
+
+constexpr const char* nodes = "/sys/class/kfd/kfd/topology/nodes";
+constexpr std::size_t most_nodes = 4096;
 
 constexpr std::uint64_t most_minors = 1U << 20U; // the kernel's limit
 

@@ -22,6 +22,9 @@ struct TopologyNode {
     bool has_simd = false;      ///< It is a GPU.
 };
 
+/// Why a file of the kernel's was not read.
+Error unreadable(const Error& error, const std::string& path);
+
 /// Parses the file "properties" of a node. A value that is missing or not a number stays 0.
 TopologyNode parse_properties(std::string_view text);
 

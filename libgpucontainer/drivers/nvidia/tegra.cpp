@@ -26,7 +26,6 @@ using model::DriverStack;
 
 namespace {
 
-constexpr std::string_view main_library = "libcuda.so.1";
 constexpr std::string_view compatible_mark = "nvidia,tegra";
 
 /// Strings of the device tree end in NUL.

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "config/trusted_file.hpp"
+#include "drivers/nvidia/catalogue_nvidia.hpp"
 #include "elf/facts.hpp"
 #include "search/data_file.hpp"
 #include "search/library_graph.hpp"
@@ -39,7 +40,6 @@ namespace {
 
 using Kind = TegraRow::Kind;
 
-constexpr std::string_view main_library = "libcuda.so.1";
 constexpr std::string_view unknown_file = "part of this driver, unknown to the catalogue";
 
 // Far more than any release has.
@@ -78,9 +78,10 @@ bool has_name(const DriverFile& file, const std::string& name)
            || std::ranges::find(file.links, name) != file.links.end();
 }
 
-class Search {
+class ListedFiles {
 public:
-    Search(const host::DriverRoot& root, Catalogue catalogue) : root_(root), catalogue_(catalogue)
+    ListedFiles(const host::DriverRoot& root, Catalogue catalogue)
+        : root_(root), catalogue_(catalogue)
     {
     }
 
@@ -395,7 +396,7 @@ std::vector<TegraRow> read_tegra_lists(const host::DriverRoot& root, model::Find
 Result<ClosedSet> find_tegra_files(const host::DriverRoot& root, Catalogue catalogue,
                                    const std::vector<TegraRow>& rows)
 {
-    ClosedSet found = Search(root, catalogue).run(rows);
+    ClosedSet found = ListedFiles(root, catalogue).run(rows);
     GPUCTR_CHECK(root.check());
     return found;
 }

@@ -68,7 +68,7 @@ bool matches(const char* pattern, const std::string& path)
     return ::fnmatch(pattern, path.c_str(), FNM_PATHNAME) == 0;
 }
 
-Capability use_of(const std::string& path)
+Capability use_of_node(const std::string& path)
 {
     const auto use = std::ranges::find_if(
         uses, [&](const Use& one) { return matches(one.pattern.data(), path); });
@@ -80,9 +80,10 @@ bool is_of_gpu(std::string_view path)
     return std::ranges::find(gpu_nodes, path) != gpu_nodes.end();
 }
 
-class Search {
+class NodeSearch {
 public:
-    Search(const std::string& system_root, const std::string& dev_root, model::Findings& findings)
+    NodeSearch(const std::string& system_root, const std::string& dev_root,
+               model::Findings& findings)
         : system_root_(system_root), dev_root_(dev_root), findings_(findings)
     {
     }
@@ -198,7 +199,7 @@ private:
         node.minor = minor(number);
         node.required = is_of_gpu(path) || path == memory_node;
         node.gpu = node.required ? 0 : -1;
-        node.capability = use_of(path);
+        node.capability = use_of_node(path);
         return node;
     }
 
@@ -221,7 +222,7 @@ private:
 Result<Nodes> tegra_nodes(const std::string& system_root, const std::string& dev_root,
                           std::span<const std::string> paths, model::Findings& findings)
 {
-    return Search(system_root, dev_root, findings).run(paths);
+    return NodeSearch(system_root, dev_root, findings).run(paths);
 }
 
 } // namespace gpucontainer::drivers::nvidia

@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "drivers/nvidia/catalogue_nvidia.hpp"
 #include "drivers/nvidia/tools.hpp"
 #include "elf/facts.hpp"
 
@@ -25,7 +26,6 @@ using model::VersionSource;
 
 namespace {
 
-constexpr std::string_view main_library = "libcuda.so.1";
 constexpr std::size_t most_directories = 16;
 constexpr std::array odd_places = {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
                                    "/run/opengl-driver/lib"};

@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* package_stem = "nv";
 constexpr const char* main_soname = "libcuda.so.1";
-constexpr const char* main_library = "libcuda.so.1.1";
+constexpr const char* wsl_library = "libcuda.so.1.1";
 
 /// Whether a path belongs to Windows' driver, not to a Linux driver that is installed too.
 bool is_of_windows(const std::string& path) { return base::is_below(path, "/usr/lib/wsl"); }
@@ -92,7 +92,7 @@ Result<std::optional<DriverStack>> detect_wsl(const Sources& sources)
     GPUCTR_TRY(const auto loaded, wsl::loaded_version(sources.system_root));
     if (!loaded)
         return std::optional<DriverStack>();
-    const auto packages = wsl::packages(sources.driver_root, package_stem, main_library);
+    const auto packages = wsl::packages(sources.driver_root, package_stem, wsl_library);
     if (packages.empty())
         return std::optional<DriverStack>(); // GPUs of others
     if (!sources.driver_version.empty())
