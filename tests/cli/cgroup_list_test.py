@@ -302,6 +302,29 @@ class Together(ListCase):
         self.assertEqual(self.group.rules(), PLAIN)
         self.go_on_with(0)
 
+    def test_two_that_are_undone_at_once_leave_each_other_nothing(self):
+        """One is undone wholly before each name that the undo of the other one removes, of which
+        its journal is one: no rule may be left to that journal then."""
+        self.set_up()
+        self.another()
+        self.set_up()
+        words = ("undo", "--pid", self.pid)
+        report = harness.DIRECTORY / "report"
+        self.assertEqual(faults.inject("-o", report, harness.SETUP, "-q", *words).returncode, 0)
+        undo = f"{harness.SETUP} -q undo --pid {self.containers[0][1]}"
+        points = faults.read_points(report)
+        written = max(at for at, point in enumerate(points) if point.name == "renameat")
+        # The last one is of a lock, for which the other undo waits.
+        for point in [point for point in points[written:] if point.name == "unlinkat"][:-1]:
+            with self.subTest(point=str(point)):
+                self.set_up("-q")
+                done = faults.inject(*point.options, "-x", undo, harness.SETUP, "-q", *words)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual((self.group.rules(), harness.journals()), (PLAIN, []))
+                self.go_on_with(0)
+                self.set_up("-q")
+                self.go_on_with(1)
+
     def test_the_undo_of_another_one_waits_for_the_journal(self):
         """In which a replacement says that it does not need a rule any more."""
         self.set_up()
