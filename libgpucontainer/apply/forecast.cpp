@@ -106,13 +106,18 @@ private:
     std::optional<Error> kept_;
 };
 
-/// The image may have something else where a directory is to be made.
+/// The image may have something else where a directory is to be made. A directory is that of a
+/// set-up which was made since.
 Result<void> require_room(const plan::Plan& plan, int rootfs_fd)
 {
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
+    const auto has_other = [&](const std::string& path) {
+        const rootfs::Entry found = root.look(path);
+        return found && found.type != rootfs::EntryType::directory;
+    };
     for (const plan::Item& item : plan.items)
         if (item.place == plan::Place::created && item.as<plan::Directory>() != nullptr
-            && root.look(item.target))
+            && has_other(item.target))
             return Error::from_errno(EEXIST, "create directory " + item.target, Errc::rootfs)
                 .with_object(item.target);
     return {};
