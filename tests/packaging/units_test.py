@@ -165,6 +165,23 @@ class Tmpfiles(WithDirectory):
             self.assertEqual(stat.S_IMODE(status.st_mode), mode, path)
 
 
+class SELinux(unittest.TestCase):
+    CONTEXTS = BUILT / "selinux/gpuctr.fc"
+
+    def type_of(self, path):
+        """Of the last line that fits, as for files that are no directories."""
+        found = None
+        for line in self.CONTEXTS.read_text().splitlines():
+            pattern, *kind, context = line.split() or ["#", ""]
+            if not pattern.startswith("#") and kind != ["-d"] and re.fullmatch(pattern, path):
+                found = context
+        return found
+
+    def test_files_of_the_driver_keep_their_labels(self):
+        self.assertEqual(self.type_of("/run/gpucontainer/tree/lib64/libcuda.so.1"), "<<none>>")
+        self.assertIn(":gpuctr_var_lib_t,", self.type_of("/var/lib/gpucontainer/70-2/lock"))
+
+
 class AppArmor(WithDirectory):
     PROFILE = BUILT / "usr.bin.gpuctr-setup"
 
