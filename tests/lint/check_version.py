@@ -14,6 +14,11 @@ PLACES = {
     "bindings/python/pyproject.toml": r'^version = "([0-9.]+)"$',
     "bindings/rust/gpucontainer-sys/Cargo.toml": r'^version = "([0-9.]+)"$',
     "bindings/rust/gpucontainer/Cargo.toml": r'^version = "([0-9.]+)"$',
+    "bindings/rust/gpucontainer/Cargo.toml, dependencies":
+        r'^gpucontainer-sys = \{ version = "([0-9.]+)"',
+    "bindings/rust/Cargo.lock, gpucontainer": r'^name = "gpucontainer"\nversion = "([0-9.]+)"$',
+    "bindings/rust/Cargo.lock, gpucontainer-sys":
+        r'^name = "gpucontainer-sys"\nversion = "([0-9.]+)"$',
     "packaging/rpm/libgpucontainer.spec": r"^Version: +([0-9.]+)$",
     "packaging/rpm/libgpucontainer.spec, %changelog": r"^%changelog\n\* .* - ([0-9.]+)-[0-9]+$",
 }
