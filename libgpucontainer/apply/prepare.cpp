@@ -214,9 +214,8 @@ private:
 
     Result<void> cover_with_nothing(const Item& item)
     {
-        constexpr std::uint32_t empty_mode = 0555;
         GPUCTR_TRY(std::string name, new_part());
-        GPUCTR_CHECK(layer_->directory(name, empty_mode));
+        GPUCTR_CHECK(layer_->directory(name, program::empty_directory_mode));
         mount_part(Step::mount, item, std::move(name), file_attributes);
         return {};
     }

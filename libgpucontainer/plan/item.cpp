@@ -105,7 +105,7 @@ struct ModeOfDirectory {
     }
     std::uint32_t operator()(const GeneratedCover& cover) const noexcept
     {
-        return cover.is_directory ? program::directory_mode : 0;
+        return cover.is_directory ? program::empty_directory_mode : 0;
     }
     template <typename Other>
     std::uint32_t operator()(const Other&) const noexcept

@@ -70,6 +70,7 @@ struct Operation {
 /// Permission bits of what is made in a container, whatever the image has there. Nobody else may
 /// write it, and no bit gives a program privileges.
 inline constexpr std::uint32_t directory_mode = 0755;
+inline constexpr std::uint32_t empty_directory_mode = 0555; ///< Of one that covers another.
 inline constexpr std::uint32_t file_mode = 0644;
 inline constexpr std::uint32_t placeholder_mode = 0444; ///< Of a file that is mounted over.
 constexpr std::uint32_t mode_of_file(std::size_t size) noexcept
