@@ -1209,8 +1209,12 @@ GPUCTR_API int gpuctr_setup_writes_root(const gpuctr_setup* setup);
  * Mounts and names that undo takes away, in the order in which they were made; none if the journal
  * is damaged, or in use by another process. What a finding "part_missing" is about is not among
  * them: undo leaves it, or cannot reach it. Mounts of an ended namespace or an earlier boot are
- * gone already, and not among them. gpuctr_item_source() is "" for the mount of a file or a device
- * node, gpuctr_item_reason() is "", and no item belongs to one GPU. @since 0.2
+ * gone already, and not among them.
+ *
+ * A journal has less than a plan. What it lacks is "", NULL, 0 or -1: the source of the mount of a
+ * file or device node; the bytes of a loader cache or cover, and whether a cover is a directory;
+ * the mode of an overlay; the number of a device, and whether it is required; reasons, vendors and
+ * GPUs. @since 0.2
  */
 GPUCTR_API size_t gpuctr_setup_item_count(const gpuctr_setup* setup);
 /** Belongs to the list. @since 0.2 */

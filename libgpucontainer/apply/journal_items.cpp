@@ -13,33 +13,42 @@ namespace {
 
 constexpr const char* loader_cache = "/etc/ld.so.cache";
 
+/// Which device it is, and whether it is required, is not in a journal.
+plan::Device unknown_device()
+{
+    plan::Device device;
+    device.required = false;
+    return device;
+}
+
 /// In a journal before 0.2, only mounts below it tell the tree from others.
 plan::Item item_of_mount(const Operation& operation, std::string path)
 {
     if ((operation.flags & program::device_node) != 0)
-        return {plan::Device{}, std::move(path), {}};
+        return {unknown_device(), std::move(path), {}};
     const bool covers = (operation.flags & program::follow_target) != 0;
     if (covers && path == loader_cache)
         return {plan::LoaderCache{}, std::move(path), {}, {}, plan::Place::there};
     if (covers)
         return {plan::Cover{}, std::move(path), {}};
-    const bool is_tree = (operation.flags & program::holds_mounts) != 0
-                         && (operation.flags & program::host_file) == 0;
-    if (is_tree)
+    const bool is_directory = (operation.flags & program::holds_mounts) != 0;
+    if (is_directory && (operation.flags & program::host_file) == 0)
         return {plan::Tree{}, std::move(path), {}};
-    return {plan::Bind{}, std::move(path), {}};
+    return {plan::Bind{{}, {}, is_directory}, std::move(path), {}};
 }
 
 plan::Item item_of(const Operation& operation, const Program& program)
 {
     std::string path = program.text(operation.path);
+    std::string data(program.text(operation.data), operation.data_size);
+    constexpr plan::Place created = plan::Place::created;
     switch (operation.step) {
     case Step::make_directory:
-        return {plan::Directory{}, std::move(path), {}};
+        return {plan::Directory{}, std::move(path), {}, {}, created};
     case Step::make_link:
-        return {plan::Symlink{program.text(operation.data)}, std::move(path), {}};
+        return {plan::Symlink{std::move(data)}, std::move(path), {}, {}, created};
     case Step::overlay:
-        return {plan::Overlay{}, std::move(path), {}};
+        return {plan::Overlay{0}, std::move(path), {}}; // its mode is not in a journal
     case Step::mount:
         return item_of_mount(operation, std::move(path));
     case Step::replace_file:
@@ -47,8 +56,8 @@ plan::Item item_of(const Operation& operation, const Program& program)
         break;
     }
     if (path == loader_cache)
-        return {plan::LoaderCache{}, std::move(path), {}, {}, plan::Place::created};
-    return {plan::GeneratedFile{}, std::move(path), {}};
+        return {plan::LoaderCache{std::move(data)}, std::move(path), {}, {}, created};
+    return {plan::GeneratedFile{std::move(data)}, std::move(path), {}, {}, created};
 }
 
 } // namespace

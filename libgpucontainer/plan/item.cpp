@@ -69,9 +69,10 @@ struct ContentOf {
     {
         return cover.is_directory ? nullptr : &cover.content;
     }
+    /// A plan's is never empty. A journal does not keep it.
     const std::string* operator()(const LoaderCache& cache) const noexcept
     {
-        return &cache.content;
+        return cache.content.empty() ? nullptr : &cache.content;
     }
     template <typename Other>
     const std::string* operator()(const Other&) const noexcept

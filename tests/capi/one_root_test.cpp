@@ -4,6 +4,7 @@
 #include <gpucontainer/gpucontainer.h>
 
 #include <filesystem>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <memory>
 #include <set>
@@ -93,6 +94,29 @@ protected:
         return found;
     }
 
+    /// What the getters say of one of them: a kind and a target, then the rest.
+    std::string item(const std::string& wanted) const
+    {
+        gpuctr_setup_list_options options = GPUCTR_SETUP_LIST_OPTIONS_INIT;
+        options.state_dir = state_.c_str();
+        gpuctr_setup_list* list = nullptr;
+        EXPECT_EQ(gpuctr_setup_list_open(root_->fd(), &options, &list, nullptr), GPUCTR_OK);
+        const gpuctr_setup* const setup = gpuctr_setup_list_at(list, 0);
+        std::string found;
+        for (std::size_t i = 0; i < gpuctr_setup_item_count(setup); ++i) {
+            const gpuctr_item* const item = gpuctr_setup_item_at(setup, i);
+            if (std::string(gpuctr_item_kind(item)) + " " + gpuctr_item_target(item) != wanted)
+                continue;
+            const auto* const bytes = static_cast<const char*>(gpuctr_item_content(item));
+            found = fmt::format(
+                "{} {:o} '{}' {} {}", gpuctr_item_place(item), gpuctr_item_mode(item),
+                gpuctr_item_source(item), gpuctr_item_required(item),
+                bytes == nullptr ? "none" : std::string(bytes, gpuctr_item_content_size(item)));
+        }
+        gpuctr_setup_list_free(list);
+        return found;
+    }
+
     int undo(std::uint32_t flags = 0) const
     {
         gpuctr_undo_options options = GPUCTR_UNDO_OPTIONS_INIT;
@@ -108,6 +132,20 @@ protected:
     gpuctr_host* host_ = nullptr;
     gpuctr_apply_options options_ = GPUCTR_APPLY_OPTIONS_INIT;
 };
+
+TEST_F(OneRootTest, ItemsOfASetUpSayNothingThatTheJournalDoesNotHave)
+{
+    ASSERT_EQ(apply("0"), GPUCTR_APPLIED);
+
+    EXPECT_EQ(item("directory /etc/OpenCL"), "created 755 '' 0 none");
+    EXPECT_EQ(item("symlink /usr/bin/nvidia-smi"),
+              "created 0 '/usr/lib/gpuctr/bin/nvidia-smi' 0 none");
+    EXPECT_EQ(item("file /etc/OpenCL/vendors/nvidia.icd"),
+              "created 644 '' 0 libnvidia-opencl.so.1\n");
+    EXPECT_EQ(item("file /dev/nvidia0"), "created 444 '' 0 ");
+    EXPECT_EQ(item("device /dev/nvidia0"), "there 0 '' 0 none");
+    EXPECT_EQ(item("ldcache /etc/ld.so.cache"), "created 0 '' 0 none");
+}
 
 TEST_F(OneRootTest, ADryRunTellsTheOutcomeAndChangesNothing)
 {
