@@ -105,8 +105,9 @@ void show(const Forecast& forecast, const RootDirectory& root, const Options& op
 
 /// Where others have a set-up too, apply makes the plan again, and writes no names.
 void show_with_journal(const gpucontainer::Host& host, Forecast forecast, const RootDirectory& root,
-                       const Options& options, const Call& call, Format format)
+                       const Options& options, const Call& call)
 {
+    const Format format = call.json ? Format::json : Format::text;
     const gpucontainer::SetupList list = set_ups_of(root, options);
     if (forecast.outcome == Outcome::replaced)
         forecast.replaced = older_set_ups(list, root);
@@ -119,7 +120,7 @@ void show_with_journal(const gpucontainer::Host& host, Forecast forecast, const 
     show({anew, forecast.outcome, std::move(forecast.replaced)}, root, options, call, format);
 }
 
-void apply(const Options& options, const Call& call, Format format)
+void apply(const Options& options, const Call& call)
 {
     const Messages messages = call.messages();
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY));
@@ -134,7 +135,7 @@ void apply(const Options& options, const Call& call, Format format)
     try {
         const Outcome outcome = plan.apply(root.fd(), how);
         if (options.dry_run)
-            show_with_journal(host, {plan, outcome, {}}, root, options, call, format);
+            show_with_journal(host, {plan, outcome, {}}, root, options, call);
         else
             tell(outcome, "set up", root, messages);
     } catch (const gpucontainer::Error& error) {
@@ -280,7 +281,7 @@ public:
             if (!call.command_line.empty())
                 show_for_command(options_, call, format());
             else if (journal)
-                apply(options_, call, format());
+                apply(options_, call);
             else
                 apply_without_journal(options_, call, format());
         });
