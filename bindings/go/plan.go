@@ -103,7 +103,7 @@ type Request struct {
 	VendorLibs  VendorLibs
 	// Lock: nobody in the container can make the mounts writable.
 	Lock bool
-	// AllowedDevices is policy: the GPUs that may be chosen; "": all.
+	// AllowedDevices is policy: the GPUs that may be chosen; "": all. An empty list is "none".
 	AllowedDevices string
 	// TreePath is the container's directory for the driver's files; "": "/usr/lib/gpuctr".
 	TreePath string

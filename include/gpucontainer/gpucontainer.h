@@ -715,7 +715,7 @@ typedef struct gpuctr_request {
     /**
      * Policy: the GPUs that may be chosen, in the form of `devices` without "auto". "auto"
      * leaves out all others; to name another one is GPUCTR_E_PERMISSION. NULL: all may be
-     * chosen. @since 0.1
+     * chosen. "" is GPUCTR_E_USAGE. @since 0.1
      */
     const char* allowed_devices;
     /**

@@ -26,6 +26,16 @@ Result<void> check_numbers(const gpuctr_request& given)
     return {};
 }
 
+/// A policy that is made of an empty list must not allow all.
+Result<void> check_policy(const char* allowed_devices)
+{
+    if (allowed_devices == nullptr || *allowed_devices != '\0')
+        return {};
+    return Error(Errc::usage, "allowed devices: the list is empty")
+        .with_argument("allowed_devices")
+        .with_hint("NULL allows all devices, and \"none\" allows none");
+}
+
 void assign(std::string& to, const char* given)
 {
     if (given != nullptr)
@@ -76,6 +86,7 @@ Result<detect::Detection> read_detection(const gpuctr_host_options* options)
 Result<plan::Request> read_request(const gpuctr_request& given)
 {
     GPUCTR_CHECK(check_numbers(given));
+    GPUCTR_CHECK(check_policy(given.allowed_devices));
     plan::Request request;
     assign(request.devices, given.devices);
     assign(request.devices_name, given.devices_name);

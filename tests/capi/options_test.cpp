@@ -269,6 +269,7 @@ TEST_F(OptionsTest, ErrorsNameTheFieldThatTheyAreAbout)
     EXPECT_EQ(about(&Request::devices, "9"), "devices");
     EXPECT_EQ(about(&Request::driver_capabilities, "magic"), "driver_capabilities");
     EXPECT_EQ(about(&Request::allowed_devices, "9"), "allowed_devices");
+    EXPECT_EQ(about(&Request::allowed_devices, ""), "allowed_devices");
     EXPECT_EQ(about(&Request::tree_path, "relative"), "tree_path");
     EXPECT_EQ(about(&Request::mount_label, "x"), "mount_label");
     EXPECT_EQ(about(&Request::write, GPUCTR_WRITE_ALWAYS + 1), "write");

@@ -198,6 +198,12 @@ class PlanTest(unittest.TestCase):
         self.assertIsNone(items["/dev/nvidia0"].content)
         self.assertEqual((items["/dev/nvidia0"].major, items["/dev/nvidia0"].minor), (195, 0))
 
+    def test_a_policy_of_nothing_allows_not_all(self) -> None:
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Plan(gpus.Host(), devices="0", allowed_devices="")
+
+        self.assertEqual(raised.exception.argument, "allowed_devices")
+
     def test_auto_follows_the_environment(self) -> None:
         plan = gpus.Plan(gpus.Host(), environment={"CUDA_VISIBLE_DEVICES": "5"})
 
