@@ -49,6 +49,7 @@ gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* 
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (host == nullptr || ret_plan == nullptr)
             return Error(Errc::usage, "gpuctr_plan_create: host or ret_plan is missing");
+        GPUCTR_CHECK(capi::check_descriptor_or_none(rootfs_fd));
         GPUCTR_TRY(const auto given, capi::read_options(request));
         GPUCTR_TRY(plan::Request chosen, capi::read_request(given));
         GPUCTR_TRY(auto planned, plan::make_plan(host->host, std::move(chosen), rootfs_fd));

@@ -22,6 +22,15 @@ Result<plan::Request> read_request(const gpuctr_request& given);
 /// Reads one of GPUCTR_BACKEND_*. Errors: usage; requirement, if the kernel does not support it.
 Result<mount::Backend> read_backend(std::uint32_t given);
 
+/// Refuses AT_FDCWD and the like, where -1 means no root or those of the whole host.
+inline Result<void> check_descriptor_or_none(int rootfs_fd)
+{
+    if (rootfs_fd >= -1)
+        return {};
+    return Error(Errc::usage, "rootfs_fd is neither a descriptor nor -1")
+        .with_argument("rootfs_fd");
+}
+
 /// Reads what the options of apply, undo and status have in common. A flag that is not `known`, or
 /// `in_process` without a process, is an error. Errors: usage.
 template <typename Options>

@@ -71,6 +71,7 @@ gpuctr_status gpuctr_setup_list_open(int rootfs_fd, const gpuctr_setup_list_opti
     return capi::boundary(ret_error, [&]() -> Result<void> {
         if (ret_list == nullptr)
             return Error(Errc::usage, "gpuctr_setup_list_open: ret_list is missing");
+        GPUCTR_CHECK(capi::check_descriptor_or_none(rootfs_fd));
         GPUCTR_TRY(const auto given, capi::read_options(options));
         GPUCTR_TRY(const auto target,
                    capi::read_target(rootfs_fd, given, GPUCTR_SETUP_LIST_IN_PROCESS,

@@ -224,6 +224,22 @@ TEST_F(OptionsTest, RefusesMissingArguments)
     EXPECT_EQ(plan, nullptr);
 }
 
+TEST_F(OptionsTest, TakesNothingForNoRootButMinusOne)
+{
+    gpuctr_plan* plan = nullptr;
+    const Error of_plan = error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) {
+        return gpuctr_plan_create(host_, nullptr, AT_FDCWD, &plan, e);
+    });
+    EXPECT_STREQ(gpuctr_error_argument(of_plan.get()), "rootfs_fd");
+    gpuctr_setup_list* list = nullptr;
+    const Error of_list = error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) {
+        return gpuctr_setup_list_open(AT_FDCWD, nullptr, &list, e);
+    });
+    EXPECT_STREQ(gpuctr_error_argument(of_list.get()), "rootfs_fd");
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(list, nullptr);
+}
+
 TEST_F(OptionsTest, RefusesToPrepareAPlanWithoutARoot)
 {
     gpuctr_plan* plan = nullptr;
