@@ -5,6 +5,10 @@ target_compile_options(
   INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-missing-field-initializers
             $<$<COMPILE_LANGUAGE:CXX>:-Wold-style-cast -Wnon-virtual-dtor>
             $<$<BOOL:${GPUCTR_WERROR}>:-Werror>)
+if(CMAKE_UNITY_BUILD)
+  # A name of one file shadows that of another there.
+  target_compile_options(gpuctr_warnings INTERFACE -Wno-shadow)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # Optimising, GCC 12 sees these in the standard library's own strings and
   # variants, where they are not (GCC bug 105651 and its relatives).
