@@ -80,14 +80,15 @@ int undo_all(const std::string& state_directory, const Messages& messages)
     return code;
 }
 
-/// Warns of what undo leaves, because it is not as apply left it.
+/// Warns of what is not as apply left it. Undo leaves it, but for entries in a loader cache.
 void warn_of_rest(const std::vector<FoundSetUp>& found, const Messages& messages)
 {
     for (const FoundSetUp& one : found)
         for (const gpucontainer::Finding finding : one.setup.findings())
             if (one.undone == Undone::undone && finding.code() == "part_missing")
-                messages.warn(formatted("{}: {}: not as it was left, so it would not be taken away",
-                                        one.name, finding.object()));
+                messages.warn(
+                    formatted("{}: {}: not as it was left; only what is ours in it would go",
+                              one.name, finding.object()));
 }
 
 /// What undo_root() would take away.

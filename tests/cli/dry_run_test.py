@@ -254,8 +254,8 @@ class Undo(DryRun):
         link.unlink()
         link.write_text("of somebody else\n")
         harness.must("mount", "--bind", "/dev/null", self.root / "dev/nvidia0")
-        said = "".join(f"gpuctr-setup: warning: {self.root}: {path}: not as it was left, so it would "
-                       "not be taken away\n" for path in ("/usr/bin/nvidia-smi", "/dev/nvidia0"))
+        said = "".join(f"gpuctr-setup: warning: {self.root}: {path}: not as it was left; only what is "
+                       "ours in it would go\n" for path in ("/usr/bin/nvidia-smi", "/dev/nvidia0"))
         for words in (["--rootfs", self.root], ["--all"]):
             text, document = self.shown("undo", *words, stderr=said)
             [found] = document["setups"]
