@@ -40,6 +40,11 @@ Result<record::Fields::Json> parse(std::string_view text)
 {
     if (text.size() > largest_document)
         return Error(Errc::usage, base::format("larger than {} bytes", largest_document));
+    // The parser stops at a terminator, and passes over what comes after it.
+    const auto end = text.find('\0');
+    if (end != std::string_view::npos
+        && text.find_first_not_of('\0', end) != std::string_view::npos)
+        return Error(Errc::usage, "no JSON document: a NUL is in it").with_hint(usual_record);
     // Nesting deeper than in a record is dropped; its field then counts as missing.
     const auto shallow = [](int depth, auto, const auto&) { return depth <= deepest; };
     try {

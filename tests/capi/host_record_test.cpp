@@ -148,6 +148,19 @@ TEST_F(HostRecordTest, ComesBackAsItWas)
     EXPECT_EQ(to_json(make_plan(read, -1)), to_json(make_plan(host, -1)));
 }
 
+TEST_F(HostRecordTest, MayBeTerminatedButEndsThere)
+{
+    std::string json = to_json(open_host().get());
+    json += '\0';
+    EXPECT_NE(read_host(json), nullptr);
+
+    json += "more";
+    gpuctr_host* host = nullptr;
+    EXPECT_EQ(gpuctr_host_from_json(json.data(), json.size(), nullptr, &host, nullptr),
+              GPUCTR_E_USAGE);
+    EXPECT_EQ(host, nullptr);
+}
+
 TEST_F(HostRecordTest, IsCurrentUntilTheHostChanges)
 {
     wait_for_a_tick();
