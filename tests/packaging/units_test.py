@@ -112,6 +112,13 @@ class Units(WithDirectory):
         self.assertIn(f"try-reload-or-restart {UNITS[0].name}", reload["ExecStart"])
         self.assertIn(f"restart {UNITS[2].name}", Udev.run_for("bind"))
 
+    def test_a_gpu_that_comes_ends_no_emergency_mode(self):
+        """What udev starts requires no other unit: sysinit.target conflicts with that mode."""
+        reload = directives(UNITS[2])
+        self.assertIn(("DefaultDependencies", "no"), reload)
+        self.assertEqual({name for name, _ in reload} & {
+            "Requires", "Wants", "BindsTo", "RequiresMountsFor", "PrivateTmp", "DynamicUser"}, set())
+
     def test_a_stop_that_cuts_off_a_start_takes_the_tree_away(self):
         unit = dict(directives(UNITS[0]))
         self.assertNotIn("ExecStop", unit)
