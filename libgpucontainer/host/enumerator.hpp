@@ -48,6 +48,9 @@ public:
     /// NUMA node that the function at an address is attached to; -1 if unknown.
     virtual int numa_node(const std::string& address) = 0;
 
+    /// Device id of the function at an address; 0 if unknown.
+    virtual std::uint16_t device_id(const std::string& address) = 0;
+
     /// PCI functions of one vendor in the order of their addresses, with or without a driver.
     /// Looks at all functions of the host.
     virtual Result<std::vector<PciDevice>> pci_functions(std::uint16_t vendor_id) = 0;

@@ -132,6 +132,12 @@ public:
         return text ? numa_number(*text) : -1;
     }
 
+    std::uint16_t device_id(const std::string& address) override
+    {
+        const auto text = attribute(function(address), "device");
+        return text ? static_cast<std::uint16_t>(identifier(*text)) : 0;
+    }
+
     Result<std::vector<PciDevice>> pci_functions(std::uint16_t vendor_id) override
     {
         GPUCTR_CHECK(look_at_bus());

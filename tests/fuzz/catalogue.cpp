@@ -106,6 +106,7 @@ public:
     explicit Devices(const config::Maker& maker) : maker_(maker) {}
 
     int numa_node(const std::string& /*address*/) override { return 0; }
+    std::uint16_t device_id(const std::string& /*address*/) override { return 0; }
 
     Result<std::vector<host::PciDevice>> pci_functions(std::uint16_t vendor_id) override
     {

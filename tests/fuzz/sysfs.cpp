@@ -57,6 +57,8 @@ void check_functions(const std::string& bus, host::Enumerator& devices, std::uin
         demand(function.vendor_id == vendor, "a function is of the vendor");
         demand(number_in(bus + function.address + "/vendor", 16) == vendor, "as its file says");
         demand(function.driver.empty() || is_file_name(function.driver), "a driver has a name");
+        demand(devices.device_id(function.address) == function.device_id,
+               "a function has one device id");
         demand(function.numa_node == expected_numa_node(bus + function.address)
                    && devices.numa_node(function.address) == function.numa_node,
                "a NUMA node is the one in the file, or -1");

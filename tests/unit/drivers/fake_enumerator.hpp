@@ -22,6 +22,14 @@ public:
         return -1;
     }
 
+    std::uint16_t device_id(const std::string& address) override
+    {
+        for (const host::PciDevice& device : devices)
+            if (device.address == address)
+                return device.device_id;
+        return 0;
+    }
+
     Result<std::vector<host::PciDevice>> pci_functions(std::uint16_t vendor_id) override
     {
         ++scans;

@@ -113,6 +113,8 @@ TEST_F(SysfsEnumeratorTest, FindsFunctionsOfOneVendorInOrder)
     EXPECT_THAT(functions(amd), ElementsAre("0000:c1:00.0 1002:74a1 038000 amdgpu -1"));
     EXPECT_EQ(enumerator()->numa_node("0000:86:00.0"), 1);
     EXPECT_EQ(enumerator()->numa_node("0000:3b:00.0"), -1);
+    EXPECT_EQ(enumerator()->device_id("0000:86:00.0"), 0x2330);
+    EXPECT_EQ(enumerator()->device_id("0000:87:00.0"), 0);
 }
 
 TEST_F(SysfsEnumeratorTest, FindsNodesOfAClassWithWhatTheyArePartOf)
