@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "config/catalogue_file.hpp"
+#include "drivers/fact_tables.hpp"
 
 #include <cstdio>
 #include <exception>
@@ -162,13 +163,66 @@ std::string header_for(const std::vector<config::CatalogueFile>& makers)
                makers.size(), all);
 }
 
-Result<config::CatalogueFile> read(const std::string& path)
+std::string write(const drivers::FactTables::Release& release)
+{
+    return base::format("Release{{{}, {}, {}}}", literal(release.version), literal(release.cuda),
+                        literal(release.least));
+}
+
+std::string write(const drivers::FactTables::Chip& chip)
+{
+    return base::format("Chip{{{}, {}, {}, {}, {}}}", literal(chip.name), chip.first, chip.last,
+                        literal(chip.soc), literal(chip.arch));
+}
+
+/// The tables of a maker's facts, as its header declares them.
+std::string source_for(const drivers::FactTables& tables)
+{
+    const auto any = [](const auto& one) { return write(one); };
+    const auto text = [](const std::string& one) { return literal(one); };
+    std::string source = base::format("// Made from drivers/{0}/facts.yaml when building.\n"
+                                      "#include \"drivers/{0}/facts.hpp\"\n\n"
+                                      "#include <array>\n\n"
+                                      "namespace gpucontainer::drivers::{0} {{\n"
+                                      "namespace {{\n\n",
+                                      tables.vendor);
+    using Tables = drivers::FactTables;
+    source += array_of<Tables::Release>("Release", "release_rows", tables.releases, any);
+    source += array_of<Tables::Release>("Release", "platform_rows", tables.platform_releases, any);
+    source += array_of<Tables::Chip>("Chip", "chip_rows", tables.chips, any);
+    for (std::size_t i = 0; i < tables.brands.size(); ++i)
+        source += array_of<std::string>("std::string_view", base::format("brands_{}", i),
+                                        tables.brands[i].brands, text);
+    std::size_t row = 0;
+    const auto brand = [&row](const Tables::Brand& one) {
+        return base::format("Brand{{{}, brands_{}}}", literal(one.model), row++);
+    };
+    source += array_of<Tables::Brand>("Brand", "brand_rows", tables.brands, brand);
+    return source
+           + base::format(
+               "\n}} // namespace\n\n"
+               "std::span<const Release> releases() {{ return release_rows; }}\n"
+               "std::span<const Release> platform_releases() {{ return platform_rows; }}\n"
+               "std::span<const Chip> chips() {{ return chip_rows; }}\n"
+               "std::span<const Brand> brands() {{ return brand_rows; }}\n\n"
+               "}} // namespace gpucontainer::drivers::{}\n",
+               tables.vendor);
+}
+
+/// Reads a file of a maker's folder by `parse`.
+template <typename File>
+Result<File> read_by(Result<File> (*parse)(std::string_view), const std::string& path)
 {
     GPUCTR_TRY(const std::string yaml, base::read_file(path));
-    GPUCTR_TRY(auto file, config::parse_catalogue(yaml), "{}", path);
+    GPUCTR_TRY(auto file, parse(yaml), "{}", path);
     if (base::name_of(base::directory_of(path)) != file.vendor)
         return Error(Errc::usage, base::format("{}: not in a folder called {}", path, file.vendor));
     return file;
+}
+
+Result<config::CatalogueFile> read(const std::string& path)
+{
+    return read_by<config::CatalogueFile>(config::parse_catalogue, path);
 }
 
 Result<void> write_to(const std::string& path, const std::string& source)
@@ -189,6 +243,12 @@ Result<void> compile(const std::string& input, const std::string& output)
     return write_to(output, source_for(file));
 }
 
+Result<void> compile_facts(const std::string& input, const std::string& output)
+{
+    GPUCTR_TRY(const auto tables, read_by<drivers::FactTables>(drivers::parse_fact_tables, input));
+    return write_to(output, source_for(tables));
+}
+
 Result<void> compile_makers(const std::string& output, std::span<char*> inputs)
 {
     std::vector<config::CatalogueFile> makers;
@@ -207,16 +267,20 @@ int main(int argc, char** argv)
 try {
     const std::span arguments(argv, static_cast<std::size_t>(argc));
     using gpucontainer::compile;
+    using gpucontainer::compile_facts;
     using gpucontainer::compile_makers;
     const bool is_of_makers = arguments.size() > 2 && arguments[1] == std::string_view("--makers");
-    if (!is_of_makers && arguments.size() != 3) {
+    const bool is_of_facts = arguments.size() == 4 && arguments[1] == std::string_view("--facts");
+    if (!is_of_makers && !is_of_facts && arguments.size() != 3) {
         (void)std::fputs("usage: gpuctr-catalogue-compiler CATALOGUE.yaml OUTPUT.cpp\n"
+                         "       gpuctr-catalogue-compiler --facts FACTS.yaml OUTPUT.cpp\n"
                          "       gpuctr-catalogue-compiler --makers OUTPUT.hpp CATALOGUE.yaml...\n",
                          stderr);
         return 2;
     }
-    const auto done = is_of_makers ? compile_makers(arguments[2], arguments.subspan(3))
-                                   : compile(arguments[1], arguments[2]);
+    const auto done = is_of_makers  ? compile_makers(arguments[2], arguments.subspan(3))
+                      : is_of_facts ? compile_facts(arguments[2], arguments[3])
+                                    : compile(arguments[1], arguments[2]);
     if (!done) {
         (void)std::fputs((done.error().message() + "\n").c_str(), stderr);
         return 1;

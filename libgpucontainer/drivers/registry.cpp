@@ -10,6 +10,7 @@
 #include "drivers/described_maker.hpp"
 #include "drivers/habana/habana.hpp"
 #include "drivers/intel/intel.hpp"
+#include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/nvidia.hpp"
 
 #include <algorithm>
@@ -28,12 +29,23 @@ constexpr Vendor::Methods methods()
             [](const Vendor&, const std::string& root) { return loaded_version(root); }};
 }
 
+/// The vendor with facts for requirements.
+constexpr Vendor with_facts(Vendor vendor, std::span<const requirement::Name> names,
+                            requirement::Subject (*facts)(const model::DriverStack&,
+                                                          const model::Gpu*))
+{
+    vendor.fact_names = names;
+    vendor.facts = facts;
+    return vendor;
+}
+
 /// The makers in C++, which a description could not express. All others are in built_in_makers.
 constexpr std::array in_code = {
-    Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", true, true, nvidia::kernel_places,
-           nvidia::variable_names,
-           methods<nvidia::detect, nvidia::files_alone, nvidia::loaded_version>(),
-           nvidia::root_places, nvidia::node_directories, "nvidia", "nvliblist.conf"},
+    with_facts(Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", true, true, nvidia::kernel_places,
+                      nvidia::variable_names,
+                      methods<nvidia::detect, nvidia::files_alone, nvidia::loaded_version>(),
+                      nvidia::root_places, nvidia::node_directories, "nvidia", "nvliblist.conf"},
+               nvidia::fact_names, nvidia::facts_of),
     Vendor{"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places, amd::variable_names,
            methods<amd::detect, amd::files_alone, amd::loaded_version>()},
     Vendor{"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,

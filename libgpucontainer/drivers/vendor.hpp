@@ -6,6 +6,7 @@
 #include "host/driver_root.hpp"
 #include "host/enumerator.hpp"
 #include "model/driver.hpp"
+#include "requirement/evaluation.hpp"
 #include "search/site_catalogue.hpp"
 
 #include <cstdint>
@@ -63,6 +64,10 @@ struct Vendor {
     /// The description, with its catalogue, kernel places and variables; null for a maker in C++.
     const config::Maker* maker = nullptr;
     model::Catalogue files = {};
+    /// Names that requirements have for facts of its drivers and GPUs, and these facts: of a GPU,
+    /// or of the driver alone if that is null. No function: it has none.
+    std::span<const requirement::Name> fact_names = {};
+    requirement::Subject (*facts)(const model::DriverStack&, const model::Gpu*) = nullptr;
 
     /// None if the host has no GPU of this vendor.
     Result<std::optional<model::DriverStack>> detect(const Sources& sources) const

@@ -22,7 +22,7 @@ struct Gpu {
     std::string model;
     int minor = -1; ///< Number of its node, which may differ from the index.
     int numa_node = -1;
-    std::string architecture;       ///< "gfx942"; "" if the kernel does not tell.
+    std::string architecture; ///< "gfx942"; NVIDIA's compute capability, "9.0"; "" if unknown.
     std::vector<std::string> names; ///< Other words that choose it: "0/3", "module-5".
     unsigned parts = 1; ///< Tiles: they share its nodes, and programs may count each as a GPU.
 

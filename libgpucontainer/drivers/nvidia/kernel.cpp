@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "drivers/nvidia/facts.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -141,8 +142,10 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
                 found.gpus.push_back(*std::move(gpu));
         }
 
-    for (Gpu& gpu : found.gpus)
+    for (Gpu& gpu : found.gpus) {
         gpu.numa_node = pci.numa_node(gpu.pci_address);
+        gpu.architecture = architecture_of_device(pci.device_id(gpu.pci_address));
+    }
     number(found.gpus);
     return found;
 }
@@ -158,6 +161,7 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
         gpu.pci_address = device.address;
         gpu.model = base::format("NVIDIA device {:04x}", device.device_id);
         gpu.numa_node = device.numa_node;
+        gpu.architecture = architecture_of_device(device.device_id);
         found.gpus.push_back(std::move(gpu));
         if (!device.driver.empty())
             found.findings.push_back({model::FindingCode::gpu_unusable, "GPU " + device.address,

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "drivers/nvidia/catalogue_nvidia.hpp"
+#include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/stack.hpp"
 #include "drivers/nvidia/tegra_files.hpp"
 #include "drivers/nvidia/tegra_nodes.hpp"
@@ -200,6 +201,8 @@ Result<std::optional<DriverStack>> detect_tegra(const Sources& sources)
     stack.needs = {"a mounted /proc and /sys: the driver's libraries read there which Tegra it is"};
     model::Gpu gpu;
     GPUCTR_TRY(gpu.model, model(sources.system_root));
+    GPUCTR_TRY(const std::string processor, compatible(sources.system_root));
+    gpu.architecture = architecture_of_soc(processor);
     stack.gpus.push_back(std::move(gpu));
 
     const auto rows = read_tegra_lists(sources.driver_root, stack.findings);

@@ -175,6 +175,23 @@ TEST_F(DrivenGpus, AreCountedInPciOrderWhateverTheirMinor)
                             "2 0000:c1:00.0 GPU-0000:c1:00.0 minor 0 node -1"));
 }
 
+TEST_F(DrivenGpus, HaveTheComputeCapabilityOfTheirDevice)
+{
+    gpu("0000:06:00.0", "0");
+    gpu("0000:07:00.0", "1");
+    gpu("0000:08:00.0", "2");
+    pci_.add("0000:06:00.0", "nvidia");
+    pci_.add("0000:07:00.0", "nvidia");
+    pci_.devices.back().device_id = 0xfffe;
+
+    const Gpus found = driven();
+
+    ASSERT_EQ(found.gpus.size(), 3U);
+    EXPECT_EQ(found.gpus[0].architecture, "9.0");
+    EXPECT_EQ(found.gpus[1].architecture, "") << "a device that no table has";
+    EXPECT_EQ(found.gpus[2].architecture, "") << "no device";
+}
+
 TEST_F(DrivenGpus, LeaveOutAnExcludedOne)
 {
     gpu("0000:06:00.0", "0", "GPU Excluded:\t Yes\n");

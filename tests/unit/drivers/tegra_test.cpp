@@ -58,6 +58,7 @@ TEST_F(TegraTest, IsWhatTheDeviceTreeSays)
     system_.file("proc/device-tree/compatible", "nvidia,p3701\0nvidia,tegra234\0"s);
 
     EXPECT_EQ(found().gpus.at(0).model, "nvidia,tegra234");
+    EXPECT_EQ(found().gpus.at(0).architecture, "8.7");
 
     system_.file("proc/device-tree/model", "Jetson AGX Orin\0"s);
     EXPECT_EQ(found().gpus.at(0).model, "Jetson AGX Orin");

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/fact_tables.hpp"
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "config/names.hpp"
+#include "config/yaml_fields.hpp"
+#include "requirement/expression.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace gpucontainer::drivers {
+namespace {
+
+using config::Field;
+using config::Fields;
+using config::mistake;
+using config::YamlValue;
+
+constexpr std::size_t most_rows = 1024;
+
+Result<std::string> read_version(const Fields& fields, std::string_view key)
+{
+    GPUCTR_TRY(const std::string_view text, fields.text(key));
+    if (!requirement::is_version(text))
+        return mistake(fields.find(key)->line,
+                       base::format("{} {} is not a version", key, config::quote(text)));
+    return std::string(text);
+}
+
+/// Each element of a list, read by `read`, which gets the earlier ones.
+template <typename Row, typename Read>
+Result<std::vector<Row>> read_rows(const Fields& fields, std::string_view key, Read read)
+{
+    GPUCTR_TRY(const Field list, fields.need(key));
+    if (list.value->kind != YamlValue::Kind::list || list.value->items.empty())
+        return mistake(list.line, base::format("{} is not a list", key));
+    if (list.value->items.size() > most_rows)
+        return mistake(list.line, base::format("more than {} {}", most_rows, key));
+    std::vector<Row> rows;
+    for (const YamlValue& item : list.value->items) {
+        GPUCTR_TRY(Row row, read(item, rows));
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+using Releases = std::vector<FactTables::Release>;
+
+Result<FactTables::Release> finish_release(const Fields& fields, std::string_view key,
+                                           const Releases& earlier)
+{
+    FactTables::Release release;
+    GPUCTR_TRY(release.version, read_version(fields, key));
+    GPUCTR_TRY(release.cuda, read_version(fields, "cuda"));
+    if (fields.has("least")) {
+        GPUCTR_TRY(release.least, read_version(fields, "least"));
+    }
+    for (const FactTables::Release& one : earlier)
+        if (std::is_gteq(requirement::compare(one.version, release.version))
+            || std::is_gt(requirement::compare(one.cuda, release.cuda))
+            || (!release.least.empty()
+                && std::is_gteq(requirement::compare(one.least, release.least))))
+            return mistake(fields.line(),
+                           base::format("{} {} is not in ascending order", key, release.version));
+    return release;
+}
+
+Result<FactTables::Release> read_release(const YamlValue& value, const Releases& earlier)
+{
+    constexpr std::array<std::string_view, 3> keys = {"driver", "cuda", "least"};
+    GPUCTR_TRY(const Fields fields, Fields::read(value, "a release", keys));
+    return finish_release(fields, "driver", earlier);
+}
+
+Result<FactTables::Release> read_platform_release(const YamlValue& value, const Releases& earlier)
+{
+    constexpr std::array<std::string_view, 2> keys = {"release", "cuda"};
+    GPUCTR_TRY(const Fields fields, Fields::read(value, "a release of a platform", keys));
+    return finish_release(fields, "release", earlier);
+}
+
+/// "2300-23ff"
+Result<void> read_devices(const Fields& fields, FactTables::Chip& chip)
+{
+    constexpr std::size_t digits = 4;
+    GPUCTR_TRY(const std::string_view text, fields.text("devices"));
+    const std::string_view first = text.substr(0, std::min(digits, text.size()));
+    const std::string_view last = text.substr(std::min(digits + 1, text.size()));
+    const auto low = base::to_number(first, 16);
+    const auto high = base::to_number(last, 16);
+    if (text.size() != 2 * digits + 1 || text[digits] != '-' || !low || !high || *low > *high
+        || *low == 0)
+        return mistake(
+            fields.find("devices")->line,
+            base::format("devices {} is not of the form 2300-23ff", config::quote(text)));
+    chip.first = static_cast<std::uint16_t>(*low);
+    chip.last = static_cast<std::uint16_t>(*high);
+    return {};
+}
+
+Result<FactTables::Chip> read_chip(const YamlValue& value,
+                                   const std::vector<FactTables::Chip>& earlier)
+{
+    constexpr std::array<std::string_view, 4> keys = {"chip", "devices", "soc", "arch"};
+    GPUCTR_TRY(const Fields fields, Fields::read(value, "a chip", keys));
+    FactTables::Chip chip;
+    GPUCTR_TRY(chip.name, fields.text("chip"));
+    GPUCTR_TRY(chip.arch, read_version(fields, "arch"));
+    if (!config::is_file_name(chip.name))
+        return mistake(fields.find("chip")->line,
+                       base::format("chip {} is not a name", config::quote(chip.name)));
+    if (fields.has("devices") == fields.has("soc"))
+        return mistake(fields.line(), "a chip has either devices or soc");
+    if (fields.has("soc")) {
+        GPUCTR_TRY(chip.soc, fields.text("soc"));
+        return chip;
+    }
+    GPUCTR_CHECK(read_devices(fields, chip));
+    for (const FactTables::Chip& one : earlier)
+        if (one.last >= chip.first)
+            return mistake(fields.line(), base::format("devices of {} are not behind those of {}",
+                                                       chip.name, one.name));
+    return chip;
+}
+
+Result<FactTables::Brand> read_brand(const YamlValue& value,
+                                     const std::vector<FactTables::Brand>& earlier)
+{
+    constexpr std::array<std::string_view, 2> keys = {"model", "brands"};
+    GPUCTR_TRY(const Fields fields, Fields::read(value, "a row of brands", keys));
+    FactTables::Brand row;
+    GPUCTR_TRY(row.model, fields.text("model"));
+    GPUCTR_TRY(const Field brands, fields.need("brands"));
+    if (brands.value->kind != YamlValue::Kind::list || brands.value->items.empty())
+        return mistake(brands.line, "brands is not a list");
+    for (const YamlValue& item : brands.value->items) {
+        if (!config::is_vendor_name(item.text))
+            return mistake(item.line,
+                           base::format("brand {} is not a word", config::quote(item.text)));
+        row.brands.push_back(item.text);
+    }
+    for (const FactTables::Brand& one : earlier)
+        if (row.model.starts_with(one.model))
+            return mistake(fields.line(),
+                           base::format("model {} is hidden by {}", row.model, one.model));
+    return row;
+}
+
+} // namespace
+
+Result<FactTables> parse_fact_tables(std::string_view yaml)
+{
+    constexpr std::array<std::string_view, 5> keys = {"vendor", "releases", "platform_releases",
+                                                      "chips", "brands"};
+    GPUCTR_TRY(const auto content, config::parse_yaml(yaml));
+    if (!content)
+        return Error(Errc::usage, "no content");
+    GPUCTR_TRY(const Fields fields, Fields::read(*content, "a file of facts", keys));
+    FactTables tables;
+    GPUCTR_TRY(tables.vendor, fields.text("vendor"));
+    GPUCTR_TRY(tables.releases, read_rows<FactTables::Release>(fields, "releases", read_release));
+    GPUCTR_TRY(tables.platform_releases,
+               read_rows<FactTables::Release>(fields, "platform_releases", read_platform_release));
+    GPUCTR_TRY(tables.chips, read_rows<FactTables::Chip>(fields, "chips", read_chip));
+    GPUCTR_TRY(tables.brands, read_rows<FactTables::Brand>(fields, "brands", read_brand));
+    return tables;
+}
+
+} // namespace gpucontainer::drivers

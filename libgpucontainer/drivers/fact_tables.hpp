@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::drivers {
+
+/// The content of a maker's file facts.yaml. It becomes constant tables while the library is built.
+struct FactTables {
+    struct Release {
+        std::string version; ///< First of its branch.
+        std::string cuda;
+        std::string least; ///< Lowest compute capability from here on; "": as before.
+    };
+    struct Chip {
+        std::string name;
+        std::uint16_t first = 0; ///< Numbers of PCI devices; 0 without any.
+        std::uint16_t last = 0;
+        std::string soc; ///< Instead: its name in the device tree.
+        std::string arch;
+    };
+    struct Brand {
+        std::string model; ///< Beginning of a model's name.
+        std::vector<std::string> brands;
+    };
+
+    std::string vendor;
+    std::vector<Release> releases;
+    std::vector<Release> platform_releases; ///< Without `least`.
+    std::vector<Chip> chips;
+    std::vector<Brand> brands;
+};
+
+/// Reads the file. Fails on the first mistake, with its line: an unknown or missing key; a text
+/// that is not of its form; releases that do not ascend; numbers of devices that two chips have,
+/// or that do not ascend; a row of brands that an earlier one hides.
+Result<FactTables> parse_fact_tables(std::string_view yaml);
+
+} // namespace gpucontainer::drivers

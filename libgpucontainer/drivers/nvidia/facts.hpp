@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/driver.hpp"
+#include "requirement/evaluation.hpp"
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace gpucontainer::drivers::nvidia {
+
+/// A branch of the driver, or of Linux for Tegra.
+struct Release {
+    std::string_view version; ///< First of its branch.
+    std::string_view cuda;
+    std::string_view least; ///< Lowest compute capability from here on; "": as before.
+};
+struct Chip {
+    std::string_view name;
+    std::uint16_t first; ///< Numbers of PCI devices; 0 without any.
+    std::uint16_t last;
+    std::string_view soc; ///< Instead: its name in the device tree.
+    std::string_view arch;
+};
+/// Brands of the GPUs whose model begins with a text; the first row that fits counts.
+struct Brand {
+    std::string_view model;
+    std::span<const std::string_view> brands;
+};
+
+// The tables in facts.yaml, made from it at build time. Versions ascend.
+std::span<const Release> releases();
+std::span<const Release> platform_releases();
+std::span<const Chip> chips();
+std::span<const Brand> brands();
+
+/// Names of facts in requirements, as NVIDIA's container images have them.
+inline constexpr std::array fact_names = {requirement::Name{"cuda"}, requirement::Name{"driver"},
+                                          requirement::Name{"arch"},
+                                          requirement::Name{"brand", requirement::Kind::word}};
+
+/// Compute capability of a PCI device; "" if the tables do not have it.
+std::string_view architecture_of_device(std::uint16_t device);
+/// The same of a Tegra: "nvidia,tegra234".
+std::string_view architecture_of_soc(std::string_view soc);
+
+/// What is known of a driver with one of its GPUs, or of the driver alone if that is null.
+requirement::Subject facts_of(const model::DriverStack& driver, const model::Gpu* gpu);
+
+} // namespace gpucontainer::drivers::nvidia
