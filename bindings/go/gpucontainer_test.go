@@ -247,6 +247,28 @@ func TestAutoFollowsTheEnvironment(t *testing.T) {
 	equal(t, "GPUs", indexes(plan.Drivers()[0].GPUs), "[5]")
 }
 
+func TestRequirementsHaveToBeMet(t *testing.T) {
+	host := openHost(t)
+	request := gpucontainer.Request{Requirements: []string{"cuda>=1 arch>=99", "arch>=99"}}
+
+	_, err := gpucontainer.NewPlan(host, nil, request)
+
+	if !errors.Is(err, gpucontainer.ErrRequirement) {
+		t.Fatal(err)
+	}
+	request.Requirements = request.Requirements[:1]
+	plan := must(gpucontainer.NewPlan(host, nil, request))(t)
+	if err := plan.CheckRequirement("driver>=1"); err != nil {
+		t.Error(err)
+	}
+	var failure *gpucontainer.Error
+	if err := plan.CheckRequirement("brand=none"); !errors.As(err, &failure) {
+		t.Fatal(err)
+	}
+	equal(t, "code", failure.Code, gpucontainer.ErrRequirement)
+	equal(t, "object", failure.Object, "brand=none")
+}
+
 // mounting skips a test that is for root, and undoes what it did.
 func mounting(t *testing.T) (root *os.File, state string) {
 	openHost(t)

@@ -111,6 +111,9 @@ type Request struct {
 	MountLabel string
 	// DevicesName is the name of Devices in messages, such as "--device".
 	DevicesName string
+	// Requirements are what the chosen GPUs must meet, such as "cuda>=12.4 driver>=550"; all of
+	// these.
+	Requirements []string
 }
 
 // Item is one thing that a plan puts into the container.
@@ -182,6 +185,7 @@ func NewPlan(host *Host, root *os.File, request Request) (*Plan, error) {
 	native.tree_path = a.text("tree_path", request.TreePath)
 	native.mount_label = a.text("mount_label", request.MountLabel)
 	native.devices_name = a.text("devices_name", request.DevicesName)
+	native.requirements = a.list("requirements", request.Requirements)
 	rootFd := a.fd(root)
 	if a.err != nil {
 		return nil, a.err
@@ -326,6 +330,23 @@ func (plan *Plan) WritesRoot() bool {
 func (plan *Plan) IsLocked() bool {
 	return ofPlan(plan, func(native *C.gpuctr_plan) bool {
 		return C.gpuctr_plan_is_locked(native) != 0
+	})
+}
+
+// CheckRequirement checks what the chosen GPUs have to meet, such as "cuda>=12.4 driver>=550". The
+// form is that of the variables NVIDIA_REQUIRE_*. Errors: ErrRequirement, whose Object is the clause
+// that is not met; ErrUsage.
+func (plan *Plan) CheckRequirement(requirement string) error {
+	var a arguments
+	defer a.free()
+	native := a.copied("requirement", requirement)
+	if a.err != nil {
+		return a.err
+	}
+	return plan.use(func(pointer unsafe.Pointer) error {
+		var failure *C.gpuctr_error
+		status := C.gpuctr_plan_check_requirement((*C.gpuctr_plan)(pointer), native, &failure)
+		return check(status, failure)
 	})
 }
 

@@ -535,7 +535,7 @@ GPUCTR_API const char* gpuctr_gpu_uuid(const gpuctr_gpu* gpu);
 GPUCTR_API const char* gpuctr_gpu_pci_address(const gpuctr_gpu* gpu);
 /** Product name, "NVIDIA H200". @since 0.1 */
 GPUCTR_API const char* gpuctr_gpu_model(const gpuctr_gpu* gpu);
-/** "gfx942"; "" if the kernel does not report it. @since 0.1 */
+/** "gfx942"; NVIDIA's compute capability, "9.0"; "" if it is not known. @since 0.1 */
 GPUCTR_API const char* gpuctr_gpu_architecture(const gpuctr_gpu* gpu);
 /** Number of its device node, which may differ from the index; -1: none. @since 0.1 */
 GPUCTR_API int32_t gpuctr_gpu_minor(const gpuctr_gpu* gpu);
@@ -734,11 +734,17 @@ typedef struct gpuctr_request {
     const char* mount_label;
     /** Name of `devices` in messages, such as "--device". NULL: "device". @since 0.1 */
     const char* devices_name;
+    /**
+     * NULL-terminated list of requirements, as for gpuctr_plan_check_requirement(), such as the
+     * values of an image's variables NVIDIA_REQUIRE_*. All of them have to be met. NULL: none.
+     * @since 0.2
+     */
+    const char* const* requirements;
 } gpuctr_request;
 
 /* clang-format off */
 #define GPUCTR_REQUEST_INIT \
-    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL }
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /**
@@ -753,7 +759,8 @@ typedef struct gpuctr_request {
  *                   for a plan that shows what is needed but cannot be prepared
  * @param ret_plan   freed by the caller with gpuctr_plan_free()
  * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability, or an
- *         invalid tree_path or mount_label,
+ *         invalid tree_path, mount_label or requirement,
+ *         GPUCTR_E_REQUIREMENT if a requirement is not met,
  *         GPUCTR_E_NO_DEVICE if "auto" finds no GPU that may be used,
  *         GPUCTR_E_ROOTFS if the root file system cannot take the driver,
  *         GPUCTR_E_PERMISSION, also for a GPU that is not allowed
@@ -765,6 +772,27 @@ GPUCTR_API gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuct
 
 /** @since 0.1 */
 GPUCTR_API void gpuctr_plan_free(gpuctr_plan* plan);
+
+/**
+ * Check whether the chosen GPUs and their driver meet a requirement in the form of the variables
+ * NVIDIA_REQUIRE_*, such as "cuda>=12.4 brand=tesla,driver>=535,driver<536".
+ *
+ * Blanks separate alternatives, one of which has to hold; commas join clauses, which all have to.
+ * A clause compares one of four facts by =, !=, <, <=, > or >=: "cuda", the version that the driver
+ * supports; "driver", its own version; "arch", the compute capability; "brand", such as "tesla",
+ * by = and != only. Each chosen GPU has to meet it. Without a GPU, clauses about one hold. GPUs of
+ * other vendors are not looked at. A clause about a fact that is not known is not met. An empty
+ * text is always met.
+ *
+ * @param requirement  at most 32768 bytes of printable ASCII; may be an image's
+ * @return GPUCTR_E_REQUIREMENT if it is not met: the error's message says which clause is not, and
+ *         why, its object is the clause, and its hint says what would meet it;
+ *         GPUCTR_E_USAGE for a malformed or unknown clause, which is the error's object
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_check_requirement(const gpuctr_plan* plan,
+                                                       const char* requirement,
+                                                       gpuctr_error** ret_error);
 
 /**
  * The plan as one JSON document, schema "gpucontainer/plan/1".

@@ -420,6 +420,7 @@ struct Request {
     std::string mount_label;             ///< SELinux label of tmpfs and overlays; empty: none.
     bool lock = false;                   ///< Nobody in the container can make our mounts writable.
     std::string devices_name = "device"; ///< Name of `devices` in messages.
+    std::vector<std::string> requirements = {}; ///< Such as "cuda>=12.4"; all have to be met.
 };
 
 /// A driver that a plan or set-up was made from, and the GPUs that were chosen; a view into its
@@ -686,7 +687,7 @@ private:
 class Plan {
 public:
     /// `rootfs_fd` is borrowed; -1 makes a plan that can only be shown. Throws Error:
-    /// usage, no_device, rootfs, permission.
+    /// usage, no_device, rootfs, permission, requirement.
     Plan(const Host& host, const Request& request, int rootfs_fd)
     {
         gpuctr_request native = GPUCTR_REQUEST_INIT;
@@ -702,10 +703,24 @@ public:
         native.mount_label = request.mount_label.empty() ? nullptr : request.mount_label.c_str();
         native.flags = request.lock ? GPUCTR_REQUEST_LOCK : 0;
         native.devices_name = request.devices_name.c_str();
+        std::vector<const char*> requirements;
+        for (const std::string& requirement : request.requirements)
+            requirements.push_back(requirement.c_str());
+        requirements.push_back(nullptr);
+        native.requirements = requirements.data();
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);
         handle_.reset(plan);
+    }
+
+    /// Checks that the chosen GPUs meet a requirement such as "cuda>=12.4 driver>=550"; see
+    /// gpuctr_plan_check_requirement(). Throws Error: requirement, usage.
+    void check_requirement(const std::string& requirement) const
+    {
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_check_requirement(handle_.get(), requirement.c_str(), &error),
+                      error);
     }
 
     auto drivers() const noexcept

@@ -8,6 +8,7 @@
 #include "capi/request.hpp"
 #include "export/json.hpp"
 #include "plan/planned.hpp"
+#include "plan/requirements.hpp"
 #include "privilege/process.hpp"
 
 using namespace gpucontainer;
@@ -69,6 +70,22 @@ gpuctr_status gpuctr_plan_to_json(const gpuctr_plan* plan, char** ret_json,
             return Error(Errc::usage, "gpuctr_plan_to_json: plan or ret_json is missing");
         *ret_json = capi::to_c_string(exports::plan_to_json(plan->planned.plan));
         return {};
+    });
+}
+
+gpuctr_status gpuctr_plan_check_requirement(const gpuctr_plan* plan, const char* requirement,
+                                            gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (plan == nullptr || requirement == nullptr)
+            return Error(Errc::usage,
+                         "gpuctr_plan_check_requirement: plan or requirement is missing");
+        GPUCTR_TRY(const auto expression,
+                   about("requirement", plan::parse_requirement(requirement)));
+        const plan::Planned& planned = plan->planned;
+        return about("requirement", plan::check_requirement(
+                                        expression, {*planned.drivers, planned.plan.drivers,
+                                                     planned.request.allowed_devices.empty()}));
     });
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
+#include "plan/requirements.hpp"
 #include "privilege/label.hpp"
 
 #include <string_view>
@@ -101,6 +102,10 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     if (given.tree_path != nullptr)
         request.tree_path = given.tree_path;
     read_environment(given.environment, request);
+    for (const std::string& text : strings(given.requirements)) {
+        GPUCTR_TRY(auto expression, about("requirements", plan::parse_requirement(text)));
+        request.requirements.push_back(std::move(expression));
+    }
     return request;
 }
 

@@ -13,6 +13,7 @@
 #include "plan/merged.hpp"
 #include "plan/nodes.hpp"
 #include "plan/policy.hpp"
+#include "plan/requirements.hpp"
 #include "plan/selection.hpp"
 #include "plan/tree.hpp"
 
@@ -56,6 +57,14 @@ Result<void> choose_gpus(Draft& draft, std::span<const DriverStack> drivers)
     for (std::size_t i = 0; i < drivers.size(); ++i)
         if (selections[i].wanted)
             add_share(draft, drivers[i], std::move(selections[i]));
+    return {};
+}
+
+Result<void> check_requirements(const Draft& draft, std::span<const DriverStack> drivers)
+{
+    const Chosen chosen = {drivers, draft.plan.drivers, draft.request.allowed_devices.empty()};
+    for (const requirement::Expression& expression : draft.request.requirements)
+        GPUCTR_CHECK(about("requirements", check_requirement(expression, chosen)));
     return {};
 }
 
@@ -164,6 +173,7 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
     draft.plan.layout = request.layout;
     secure_mounts(draft);
     GPUCTR_CHECK(choose_gpus(draft, drivers));
+    GPUCTR_CHECK(check_requirements(draft, drivers));
     GPUCTR_TRY(draft.capabilities,
                about("driver_capabilities", parse_capabilities(request.capabilities)));
     GPUCTR_CHECK(choose_files(draft));

@@ -3,12 +3,14 @@
 
 #include "plan/plan.hpp"
 #include "plan/visible_devices.hpp"
+#include "requirement/expression.hpp"
 #include "rootfs/root.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace gpucontainer::plan {
 
@@ -30,8 +32,9 @@ struct Request {
     Layout layout = Layout::tree;
     std::optional<std::string> tree_path; ///< None: the usual one.
     VendorLibs vendor_libs = VendorLibs::automatic;
-    bool lock = false;       ///< As in Plan.
-    std::string mount_label; ///< As in Plan.
+    bool lock = false;                                 ///< As in Plan.
+    std::string mount_label;                           ///< As in Plan.
+    std::vector<requirement::Expression> requirements; ///< All must be met.
 };
 
 /// The root file system that a plan is for. A plan that is only shown may have none.

@@ -351,6 +351,54 @@ TEST_F(OptionsTest, ErrorsOfNothingCanBeAsked)
     gpuctr_string_free(nullptr);
 }
 
+TEST_F(OptionsTest, RequirementsOfARequestHaveToBeMet)
+{
+    gpuctr_request request = GPUCTR_REQUEST_INIT;
+    std::array<const char*, 3> requirements = {"cuda>=12.4 arch>=99", "driver>=580,arch>=9.0",
+                                               nullptr};
+    request.requirements = requirements.data();
+    EXPECT_EQ(plan(request), GPUCTR_OK);
+
+    requirements[1] = "arch>=99";
+    const Error unmet =
+        error_of(GPUCTR_E_REQUIREMENT, [&](gpuctr_error** e) { return plan(request, e); });
+    EXPECT_STREQ(gpuctr_error_object(unmet.get()), "arch>=99");
+    EXPECT_STREQ(gpuctr_error_argument(unmet.get()), "requirements");
+    EXPECT_STREQ(gpuctr_error_hint(unmet.get()), "it needs a GPU with arch>=99");
+
+    requirements[1] = "arch>=x";
+    const Error malformed =
+        error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) { return plan(request, e); });
+    EXPECT_STREQ(gpuctr_error_argument(malformed.get()), "requirements");
+
+    // A caller of an earlier release has no such field.
+    request.struct_size = offsetof(gpuctr_request, requirements);
+    EXPECT_EQ(plan(request), GPUCTR_OK);
+}
+
+TEST_F(OptionsTest, RequirementsOfAPlanAreChecked)
+{
+    gpuctr_plan* plan = nullptr;
+    ASSERT_EQ(gpuctr_plan_create(host_, nullptr, -1, &plan, nullptr), GPUCTR_OK);
+
+    EXPECT_EQ(gpuctr_plan_check_requirement(plan, "cuda>=13.0,brand=nvidia", nullptr), GPUCTR_OK);
+    EXPECT_EQ(gpuctr_plan_check_requirement(plan, "", nullptr), GPUCTR_OK);
+    const Error unmet = error_of(GPUCTR_E_REQUIREMENT, [&](gpuctr_error** e) {
+        return gpuctr_plan_check_requirement(plan, "driver>=590 arch<9.0", e);
+    });
+    EXPECT_THAT(gpuctr_error_message(unmet.get()),
+                StartsWith("requirement driver>=590: not met: the driver is 580.159.04; nor is "));
+    EXPECT_STREQ(gpuctr_error_object(unmet.get()), "driver>=590");
+    EXPECT_STREQ(gpuctr_error_argument(unmet.get()), "requirement");
+    const Error malformed = error_of(GPUCTR_E_USAGE, [&](gpuctr_error** e) {
+        return gpuctr_plan_check_requirement(plan, "cuda > 12", e);
+    });
+    EXPECT_STREQ(gpuctr_error_object(malformed.get()), "cuda");
+    EXPECT_EQ(gpuctr_plan_check_requirement(nullptr, "cuda>1", nullptr), GPUCTR_E_USAGE);
+    EXPECT_EQ(gpuctr_plan_check_requirement(plan, nullptr, nullptr), GPUCTR_E_USAGE);
+    gpuctr_plan_free(plan);
+}
+
 TEST_F(OptionsTest, ListsEndWithNull)
 {
     const gpuctr_driver* const driver = gpuctr_host_driver_at(host_, 0);

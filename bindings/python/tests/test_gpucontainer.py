@@ -209,6 +209,19 @@ class PlanTest(unittest.TestCase):
 
         self.assertEqual([gpu.index for gpu in plan.drivers[0].gpus], [5])
 
+    def test_requirements_have_to_be_met(self) -> None:
+        host = gpus.Host()
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Plan(host, requirements=["cuda>=1 arch>=99", "arch>=99"])
+        self.assertEqual(raised.exception.code, gpus.Code.REQUIREMENT)
+        self.assertEqual(raised.exception.object, "arch>=99")
+
+        plan = gpus.Plan(host, requirements=["cuda>=1 arch>=99"])
+        plan.check_requirement("driver>=1")
+        with self.assertRaises(gpus.Error) as raised:
+            plan.check_requirement("brand=none")
+        self.assertEqual(raised.exception.code, gpus.Code.REQUIREMENT)
+
     def test_needs_a_root_that_is_there(self) -> None:
         with self.assertRaises(FileNotFoundError):
             gpus.Plan(gpus.Host(), "/nonexistent")

@@ -81,6 +81,7 @@ class Request(Struct):
         ("tree_path", c_char_p),
         ("mount_label", c_char_p),
         ("devices_name", c_char_p),
+        ("requirements", POINTER(c_char_p)),
     ]
 
 
@@ -254,6 +255,7 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_item_content_size": (c_size_t, (c_void_p,)),
     "gpuctr_plan_create": (STATUS, (c_void_p, POINTER(Request), c_int, _OUT, _ERROR)),
     "gpuctr_plan_free": (None, (c_void_p,)),
+    "gpuctr_plan_check_requirement": (STATUS, (c_void_p, c_char_p, _ERROR)),
     "gpuctr_plan_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
     "gpuctr_plan_device_rule_count": (c_size_t, (c_void_p,)),
     "gpuctr_plan_device_rule_at": (POINTER(DeviceRule), (c_void_p, c_size_t)),

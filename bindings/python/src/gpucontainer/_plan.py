@@ -6,7 +6,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from . import _declarations as c
@@ -198,6 +198,7 @@ class Plan(Owner):
         mount_label: str | None = None,
         lock: bool = False,
         devices_name: str | None = None,
+        requirements: Iterable[str] = (),
     ) -> None:
         request: c.Request = initialised("gpuctr_request")
         request.devices = encode(devices)
@@ -214,6 +215,7 @@ class Plan(Owner):
         request.tree_path = encode(tree_path)
         request.mount_label = encode(mount_label)
         request.devices_name = encode(devices_name)
+        request.requirements = text_list(requirements)
         if lock:
             request.flags = c.CONSTANTS["GPUCTR_REQUEST_LOCK"]
         of_host = host._handle
@@ -255,6 +257,15 @@ class Plan(Owner):
         handle = self._handle
         count = library.gpuctr_plan_group_count(handle.pointer)
         return tuple(library.gpuctr_plan_group_at(handle.pointer, i) for i in range(count))
+
+    def check_requirement(self, requirement: str) -> None:
+        """Check what the chosen GPUs have to meet, such as "cuda>=12.4 driver>=550,arch>=9.0".
+
+        The form is that of the variables NVIDIA_REQUIRE_*.
+        Raises Error: REQUIREMENT, whose object is the clause that is not met; USAGE.
+        """
+        handle = self._handle
+        check("gpuctr_plan_check_requirement", handle.pointer, encode(requirement))
 
     def to_json(self) -> str:
         """The plan as a document of the schema "gpucontainer/plan/1"."""

@@ -151,6 +151,7 @@ pub struct gpuctr_request {
     pub tree_path: *const c_char,
     pub mount_label: *const c_char,
     pub devices_name: *const c_char,
+    pub requirements: *const *const c_char,
 }
 
 #[repr(C)]
@@ -390,6 +391,11 @@ extern "C" {
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
     pub fn gpuctr_plan_free(plan: *mut gpuctr_plan);
+    pub fn gpuctr_plan_check_requirement(
+        plan: *const gpuctr_plan,
+        requirement: *const c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
     pub fn gpuctr_plan_to_json(
         plan: *const gpuctr_plan,
         ret_json: *mut *mut c_char,

@@ -38,6 +38,8 @@ pub struct Request {
     pub lock: bool,
     /// Name of `devices` in messages, such as "--device".
     pub devices_name: Option<String>,
+    /// What the chosen GPUs must meet, such as "cuda>=12.4 driver>=550"; all of these.
+    pub requirements: Vec<String>,
 }
 
 impl Request {
@@ -66,6 +68,8 @@ impl Request {
             texts.add("tree_path", self.tree_path.as_deref().map(Path::as_os_str))?;
         native.mount_label = texts.add("mount_label", os(&self.mount_label).as_deref())?;
         native.devices_name = texts.add("devices_name", os(&self.devices_name).as_deref())?;
+        let requirements: Vec<OsString> = self.requirements.iter().map(OsString::from).collect();
+        native.requirements = texts.add_list("requirements", &requirements)?;
         Ok(native)
     }
 }
@@ -344,6 +348,16 @@ impl Plan {
                 .map(|i| sys::gpuctr_plan_group_at(self.raw, i))
                 .collect()
         }
+    }
+
+    /// Checks what the chosen GPUs have to meet, such as "cuda>=12.4 driver>=550". The form is that
+    /// of the variables `NVIDIA_REQUIRE_*`. Errors: Requirement, whose object is the clause that is
+    /// not met; Usage.
+    pub fn check_requirement(&self, requirement: &str) -> Result<()> {
+        let mut texts = Texts::default();
+        let requirement = texts.add("requirement", Some(OsStr::new(requirement)))?;
+        // SAFETY: the object and the text are alive.
+        unsafe { check(|error| sys::gpuctr_plan_check_requirement(self.raw, requirement, error)) }
     }
 
     /// The plan as a document of the schema "gpucontainer/plan/1".

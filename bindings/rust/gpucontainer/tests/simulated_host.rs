@@ -135,6 +135,22 @@ fn an_error_says_what_is_wrong_with_which_argument() {
 }
 
 #[test]
+fn requirements_have_to_be_met() {
+    root_or_return!(_root, _alone);
+    let requirements = vec!["cuda>=1 arch>=99".to_owned(), "arch>=99".to_owned()];
+    let mut request = Request { requirements, ..Default::default() };
+
+    let error = Plan::new(&host(), &request, NO_ROOT).err().unwrap();
+
+    assert_eq!((error.code, &*error.object), (Code::Requirement, "arch>=99"));
+    request.requirements.pop();
+    let plan = Plan::new(&host(), &request, NO_ROOT).unwrap();
+    assert!(plan.check_requirement("driver>=1").is_ok());
+    let error = plan.check_requirement("brand=none").err().unwrap();
+    assert_eq!((error.code, &*error.object), (Code::Requirement, "brand=none"));
+}
+
+#[test]
 fn a_plan_shows_what_would_be_done() {
     root_or_return!(root, _alone);
     let root = File::open(root).unwrap();
