@@ -168,6 +168,12 @@ void RequestOptions::add_staging_to(CLI::App& command)
 {
     host.add_to(command);
     command
+        .add_option("--require", requirements,
+                    "what the chosen GPUs and their driver must meet, such as 'cuda>=12.4 "
+                    "driver>=550,arch>=9.0'; repeatable")
+        ->type_name("EXPR")
+        ->group(which_gpus);
+    command
         .add_option("--driver-capabilities", capabilities,
                     "parts of the driver, separated by commas: compute, utility, video, or all")
         ->type_name("LIST")
@@ -225,6 +231,7 @@ gpucontainer::Request RequestOptions::request() const
     request.tree_path = tree_path;
     request.mount_label = mount_label;
     request.lock = lock;
+    request.requirements = requirements;
     return request;
 }
 

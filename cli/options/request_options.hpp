@@ -36,6 +36,7 @@ struct RequestOptions {
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
     std::string staged_tree = "/run/gpucontainer/tree";
     std::vector<std::string> allowed_devices;
+    std::vector<std::string> requirements;
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
     std::string tree_path;

@@ -18,6 +18,7 @@ constexpr std::array renamed = {
     Renamed{"devices", "device"},
     Renamed{"directory", "staged-tree"}, // of what is staged
     Renamed{"json", "host"},
+    Renamed{"requirements", "require"},
     Renamed{"rootfs_fd", "rootfs"},
     Renamed{"vendors", "vendor"},
 };
@@ -52,6 +53,8 @@ std::string attributed(const std::string& message, const std::string& option,
     std::string_view rest = rest_behind("--" + option, message);
     if (option == "catalogue") // the library's word for it, too
         rest = rest_behind(option, rest);
+    if (option == "require")
+        rest = rest_behind("requirement", rest);
     return place + ": " + std::string(rest);
 }
 
