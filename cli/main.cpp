@@ -61,7 +61,7 @@ void print_held(int code, const Call& call)
     print_failure(error, code, call);
 }
 
-int fail(const gpucontainer::Error& failure, bool with_command, const Call& call)
+int end_with(const gpucontainer::Error& failure, bool with_command, const Call& call)
 {
     const int code = exit_code_of(failure, with_command);
     print_failure(failure, code, call);
@@ -71,8 +71,8 @@ int fail(const gpucontainer::Error& failure, bool with_command, const Call& call
 /// Needs no memory if there is none.
 int fail_internally(const std::exception& exception, bool with_command, const Call& call) noexcept
 try {
-    return fail({GPUCTR_E_INTERNAL, std::string("internal error: ") + exception.what(), "", 0},
-                with_command, call);
+    return end_with({GPUCTR_E_INTERNAL, std::string("internal error: ") + exception.what(), "", 0},
+                    with_command, call);
 } catch (const std::exception&) {
     (void)std::fprintf(stderr, "gpuctr-setup: internal error: %s%s\n", exception.what(),
                        with_command ? " (error 1)" : "");
@@ -133,7 +133,7 @@ int main(int argc, char** argv)
         print_held(code, call);
         return code;
     } catch (const gpucontainer::Error& error) {
-        return fail(error, with_command, call);
+        return end_with(error, with_command, call);
     } catch (const std::exception& exception) {
         return fail_internally(exception, with_command, call);
     }

@@ -39,7 +39,7 @@ void add_bind(Draft& draft, const DriverFile& file, const std::string& path)
     draft.add(std::move(bind));
 }
 
-void add_file(Draft& draft, const DriverFile& file)
+void add_merged_file(Draft& draft, const DriverFile& file)
 {
     const std::string path = draft.path_of(file);
     draft.identify(path);
@@ -59,7 +59,7 @@ void add_file(Draft& draft, const DriverFile& file)
 void add_merged(Draft& draft)
 {
     for (const DriverFile* file : draft.files)
-        add_file(draft, *file);
+        add_merged_file(draft, *file);
 }
 
 std::vector<std::string> merged_paths(const Draft& draft)

@@ -69,9 +69,9 @@ Result<std::size_t> find_driver(const Named& list, std::string_view word)
 }
 
 /// What the words so far have named.
-class Choice {
+class GpuChoice {
 public:
-    explicit Choice(const Named& list)
+    explicit GpuChoice(const Named& list)
         : list_(list), drivers_(list.drivers), chosen_(list.drivers.size())
     {
     }
@@ -246,7 +246,7 @@ Result<std::vector<Selection>> parse_devices(Drivers drivers, std::string_view l
 {
     const std::string_view whole = base::trim(list);
     const Named named = {drivers, name};
-    Choice choice(named);
+    GpuChoice choice(named);
     for (const std::string_view part : base::split(whole, ',')) {
         const std::string_view word = base::trim(part);
         if (word.empty())
