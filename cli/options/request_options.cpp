@@ -175,7 +175,8 @@ void RequestOptions::add_staging_to(CLI::App& command)
         ->group(which_gpus);
     command
         .add_option("--driver-capabilities", capabilities,
-                    "parts of the driver, separated by commas: compute, utility, video, or all")
+                    "parts of the driver, separated by commas: compute, utility, graphics, video, "
+                    "display, ngx, or all")
         ->type_name("LIST")
         ->capture_default_str();
     command.option_defaults()->group(how);

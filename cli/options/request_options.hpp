@@ -31,7 +31,7 @@ struct HostOptions {
 struct RequestOptions {
     HostOptions host;
     std::vector<std::string> devices;
-    std::string capabilities = "compute,utility";
+    std::string capabilities = "compute,utility,graphics,video";
     std::uint32_t write = GPUCTR_WRITE_AUTO;
     std::uint32_t backend = GPUCTR_BACKEND_AUTO;
     std::string staged_tree = "/run/gpucontainer/tree";

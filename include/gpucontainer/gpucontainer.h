@@ -699,7 +699,10 @@ typedef struct gpuctr_request {
      * nothing is named is then left out. NULL: "auto".
      */
     const char* devices;
-    /** Comma-separated: "compute", "utility", "video", "all". NULL: "compute,utility". */
+    /**
+     * Comma-separated: "compute", "utility", "graphics", "video", "display", "ngx", or "all" of
+     * them. NULL: "compute,utility".
+     */
     const char* driver_capabilities;
     /**
      * NULL-terminated NAME=VALUE list, usually `environ`, in which "auto" looks for the

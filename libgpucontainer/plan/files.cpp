@@ -54,17 +54,7 @@ public:
     {
         choose_by_capability();
         if (driver_.optional_files && is_any_chosen())
-            if (auto fits = fit_to_image(); !fits) {
-                if (draft_.request.vendor_libs == VendorLibs::host)
-                    return std::move(fits).error().context(
-                        base::format("files of the {} driver", driver_.vendor_name));
-                leave_out(fits.error().message());
-                draft_.plan.findings.push_back(
-                    {model::FindingCode::files_left_out,
-                     base::format("the host's {} files", driver_.vendor_name),
-                     "left out: " + fits.error().message(), fits.error().object(),
-                     fits.error().hint()});
-            }
+            GPUCTR_CHECK(fit_parts());
         take();
         return {};
     }
@@ -78,6 +68,62 @@ private:
     {
         for (std::size_t i = 0; i < reasons_.size(); ++i)
             reasons_[i] = objection_to(driver_.files[i]);
+    }
+
+    /// Files for computing and files for pictures are fitted to the image separately: one that
+    /// brings its own video driver, or is too old for the host's, can compute all the same.
+    Result<void> fit_parts()
+    {
+        constexpr std::string_view of_other_part = "belongs to the other part";
+        const std::vector<std::string> asked = reasons_;
+        std::vector<std::string> fitted = asked;
+        std::vector<bool> taken(asked.size());
+        bool is_main = true; // the part that a failure to fit is worth a warning for
+        for (const bool computing : {true, false}) {
+            reasons_ = asked;
+            for (std::size_t i = 0; i < reasons_.size(); ++i)
+                if (is_chosen(i) && !is_of_part(driver_.files[i], computing))
+                    reasons_[i] = of_other_part;
+            if (!is_any_chosen())
+                continue;
+            GPUCTR_CHECK(fit_or_leave_out(std::exchange(is_main, false)));
+            for (std::size_t i = 0; i < reasons_.size(); ++i) {
+                taken[i] = taken[i] || is_chosen(i);
+                if (taken[i])
+                    fitted[i].clear();
+                else if (reasons_[i] != of_other_part && reasons_[i] != asked[i])
+                    fitted[i] = reasons_[i];
+            }
+        }
+        reasons_ = std::move(fitted);
+        return {};
+    }
+
+    bool is_of_part(const DriverFile& file, bool computing) const
+    {
+        constexpr std::array for_computing = {Capability::compute, Capability::utility};
+        return std::ranges::any_of(std::array{file.capability, file.also}, [&](Capability one) {
+            const bool computes = std::ranges::find(for_computing, one) != for_computing.end();
+            return draft_.capabilities.contains(one) && computes == computing;
+        });
+    }
+
+    Result<void> fit_or_leave_out(bool warn)
+    {
+        auto fits = fit_to_image();
+        if (fits)
+            return {};
+        if (draft_.request.vendor_libs == VendorLibs::host)
+            return std::move(fits).error().context(
+                base::format("files of the {} driver", driver_.vendor_name));
+        leave_out(fits.error().message());
+        if (warn)
+            draft_.plan.findings.push_back(
+                {model::FindingCode::files_left_out,
+                 base::format("the host's {} files", driver_.vendor_name),
+                 "left out: " + fits.error().message(), fits.error().object(),
+                 fits.error().hint()});
+        return {};
     }
 
     std::string objection_to(const DriverFile& file) const

@@ -267,25 +267,23 @@ Result<std::vector<Selection>> select_devices(Drivers drivers, const DeviceChoic
 Result<std::set<model::Capability>> parse_capabilities(std::string_view list)
 {
     using model::Capability;
-    constexpr std::array built = {Capability::compute, Capability::utility, Capability::video};
+    constexpr std::array all = {Capability::compute, Capability::utility, Capability::graphics,
+                                Capability::video,   Capability::display, Capability::ngx};
     std::set<Capability> chosen;
     for (std::string_view part : base::split(list, ',')) {
         const std::string_view word = base::trim(part);
         if (word == "all") {
-            chosen.insert(built.begin(), built.end());
+            chosen.insert(all.begin(), all.end());
             continue;
         }
         const auto capability = model::parse_capability(word);
         if (!capability || *capability == Capability::none)
             return Error(Errc::usage, base::format("unknown driver capability '{}'", word))
                 .with_object(std::string(word))
-                .with_hint(base::suggestion(word, {"compute", "utility", "video", "all"})
-                           + "known capabilities are compute, utility, video and all");
-        if (std::find(built.begin(), built.end(), *capability) == built.end())
-            return Error(Errc::usage,
-                         base::format("driver capability {} cannot be given to a container", word))
-                .with_object(std::string(word))
-                .with_hint("use compute, utility, video or all; its files stay on the host");
+                .with_hint(base::suggestion(word, {"compute", "utility", "graphics", "video",
+                                                   "display", "ngx", "all"})
+                           + "known capabilities are compute, utility, graphics, video, display, "
+                             "ngx and all");
         chosen.insert(*capability);
     }
     return chosen;

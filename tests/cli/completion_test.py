@@ -104,7 +104,7 @@ class Cases:
         self.assertEqual(self.candidates("gpuctr-setup plan --backend "),
                          {"auto", "detached", "assembled", "legacy"})
         self.assertEqual(self.candidates("gpuctr-setup --driver-capabilities "),
-                         {"compute", "utility", "video", "all"})
+                         {"compute", "utility", "graphics", "video", "display", "ngx", "all"})
         self.becomes("gpuctr-setup --driver-capabilities compute,v",
                      "gpuctr-setup --driver-capabilities compute,video")
 

@@ -11,6 +11,7 @@ import unittest
 import harness
 from harness import ORDINARY_USER, TREE, VERSION
 
+BY_DEFAULT = ("compute", "utility", "graphics", "video")
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
 MINORS = [1, 3, 5, 7, 9, 11, 13, 15, 0, 2, 4, 6, 8, 10, 12, 14]  # by index
 PROC = pathlib.Path("/proc/driver/nvidia/gpus")
@@ -82,7 +83,7 @@ class Container(harness.Case):
 
         self.assertEqual(self.nodes(), {f"nvidia{n}": n for n in range(16)})
         libraries = {file["name"] for file in detected()["files"]
-                     if file["kind"] == "library" and file["capability"] in ("compute", "utility")}
+                     if file["kind"] == "library" and file["capability"] in BY_DEFAULT}
         there = set(os.listdir(f"{self.root}{TREE}/lib64"))
         self.assertEqual({name for name in there if name.endswith(f".so.{VERSION}")}, libraries)
         self.undo()

@@ -106,8 +106,8 @@ class Modules(harness.Case):
                 self.assert_state(before)
         self.assertEqual(own.read_text(), "of another version")
 
-    def test_needs_to_be_asked_for(self):
-        self.apply()
+    def test_stays_away_where_only_other_parts_are_asked_for(self):
+        self.apply("--driver-capabilities", "compute,utility")
         self.assertFalse(os.path.exists(f"{self.root}{self.directory}"))
         self.undo()
 

@@ -148,7 +148,6 @@ class Origins(config_test.Config):
         self.check("catalogue", "/nowhere.yaml", "/nowhere.yaml: No such file")
         self.check("driver-version", "x y", "driver version 'x y': not a version")
         self.check("driver-capabilities", "magic", "unknown driver capability 'magic'\n")
-        self.check("driver-capabilities", "graphics", "driver capability graphics cannot be given")
         self.check("vendor", "nobody", "options of the host: unknown vendor 'nobody'\n")
         self.check("device", "9", "9: no such GPU\n")
         self.check("device", "0-99", "0-99: ")

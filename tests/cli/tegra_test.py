@@ -67,7 +67,7 @@ class Listed(Tegra):
     def test_it_is_set_up_and_taken_back(self):
         before = self.state()
 
-        self.set_up()
+        self.set_up("--driver-capabilities", "compute,utility")
 
         self.assertEqual(self.below_dev("nvgpu/igpu0"), GPU_NODES)
         names = set(os.listdir(self.root / "dev"))
@@ -129,7 +129,7 @@ class Listed(Tegra):
             with self.subTest(prefix=prefix), self.nothing_changes():
                 out = self.run_inside("sh", "-c", "cd /dev; echo nvgpu/igpu0/ctrl nvmap nvhost-*",
                                       prefix=prefix)
-                self.assertEqual(out, "nvgpu/igpu0/ctrl nvmap nvhost-ctrl\n")
+                self.assertEqual(out, "nvgpu/igpu0/ctrl nvmap nvhost-ctrl nvhost-nvdec\n")
 
     def test_another_device_at_a_nodes_place_is_none_of_its_own(self):
         self.lose("/dev/nvhost-ctrl")

@@ -234,6 +234,60 @@ TEST_F(OptionalFilesTest, AreLeftOutWhereTheImageHasNoPlaceForThem)
     EXPECT_THAT(problem(), HasSubstr("5 files of the Acme driver: no "));
 }
 
+/// With a video driver, which is a part of its own.
+class PartsTest : public OptionalFilesTest {
+protected:
+    PartsTest()
+    {
+        DriverFile video = test::make_library("acme_drv_video.so.1", Capability::video, 60);
+        video.precedence = model::Precedence::runtime;
+        video.needed = {"libdrm.so.2", "libstdc++.so.6"};
+        driver_.files.push_back(video);
+        request_.capabilities = "compute,utility,video";
+    }
+};
+
+TEST_F(PartsTest, ComeTogetherWhereTheImageHasNeither)
+{
+    EXPECT_THAT(taken(), AllOf(Contains("libhip.so.6"), Contains("acme_drv_video.so.1"),
+                               Contains("libdrm.so.2"), Contains("libstdc++.so.6")));
+    EXPECT_THAT(skipped("libdrm.so.580.1"), IsEmpty());
+}
+
+TEST_F(PartsTest, ComputeWhereTheImageBringsItsOwnVideoDriver)
+{
+    give_image("acme_drv_video.so.1");
+
+    EXPECT_THAT(taken(), AllOf(Contains("libhip.so.6"), Contains("libsmi.so.1"),
+                               Not(Contains("acme_drv_video.so.1"))));
+    EXPECT_THAT(skipped("acme_drv_video.so.580.1"),
+                ElementsAre(HasSubstr("the image brings its own: ")));
+    EXPECT_THAT(warnings(), IsEmpty());
+}
+
+TEST_F(PartsTest, GiveVideoWhereTheImageBringsItsOwnRuntime)
+{
+    root_.file("/opt/acme/lib/libhsa.so.1", library_with({}));
+
+    EXPECT_THAT(taken(), ElementsAre("libdrm.so.2", "libstdc++.so.6", "acme_drv_video.so.1"));
+    EXPECT_THAT(skipped("libhip.so.580.1"), ElementsAre(HasSubstr("the image brings its own: ")));
+}
+
+TEST_F(PartsTest, ComputeWhereTheImageIsTooOldForVideo)
+{
+    find("acme_drv_video.so.1").versions = {{"libc.so.6", "GLIBC_2.38"}};
+
+    EXPECT_THAT(taken(), AllOf(Contains("libhip.so.6"), Not(Contains("acme_drv_video.so.1"))));
+    EXPECT_THAT(skipped("acme_drv_video.so.580.1"), ElementsAre(HasSubstr("needs GLIBC_2.38")));
+    EXPECT_THAT(warnings(), IsEmpty());
+
+    request_.capabilities = "video";
+    EXPECT_THAT(taken(), IsEmpty());
+    EXPECT_THAT(warnings(), ElementsAre(HasSubstr("needs GLIBC_2.38")));
+    request_.vendor_libs = VendorLibs::host;
+    EXPECT_THAT(problem(), HasSubstr("7 files of the Acme driver: "));
+}
+
 /// With data beside the libraries.
 class DataTest : public OptionalFilesTest {
 protected:
