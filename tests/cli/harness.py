@@ -26,6 +26,8 @@ MULTIARCH = sysconfig.get_config_var("MULTIARCH")
 TREE = "/usr/lib/gpuctr"
 STATE = pathlib.Path("/var/lib/gpucontainer")
 DIRECTORY = pathlib.Path(os.environ["GPUCTR_TEST_DIRECTORY"])
+# Below /run, on simulated hosts whose driver lies in a file system of its own.
+DRIVER_ROOTS = ("bottlerocket", "nixos", "nvidia")
 ORDINARY_USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 _numbers = itertools.count()
@@ -92,8 +94,13 @@ def stack_overlays(directory, count, writable=False):
 def _prepare():
     """Puts what the tests write, and the default directories of journals and of the
     staged tree, on tmpfs: an undo that removes the latter unmounts it in all namespaces."""
+    before = os.open("/run", os.O_PATH)
     for directory in ("/var/lib", "/run", DIRECTORY):  # which may be below /run
         mount_tmpfs(pathlib.Path(directory))
+    for name in DRIVER_ROOTS:
+        if os.path.exists(f"/proc/self/fd/{before}/{name}"):
+            must("cp", "-a", f"/proc/self/fd/{before}/{name}", "/run", pass_fds=[before])
+    os.close(before)
     must(MAKE_ROOTFS, DIRECTORY / "template", NEEDS_DRIVER, OPENS_DRIVER, "/usr/bin/ld", "/usr/bin/setpriv", "/usr/bin/unshare",
          "/usr/bin/touch", "/usr/bin/kill")
     atexit.register(call, "umount", "-l", DIRECTORY)

@@ -5,6 +5,11 @@
 #include "base/text.hpp"
 #include "elf/facts.hpp"
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
 namespace gpucontainer::drivers::nvidia {
 
 using model::CatalogueRule;
@@ -13,24 +18,55 @@ using model::FileKind;
 
 namespace {
 
-/// The directories with a driver's tools: `bin` beside its libraries, and the system's own if the
-/// driver is installed in the system's directories. A wrapper script elsewhere in PATH is not the
-/// driver's.
+/// Where a distribution puts the tools of a driver whose libraries are below a directory.
+struct ToolPlace {
+    std::string_view libraries;
+    std::string_view tools;
+};
+constexpr std::array tool_places = {
+    ToolPlace{"/usr/lib", "/usr/bin"},
+    ToolPlace{"/usr/lib64", "/usr/bin"},
+    ToolPlace{"/usr/lib", "/usr/sbin"}, // Debian's nvidia-cuda-mps-server
+    ToolPlace{"/usr/lib64", "/usr/sbin"},
+    ToolPlace{"/nix/store", "/run/current-system/sw/bin"},
+    ToolPlace{"/usr/local/glibc", "/usr/local/bin"}, // Talos
+    ToolPlace{"/opt/nvidia", "/opt/bin"},            // Flatcar
+};
+
+/// The directory of tools that belongs to one of several drivers: Debian's /usr/lib/nvidia/NAME for
+/// the libraries in /usr/lib/ARCH/nvidia/NAME, Bottlerocket's PREFIX/libexec/nvidia/NAME/bin for
+/// those in PREFIX/lib/nvidia/NAME. "" if there is none.
+std::string directory_of_branch(std::string_view library_directory)
+{
+    constexpr std::string_view part = "/nvidia/";
+    const auto at = library_directory.rfind(part);
+    if (at == std::string_view::npos)
+        return "";
+    const std::string_view prefix = library_directory.substr(0, at);
+    const std::string_view name = library_directory.substr(at + part.size());
+    if (base::name_of(prefix) == "lib")
+        return base::format("{}/libexec/nvidia/{}/bin", base::directory_of(prefix), name);
+    return base::format("{}/nvidia/{}", base::directory_of(prefix), name);
+}
+
+/// The directories with a driver's tools: that of its branch, `bin` beside its libraries, and the
+/// system's own if the driver is installed in the system's directories. A wrapper script elsewhere
+/// in PATH is not the driver's.
 std::vector<std::string> directories_of_tools(const std::string& library_directory)
 {
     if (library_directory == "/")
         return {""}; // unpacked into one directory
-    const std::string_view above = base::directory_of(library_directory);
-    std::vector<std::string> directories = {base::format("{}/bin", above == "/" ? "" : above)};
-    const auto add = [&](const std::string& directory) {
-        if (directories.front() != directory)
-            directories.push_back(directory);
+    std::vector<std::string> directories;
+    const auto add = [&](std::string directory) {
+        if (!directory.empty() && std::ranges::find(directories, directory) == directories.end())
+            directories.push_back(std::move(directory));
     };
-    if (base::is_below(library_directory, "/usr/lib")
-        || base::is_below(library_directory, "/usr/lib64"))
-        add("/usr/bin");
-    if (base::is_below(library_directory, "/nix/store"))
-        add("/run/current-system/sw/bin");
+    add(directory_of_branch(library_directory));
+    const std::string_view above = base::directory_of(library_directory);
+    add(base::format("{}/bin", above == "/" ? "" : above));
+    for (const ToolPlace& place : tool_places)
+        if (base::is_below(library_directory, place.libraries))
+            add(std::string(place.tools));
     return directories;
 }
 

@@ -7,6 +7,7 @@
 #include "drivers/nvidia/catalogue_nvidia.hpp"
 #include "drivers/nvidia/tools.hpp"
 #include "elf/facts.hpp"
+#include "search/loader_path.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,8 +28,21 @@ using model::VersionSource;
 namespace {
 
 constexpr std::size_t most_directories = 16;
-constexpr std::array odd_places = {"/usr/local/nvidia/lib64", "/usr/local/nvidia/lib",
-                                   "/run/opengl-driver/lib"};
+
+/// Directories of drivers that the loader's configuration may not name. A "*" stands for any name.
+const std::vector<std::string>& odd_places()
+{
+    static const std::vector<std::string> places = {
+        "/usr/local/nvidia/lib64",       "/usr/local/nvidia/lib",
+        "/run/opengl-driver/lib",        // NixOS
+        "/usr/lib/*-linux-gnu/nvidia/*", // Debian: branches that its alternatives do not name
+        "/opt/nvidia/current/usr/lib64", // Flatcar
+        "/usr/lib/nvidia/tesla",         // Bottlerocket
+        "/usr/local/glibc/lib",          // Talos
+        "/usr/local/glibc/usr/lib",
+    };
+    return places;
+}
 
 /// What follows ".so." in a library's name; "" if nothing does.
 std::string_view version_suffix(std::string_view file_name)
@@ -97,7 +111,8 @@ private:
             if (take(candidate.path, soname))
                 return use_directory_of_main_library();
         auto directories = root_.configured_directories();
-        directories.insert(directories.end(), odd_places.begin(), odd_places.end());
+        std::ranges::move(search::expand_directories(root_, odd_places()),
+                          std::back_inserter(directories));
         for (const std::string& directory : directories)
             if (take(join(directory, soname), soname)) {
                 GPUCTR_CHECK(use_directory_of_main_library());
@@ -156,6 +171,8 @@ private:
 
     const char* advice(bool has_other_version) const
     {
+        if (is_foreign_ && !has_other_version)
+            return "name a driver root whose files are for this machine's architecture";
         if (!has_other_version)
             return "install the driver's user space, or name its directory as driver root";
         if (!is_of_module_)
@@ -252,6 +269,7 @@ private:
             return nullptr;
         }
         const auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
+        is_foreign_ |= facts && !elf::is_native(*facts);
         if (auto reason = objection(facts, soname); !reason.empty()) {
             skip(name, path, std::move(reason));
             return nullptr;
@@ -409,6 +427,7 @@ private:
     std::vector<CatalogueRule> unversioned_;
     std::optional<std::string> wanted_version_;
     bool is_of_module_ = false; ///< The wanted version is the loaded kernel module's.
+    bool is_foreign_ = false;   ///< Files for another machine were found.
     UserSpace found_;
     std::vector<std::string> directories_; ///< In the driver root; the main library's first.
     std::size_t scanned_ = 0;              ///< Number of those that were searched.

@@ -44,6 +44,8 @@ TEST_F(UserSpaceTest, RefusesALibraryOfAnotherMachine)
 
     EXPECT_EQ(problem(), "no libcuda.so.1 of version 535.183.01 in ROOT: "
                          "ROOT/usr/lib64/libcuda.so.1 is for aarch64");
+    EXPECT_EQ(find().error().hint(),
+              "name a driver root whose files are for this machine's architecture");
 }
 
 TEST_F(UserSpaceTest, RefusesALibraryWithoutItsSoname)

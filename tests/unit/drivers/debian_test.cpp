@@ -82,5 +82,26 @@ TEST_F(DebianUserSpaceTest, IsFoundBesideADamagedLoaderCache)
     EXPECT_EQ(paths(found()), debian_paths());
 }
 
+/// Beside the branch that the alternatives name, Debian can have others, whose libraries with a
+/// version in their sonames lie in the multiarch directory.
+TEST_F(DebianUserSpaceTest, IsTheBranchOfTheKernelModule)
+{
+    const std::string other = "535.274.02";
+    for (const char* soname : {"libcuda.so.1", "libnvidia-ml.so.1"})
+        install("usr/lib/x86_64-linux-gnu/nvidia/tesla-535", soname, other);
+    const std::string core = "libnvidia-glcore.so." + other;
+    tree_.library(base::format("{}/{}", multiarch, core), core);
+    tree_.tool("usr/lib/nvidia/tesla-535/nvidia-smi");
+    remember_all();
+    tree_.remember(core, "/lib/x86_64-linux-gnu/" + core);
+
+    EXPECT_EQ(paths(found()), debian_paths());
+    const std::string directory = "ROOT/usr/lib/x86_64-linux-gnu/";
+    EXPECT_EQ(paths(found(other)),
+              (std::vector{directory + "nvidia/tesla-535/libcuda.so." + other, directory + core,
+                           directory + "nvidia/tesla-535/libnvidia-ml.so." + other,
+                           std::string("ROOT/usr/lib/nvidia/tesla-535/nvidia-smi")}));
+}
+
 } // namespace
 } // namespace gpucontainer::drivers::nvidia

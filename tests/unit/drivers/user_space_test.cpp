@@ -229,6 +229,27 @@ TEST_F(UserSpaceTest, TakesToolsBesideTheLibraries)
     EXPECT_THAT(space.files.back().entry_names, ElementsAre("nvidia-smi"));
 }
 
+TEST_F(UserSpaceTest, TakesToolsFromWhereDistributionsPutThem)
+{
+    const auto tools_for = [&](const std::string& libraries, const std::string& tools) {
+        tree_.forget();
+        install(libraries, "libcuda.so.1");
+        tree_.tool(tools + "/nvidia-smi");
+        tree_.remember("libcuda.so.1", "/" + libraries + "/libcuda.so.1");
+        return paths(found()).back();
+    };
+
+    for (const auto& [libraries, tools] : {
+             std::pair{"usr/lib64", "usr/sbin"},
+             std::pair{"usr/lib/nvidia/tesla", "usr/libexec/nvidia/tesla/bin"},
+             std::pair{"top/usr/lib/nvidia/tesla", "top/usr/libexec/nvidia/tesla/bin"},
+             std::pair{"usr/lib/x86_64-linux-gnu/nvidia/tesla-470", "usr/lib/nvidia/tesla-470"},
+             std::pair{"usr/local/glibc/lib", "usr/local/bin"},
+             std::pair{"opt/nvidia/current/usr/lib64", "opt/bin"},
+         })
+        EXPECT_EQ(tools_for(libraries, tools), base::format("ROOT/{}/nvidia-smi", tools));
+}
+
 TEST_F(UserSpaceTest, LeavesShellWrappersAndForeignTools)
 {
     install("usr/lib64", "libcuda.so.1");
