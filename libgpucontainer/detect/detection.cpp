@@ -121,7 +121,13 @@ Result<std::optional<DriverStack>> detect(const Vendor& vendor, const Sources& s
         (*driver)->cdi_kind = vendor.cdi_kind;
     if (has_gpus || !or_files_alone || (!driver && driver.error().code() != Errc::no_device))
         return driver;
-    return files_alone(vendor, sources, driver ? no_gpu(vendor) : std::move(driver).error());
+    if (driver)
+        return files_alone(vendor, sources, no_gpu(vendor));
+    // What keeps the GPUs from being used is what to change first.
+    auto files = files_alone(vendor, sources, driver.error());
+    if (!files && files.error().code() == Errc::no_device && !driver.error().hint().empty())
+        return std::move(files).error().with_hint(driver.error().hint());
+    return files;
 }
 
 void record_failure(Detected& found, std::string_view title, const Error& error)

@@ -157,6 +157,11 @@ Error nothing_usable(const DriverStack& driver)
     const auto first = std::ranges::find_if(driver.nodes, [](const auto& node) {
         return node.gpu >= 0 && node.required && !node.accessible;
     });
+    const auto reason =
+        std::ranges::find(driver.findings, model::FindingCode::gpu_unusable, &model::Finding::code);
+    if (first == driver.nodes.end() && driver.missing_nodes.empty()
+        && reason != driver.findings.end())
+        return std::move(error).with_hint(reason->message());
     if (first == driver.nodes.end())
         return std::move(error).with_hint("device nodes are missing; `gpuctr-setup list` "
                                           "shows which are there");

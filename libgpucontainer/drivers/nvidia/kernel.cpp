@@ -82,13 +82,19 @@ Result<std::optional<Gpu>> read_information(const std::string& path, const std::
     if (const std::string& uuid = field["GPU UUID"]; uuid.find('?') == std::string::npos)
         gpu.uuid = uuid;
     gpu.model = field["Model"];
-    if (const auto minor = base::to_number(field["Device Minor"]); minor && *minor < control_minor)
+    const auto minor = base::to_number(field["Device Minor"]);
+    if (minor && *minor < control_minor)
         gpu.minor = static_cast<int>(*minor);
     if (field["GPU Excluded"] == "Yes") {
         findings.push_back({model::FindingCode::gpu_unusable, "GPU " + address,
                             "the driver was told to exclude it", path});
         return none;
     }
+    if (gpu.minor < 0)
+        findings.push_back({model::FindingCode::gpu_unusable, "GPU " + address,
+                            "the driver does not tell its device node: no Device Minor in its "
+                            "information",
+                            path});
     return std::optional(std::move(gpu));
 }
 
@@ -98,6 +104,19 @@ void number(std::vector<Gpu>& gpus)
               [](const Gpu& a, const Gpu& b) { return a.pci_address < b.pci_address; });
     for (unsigned index = 0; index < gpus.size(); ++index)
         gpus[index].index = index;
+}
+
+/// How a GPU gets NVIDIA's driver that another one has; "" if none has it.
+std::string advice_for(const std::string& driver)
+{
+    if (driver.empty() || driver == "nvidia")
+        return "";
+    if (driver.find("vfio") != std::string::npos)
+        return base::format("{} keeps a GPU for virtual machines; bind it to nvidia instead",
+                            driver);
+    return base::format("a GPU has one driver: install NVIDIA's, keep {} from loading "
+                        "(`blacklist {}` in /etc/modprobe.d), and reboot",
+                        driver, driver);
 }
 
 bool is_driven(const std::vector<Gpu>& gpus)
@@ -163,10 +182,13 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
         gpu.numa_node = device.numa_node;
         gpu.architecture = architecture_of_device(device.device_id);
         found.gpus.push_back(std::move(gpu));
-        if (!device.driver.empty())
-            found.findings.push_back({model::FindingCode::gpu_unusable, "GPU " + device.address,
-                                      "bound to the kernel driver " + device.driver,
-                                      "/sys/bus/pci/devices/" + device.address});
+        found.findings.push_back({model::FindingCode::gpu_unusable, "GPU " + device.address,
+                                  device.driver.empty()
+                                      ? "no kernel driver is bound to it"
+                                      : "bound to the kernel driver " + device.driver,
+                                  "/sys/bus/pci/devices/" + device.address});
+        if (found.advice.empty())
+            found.advice = advice_for(device.driver);
     }
     number(found.gpus);
     return found;

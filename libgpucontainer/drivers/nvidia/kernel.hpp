@@ -17,7 +17,8 @@ Result<std::optional<std::string>> module_version(const std::string& system_root
 
 struct Gpus {
     std::vector<model::Gpu> gpus;
-    model::Findings findings; ///< GPUs that the driver excludes.
+    model::Findings findings; ///< GPUs that programs cannot use, and why.
+    std::string advice = {};  ///< How the driver gets GPUs that another one has; maybe "".
 };
 
 /// The GPUs that the loaded module drives, in PCI order as NVML counts them.

@@ -73,15 +73,37 @@ Result<void> add_files(const Sources& sources, const std::optional<std::string>&
     return sources.driver_root.check();
 }
 
+/// An error that says what has each GPU, and how that changes.
+Error nothing_driven(std::string message, const Gpus& gpus, std::string hint)
+{
+    for (const model::Finding& finding : gpus.findings)
+        message +=
+            base::format("{} {}", &finding == gpus.findings.data() ? ":" : ",", finding.message());
+    return Error(Errc::no_device, std::move(message))
+        .with_hint(gpus.advice.empty() ? std::move(hint) : gpus.advice);
+}
+
+/// The module is loaded, but no GPU is listed.
+Error drives_nothing(const Gpus& listed, host::Enumerator& pci)
+{
+    Gpus all = listed;
+    if (auto others = undriven_gpus(pci)) {
+        append(all.findings, std::move(others->findings));
+        all.advice = std::move(others->advice);
+    }
+    return nothing_driven("the NVIDIA kernel module is loaded but drives no GPU", all,
+                          "look for NVRM messages in the kernel's log");
+}
+
 /// The driver for GPUs on a bus.
-Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std::string>& loaded,
-                                             const Sources& sources)
+Result<std::optional<DriverStack>>
+driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sources& sources)
 {
     DriverStack stack = new_stack(sources);
     stack.visible_devices = variables(model::VisibleDevices::Inside::uuid);
     require_proc(stack);
-    stack.gpus = std::move(gpus.gpus);
-    stack.findings = std::move(gpus.findings);
+    stack.gpus = gpus.gpus;
+    stack.findings = gpus.findings;
 
     std::optional<std::string> version = loaded;
     stack.version_source = loaded ? VersionSource::module : VersionSource::files;
@@ -89,9 +111,12 @@ Result<std::optional<DriverStack>> driver_of(Gpus gpus, const std::optional<std:
         version = sources.driver_version;
         stack.version_source = VersionSource::option;
     }
-    if (auto added = add_files(sources, version, stack); !added)
-        return version ? std::move(added).error()
-                       : std::move(added).error().context("the NVIDIA kernel module is not loaded");
+    constexpr const char* not_loaded = "the NVIDIA kernel module is not loaded";
+    if (auto added = add_files(sources, version, stack); !added) {
+        if (!version && !gpus.advice.empty() && added.error().code() == Errc::no_device)
+            return nothing_driven(not_loaded, gpus, "");
+        return version ? std::move(added).error() : std::move(added).error().context(not_loaded);
+    }
     GPUCTR_TRY(search::Nodes nodes,
                device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.findings));
     stack.nodes = std::move(nodes.nodes);
@@ -137,11 +162,9 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     if (gpus.gpus.empty() && !loaded)
         return detect_wsl(sources);
     if (gpus.gpus.empty())
-        return Error(Errc::no_device, "the NVIDIA kernel module is loaded but drives no GPU")
-            .with_hint("look for NVRM messages in the kernel's log; a GPU bound to vfio-pci or "
-                       "excluded does not count");
+        return drives_nothing(gpus, sources.pci);
 
-    return driver_of(std::move(gpus), loaded, sources);
+    return driver_of(gpus, loaded, sources);
 }
 
 } // namespace gpucontainer::drivers::nvidia

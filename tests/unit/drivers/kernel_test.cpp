@@ -220,10 +220,14 @@ TEST_F(DrivenGpus, HaveNoMinorWhenNoneIsSaid)
     gpu("0000:07:00.0", "-1");
     gpu("0000:08:00.0", "4294967295");
 
-    EXPECT_THAT(texts(driven().gpus),
-                ElementsAre("0 0000:06:00.0 GPU-0000:06:00.0 minor -1 node -1",
-                            "1 0000:07:00.0 GPU-0000:07:00.0 minor -1 node -1",
-                            "2 0000:08:00.0 GPU-0000:08:00.0 minor -1 node -1"));
+    const Gpus found = driven();
+    EXPECT_THAT(texts(found.gpus), ElementsAre("0 0000:06:00.0 GPU-0000:06:00.0 minor -1 node -1",
+                                               "1 0000:07:00.0 GPU-0000:07:00.0 minor -1 node -1",
+                                               "2 0000:08:00.0 GPU-0000:08:00.0 minor -1 node -1"));
+    ASSERT_EQ(found.findings.size(), 3U);
+    EXPECT_EQ(found.findings.front().message(),
+              "GPU 0000:06:00.0: the driver does not tell its device node: no Device Minor in its "
+              "information");
 }
 
 TEST_F(DrivenGpus, SurviveTextThatIsNoInformation)
@@ -263,7 +267,8 @@ TEST_F(KernelTest, FindsGpusThatNothingDrives)
                                                 "1 0000:86:00.0 - minor -1 node -1"));
     EXPECT_EQ(found->gpus.front().model, "NVIDIA device 2335");
     EXPECT_THAT(texts(found->findings),
-                ElementsAre("GPU 0000:86:00.0: bound to the kernel driver vfio-pci"));
+                ElementsAre("GPU 0000:3b:00.0: no kernel driver is bound to it",
+                            "GPU 0000:86:00.0: bound to the kernel driver vfio-pci"));
 }
 
 TEST_F(KernelTest, MasksTheParameterThatMakesNodes)

@@ -125,7 +125,7 @@ TEST_F(NvidiaTest, InfersTheVersionWithoutAModule)
 
 TEST_F(NvidiaTest, SaysThatNoModuleIsLoadedWhenThereIsNoUserSpaceEither)
 {
-    pci_.add("0000:06:00.0", "nouveau");
+    pci_.add("0000:06:00.0", "");
 
     const auto found = find();
 
@@ -133,6 +133,21 @@ TEST_F(NvidiaTest, SaysThatNoModuleIsLoadedWhenThereIsNoUserSpaceEither)
     EXPECT_EQ(found.error().code(), Errc::no_device);
     EXPECT_EQ(found.error().message(),
               "the NVIDIA kernel module is not loaded: no libcuda.so.1 in " + tree_.prefix());
+}
+
+TEST_F(NvidiaTest, NamesTheDriverThatHasTheGpu)
+{
+    pci_.add("0000:06:00.0", "nouveau");
+    pci_.add("0000:07:00.0", "");
+
+    const auto found = find();
+
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().code(), Errc::no_device);
+    EXPECT_EQ(found.error().message(),
+              "the NVIDIA kernel module is not loaded: GPU 0000:06:00.0: bound to the kernel "
+              "driver nouveau, GPU 0000:07:00.0: no kernel driver is bound to it");
+    EXPECT_THAT(found.error().hint(), HasSubstr("`blacklist nouveau`"));
 }
 
 TEST_F(NvidiaTest, SaysThatTheModuleDrivesNothing)
@@ -145,8 +160,13 @@ TEST_F(NvidiaTest, SaysThatTheModuleDrivesNothing)
 
     ASSERT_FALSE(found);
     EXPECT_EQ(found.error().code(), Errc::no_device);
-    EXPECT_EQ(found.error().message(), "the NVIDIA kernel module is loaded but drives no GPU");
-    EXPECT_THAT(found.error().hint(), HasSubstr("vfio-pci"));
+    EXPECT_EQ(found.error().message(), "the NVIDIA kernel module is loaded but drives no GPU: "
+                                       "GPU 0000:06:00.0: bound to the kernel driver vfio-pci");
+    EXPECT_THAT(found.error().hint(), HasSubstr("for virtual machines"));
+    pci_.devices.clear();
+    const auto none = find();
+    EXPECT_EQ(none.error().message(), "the NVIDIA kernel module is loaded but drives no GPU");
+    EXPECT_THAT(none.error().hint(), HasSubstr("NVRM"));
 }
 
 TEST_F(NvidiaTest, NamesTheNodesWithoutWhichNothingWorks)

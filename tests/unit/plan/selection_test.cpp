@@ -263,6 +263,8 @@ TEST_F(SelectionTest, SaysThatNothingMayBeUsed)
     driver_.nodes.clear();
     EXPECT_EQ(select("auto").error().hint(),
               "device nodes are missing; `gpuctr-setup list` shows which are there");
+    driver_.findings = {{model::FindingCode::gpu_unusable, "GPU 0000:06:00.0", "has no number"}};
+    EXPECT_EQ(select("auto").error().hint(), "GPU 0000:06:00.0: has no number");
 }
 
 TEST_F(SelectionTest, TakesAllGpusThatNothingDrives)
