@@ -29,6 +29,7 @@ phase_apply() {
     succeeds "apply" "$setup" --nv --rootfs "$rootfs" "${state[@]}"
     check_gpus "apply" "$(all_uuids)" "${container[@]}"
     check_libraries "apply" "${container[@]}"
+    check_programs "apply" "${container[@]}"
 
     applied=$(our_mounts)
     succeeds "apply again" "$setup" --nv --rootfs "$rootfs" "${state[@]}"
