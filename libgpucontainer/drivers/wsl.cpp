@@ -141,6 +141,12 @@ Result<void> add_to(model::DriverStack& stack, const Sources& sources, std::stri
     stack.gpus = {std::move(gpu)};
     const host::DriverRoot& root = sources.driver_root;
     add_directory(root, library_directory, witness_of_libraries, stack.files, stack.findings);
+    const std::string bridge = base::format("{}/{}", library_directory, witness_of_libraries);
+    if (!root.look(bridge))
+        stack.findings.push_back({model::FindingCode::library_missing, witness_of_libraries,
+                                  "is not there: without it, no program reaches Windows' driver",
+                                  root.prefix() + bridge,
+                                  "`wsl --update` in Windows, then `wsl --shutdown`"});
     for (const Package& package : packages)
         add_directory(root, package.directory, package.witness, stack.files, stack.findings);
     GPUCTR_CHECK(root.check());

@@ -97,6 +97,16 @@ class Nvidia(Windows):
         return {file["registrations"][0]["name"]: file["directory"] for file in self.driver()["files"]
                 if file["kind"] == "data"}
 
+    def test_what_reaches_windows_driver_is_missed(self):
+        copy = self.copied()
+        (copy / "lib/libdxcore.so").unlink()
+        self.mount("--bind", copy / "lib", LIBRARIES)
+        done = self.set_up()
+        self.undo()
+        self.assertIn("warning: libdxcore.so: is not there: without it, no program reaches "
+                      "Windows' driver", done.stderr)
+        self.assertIn("`wsl --update`", done.stderr)
+
     def test_directories_are_taken_whole(self):
         self.as_windows_mounts_them()
         self.assertEqual(self.data(), {LIBRARIES: True, IN_USE: True, FORMER: True})
