@@ -238,5 +238,62 @@ class Plain(Tegra):
         self.assert_state(before)
 
 
+THOR, CARD = "0000:01:00.0", "0005:01:00.0"
+OF_MODULE = {"nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}
+
+
+class Thor(Tegra):
+    """With JetPack 7: the module lists the GPU, whose nodes the packages' lists lack."""
+
+    def test_it_is_what_its_files_say(self):
+        driver = self.driver()
+
+        self.assertEqual((driver["version"], driver["version_source"]), ("580.00", "module"))
+        self.assertEqual([(gpu["index"], gpu["pci_address"], gpu["minor"], gpu["model"])
+                          for gpu in driver["gpus"]], [(0, THOR, 0, "NVIDIA Thor")])
+        self.assertLessEqual(COMPUTE, self.sonames())
+
+    def test_it_is_set_up_and_taken_back(self):
+        before = self.state()
+
+        self.set_up()
+
+        self.assertEqual(self.below_dev(f"nvgpu/igpu-{THOR}"), GPU_NODES)
+        self.assertLessEqual(OF_MODULE | {"nvmap"}, set(os.listdir(self.root / "dev")))
+        out = harness.must("chroot", self.root, "/usr/bin/opens_driver", "libcuda.so.1")
+        self.assertEqual(os.path.basename(out.strip()), "libcuda.so.1.1")
+        self.assertNotIn("kernel module", self.command("status", "--rootfs", self.root).stdout)
+        self.undo()
+        self.assert_state(before)
+
+
+class ThorAndCard(Tegra):
+    """One user space for both."""
+
+    def test_each_has_its_nodes(self):
+        self.assertEqual([(gpu["pci_address"], gpu["minor"]) for gpu in self.driver()["gpus"]],
+                         [(THOR, 0), (CARD, 1)])
+        both = {f"/dev/{name}" for name in OF_MODULE - {"nvidia0"}}
+        own = {f"/dev/nvgpu/igpu-{THOR}/{name}" for name in ("as", "channel", "ctrl")} | {
+            "/dev/nvmap", "/dev/nvidia0"}
+        for word, given, other in (("0", own, {"/dev/nvidia1"}), ("1", {"/dev/nvidia1"}, own)):
+            with self.subTest(word=word):
+                nodes = set(self.devices("--device", word))
+                self.assertLessEqual(both | given, nodes)
+                self.assertEqual(nodes & other, set())
+
+
+class Card(Tegra):
+    """A card with the driver of servers, which is not for the GPU of the Tegra."""
+
+    def test_the_card_is_the_gpu(self):
+        driver = self.driver()
+
+        self.assertEqual([gpu["pci_address"] for gpu in driver["gpus"]], [CARD])
+        self.assertEqual(driver["version"], harness.VERSION)
+        self.assertEqual(self.sonames(), {"libcuda.so.1", "libnvidia-ml.so.1"})
+        self.assertEqual([node for node in self.devices() if "nvgpu" in node], [])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -164,7 +164,12 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
     if (gpus.gpus.empty())
         return drives_nothing(gpus, sources.pci);
 
-    return driver_of(gpus, loaded, sources);
+    auto driver = driver_of(gpus, loaded, sources);
+    // The files decide: those of a Tegra have no version in their names.
+    if (!driver && loaded && driver.error().code() == Errc::driver)
+        if (auto tegra = detect_tegra_with(sources, gpus, *loaded); !tegra || *tegra)
+            return tegra;
+    return driver;
 }
 
 } // namespace gpucontainer::drivers::nvidia

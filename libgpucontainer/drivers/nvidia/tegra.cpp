@@ -140,27 +140,76 @@ Result<void> add_files(const Sources& sources, std::vector<TegraRow> rows, Drive
     append(stack.findings, std::move(found.findings));
     append(stack.findings, sources.site.findings);
     search::add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
-    if (std::ranges::find(stack.files, main_library, &model::DriverFile::soname)
-        == stack.files.end())
-        stack.findings.push_back({model::FindingCode::library_missing, std::string(main_library),
-                                  "is not among the driver's files: CUDA programs do not find "
-                                  "their driver",
-                                  "", "", model::Capability::compute});
     return sources.driver_root.check();
 }
 
-Result<void> add_nodes(const Sources& sources, const std::vector<TegraRow>& rows,
-                       DriverStack& stack)
+std::vector<std::string> listed_nodes(const std::vector<TegraRow>& rows)
 {
     std::vector<std::string> paths;
     for (const TegraRow& row : rows)
         if (row.kind == TegraRow::Kind::device)
             paths.push_back(row.path);
-    GPUCTR_TRY(search::Nodes nodes,
-               tegra_nodes(sources.system_root, sources.dev_root, paths, stack.findings));
-    stack.nodes = std::move(nodes.nodes);
-    stack.missing_nodes = std::move(nodes.missing);
-    return {};
+    return paths;
+}
+
+void add_nodes(search::Nodes nodes, DriverStack& stack)
+{
+    std::erase_if(nodes.nodes, [&](const model::DeviceNode& node) {
+        return std::ranges::find(stack.nodes, node.path, &model::DeviceNode::path)
+               != stack.nodes.end();
+    });
+    append(stack.nodes, std::move(nodes.nodes));
+    append(stack.missing_nodes, std::move(nodes.missing));
+}
+
+/// What its name in /dev/nvgpu says of the address: "0000:01:00.0" of "igpu-0000:01:00.0".
+std::string address_in(const std::optional<std::string>& name)
+{
+    constexpr std::string_view start = "igpu-";
+    const std::string_view address =
+        name && name->starts_with(start) ? std::string_view(*name).substr(start.size()) : "";
+    return host::is_pci_address(address) ? std::string(address) : "";
+}
+
+/// Index of the GPU in the Tegra, which is added unless the module lists it.
+Result<unsigned> add_own_gpu(const Sources& sources, DriverStack& stack)
+{
+    GPUCTR_TRY(const auto name, name_of_tegra_gpu(sources.system_root, sources.dev_root));
+    model::Gpu gpu;
+    gpu.pci_address = address_in(name);
+    const auto listed = std::ranges::find(stack.gpus, gpu.pci_address, &model::Gpu::pci_address);
+    if (listed != stack.gpus.end())
+        return listed->index;
+    if (!name && !stack.gpus.empty())
+        return 0U; // those that are listed are all
+    gpu.index = static_cast<unsigned>(stack.gpus.size());
+    GPUCTR_TRY(gpu.model, model(sources.system_root));
+    GPUCTR_TRY(const std::string processor, compatible(sources.system_root));
+    gpu.architecture = architecture_of_soc(processor);
+    stack.gpus.push_back(std::move(gpu));
+    return stack.gpus.back().index;
+}
+
+/// The parts that do not depend on the GPUs.
+DriverStack stack_of_tegra(const Sources& sources)
+{
+    DriverStack stack = new_stack(sources);
+    // Libraries that it is linked to come from the image if it has them.
+    stack.optional_files = true;
+    // A GPU of a Tegra may have no UUID.
+    stack.visible_devices = variables(model::VisibleDevices::Inside::position);
+    for (const char* directory :
+         {"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",
+          "/usr/lib/aarch64-linux-gnu/tegra-egl"})
+        stack.image_directories.emplace_back(directory);
+    stack.needs = {"a mounted /proc and /sys: the driver's libraries read there which Tegra it is"};
+    return stack;
+}
+
+bool has_main_library(const DriverStack& stack)
+{
+    return std::ranges::find(stack.files, main_library, &model::DriverFile::soname)
+           != stack.files.end();
 }
 
 } // namespace
@@ -184,30 +233,52 @@ Result<std::optional<DriverStack>> detect_tegra(const Sources& sources)
     if (!is_one)
         return std::optional<DriverStack>();
 
-    DriverStack stack = new_stack(sources);
+    DriverStack stack = stack_of_tegra(sources);
     GPUCTR_TRY(stack.version, version_of(sources));
     if (!sources.driver_version.empty()) {
         stack.version = sources.driver_version;
         stack.version_source = model::VersionSource::option;
     }
-    // Libraries that it is linked to come from the image if it has them.
-    stack.optional_files = true;
-    // This GPU has no UUID.
-    stack.visible_devices = variables(model::VisibleDevices::Inside::position);
-    for (const char* directory :
-         {"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra",
-          "/usr/lib/aarch64-linux-gnu/tegra-egl"})
-        stack.image_directories.emplace_back(directory);
-    stack.needs = {"a mounted /proc and /sys: the driver's libraries read there which Tegra it is"};
-    model::Gpu gpu;
-    GPUCTR_TRY(gpu.model, model(sources.system_root));
-    GPUCTR_TRY(const std::string processor, compatible(sources.system_root));
-    gpu.architecture = architecture_of_soc(processor);
-    stack.gpus.push_back(std::move(gpu));
-
     const auto rows = read_tegra_lists(sources.driver_root, stack.findings);
     GPUCTR_CHECK(add_files(sources, rows, stack));
-    GPUCTR_CHECK(add_nodes(sources, rows, stack));
+    if (!has_main_library(stack))
+        stack.findings.push_back({model::FindingCode::library_missing, std::string(main_library),
+                                  "is not among the driver's files: CUDA programs do not find "
+                                  "their driver",
+                                  "", "", model::Capability::compute});
+    GPUCTR_TRY(const unsigned gpu, add_own_gpu(sources, stack));
+    GPUCTR_TRY(search::Nodes nodes, tegra_nodes(sources.system_root, sources.dev_root,
+                                                listed_nodes(rows), gpu, stack.findings));
+    add_nodes(std::move(nodes), stack);
+    return std::optional(std::move(stack));
+}
+
+Result<std::optional<DriverStack>> detect_tegra_with(const Sources& sources, const Gpus& listed,
+                                                     const std::string& version)
+{
+    GPUCTR_TRY(const bool is_one, is_tegra(sources.system_root));
+    if (!is_one || !sources.driver_version.empty())
+        return std::optional<DriverStack>();
+
+    DriverStack stack = stack_of_tegra(sources);
+    stack.version = version;
+    const auto rows = read_tegra_lists(sources.driver_root, stack.findings);
+    GPUCTR_CHECK(add_files(sources, rows, stack));
+    if (!has_main_library(stack))
+        return std::optional<DriverStack>();
+    stack.gpus = listed.gpus;
+    append(stack.findings, listed.findings);
+    GPUCTR_TRY(search::Nodes of_module,
+               device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.findings));
+    add_nodes(std::move(of_module), stack);
+    GPUCTR_TRY(const unsigned gpu, add_own_gpu(sources, stack));
+    auto own =
+        tegra_nodes(sources.system_root, sources.dev_root, listed_nodes(rows), gpu, stack.findings);
+    if (!own && own.error().code() != Errc::no_device)
+        return std::move(own).error();
+    if (own)
+        add_nodes(*std::move(own), stack);
+    GPUCTR_TRY(stack.masks, masks(sources.system_root));
     return std::optional(std::move(stack));
 }
 

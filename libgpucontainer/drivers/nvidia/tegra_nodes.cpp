@@ -34,7 +34,7 @@ constexpr std::string_view dev = "/dev/";
 
 /// Nodes of Linux for Tegra since release 32. Each release has some of them.
 constexpr std::array known_nodes = {
-    "/dev/nvhost-*",     "/dev/nvgpu/igpu0/*", "/dev/nvmap",
+    "/dev/nvhost-*",     "/dev/nvgpu/igpu*/*", "/dev/nvmap",
     "/dev/nvidia0",      "/dev/nvidiactl",     "/dev/nvidia-modeset",
     "/dev/host1x-fence", "/dev/nvsciipc",      "/dev/tegra_dc_ctrl",
     "/dev/tegra_dc_?",   "/dev/tegra-crypto",  "/dev/v4l2-nvdec",
@@ -59,8 +59,10 @@ constexpr std::array uses = {
 /// Nodes that CUDA needs, if a release has them.
 constexpr std::array gpu_nodes = {
     "/dev/nvhost-gpu",       "/dev/nvhost-ctrl-gpu", "/dev/nvhost-as-gpu",
-    "/dev/nvgpu/igpu0/ctrl", "/dev/nvgpu/igpu0/as",  "/dev/nvgpu/igpu0/channel",
+    "/dev/nvgpu/igpu*/ctrl", "/dev/nvgpu/igpu*/as",  "/dev/nvgpu/igpu*/channel",
 };
+/// JetPack 7 calls the directory igpu-ADDRESS, which lists of NVIDIA's packages lack.
+constexpr const char* nodes_of_gpu = "/dev/nvgpu/igpu*/*";
 constexpr std::string_view memory_node = "/dev/nvmap";
 
 bool matches(const char* pattern, const std::string& path)
@@ -75,16 +77,18 @@ Capability use_of_node(const std::string& path)
     return use == uses.end() ? Capability::none : use->capability;
 }
 
-bool is_of_gpu(std::string_view path)
+bool is_of_gpu(const std::string& path)
 {
-    return std::ranges::find(gpu_nodes, path) != gpu_nodes.end();
+    return std::ranges::any_of(gpu_nodes,
+                               [&](const char* pattern) { return matches(pattern, path); });
 }
 
 class NodeSearch {
 public:
-    NodeSearch(const std::string& system_root, const std::string& dev_root,
+    NodeSearch(const std::string& system_root, const std::string& dev_root, unsigned gpu,
                model::Findings& findings)
-        : system_root_(system_root), dev_root_(dev_root), findings_(findings)
+        : system_root_(system_root), dev_root_(dev_root), gpu_(static_cast<int>(gpu)),
+          findings_(findings)
     {
     }
 
@@ -97,7 +101,9 @@ public:
         if (paths.empty())
             for (const char* path : known_nodes)
                 GPUCTR_CHECK(add_matching(path, false));
-        if (std::ranges::none_of(found_.nodes, is_of_gpu, &model::DeviceNode::path))
+        if (!has_gpu_node())
+            GPUCTR_CHECK(add_matching(nodes_of_gpu, false));
+        if (!has_gpu_node())
             return Error(Errc::no_device, "the Tegra's GPU has no device node")
                 .with_hint(
                     "look for nvgpu in the kernel's log: this kernel module makes the nodes");
@@ -105,6 +111,11 @@ public:
     }
 
 private:
+    bool has_gpu_node() const
+    {
+        return std::ranges::any_of(found_.nodes, is_of_gpu, &model::DeviceNode::path);
+    }
+
     Result<void> add_matching(const std::string& pattern, bool is_listed)
     {
         Result<void> listed;
@@ -189,8 +200,7 @@ private:
         });
     }
 
-    static search::WantedNode wanted(const std::string& path, const std::string& place,
-                                     dev_t number)
+    search::WantedNode wanted(const std::string& path, const std::string& place, dev_t number) const
     {
         search::WantedNode node;
         node.path = path;
@@ -198,7 +208,7 @@ private:
         node.major = major(number);
         node.minor = minor(number);
         node.required = is_of_gpu(path) || path == memory_node;
-        node.gpu = node.required ? 0 : -1;
+        node.gpu = node.required ? gpu_ : -1;
         node.capability = use_of_node(path);
         return node;
     }
@@ -211,6 +221,7 @@ private:
 
     const std::string& system_root_;
     const std::string& dev_root_;
+    int gpu_;
     model::Findings& findings_;
     std::string devices_;
     std::set<std::string> seen_;
@@ -220,9 +231,26 @@ private:
 } // namespace
 
 Result<Nodes> tegra_nodes(const std::string& system_root, const std::string& dev_root,
-                          std::span<const std::string> paths, model::Findings& findings)
+                          std::span<const std::string> paths, unsigned gpu,
+                          model::Findings& findings)
 {
-    return NodeSearch(system_root, dev_root, findings).run(paths);
+    return NodeSearch(system_root, dev_root, gpu, findings).run(paths);
+}
+
+Result<std::optional<std::string>> name_of_tegra_gpu(const std::string& system_root,
+                                                     const std::string& dev_root)
+{
+    constexpr std::string_view start = "igpu";
+    const std::string directory = dev_root + "/dev/nvgpu";
+    const auto names = base::list_directory(AT_FDCWD, system_root + directory, most_names);
+    if (!names && base::leaves_open(names.error().os_error()))
+        return Error::from_errno(names.error().os_error(), directory, Errc::driver)
+            .with_object(directory);
+    std::optional<std::string> found;
+    for (const std::string& name : names ? *names : std::vector<std::string>())
+        if (name.starts_with(start) && (!found || name < *found))
+            found = name;
+    return found;
 }
 
 } // namespace gpucontainer::drivers::nvidia

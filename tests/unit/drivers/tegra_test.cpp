@@ -108,6 +108,68 @@ TEST_F(TegraTest, LeavesDiscreteGpusToTheirDriver)
     EXPECT_EQ(loaded(), "580.1");
 }
 
+/// JetPack 7 on Thor: lists of its packages still name igpu0.
+TEST_F(TegraTest, HasItsNodesInADirectoryOfItsAddress)
+{
+    be_a_tegra();
+    install();
+    list("devices.csv", "dev, /dev/nvgpu/igpu0/*\ndev, /dev/nvmap\n");
+    node("nvgpu/igpu-0000:01:00.0/ctrl", 1);
+    node("nvgpu/igpu-0000:01:00.0/as", 2);
+    node("nvmap", 3);
+
+    const DriverStack driver = found();
+
+    ASSERT_THAT(driver.gpus, SizeIs(1));
+    EXPECT_EQ(driver.gpus[0].pci_address, "0000:01:00.0");
+    EXPECT_THAT(paths(driver.nodes),
+                UnorderedElementsAre("/dev/nvgpu/igpu-0000:01:00.0/ctrl 0",
+                                     "/dev/nvgpu/igpu-0000:01:00.0/as 0", "/dev/nvmap 0"));
+}
+
+TEST_F(TegraTest, IsKnownByItsFilesAlthoughTheModuleListsItsGpu)
+{
+    be_a_tegra();
+    install();
+    node("nvgpu/igpu-0000:01:00.0/ctrl", 1);
+    node("nvmap", 3);
+    ASSERT_TRUE(make_node("nvidia0", 195, 0));
+    ASSERT_TRUE(make_node("nvidiactl", 195, 255));
+    system_.file("proc/devices", "Character devices:\n195 nvidia\n");
+    system_.file("sys/module/nvidia/version", "580.00\n");
+    system_.file("proc/driver/nvidia/gpus/0000:01:00.0/information",
+                 "Model: NVIDIA Thor\nDevice Minor: 0\n");
+
+    const DriverStack driver = found();
+
+    EXPECT_EQ(driver.version, "580.00");
+    EXPECT_EQ(loaded(), "580.00");
+    ASSERT_THAT(driver.gpus, SizeIs(1));
+    EXPECT_EQ(driver.gpus[0].model, "NVIDIA Thor");
+    EXPECT_TRUE(driver.missing_nodes.empty());
+    EXPECT_THAT(paths(driver.nodes),
+                UnorderedElementsAre("/dev/nvidia0 0", "/dev/nvidiactl -1", "/dev/nvmap 0",
+                                     "/dev/nvgpu/igpu-0000:01:00.0/ctrl 0"));
+}
+
+TEST_F(TegraTest, IsTheSecondGpuBesideACardWithTheSameUserSpace)
+{
+    be_a_tegra();
+    install();
+    node("nvgpu/igpu-0000:01:00.0/ctrl", 1);
+    node("nvmap", 3);
+    system_.file("sys/module/nvidia/version", "580.00\n");
+    system_.file("proc/driver/nvidia/gpus/0005:01:00.0/information", "Device Minor: 1\n");
+
+    const DriverStack driver = found();
+
+    ASSERT_THAT(driver.gpus, SizeIs(2));
+    EXPECT_EQ(driver.gpus[0].pci_address, "0005:01:00.0");
+    EXPECT_EQ(driver.gpus[1].pci_address, "0000:01:00.0");
+    EXPECT_THAT(paths(driver.nodes),
+                UnorderedElementsAre("/dev/nvmap 1", "/dev/nvgpu/igpu-0000:01:00.0/ctrl 1"));
+}
+
 TEST_F(TegraTest, HasTheVersionOfItsRelease)
 {
     be_a_tegra();
