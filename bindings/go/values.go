@@ -94,6 +94,15 @@ type Node struct {
 type Mask struct {
 	Path, Content, Reason string
 	IsDirectory           bool
+	IsAgainstNodes        bool    // It only keeps programs from making device nodes.
+	Shown                 []Shown // What a container still sees of a directory.
+}
+
+// Shown is an entry of a masked directory that a container with its GPU sees.
+type Shown struct {
+	Name        string  // Path below the directory.
+	GPU         *uint32 // Index of its GPU; nil: all of the vendor.
+	IsDirectory bool
 }
 
 // Driver is the driver of one vendor.
@@ -246,6 +255,19 @@ func maskOf(m *C.gpuctr_mask) Mask {
 		Content:     text(C.gpuctr_mask_content(m)),
 		Reason:      text(C.gpuctr_mask_reason(m)),
 		IsDirectory: C.gpuctr_mask_is_directory(m) != 0,
+
+		IsAgainstNodes: C.gpuctr_mask_is_against_nodes(m) != 0,
+		Shown: list(C.gpuctr_mask_shown_count(m), func(i C.size_t) *C.gpuctr_shown {
+			return C.gpuctr_mask_shown_at(m, i)
+		}, shownOf),
+	}
+}
+
+func shownOf(s *C.gpuctr_shown) Shown {
+	return Shown{
+		Name:        text(C.gpuctr_shown_name(s)),
+		GPU:         optional(C.gpuctr_shown_gpu(s)),
+		IsDirectory: C.gpuctr_shown_is_directory(s) != 0,
 	}
 }
 

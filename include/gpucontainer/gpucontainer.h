@@ -97,6 +97,7 @@ typedef struct gpuctr_node gpuctr_node;
 typedef struct gpuctr_registration gpuctr_registration;
 typedef struct gpuctr_version_need gpuctr_version_need;
 typedef struct gpuctr_mask gpuctr_mask;
+typedef struct gpuctr_shown gpuctr_shown;
 typedef struct gpuctr_finding gpuctr_finding;
 typedef struct gpuctr_plan gpuctr_plan;
 typedef struct gpuctr_item gpuctr_item;
@@ -650,12 +651,24 @@ GPUCTR_API const char* gpuctr_node_link_at(const gpuctr_node* node, size_t index
 
 /** Path of a file or directory of the kernel, in a container. @since 0.2 */
 GPUCTR_API const char* gpuctr_mask_path(const gpuctr_mask* mask);
-/** What it has to have in a container; "" for a directory, which is empty there. @since 0.2 */
+/** What it has to have in a container; "" for a directory. @since 0.2 */
 GPUCTR_API const char* gpuctr_mask_content(const gpuctr_mask* mask);
 /** Why, in one line for people. @since 0.2 */
 GPUCTR_API const char* gpuctr_mask_reason(const gpuctr_mask* mask);
 /** 1 for a directory. @since 0.2 */
 GPUCTR_API int gpuctr_mask_is_directory(const gpuctr_mask* mask);
+/** 1 if it only keeps programs from making device nodes; 0 if it hides entries. @since 0.2 */
+GPUCTR_API int gpuctr_mask_is_against_nodes(const gpuctr_mask* mask);
+/** What a container still sees of a directory: the entries of its GPUs. @since 0.2 */
+GPUCTR_API size_t gpuctr_mask_shown_count(const gpuctr_mask* mask);
+/** Belongs to the host; NULL if out of range. @since 0.2 */
+GPUCTR_API const gpuctr_shown* gpuctr_mask_shown_at(const gpuctr_mask* mask, size_t index);
+/** Path below the directory of the mask: "0000:3b:00.0". @since 0.2 */
+GPUCTR_API const char* gpuctr_shown_name(const gpuctr_shown* shown);
+/** Index of the GPU that it is of; -1: all of the vendor. @since 0.2 */
+GPUCTR_API int32_t gpuctr_shown_gpu(const gpuctr_shown* shown);
+/** 1 for a directory, with all that is in it. @since 0.2 */
+GPUCTR_API int gpuctr_shown_is_directory(const gpuctr_shown* shown);
 
 /* -- Plan ---------------------------------------------------------------- */
 
@@ -847,8 +860,8 @@ GPUCTR_API int32_t gpuctr_item_gpu(const gpuctr_item* item);
 /**
  * How its name comes to be in the container: "there" (it exists; a mount covers it), "created"
  * (in its directory), "tree" (in the driver's tree, whose directories have no items of their
- * own), "overlay" (in an overlay that an earlier item mounts). For a runtime that carries out
- * the items itself. @since 0.2
+ * own), "overlay" (in an overlay that an earlier item mounts), "cover" (in a directory that an
+ * earlier item covers another with). For a runtime that carries out the items itself. @since 0.2
  */
 GPUCTR_API const char* gpuctr_item_place(const gpuctr_item* item);
 /** 1 if a directory is made, bound or covered, not a file. @since 0.2 */

@@ -182,7 +182,26 @@ private:
     const gpuctr_node* node_;
 };
 
-/// A file of the kernel that a container has to see with other content; a view into its Host.
+/// An entry of a masked directory that a container with its GPU sees; a view into its Host.
+class Shown {
+public:
+    explicit Shown(const gpuctr_shown* shown) noexcept : shown_(shown) {}
+    /// Path below the directory.
+    std::string_view name() const noexcept { return gpuctr_shown_name(shown_); }
+    /// Index of the GPU that it is of; none: all of the vendor.
+    std::optional<unsigned> gpu() const noexcept
+    {
+        const std::int32_t gpu = gpuctr_shown_gpu(shown_);
+        return gpu < 0 ? std::nullopt : std::optional(static_cast<unsigned>(gpu));
+    }
+    bool is_directory() const noexcept { return gpuctr_shown_is_directory(shown_) != 0; }
+
+private:
+    const gpuctr_shown* shown_;
+};
+
+/// A file of the kernel that a container has to see with other content, or a directory of which it
+/// sees certain entries only; a view into its Host.
 class Mask {
 public:
     explicit Mask(const gpuctr_mask* mask) noexcept : mask_(mask) {}
@@ -190,6 +209,13 @@ public:
     std::string_view content() const noexcept { return gpuctr_mask_content(mask_); }
     std::string_view reason() const noexcept { return gpuctr_mask_reason(mask_); }
     bool is_directory() const noexcept { return gpuctr_mask_is_directory(mask_) != 0; }
+    /// It only keeps programs from making device nodes.
+    bool is_against_nodes() const noexcept { return gpuctr_mask_is_against_nodes(mask_) != 0; }
+    auto shown() const noexcept
+    {
+        return detail::List<Shown, gpuctr_mask_shown_count, gpuctr_mask_shown_at, gpuctr_mask>(
+            mask_);
+    }
 
 private:
     const gpuctr_mask* mask_;
@@ -458,7 +484,7 @@ public:
     std::string_view vendor() const noexcept { return gpuctr_item_vendor(item_); }
     /// Index of the GPU that it is for; -1: all of the vendor.
     int gpu() const noexcept { return gpuctr_item_gpu(item_); }
-    /// "there", "created", "tree" or "overlay"; see gpuctr_item_place().
+    /// "there", "created", "tree", "overlay" or "cover"; see gpuctr_item_place().
     std::string_view place() const noexcept { return gpuctr_item_place(item_); }
     bool is_directory() const noexcept { return gpuctr_item_is_directory(item_) != 0; }
     /// Permission bits of what is made; 0 for all else.

@@ -13,6 +13,7 @@
 #include "privilege/label.hpp"
 #include "program/builder.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <sys/stat.h>
@@ -82,7 +83,7 @@ private:
 
     Result<void> add(const Item& item)
     {
-        if (item.place == Place::tree)
+        if (item.place == Place::tree || item.place == Place::cover)
             return {};
         if (item.place == Place::overlay)
             GPUCTR_CHECK(add_overlay_name(item));
@@ -141,6 +142,8 @@ private:
         return mount(item, std::move(file), file_attributes,
                      program::host_file | (bind.is_directory ? program::holds_mounts : 0));
     }
+    /// It is a part of what covers a directory.
+    static Result<void> add(const Item& /*item*/, const plan::KernelEntry& /*entry*/) { return {}; }
     Result<void> add(const Item& item, const plan::Cover& cover)
     {
         GPUCTR_TRY(UniqueFd file, clone_file(bench_, cover.source, cover.id, false));
@@ -148,7 +151,16 @@ private:
     }
     Result<void> add(const Item& item, const plan::GeneratedCover& generated)
     {
-        return generated.is_directory ? cover_with_nothing(item) : cover(item, generated.content);
+        if (!generated.is_directory)
+            return cover(item, generated.content);
+        const bool has_parts = std::ranges::any_of(plan_.items, [&](const Item& part) {
+            return part.place == Place::cover && base::is_below(part.target, item.target);
+        });
+        if (!has_parts)
+            return cover_with_nothing(item);
+        GPUCTR_TRY(UniqueFd parts, make_cover(bench_, plan_, item.target));
+        return mount(item, std::move(parts), file_attributes,
+                     program::follow_target | program::holds_mounts);
     }
     Result<void> add(const Item& item, const plan::Device& node)
     {

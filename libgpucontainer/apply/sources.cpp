@@ -47,6 +47,16 @@ Result<UniqueFd> clone_file(const mount::Bench& bench, const std::string& source
     return clone;
 }
 
+Result<UniqueFd> clone_entry(const mount::Bench& bench, const plan::KernelEntry& entry)
+{
+    struct stat status = {};
+    GPUCTR_TRY(UniqueFd clone, clone_source(bench, entry.source, status));
+    // Its inode number and times may be others at any time.
+    if (entry.is_directory ? !S_ISDIR(status.st_mode) : !S_ISREG(status.st_mode))
+        return changed(entry.source);
+    return clone;
+}
+
 Result<UniqueFd> clone_device(const mount::Bench& bench, const plan::Device& device)
 {
     struct stat status = {};

@@ -23,6 +23,7 @@ inline constexpr std::uint64_t device_attributes =
 /// Clones a source. An error if it is no longer the file, directory or device that was planned.
 Result<base::UniqueFd> clone_file(const mount::Bench& bench, const std::string& source,
                                   const model::FileId& id, bool is_directory);
+Result<base::UniqueFd> clone_entry(const mount::Bench& bench, const plan::KernelEntry& entry);
 Result<base::UniqueFd> clone_device(const mount::Bench& bench, const plan::Device& device);
 
 /// An error if no kernel module is loaded and no version was given.

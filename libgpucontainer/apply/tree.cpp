@@ -36,9 +36,9 @@ constexpr const char* inventory_name = ".gpuctr-tree";
 constexpr std::size_t largest_inventory = 1U << 20U;
 constexpr std::string_view made_line = "made ";
 
-std::string_view in_tree(const plan::Plan& plan, const Item& item)
+std::string_view below(const std::string& directory, const Item& item)
 {
-    return std::string_view(item.target).substr(plan.tree_path.size() + 1);
+    return std::string_view(item.target).substr(directory.size() + 1);
 }
 
 /// Equal for plans whose trees have the same names for the same files, and the same label.
@@ -52,8 +52,9 @@ std::string inventory(const plan::Plan& plan)
             continue;
         const auto* bind = item.as<plan::Bind>();
         const model::FileId id = bind != nullptr ? bind->id : model::FileId();
-        text += base::format("{} {} {} {}:{}:{}:{}\n", plan::name(item.kind()), in_tree(plan, item),
-                             item.source(), id.device, id.inode, id.size, id.mtime_ns);
+        text += base::format("{} {} {} {}:{}:{}:{}\n", plan::name(item.kind()),
+                             below(plan.tree_path, item), item.source(), id.device, id.inode,
+                             id.size, id.mtime_ns);
     }
     return text;
 }
@@ -69,25 +70,34 @@ Result<void> make_directories(Layer& layer, std::string_view path, Directories& 
     return layer.directory(std::string(path));
 }
 
-Result<UniqueFd> build_tree(const mount::Bench& bench, const plan::Plan& plan,
-                            const std::string* inventory)
+/// The file that is mounted at an item; none if it has none.
+Result<UniqueFd> clone_of(const mount::Bench& bench, const Item& item)
+{
+    if (const auto* const bind = item.as<plan::Bind>())
+        return clone_file(bench, bind->source, bind->id, bind->is_directory);
+    if (const auto* const entry = item.as<plan::KernelEntry>())
+        return clone_entry(bench, *entry);
+    return UniqueFd();
+}
+
+/// The items in `place` below a directory.
+Result<UniqueFd> build_tree(const mount::Bench& bench, const plan::Plan& plan, Place place,
+                            const std::string& directory, const std::string* inventory)
 {
     GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
     std::vector<mount::Branch> branches;
     Directories directories;
     for (const Item& item : plan.items) {
-        if (item.place != Place::tree)
+        if (item.place != place || !base::is_below(item.target, directory))
             continue;
-        const std::string path(in_tree(plan, item));
+        const std::string path(below(directory, item));
         GPUCTR_CHECK(make_directories(layer, base::directory_of(path), directories));
         if (const auto* link = item.as<plan::Symlink>())
             GPUCTR_CHECK(layer.link(path, link->to));
-        const auto* const bind = item.as<plan::Bind>();
-        if (bind == nullptr)
+        GPUCTR_TRY(UniqueFd clone, clone_of(bench, item), "prepare {}", item.target);
+        if (!clone)
             continue;
-        GPUCTR_CHECK(bind->is_directory ? layer.directory(path) : layer.placeholder(path));
-        GPUCTR_TRY(UniqueFd clone, clone_file(bench, bind->source, bind->id, bind->is_directory),
-                   "prepare {}", item.target);
+        GPUCTR_CHECK(item.is_directory() ? layer.directory(path) : layer.placeholder(path));
         if (!mount::way_of(bench.backend).sets_below)
             GPUCTR_CHECK(guard(bench, clone, file_attributes));
         branches.push_back({std::move(clone), path});
@@ -253,10 +263,16 @@ Result<UniqueFd> make_tree(const mount::Bench& bench, const plan::Plan& plan,
         if (holds(*staged, inventory(plan)))
             tree.reset(mount::clone_tree(bench, staged->get(), "", true));
     if (!tree) {
-        GPUCTR_TRY(tree, build_tree(bench, plan, nullptr));
+        GPUCTR_TRY(tree, build_tree(bench, plan, Place::tree, plan.tree_path, nullptr));
     }
     GPUCTR_CHECK(guard(bench, tree, file_attributes));
     return tree;
+}
+
+Result<UniqueFd> make_cover(const mount::Bench& bench, const plan::Plan& plan,
+                            const std::string& directory)
+{
+    return build_tree(bench, plan, Place::cover, directory, nullptr);
 }
 
 Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
@@ -278,7 +294,7 @@ Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
     GPUCTR_CHECK(directories.make());
     const std::size_t made = directories.count() + (present ? inventory_of(present).made : 0);
     const std::string wanted = base::format("{}{}{}\n", items, made_line, made);
-    GPUCTR_TRY(const UniqueFd tree, build_tree(bench, plan, &wanted));
+    GPUCTR_TRY(const UniqueFd tree, build_tree(bench, plan, Place::tree, plan.tree_path, &wanted));
     // Clones share the file system, so nobody may write in it through any of them.
     if (mount::set_attributes(bench, tree.get(), file_attributes, MS_PRIVATE, true) != 0
         || mount::make_read_only(tree.get()) != 0)

@@ -19,6 +19,10 @@ namespace gpucontainer::apply {
 Result<base::UniqueFd> make_tree(const mount::Bench& bench, const plan::Plan& plan,
                                  const std::string& staged_tree);
 
+/// Makes what covers a directory: the plan's items below it in Place::cover, as a detached mount.
+Result<base::UniqueFd> make_cover(const mount::Bench& bench, const plan::Plan& plan,
+                                  const std::string& directory);
+
 /// Normalises the path of a staged tree, so that each component is a directory to create or
 /// remove; "" for none. Refuses a relative path, which would depend on the caller, and "..", which
 /// would depend on links. Errors: usage.

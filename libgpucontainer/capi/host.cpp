@@ -209,3 +209,12 @@ const char* gpuctr_mask_path(const gpuctr_mask* mask) { return mask->path.c_str(
 const char* gpuctr_mask_content(const gpuctr_mask* mask) { return mask->content.c_str(); }
 const char* gpuctr_mask_reason(const gpuctr_mask* mask) { return mask->reason.c_str(); }
 int gpuctr_mask_is_directory(const gpuctr_mask* mask) { return mask->directory ? 1 : 0; }
+int gpuctr_mask_is_against_nodes(const gpuctr_mask* mask) { return mask->against_nodes ? 1 : 0; }
+size_t gpuctr_mask_shown_count(const gpuctr_mask* mask) { return mask->shown.size(); }
+const gpuctr_shown* gpuctr_mask_shown_at(const gpuctr_mask* mask, size_t index)
+{
+    return capi::element_at<gpuctr_shown>(mask->shown, index);
+}
+const char* gpuctr_shown_name(const gpuctr_shown* shown) { return shown->name.c_str(); }
+int32_t gpuctr_shown_gpu(const gpuctr_shown* shown) { return shown->gpu; }
+int gpuctr_shown_is_directory(const gpuctr_shown* shown) { return shown->directory ? 1 : 0; }

@@ -128,13 +128,25 @@ struct DeviceNode {
     bool operator==(const DeviceNode&) const = default;
 };
 
+/// An entry of a masked directory that stays visible in a container with its GPU.
+struct Shown {
+    std::string name;      ///< Path below the directory: "0000:3b:00.0".
+    int gpu = -1;          ///< As in DeviceNode.
+    bool directory = true; ///< With all that is in it.
+
+    bool operator==(const Shown&) const = default;
+};
+
 /// A file of the kernel that must have other content in a container, or a directory of the kernel
-/// that must be empty there.
+/// in which a container sees certain entries only.
 struct Mask {
     std::string path;
     std::string content; ///< Of a file.
     std::string reason;  ///< "keeps the driver from making nodes of other GPUs"
     bool directory = false;
+    std::vector<Shown> shown; ///< Of a directory. None is inside of another.
+    /// It only keeps programs from making device nodes. Otherwise it hides entries.
+    bool against_nodes = true;
 
     bool operator==(const Mask&) const = default;
 };

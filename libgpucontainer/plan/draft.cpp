@@ -30,10 +30,23 @@ Names::Way choose_way(const Request& request, const Target* target)
 
 } // namespace
 
+namespace {
+
+/// Display shows what graphics draws, and video is decoded by programs that compute.
+bool is_served(model::Capability capability, const std::set<model::Capability>& wanted)
+{
+    using model::Capability;
+    return capability == Capability::none || wanted.contains(capability)
+           || (capability == Capability::graphics && wanted.contains(Capability::display))
+           || (capability == Capability::compute && wanted.contains(Capability::video));
+}
+
+} // namespace
+
 bool Share::needs(const model::DeviceNode& node,
                   const std::set<model::Capability>& capabilities) const
 {
-    if (node.capability != model::Capability::none && !capabilities.contains(node.capability))
+    if (!is_served(node.capability, capabilities))
         return false;
     const auto& gpus = selection.gpus;
     return node.gpu < 0

@@ -14,6 +14,7 @@ struct KindOf {
     ItemKind operator()(const Tree&) const noexcept { return ItemKind::mount; }
     ItemKind operator()(const Overlay&) const noexcept { return ItemKind::mount; }
     ItemKind operator()(const Bind&) const noexcept { return ItemKind::bind; }
+    ItemKind operator()(const KernelEntry&) const noexcept { return ItemKind::bind; }
     ItemKind operator()(const Symlink&) const noexcept { return ItemKind::symlink; }
     ItemKind operator()(const GeneratedFile&) const noexcept { return ItemKind::file; }
     ItemKind operator()(const Cover&) const noexcept { return ItemKind::cover; }
@@ -27,6 +28,7 @@ struct SourceOf {
     std::string_view operator()(const Tree&) const noexcept { return "tmpfs"; }
     std::string_view operator()(const Overlay&) const noexcept { return "overlay"; }
     std::string_view operator()(const Bind& bind) const noexcept { return bind.source; }
+    std::string_view operator()(const KernelEntry& entry) const noexcept { return entry.source; }
     std::string_view operator()(const Symlink& link) const noexcept { return link.to; }
     std::string_view operator()(const Cover& cover) const noexcept { return cover.source; }
     std::string_view operator()(const Device& device) const noexcept { return device.source; }
@@ -44,6 +46,7 @@ struct OptionsOf {
     std::string_view operator()(const Tree&) const noexcept { return file_options; }
     std::string_view operator()(const Overlay&) const noexcept { return "ro"; }
     std::string_view operator()(const Bind&) const noexcept { return file_options; }
+    std::string_view operator()(const KernelEntry&) const noexcept { return file_options; }
     std::string_view operator()(const Cover&) const noexcept { return file_options; }
     std::string_view operator()(const GeneratedCover&) const noexcept { return file_options; }
     std::string_view operator()(const Device&) const noexcept { return "ro,nosuid,noexec"; }
@@ -86,6 +89,7 @@ struct IsDirectory {
     bool operator()(const Tree&) const noexcept { return true; }
     bool operator()(const Overlay&) const noexcept { return true; }
     bool operator()(const Bind& bind) const noexcept { return bind.is_directory; }
+    bool operator()(const KernelEntry& entry) const noexcept { return entry.is_directory; }
     bool operator()(const GeneratedCover& cover) const noexcept { return cover.is_directory; }
     template <typename Other>
     bool operator()(const Other&) const noexcept
@@ -128,6 +132,8 @@ std::string_view name(Place place)
         return "tree";
     case Place::overlay:
         return "overlay";
+    case Place::cover:
+        return "cover";
     }
     return "";
 }

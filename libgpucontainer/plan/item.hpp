@@ -31,6 +31,7 @@ enum class Place : std::uint8_t {
     created, ///< It is made in the image's directory.
     tree,    ///< It is part of the tree.
     overlay, ///< It is part of an overlay that is mounted over a directory above it.
+    cover,   ///< It is part of a directory of ours that covers one above it.
 };
 std::string_view name(Place place);
 
@@ -61,6 +62,11 @@ struct Bind {
     model::FileId id; ///< As it was seen.
     bool is_directory = false;
 };
+/// A file or directory of the kernel's, with all that is in it.
+struct KernelEntry {
+    std::string source;
+    bool is_directory = false;
+};
 struct Symlink {
     std::string to;
 };
@@ -72,7 +78,8 @@ struct Cover {
     std::string source;
     model::FileId id; ///< As it was seen.
 };
-/// Content of ours over an existing file, or an empty directory over an existing one.
+/// Content of ours over an existing file, or a directory of ours over an existing one. What is in
+/// the directory are items of their own.
 struct GeneratedCover {
     std::string content;
     bool is_directory = false;
@@ -96,8 +103,8 @@ struct Variable {
 
 /// One thing that the plan puts into the container.
 struct Item {
-    std::variant<Directory, Tree, Overlay, Bind, Symlink, GeneratedFile, Cover, GeneratedCover,
-                 Device, LoaderCache, Variable>
+    std::variant<Directory, Tree, Overlay, Bind, KernelEntry, Symlink, GeneratedFile, Cover,
+                 GeneratedCover, Device, LoaderCache, Variable>
         what;
     std::string target; ///< Path in the container; name of a variable.
     std::string reason;

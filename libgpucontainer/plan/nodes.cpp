@@ -108,10 +108,21 @@ Result<void> add_nodes(Draft& draft, const Share& share)
     return {};
 }
 
-/// Whether programs can make what the mask prevents. If nobody can make nodes, that is the
-/// directory for the nodes of capabilities, which remains in a root that is written.
-bool has_use(const Draft& draft, const Mask& mask)
+bool is_shown(const Share& share, const model::Shown& shown)
 {
+    return shown.gpu < 0
+           || std::ranges::find(share.selection.gpus, static_cast<unsigned>(shown.gpu))
+                  != share.selection.gpus.end();
+}
+
+/// Whether the mask hides something, or programs can make what it prevents. If nobody can make
+/// nodes, that is the directory for the nodes of capabilities, which remains in a root that is
+/// written.
+bool has_use(const Draft& draft, const Share& share, const Mask& mask)
+{
+    if (!mask.against_nodes)
+        return !std::ranges::all_of(mask.shown,
+                                    [&](const auto& shown) { return is_shown(share, shown); });
     return draft.target->may_make_nodes || (mask.directory && draft.plan.writes_root);
 }
 
@@ -125,18 +136,43 @@ void need_instead_of(const Mask& mask, Draft& draft)
                            when, mask.path));
 }
 
-void add_mask(Draft& draft, const Mask& mask, const std::string& vendor)
+/// Several parts of a GPU share its entries.
+bool is_added(const Draft& draft, const std::string& target)
+{
+    return std::ranges::any_of(draft.plan.items,
+                               [&](const Item& item) { return item.target == target; });
+}
+
+void add_shown(Draft& draft, const Share& share, const Mask& mask, const model::Shown& shown)
+{
+    const std::string path = base::format("{}/{}", mask.path, shown.name);
+    if (!is_shown(share, shown) || is_added(draft, path))
+        return;
+    draft.identify("shown " + path);
+    draft.add({KernelEntry{path, shown.directory},
+               path,
+               shown.gpu < 0 ? "the driver's programs read it" : base::format("GPU {}", shown.gpu),
+               {share.driver.vendor, shown.gpu},
+               Place::cover});
+}
+
+void add_mask(Draft& draft, const Share& share, const Mask& mask)
 {
     const EntryType wanted = mask.directory ? EntryType::directory : EntryType::regular;
     if (draft.view.resolve(mask.path).type != wanted) {
-        if (draft.target->may_make_nodes)
+        if (draft.target->may_make_nodes && mask.against_nodes)
             need_instead_of(mask, draft);
         return;
     }
-    if (!has_use(draft, mask))
+    if (!has_use(draft, share, mask))
         return;
     draft.identify("mask " + mask.path);
-    draft.add({GeneratedCover{mask.content, mask.directory}, mask.path, mask.reason, {vendor}});
+    draft.add({GeneratedCover{mask.content, mask.directory},
+               mask.path,
+               mask.reason,
+               {share.driver.vendor}});
+    for (const model::Shown& shown : mask.shown)
+        add_shown(draft, share, mask, shown);
 }
 
 } // namespace
@@ -154,7 +190,7 @@ void add_masks(Draft& draft)
         return;
     for (const Share& share : draft.shares)
         for (const Mask& mask : share.driver.masks)
-            add_mask(draft, mask, share.driver.vendor);
+            add_mask(draft, share, mask);
 }
 
 } // namespace gpucontainer::plan

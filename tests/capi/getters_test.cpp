@@ -105,10 +105,17 @@ json of(const Node& node)
 
 json of(const Mask& mask)
 {
+    const auto of_shown = [](const Shown& shown) {
+        return json{{"name", shown.name()},
+                    {"gpu", number(shown.gpu())},
+                    {"directory", shown.is_directory()}};
+    };
     return {{"path", mask.path()},
             {"content", mask.content()},
             {"reason", mask.reason()},
-            {"directory", mask.is_directory()}};
+            {"directory", mask.is_directory()},
+            {"shown", array(mask.shown(), of_shown)},
+            {"against_nodes", mask.is_against_nodes()}};
 }
 
 json of(const Finding& finding)

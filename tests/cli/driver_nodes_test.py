@@ -15,6 +15,7 @@ import snapshot
 
 NVIDIA = pathlib.Path("/proc/driver/nvidia")
 CAPABILITIES = NVIDIA / "capabilities"
+GPUS = NVIDIA / "gpus"
 
 
 class Hidden:
@@ -27,6 +28,16 @@ class Hidden:
         self.assertIn("ModifyDeviceFiles: 0\n", self.shell(f"cat {NVIDIA}/params"))
         self.assertEqual(self.shell(f"test -w {CAPABILITIES}; echo $?"), "1\n")
         self.assertIn("580", self.shell(f"cat {NVIDIA}/version"))
+
+    def check_shown(self, *numbers):
+        """Information of the GPUs on buses with these numbers, and nothing of others."""
+        addresses = [f"0000:00:{number:02x}.0" for number in numbers]
+        self.assertGreater(len(os.listdir(GPUS)), len(numbers))
+        self.assertEqual(self.shell(f"ls -A {GPUS}").split(), addresses)
+        for address in addresses:
+            self.assertEqual(self.shell(f"cat {GPUS}/{address}/information"),
+                             (GPUS / address / "information").read_text())
+        self.assertEqual(self.shell(f"test -w {GPUS}; echo $?"), "1\n")
 
     def planned(self, *words):
         return [(item["target"], item["options"]) for item in self.plan(*words)["items"]
@@ -45,6 +56,11 @@ class ForACommand(Hidden, harness.Case):
         with self.nothing_changes():
             self.check_hidden()
 
+    def test_only_the_chosen_gpus_are_shown(self):
+        self.options = (*self.options, "--device", "1,3")
+        with self.nothing_changes():
+            self.check_shown(7, 9)
+
 
 class ForALockedCommand(ForACommand):
     options = ("--lock",)
@@ -55,6 +71,11 @@ class ForACommandOfAnOrdinaryUser(harness.Case):
         done = harness.call(*harness.ORDINARY_USER, harness.SETUP, "--nv", "--rootfs", self.root,
                             "--", "ls", CAPABILITIES)
         self.assertEqual((done.stdout, done.stderr), ("fabric-imex-mgmt\nmig\n", ""))
+
+    def test_only_the_chosen_gpus_are_shown(self):
+        done = harness.call(*harness.ORDINARY_USER, harness.SETUP, "--nv", "--device", "1",
+                            "--rootfs", self.root, "--", "ls", GPUS)
+        self.assertEqual((done.stdout, done.stderr), ("0000:00:07.0\n", ""))
 
 
 class InARoot(Hidden, harness.Case):
@@ -74,6 +95,16 @@ class InARoot(Hidden, harness.Case):
         self.assertEqual(self.planned(), [(f"{NVIDIA}/params", "ro,nosuid,nodev"),
                                           (f"{CAPABILITIES}", "ro,nosuid,nodev")])
         self.in_each_way(self.check_hidden)
+
+    def test_only_the_chosen_gpus_are_shown(self):
+        harness.must("mount", "--rbind", "/proc", self.root / "proc")
+        harness.must("mount", "--make-rslave", self.root / "proc")
+        self.in_each_way(lambda: self.check_shown(6, 13), "--device", "0,7")
+
+    def test_without_a_gpu_none_is_shown(self):
+        harness.must("mount", "--rbind", "/proc", self.root / "proc")
+        harness.must("mount", "--make-rslave", self.root / "proc")
+        self.in_each_way(self.check_shown, "--device", "none")
 
     def test_without_a_proc_the_plan_says_what_is_needed(self):
         self.assertEqual(self.planned(), [])
@@ -127,6 +158,7 @@ class InAContainer(Hidden, process_test.Container):
         before = self.mounts()
         self.on_process("--nv", "--device", "3")
         self.check_hidden()
+        self.check_shown(9)
         [found] = json.loads(self.on_process("status", "--format", "json", stdout=None)
                              .stdout)["setups"]
         self.assertEqual(found["findings"], [])

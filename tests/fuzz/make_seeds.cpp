@@ -161,7 +161,8 @@ std::string host_record()
     driver.library_directory = "/drv/lib";
     driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
     driver.masks = {{"/proc/driver/nvidia/params", "A: 1\n", "a reason"},
-                    {"/proc/driver/nvidia/capabilities", "", "another reason", true}};
+                    {"/proc/driver/nvidia/capabilities", "", "another reason", true},
+                    {"/proc/driver/nvidia/gpus", "", "a third", true, {{"a/b", 0, false}}, false}};
     driver.findings = {
         {model::FindingCode::library_missing, "libx.so", "something does not work", "",
          "install it", model::Capability::compute},

@@ -23,8 +23,10 @@ namespace {
 constexpr std::uint16_t pci_vendor = 0x10de;
 constexpr unsigned node_major = 195; // reserved for NVIDIA in the kernel
 constexpr unsigned control_minor = 255;
+constexpr unsigned modeset_minor = 254;
 constexpr std::size_t most_gpus = 256;
 constexpr const char* uvm_path = "/dev/nvidia-uvm";
+constexpr const char* information_directory = "/proc/driver/nvidia/gpus";
 
 bool is_version(std::string_view text)
 {
@@ -146,7 +148,7 @@ Result<std::optional<std::string>> module_version(const std::string& system_root
 
 Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
 {
-    const std::string directory = system_root + "/proc/driver/nvidia/gpus";
+    const std::string directory = system_root + information_directory;
     auto addresses = base::list_directory(-1, directory, most_gpus);
     if (!addresses && addresses.error().os_error() != ENOENT)
         return std::move(addresses).error().context("find NVIDIA GPUs");
@@ -194,8 +196,37 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
     return found;
 }
 
+namespace {
+
+bool is_card_or_render_node(const host::ClassDevice& device)
+{
+    return device.node.starts_with("/dev/dri/card") || device.node.starts_with("/dev/dri/renderD");
+}
+
+/// The nodes that nvidia-drm makes of the GPUs, for X.Org, EGL, GBM and Vulkan.
+Result<void> want_drm_nodes(const std::string& system_root, const std::string& dev_root,
+                            const std::vector<Gpu>& gpus, host::Enumerator& pci,
+                            std::vector<search::WantedNode>& wanted)
+{
+    GPUCTR_TRY(auto devices, pci.class_devices("drm"), "find DRM nodes");
+    std::erase_if(devices, [](const auto& device) { return !is_card_or_render_node(device); });
+    if (devices.empty())
+        return {};
+    GPUCTR_TRY(auto links, search::links_by_path(system_root, dev_root));
+    for (const host::ClassDevice& device : devices)
+        for (const Gpu& gpu : gpus)
+            if (gpu.minor >= 0 && gpu.pci_address == device.pci_address)
+                wanted.push_back({device.node, device.major, device.minor,
+                                  static_cast<int>(gpu.index), Capability::graphics, false,
+                                  links[device.name]});
+    return {};
+}
+
+} // namespace
+
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
-                                   const std::vector<Gpu>& gpus, model::Findings& findings)
+                                   const std::vector<Gpu>& gpus, host::Enumerator& pci,
+                                   model::Findings& findings)
 {
     const std::string path = system_root + "/proc/devices";
     const auto devices = base::read_file(path);
@@ -217,6 +248,12 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
                               Capability::none,
                               true,
                               {}});
+
+    if (const auto modeset =
+            devices ? search::character_major(*devices, "nvidia-modeset") : std::nullopt)
+        wanted.push_back(
+            {"/dev/nvidia-modeset", modeset, modeset_minor, -1, Capability::graphics, false, {}});
+    GPUCTR_CHECK(want_drm_nodes(system_root, dev_root, gpus, pci, wanted));
 
     search::Nodes found;
     for (const search::WantedNode& node : wanted)
@@ -275,13 +312,31 @@ Result<void> mask_capabilities(const std::string& system_root, std::vector<Mask>
     return {};
 }
 
+/// Hides the information of GPUs that a container does not get.
+Result<void> mask_gpus(const std::string& system_root, const std::vector<Gpu>& gpus,
+                       std::vector<Mask>& masks)
+{
+    const auto names = base::list_directory(-1, system_root + information_directory, most_gpus);
+    if (!names && base::leaves_open(names.error().os_error()))
+        return unreadable(names.error(), information_directory);
+    Mask mask = {information_directory, "", "shows the chosen GPUs only", true, {}, false};
+    for (const std::string& name : names ? *names : std::vector<std::string>())
+        for (const Gpu& gpu : gpus)
+            if (gpu.pci_address == base::to_lower(name))
+                mask.shown.push_back({name, static_cast<int>(gpu.index), true});
+    if (!mask.shown.empty())
+        masks.push_back(std::move(mask));
+    return {};
+}
+
 } // namespace
 
-Result<std::vector<Mask>> masks(const std::string& system_root)
+Result<std::vector<Mask>> masks(const std::string& system_root, const std::vector<Gpu>& gpus)
 {
     std::vector<Mask> masks;
     GPUCTR_CHECK(mask_parameters(system_root, masks));
     GPUCTR_CHECK(mask_capabilities(system_root, masks));
+    GPUCTR_CHECK(mask_gpus(system_root, gpus, masks));
     return masks;
 }
 

@@ -27,10 +27,11 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci);
 /// GPUs on the bus if no module drives them: without UUIDs and nodes.
 Result<Gpus> undriven_gpus(host::Enumerator& pci);
 
-/// The nodes below `dev_root`: control nodes, unified memory, and one for each GPU. Those that are
-/// missing, or another device, go to `findings`.
+/// The nodes below `dev_root`: control nodes, unified memory, mode setting, and those of each GPU.
+/// Those that are missing, or another device, go to `findings`.
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
-                                   const std::vector<model::Gpu>& gpus, model::Findings& findings);
+                                   const std::vector<model::Gpu>& gpus, host::Enumerator& pci,
+                                   model::Findings& findings);
 
 /// Warnings about what does not work with these nodes.
 model::Findings warnings(const std::vector<model::Gpu>& gpus,
@@ -38,7 +39,8 @@ model::Findings warnings(const std::vector<model::Gpu>& gpus,
 
 /// Masks for a container. With "ModifyDeviceFiles: 1" in the module's parameters, the driver's
 /// libraries make the nodes of every GPU if they have the privilege, whichever GPUs the container
-/// got.
-Result<std::vector<model::Mask>> masks(const std::string& system_root);
+/// got. The information of GPUs is masked but for that of a container's.
+Result<std::vector<model::Mask>> masks(const std::string& system_root,
+                                       const std::vector<model::Gpu>& gpus);
 
 } // namespace gpucontainer::drivers::nvidia

@@ -117,13 +117,13 @@ driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sour
             return nothing_driven(not_loaded, gpus, "");
         return version ? std::move(added).error() : std::move(added).error().context(not_loaded);
     }
-    GPUCTR_TRY(search::Nodes nodes,
-               device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.findings));
+    GPUCTR_TRY(search::Nodes nodes, device_nodes(sources.system_root, sources.dev_root, stack.gpus,
+                                                 sources.pci, stack.findings));
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     append(stack.findings, warnings(stack.gpus, stack.nodes));
     warn_of_noexec(stack);
-    GPUCTR_TRY(stack.masks, masks(sources.system_root));
+    GPUCTR_TRY(stack.masks, masks(sources.system_root, stack.gpus));
     return std::optional(std::move(stack));
 }
 

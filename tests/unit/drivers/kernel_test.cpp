@@ -276,7 +276,7 @@ TEST_F(KernelTest, MasksTheParameterThatMakesNodes)
     system_.file("proc/driver/nvidia/params",
                  "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nDeviceFileMode: 438\n");
 
-    const auto found = masks(root());
+    const auto found = masks(root(), {});
 
     ASSERT_TRUE(found);
     ASSERT_EQ(found->size(), 1U);
@@ -290,7 +290,7 @@ TEST_F(KernelTest, MasksCapabilitiesWhateverTheParametersSay)
     system_.file("proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
     system_.file("proc/driver/nvidia/capabilities/mig/config", "DeviceFileMinor: 1\n");
 
-    const auto found = masks(root());
+    const auto found = masks(root(), {});
 
     ASSERT_TRUE(found);
     ASSERT_EQ(found->size(), 1U);
@@ -301,9 +301,29 @@ TEST_F(KernelTest, MasksCapabilitiesWhateverTheParametersSay)
 
 TEST_F(KernelTest, MasksNothingWhereTheDriverMakesNoNodes)
 {
-    EXPECT_TRUE(masks(root())->empty());
+    EXPECT_TRUE(masks(root(), {})->empty());
     system_.file("proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
-    EXPECT_TRUE(masks(root())->empty());
+    EXPECT_TRUE(masks(root(), {})->empty());
+}
+
+TEST_F(KernelTest, ShowsTheInformationOfEachGpuToItsContainers)
+{
+    for (const char* name : {"0000:3B:00.0", "0000:86:00.0", "0000:af:00.0"})
+        system_.directory(base::format("proc/driver/nvidia/gpus/{}", name));
+    std::vector<Gpu> gpus(2);
+    gpus[0].pci_address = "0000:3b:00.0";
+    gpus[1].index = 1;
+    gpus[1].pci_address = "0000:86:00.0";
+
+    const auto found = masks(root(), gpus);
+
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->size(), 1U);
+    EXPECT_EQ(found->front().path, "/proc/driver/nvidia/gpus");
+    EXPECT_TRUE(found->front().directory);
+    EXPECT_FALSE(found->front().against_nodes);
+    EXPECT_THAT(found->front().shown, ElementsAre(model::Shown{"0000:3B:00.0", 0, true},
+                                                  model::Shown{"0000:86:00.0", 1, true}));
 }
 
 class DeviceNodes : public KernelTest {
@@ -329,7 +349,7 @@ protected:
     std::vector<std::string> nodes(const std::vector<Gpu>& gpus)
     {
         std::vector<std::string> all;
-        const auto found = device_nodes(root(), "", gpus, skipped_);
+        const auto found = device_nodes(root(), "", gpus, pci_, skipped_);
         EXPECT_TRUE(found);
         for (const DeviceNode& node : found ? found->nodes : std::vector<DeviceNode>())
             all.push_back(base::format("{} {}:{} {:o} for {} {}", node.path, node.major, node.minor,
@@ -363,6 +383,33 @@ TEST_F(DeviceNodes, BelongToTheGpuOfTheirMinor)
                             "/dev/nvidia0 195:0 660 for 1 none"));
     // Of the file system that the test's nodes are on.
     EXPECT_THAT(texts(skipped_), Each(HasSubstr("nodev")));
+}
+
+TEST_F(DeviceNodes, ForGraphicsAreThoseOfTheGpusOfThisDriver)
+{
+    system_.file("proc/devices", "Character devices:\n195 nvidia-modeset\n226 drm\n");
+    system_.directory("dev/dri");
+    if (!make_node("nvidia-modeset", 195, 254) || !make_node("dri/card1", 226, 1)
+        || !make_node("dri/renderD128", 226, 128) || !make_node("dri/card0", 226, 0))
+        GTEST_SKIP() << "this user may not make device nodes";
+    system_.link("dev/dri/by-path/pci-0000:3b:00.0-render", "../renderD128");
+    system_.link("dev/dri/by-path/pci-0000:03:00.0-card", "../card0");
+    const std::string ours = "0000:3b:00.0";
+    pci_.parts["drm"] = {
+        {"card0", "/dev/dri/card0", 226, 0, "0000:03:00.0", "ast", "0000:03:00.0"},
+        {"card1", "/dev/dri/card1", 226, 1, ours, "nvidia", ours},
+        {"controlD65", "/dev/dri/controlD65", 226, 65, ours, "nvidia", ours},
+        {"renderD128", "/dev/dri/renderD128", 226, 128, ours, "nvidia", ours},
+    };
+    Gpu gpu = gpu_of_minor(0, 0);
+    gpu.pci_address = ours;
+
+    EXPECT_THAT(nodes({gpu}), ElementsAre("/dev/nvidia-modeset 195:254 666 for -1 graphics",
+                                          "/dev/dri/card1 226:1 666 for 0 graphics",
+                                          "/dev/dri/renderD128 226:128 666 for 0 graphics"));
+    const auto found = device_nodes(root(), "", {gpu}, pci_, skipped_);
+    EXPECT_THAT(found->nodes.back().links, ElementsAre("/dev/dri/by-path/pci-0000:3b:00.0-render"));
+    EXPECT_FALSE(found->nodes.back().required);
 }
 
 TEST_F(DeviceNodes, AreNotTakenWithOtherNumbers)
@@ -399,7 +446,7 @@ TEST_F(DeviceNodes, MayLieElsewhereOnTheHost)
     if (!make_node("../run/driver/dev/nvidiactl", 195, 255))
         GTEST_SKIP() << "this user may not make device nodes";
 
-    const auto found = device_nodes(root(), "/run/driver", {gpu_of_minor(0, 0)}, skipped_);
+    const auto found = device_nodes(root(), "/run/driver", {gpu_of_minor(0, 0)}, pci_, skipped_);
 
     ASSERT_TRUE(found);
     ASSERT_EQ(found->nodes.size(), 1U);

@@ -52,7 +52,13 @@ std::vector<model::DriverStack> make_drivers()
     driver.missing_nodes = {test::make_node("/dev/nvidia1", 195, 1, 1)};
     driver.nodes[1].host_path = "/drv/dev/nvidia0";
     driver.masks = {{"/proc/driver/nvidia/params", "A: 1\nB: 0\n", "a reason"},
-                    {"/proc/driver/nvidia/capabilities", "", "another reason", true}};
+                    {"/proc/driver/nvidia/capabilities", "", "another reason", true},
+                    {"/proc/driver/nvidia/gpus",
+                     "",
+                     "a third",
+                     true,
+                     {{"0000:3b:00.0", 0}, {"a/b", -1, false}},
+                     false}};
     driver.findings = {
         {model::FindingCode::library_missing, "libx.so", "something does not work", "",
          "install it", model::Capability::compute},

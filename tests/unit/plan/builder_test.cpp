@@ -270,6 +270,28 @@ TEST_F(PlanTest, MasksADirectoryWhereNobodyCanMakeNodesIfTheRootIsWritten)
     EXPECT_THAT(items({ItemKind::cover}), IsEmpty());
 }
 
+TEST_F(PlanTest, ShowsOfAMaskedDirectoryWhatIsOfTheChosenGpus)
+{
+    driver_.masks = {
+        {"/proc/driver/gpus", "", "reason", true, {{"a", 0}, {"b", 1}, {"b", 1}}, false}};
+    EXPECT_THAT(needs(), ElementsAre("a mounted /proc"));
+    root_.directory("/proc/driver/gpus");
+    EXPECT_THAT(items({ItemKind::cover}), IsEmpty()) << "nothing would be hidden";
+
+    request_.devices = "1";
+    may_make_nodes_ = false;
+
+    EXPECT_EQ(text(item(ItemKind::cover)), "cover there:  -> /proc/driver/gpus ro,nosuid,nodev");
+    std::vector<Item> shown;
+    for (const Item& one : made().items)
+        if (one.place == Place::cover)
+            shown.push_back(one);
+    ASSERT_THAT(shown, SizeIs(1));
+    EXPECT_EQ(text(shown[0]), "bind cover: /proc/driver/gpus/b -> /proc/driver/gpus/b "
+                              "ro,nosuid,nodev");
+    EXPECT_EQ(shown[0].owner.gpu, 1);
+}
+
 TEST_F(PlanTest, TranslatesTheSchedulersVariable)
 {
     request_.environment = {{"CUDA_VISIBLE_DEVICES", "1"}, {"OTHER", "0"}};

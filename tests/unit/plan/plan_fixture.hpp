@@ -28,6 +28,8 @@ inline std::string_view name(Place place)
         return "tree";
     case Place::overlay:
         return "overlay";
+    case Place::cover:
+        return "cover";
     }
     return "";
 }

@@ -329,6 +329,7 @@ _getters(
     file_precedence version_need_library version_need_version
     registration_manner registration_name
     node_path node_container_path node_capability mask_path mask_content mask_reason
+    shown_name
     plan_tree_path plan_mount_label
     item_kind item_source item_target item_options item_reason item_vendor item_place
     variable_action variable_name variable_value variable_vendor
@@ -341,6 +342,7 @@ _getters(
     """
     error_os_error setting_in_list host_is_current driver_has_optional_files
     file_is_directory node_accessible node_required node_cgroup_forbids mask_is_directory
+    mask_is_against_nodes shown_is_directory
     plan_writes_root plan_is_locked item_is_directory item_required setup_writes_root
     """,
 )
@@ -351,14 +353,14 @@ _getters(
     node_uid node_gid plan_layout item_mode item_major item_minor
     """,
 )
-_getters(c_int32, "gpu_minor gpu_numa_node node_gpu item_gpu setup_process")
+_getters(c_int32, "gpu_minor gpu_numa_node node_gpu item_gpu setup_process shown_gpu")
 _getters(c_int64, "setup_since")
 _getters(c_uint64, "setup_mount_namespace")
 _lists(
     c_void_p,
     """
     config_setting host_driver host_finding driver_gpu driver_file driver_node
-    driver_missing_node driver_mask driver_finding file_version_need file_registration
+    driver_missing_node driver_mask mask_shown driver_finding file_version_need file_registration
     plan_driver plan_item plan_variable plan_finding setup_driver setup_item
     setup_finding
     used_driver_gpu

@@ -87,7 +87,7 @@ class Item(View):
     reason = text("gpuctr_item_reason", "Why it is there.")
     vendor = text("gpuctr_item_vendor", '"nvidia"; "" if it serves all.')
     gpu = number_or_none("gpuctr_item_gpu", "Index of its GPU; None: all of the vendor.")
-    place = text("gpuctr_item_place", '"there", "created", "tree" or "overlay".')
+    place = text("gpuctr_item_place", '"there", "created", "tree", "overlay" or "cover".')
     is_directory = flag("gpuctr_item_is_directory", "It is a directory, not a file.")
     mode = number("gpuctr_item_mode", "Permission bits of what is made; else 0.")
     major = number("gpuctr_item_major", 'Major number of a "device"; else 0.')

@@ -163,13 +163,23 @@ class Node(View):
     links = texts("gpuctr_node_link", "Symbolic links to it in a container.")
 
 
+class Shown(View):
+    """An entry of a masked directory that a container with its GPU sees."""
+
+    name = text("gpuctr_shown_name", "Path below the directory.")
+    gpu = number_or_none("gpuctr_shown_gpu", "Index of its GPU; None: all of the vendor.")
+    is_directory = flag("gpuctr_shown_is_directory", "With all that is in it.")
+
+
 class Mask(View):
     """A file of the kernel that a container has to see with other content."""
 
     path = text("gpuctr_mask_path", "Path in a container.")
     content = text("gpuctr_mask_content", 'What it has to have; "" for a directory.')
     reason = text("gpuctr_mask_reason", "Why, for people.")
-    is_directory = flag("gpuctr_mask_is_directory", "It has to be an empty directory.")
+    is_directory = flag("gpuctr_mask_is_directory", "It is a directory.")
+    is_against_nodes = flag("gpuctr_mask_is_against_nodes", "It only prevents new device nodes.")
+    shown = views("gpuctr_mask_shown", Shown, "What a container still sees of a directory.")
 
 
 class Driver(View):

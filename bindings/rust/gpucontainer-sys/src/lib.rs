@@ -94,6 +94,7 @@ opaque! {
     gpuctr_registration
     gpuctr_version_need
     gpuctr_mask
+    gpuctr_shown
     gpuctr_finding
     gpuctr_plan
     gpuctr_item
@@ -383,6 +384,12 @@ extern "C" {
     pub fn gpuctr_mask_content(mask: *const gpuctr_mask) -> *const c_char;
     pub fn gpuctr_mask_reason(mask: *const gpuctr_mask) -> *const c_char;
     pub fn gpuctr_mask_is_directory(mask: *const gpuctr_mask) -> c_int;
+    pub fn gpuctr_mask_is_against_nodes(mask: *const gpuctr_mask) -> c_int;
+    pub fn gpuctr_mask_shown_count(mask: *const gpuctr_mask) -> usize;
+    pub fn gpuctr_mask_shown_at(mask: *const gpuctr_mask, index: usize) -> *const gpuctr_shown;
+    pub fn gpuctr_shown_name(shown: *const gpuctr_shown) -> *const c_char;
+    pub fn gpuctr_shown_gpu(shown: *const gpuctr_shown) -> i32;
+    pub fn gpuctr_shown_is_directory(shown: *const gpuctr_shown) -> c_int;
     pub fn gpuctr_plan_create(
         host: *const gpuctr_host,
         request: *const gpuctr_request,

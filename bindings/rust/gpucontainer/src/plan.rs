@@ -94,7 +94,7 @@ impl<'a> Item<'a> {
         text vendor = gpuctr_item_vendor;
         /// Index of the GPU that it is for; none: all of the vendor.
         option gpu = gpuctr_item_gpu;
-        /// "there", "created", "tree" or "overlay".
+        /// "there", "created", "tree", "overlay" or "cover".
         text place = gpuctr_item_place;
         /// Whether it is a directory, not a file.
         flag is_directory = gpuctr_item_is_directory;

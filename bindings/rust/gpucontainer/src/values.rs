@@ -271,8 +271,29 @@ impl<'a> Mask<'a> {
         text content = gpuctr_mask_content;
         /// Why, for people.
         text reason = gpuctr_mask_reason;
-        /// Whether it is a directory, which has to be empty.
+        /// Whether it is a directory, of which a container sees only what is `shown`.
         flag is_directory = gpuctr_mask_is_directory;
+        /// Whether it only keeps programs from making device nodes.
+        flag is_against_nodes = gpuctr_mask_is_against_nodes;
+    }
+    lists! {
+        /// What a container still sees of a directory.
+        shown: Shown = gpuctr_mask_shown_count, gpuctr_mask_shown_at;
+    }
+}
+
+view! {
+    /// An entry of a masked directory that a container with its GPU sees.
+    Shown of gpuctr_shown
+}
+impl<'a> Shown<'a> {
+    getters! {
+        /// Path below the directory.
+        path name = gpuctr_shown_name;
+        /// Index of the GPU that it is of; none: all of the vendor.
+        option gpu = gpuctr_shown_gpu;
+        /// Whether it is a directory, with all that is in it.
+        flag is_directory = gpuctr_shown_is_directory;
     }
 }
 
