@@ -268,8 +268,8 @@ Result<std::optional<DriverStack>> detect_tegra_with(const Sources& sources, con
         return std::optional<DriverStack>();
     stack.gpus = listed.gpus;
     append(stack.findings, listed.findings);
-    GPUCTR_TRY(search::Nodes of_module,
-               device_nodes(sources.system_root, sources.dev_root, stack.gpus, stack.findings));
+    GPUCTR_TRY(search::Nodes of_module, device_nodes(sources.system_root, sources.dev_root,
+                                                     stack.gpus, sources.pci, stack.findings));
     add_nodes(std::move(of_module), stack);
     GPUCTR_TRY(const unsigned gpu, add_own_gpu(sources, stack));
     auto own =
@@ -278,7 +278,7 @@ Result<std::optional<DriverStack>> detect_tegra_with(const Sources& sources, con
         return std::move(own).error();
     if (own)
         add_nodes(*std::move(own), stack);
-    GPUCTR_TRY(stack.masks, masks(sources.system_root));
+    GPUCTR_TRY(stack.masks, masks(sources.system_root, stack.gpus));
     return std::optional(std::move(stack));
 }
 
