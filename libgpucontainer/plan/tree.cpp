@@ -6,6 +6,7 @@
 #include "base/try.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace gpucontainer::plan {
 namespace {
@@ -115,6 +116,19 @@ void add_file(Draft& draft, const DriverFile& file)
                             owner});
 }
 
+/// Distributions' scripts look for libraries in ../../lib/ARCH beside themselves.
+void add_library_directories_of_scripts(Draft& draft)
+{
+    std::set<std::string> names;
+    for (const DriverFile* file : draft.files)
+        if (const std::string_view name = base::name_of(base::directory_of(file->path));
+            file->kind == model::FileKind::library && name.ends_with("-linux-gnu"))
+            names.emplace(name);
+    for (const std::string& name : names)
+        add_to_tree(draft, {Symlink{"."}, draft.library_path(name),
+                            "where scripts of the driver look for its libraries"});
+}
+
 } // namespace
 
 Result<void> choose_tree_path(Draft& draft)
@@ -138,6 +152,10 @@ Result<void> add_tree(Draft& draft)
                         "another directory that images search"});
     for (const DriverFile* file : draft.files)
         add_file(draft, *file);
+    if (std::ranges::any_of(draft.files, [](const DriverFile* file) {
+            return file->registered(model::Manner::script) != nullptr;
+        }))
+        add_library_directories_of_scripts(draft);
     return {};
 }
 

@@ -286,6 +286,22 @@ class Workstation(Amd):
         self.assertEqual(self.planned("--host", record), self.planned())
 
 
+class Debian(Amd):
+    """With Debian's packages of ROCm, whose scripts look for their parts beside themselves."""
+
+    def test_its_tools_find_their_parts(self):
+        parts = {"rocm-smi": ["lib/x86_64-linux-gnu/librocm_smi64.so.1"],
+                 "amd-smi": ["lib/x86_64-linux-gnu/libamd_smi.so",
+                             "share/amd_smi/amdsmi/__init__.py"]}
+        before = self.state()
+        self.setup("--rocm", "--rootfs", self.root)
+        for tool, found in parts.items():
+            with self.subTest(tool=tool):
+                self.assertEqual(self.inside(tool).split(), found)
+        self.undo()
+        self.assert_state(before)
+
+
 class SeveralVendors(Amd):
     """Two GPUs of AMD's and two of NVIDIA's."""
 
