@@ -98,6 +98,19 @@ class Desktop(Intel):
         self.assertEqual(self.planned("--host", record), self.planned())
 
 
+class LevelZero(Intel):
+    """With Intel's user space."""
+
+    def test_ray_tracing_comes_with_it(self):
+        before = self.state()
+        self.set_up()
+        out = harness.must("chroot", self.root, "/usr/bin/opens_driver", "libze_intel_gpu.so.1",
+                           "libze_intel_gpu_raytracing.so")
+        self.assertEqual(out.split()[1], f"{harness.TREE}/lib64/libze_intel_gpu_raytracing.so")
+        self.undo()
+        self.assert_state(before)
+
+
 class Tiles(Intel):
     """Two cards of two tiles each, and a display that is not Intel's."""
 
