@@ -144,8 +144,8 @@ private:
             return "";
         return file.capability == Capability::none
                    ? base::format("of no use in a container: {}", file.reason)
-                   : base::format("belongs to {}, which was not asked for",
-                                  model::name(file.capability));
+                   : base::format("belongs to {}, which was not asked for: {}",
+                                  model::name(file.capability), file.reason);
     }
 
     std::string objection_to_script(const std::string& interpreter) const

@@ -55,7 +55,7 @@ class Output(harness.Case):
         verbose = self.run_setup("-v", "plan", "--nv", "--rootfs", self.root,
                                  "--driver-capabilities", "compute", stdout=None).stdout
         self.assertIn("REASON", verbose)
-        self.assertIn("belongs to graphics, which was not asked for", verbose)
+        self.assertIn("belongs to graphics, which was not asked for: ", verbose)
 
     def test_every_vendor_is_what_there_is(self):
         named = self.run_setup("plan", "--nv", "--format", "json", stdout=None).stdout

@@ -149,6 +149,38 @@ class Nvidia(WithoutGpu):
                           f"{empty}\nhint: ", done.stderr)
 
 
+class TakenByAnother(WithoutGpu):
+    """Another kernel driver has the GPUs."""
+
+    vendor = "--nv"
+    driver = ""
+    advice = ""
+
+    def test_it_is_named_with_the_gpus(self):
+        gpus = ", ".join(f"GPU 0000:{bus}:00.0: bound to the kernel driver {self.driver}"
+                         for bus in ("08", "09"))
+        for words in (("--nv", "--rootfs", self.root), ("plan", "--nv"), ("list", "--nv")):
+            with self.subTest(words=words[0]), self.nothing_changes():
+                done = self.command(*words, status=3)
+                self.assertIn(f"the NVIDIA kernel module is not loaded: {gpus}", done.stderr)
+                self.assertIn(f"hint: {self.advice}", done.stderr)
+                for misleading in ("user space", "PCI bus", "modprobe nvidia"):
+                    self.assertNotIn(misleading, done.stderr)
+
+
+class Nouveau(TakenByAnother):
+    driver = "nouveau"
+    advice = "a GPU has one driver: install NVIDIA's, keep nouveau from loading"
+
+
+class PassedOn(TakenByAnother):
+    driver = "vfio-pci"
+    advice = "vfio-pci keeps a GPU for virtual machines"
+
+
+del TakenByAnother
+
+
 class Amd(WithoutGpu):
 
     vendor = "--rocm"

@@ -135,6 +135,17 @@ Result<std::optional<DriverStack>> without_module(const Sources& sources)
         .with_hint("load amdgpu; a GPU bound to another kernel driver is not for containers");
 }
 
+/// The module is loaded, but has no GPU.
+Result<std::optional<DriverStack>> nothing_driven(const Gpus& gpus, host::Enumerator& pci)
+{
+    GPUCTR_TRY(const auto others, undriven_gpus(pci));
+    return Error(Errc::no_device,
+                 base::format("the amdgpu kernel module is loaded but has no GPU for ROCm{}{}",
+                              others.empty() ? "" : ", of ", base::joined(others, ", ")))
+        .with_hint(gpus.findings.empty() ? "look for amdgpu and kfd messages in the kernel's log"
+                                         : gpus.findings.front().message());
+}
+
 } // namespace
 
 Result<std::optional<std::string>> loaded_version(const std::string& system_root)
@@ -159,10 +170,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
         return without_module(sources);
     GPUCTR_TRY(Gpus gpus, driven_gpus(sources.system_root, sources.pci));
     if (gpus.gpus.empty())
-        return Error(Errc::no_device, "the amdgpu kernel module is loaded but has no GPU for ROCm")
-            .with_hint(gpus.findings.empty()
-                           ? "look for amdgpu and kfd messages in the kernel's log"
-                           : gpus.findings.front().message());
+        return nothing_driven(gpus, sources.pci);
 
     GPUCTR_TRY(DriverStack stack, new_stack(sources));
     stack.version = *loaded;

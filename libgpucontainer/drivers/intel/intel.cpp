@@ -105,7 +105,7 @@ Result<std::optional<DriverStack>> detect(const Sources& sources)
 {
     GPUCTR_TRY(const auto loaded, module_version(sources.system_root));
     GPUCTR_TRY(Gpus found, find_gpus(sources.system_root, sources.dev_root, sources.pci));
-    GPUCTR_TRY(auto others, undriven(sources.pci, found.gpus));
+    GPUCTR_TRY(auto others, undriven(sources.pci, found));
     if (found.gpus.empty() && others.empty())
         return detect_wsl(sources); // a module may be loaded without a GPU
     if (found.gpus.empty())

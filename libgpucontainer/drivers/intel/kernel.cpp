@@ -214,19 +214,30 @@ Result<Gpus> find_gpus(const std::string& system_root, const std::string& dev_ro
     return Search(system_root, dev_root, enumerator).run();
 }
 
-Result<model::Findings> undriven(host::Enumerator& enumerator, const std::vector<Gpu>& driven)
+namespace {
+
+std::string what_has(const std::string& driver)
+{
+    if (driver.empty())
+        return "no kernel driver is bound to it";
+    return base::format("bound to the kernel driver {}{}", driver,
+                        is_kernel_driver(driver) ? ", which made no DRM device for it" : "");
+}
+
+} // namespace
+
+Result<model::Findings> undriven(host::Enumerator& enumerator, const Gpus& found)
 {
     GPUCTR_TRY(const auto functions, enumerator.pci_functions(pci_vendor), "find Intel GPUs");
     model::Findings others;
     for (const host::PciDevice& function : functions) {
-        const bool is_driven =
-            is_kernel_driver(function.driver)
-            || std::ranges::find(driven, function.address, &Gpu::pci_address) != driven.end();
-        if (host::is_display_controller(function) && !is_driven)
-            others.push_back({model::FindingCode::gpu_unusable, "GPU " + function.address,
-                              function.driver.empty()
-                                  ? "no kernel driver is bound to it"
-                                  : "bound to the kernel driver " + function.driver,
+        const std::string name = "GPU " + function.address;
+        const bool is_known =
+            std::ranges::find(found.gpus, function.address, &Gpu::pci_address) != found.gpus.end()
+            || std::ranges::find(found.findings, name, &model::Finding::object)
+                   != found.findings.end();
+        if (host::is_display_controller(function) && !is_known)
+            others.push_back({model::FindingCode::gpu_unusable, name, what_has(function.driver),
                               "/sys/bus/pci/devices/" + function.address});
     }
     return others;

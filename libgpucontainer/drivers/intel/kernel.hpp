@@ -24,7 +24,6 @@ Result<Gpus> find_gpus(const std::string& system_root, const std::string& dev_ro
                        host::Enumerator& enumerator);
 
 /// GPUs on the bus that have no node.
-Result<model::Findings> undriven(host::Enumerator& enumerator,
-                                 const std::vector<model::Gpu>& driven);
+Result<model::Findings> undriven(host::Enumerator& enumerator, const Gpus& found);
 
 } // namespace gpucontainer::drivers::intel

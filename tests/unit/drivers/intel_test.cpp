@@ -224,6 +224,18 @@ TEST_F(IntelTest, SaysWhatKeepsItsGpus)
     EXPECT_EQ(driver.error().message(), "no kernel module, i915 or xe, is loaded");
 }
 
+TEST_F(IntelTest, NamesACardWithoutADrmNode)
+{
+    function("0000:03:00.0", "i915");
+
+    const auto driver = detected();
+
+    ASSERT_FALSE(driver);
+    EXPECT_EQ(driver.error().code(), Errc::no_device);
+    EXPECT_EQ(driver.error().hint(), "GPU 0000:03:00.0: bound to the kernel driver i915, which "
+                                     "made no DRM device for it");
+}
+
 TEST_F(IntelTest, HasAsManyPartsAsTiles)
 {
     gpu("0000:3a:00.0", 1, "i915", "0x0bd5\n");
