@@ -55,6 +55,11 @@ public:
     /// Looks at all functions of the host.
     virtual Result<std::vector<PciDevice>> pci_functions(std::uint16_t vendor_id) = 0;
 
+    /// PCI functions of one vendor that a kernel driver has, in the order of their addresses. None
+    /// if there is no such driver. Looks at no others.
+    virtual Result<std::vector<PciDevice>> functions_of_driver(const std::string& driver,
+                                                               std::uint16_t vendor_id) = 0;
+
     /// Devices of a class ("drm", "accel") with a node below /dev, ordered by name, with numbers
     /// as numbers. None if the kernel has no such class.
     virtual Result<std::vector<ClassDevice>> class_devices(const std::string& name) = 0;

@@ -121,8 +121,8 @@ std::string real_path(const std::string& path)
 class SysfsEnumerator final : public Enumerator {
 public:
     explicit SysfsEnumerator(const std::string& sysfs)
-        : bus_(sysfs + "/bus/pci/devices"), classes_(sysfs + "/class"),
-          characters_(sysfs + "/dev/char")
+        : bus_(sysfs + "/bus/pci/devices"), drivers_(sysfs + "/bus/pci/drivers"),
+          classes_(sysfs + "/class"), characters_(sysfs + "/dev/char")
     {
     }
 
@@ -144,6 +144,25 @@ public:
         std::vector<PciDevice> devices;
         for (const auto& [address, vendor] : vendors_) {
             if (vendor != vendor_id)
+                continue;
+            GPUCTR_TRY(PciDevice device, describe(address));
+            device.vendor_id = vendor_id;
+            devices.push_back(std::move(device));
+        }
+        return devices;
+    }
+
+    Result<std::vector<PciDevice>> functions_of_driver(const std::string& driver,
+                                                       std::uint16_t vendor_id) override
+    {
+        GPUCTR_TRY(auto addresses, list(base::format("{}/{}", drivers_, driver)));
+        std::ranges::sort(addresses);
+        std::vector<PciDevice> devices;
+        for (const std::string& address : addresses) {
+            if (!is_pci_address(address))
+                continue;
+            GPUCTR_TRY(const auto vendor, attribute(function(address), "vendor"));
+            if (identifier(vendor) != vendor_id)
                 continue;
             GPUCTR_TRY(PciDevice device, describe(address));
             device.vendor_id = vendor_id;
@@ -266,6 +285,7 @@ private:
     }
 
     std::string bus_;
+    std::string drivers_;
     std::string classes_;
     std::string characters_;
     std::vector<std::pair<std::string, std::uint32_t>> vendors_; ///< By address, in order.

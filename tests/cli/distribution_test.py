@@ -84,6 +84,18 @@ class Ubuntu(Distribution):
     pass
 
 
+class BesideNouveau(Distribution):
+    """Nouveau has a third GPU."""
+
+    def test_its_gpu_is_named_and_not_given(self):
+        driver = self.driver()
+        self.assertEqual([gpu["pci_address"] for gpu in driver["gpus"]],
+                         ["0000:08:00.0", "0000:88:00.0"])
+        self.assertIn(("GPU 0000:0a:00.0", "bound to the kernel driver nouveau"),
+                      {(entry["object"], entry["text"]) for entry in driver["findings"]})
+        self.assertIn("0000:0a:00.0", self.command("list", "--nv", "-v").stdout)
+
+
 class RedHat(Distribution):
     libraries = {"/usr/lib64"}
 

@@ -122,6 +122,12 @@ public:
         return functions;
     }
 
+    Result<std::vector<host::PciDevice>> functions_of_driver(const std::string& /*driver*/,
+                                                             std::uint16_t /*vendor_id*/) override
+    {
+        return std::vector<host::PciDevice>();
+    }
+
     Result<std::vector<host::ClassDevice>> class_devices(const std::string& name) override
     {
         demand(is_file_name(name), "a class is a directory below /sys/class");

@@ -8,6 +8,7 @@
 #include "drivers/nvidia/facts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <map>
 #include <sys/stat.h>
@@ -121,6 +122,14 @@ std::string advice_for(const std::string& driver)
                         driver, driver);
 }
 
+model::Finding bound(const host::PciDevice& device)
+{
+    return {model::FindingCode::gpu_unusable, "GPU " + device.address,
+            device.driver.empty() ? "no kernel driver is bound to it"
+                                  : "bound to the kernel driver " + device.driver,
+            "/sys/bus/pci/devices/" + device.address};
+}
+
 bool is_driven(const std::vector<Gpu>& gpus)
 {
     return std::any_of(gpus.begin(), gpus.end(), [](const Gpu& gpu) { return gpu.minor >= 0; });
@@ -171,6 +180,22 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
     return found;
 }
 
+Result<model::Findings> gpus_of_others(host::Enumerator& pci)
+{
+    // Servers have hundreds of functions, and these drivers a few at most.
+    constexpr std::array others = {"nouveau", "nova_core", "vfio-pci", "nvgrace_gpu_vfio_pci",
+                                   "pci-stub"};
+    model::Findings found;
+    for (const char* driver : others) {
+        GPUCTR_TRY(const auto devices, pci.functions_of_driver(driver, pci_vendor),
+                   "find NVIDIA GPUs");
+        for (const host::PciDevice& device : devices)
+            if (host::is_display_controller(device))
+                found.push_back(bound(device));
+    }
+    return found;
+}
+
 Result<Gpus> undriven_gpus(host::Enumerator& pci)
 {
     GPUCTR_TRY(const auto devices, pci.pci_functions(pci_vendor), "find NVIDIA GPUs");
@@ -184,11 +209,7 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
         gpu.numa_node = device.numa_node;
         gpu.architecture = architecture_of_device(device.device_id);
         found.gpus.push_back(std::move(gpu));
-        found.findings.push_back({model::FindingCode::gpu_unusable, "GPU " + device.address,
-                                  device.driver.empty()
-                                      ? "no kernel driver is bound to it"
-                                      : "bound to the kernel driver " + device.driver,
-                                  "/sys/bus/pci/devices/" + device.address});
+        found.findings.push_back(bound(device));
         if (found.advice.empty())
             found.advice = advice_for(device.driver);
     }

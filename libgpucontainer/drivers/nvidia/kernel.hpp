@@ -24,6 +24,9 @@ struct Gpus {
 /// The GPUs that the loaded module drives, in PCI order as NVML counts them.
 Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci);
 
+/// GPUs that another kernel driver has, such as nouveau or vfio-pci, beside those of the module.
+Result<model::Findings> gpus_of_others(host::Enumerator& pci);
+
 /// GPUs on the bus if no module drives them: without UUIDs and nodes.
 Result<Gpus> undriven_gpus(host::Enumerator& pci);
 

@@ -104,6 +104,10 @@ driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sour
     require_proc(stack);
     stack.gpus = gpus.gpus;
     stack.findings = gpus.findings;
+    if (loaded) {
+        GPUCTR_TRY(auto others, gpus_of_others(sources.pci));
+        append(stack.findings, std::move(others));
+    }
 
     std::optional<std::string> version = loaded;
     stack.version_source = loaded ? VersionSource::module : VersionSource::files;

@@ -40,6 +40,16 @@ public:
         return found;
     }
 
+    Result<std::vector<host::PciDevice>> functions_of_driver(const std::string& driver,
+                                                             std::uint16_t vendor_id) override
+    {
+        std::vector<host::PciDevice> found;
+        for (const host::PciDevice& device : devices)
+            if (device.vendor_id == vendor_id && device.driver == driver)
+                found.push_back(device);
+        return found;
+    }
+
     Result<std::vector<host::ClassDevice>> class_devices(const std::string& name) override
     {
         const auto of_class = parts.find(name);

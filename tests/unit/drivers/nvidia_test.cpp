@@ -169,6 +169,27 @@ TEST_F(NvidiaTest, SaysThatTheModuleDrivesNothing)
     EXPECT_THAT(none.error().hint(), HasSubstr("NVRM"));
 }
 
+TEST_F(NvidiaTest, NamesGpusThatOtherDriversHaveBesideIts)
+{
+    load_module("535.54.03");
+    install("535.54.03");
+    add_driven_gpu();
+    pci_.add("0000:07:00.0", "nouveau");
+    pci_.add("0000:08:00.0", "vfio-pci");
+    pci_.devices.back().class_code = 0x040300; // its sound
+
+    const auto found = find();
+
+    ASSERT_TRUE(found) << found.error().message();
+    EXPECT_THAT((*found)->gpus, SizeIs(1));
+    std::vector<std::string> named;
+    for (const model::Finding& finding : (*found)->findings)
+        if (finding.code == model::FindingCode::gpu_unusable)
+            named.push_back(finding.message());
+    EXPECT_THAT(named, ::testing::ElementsAre("GPU 0000:07:00.0: bound to the kernel driver "
+                                              "nouveau"));
+}
+
 TEST_F(NvidiaTest, NamesTheNodesWithoutWhichNothingWorks)
 {
     load_module("535.54.03");

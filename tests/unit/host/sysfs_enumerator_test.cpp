@@ -117,6 +117,22 @@ TEST_F(SysfsEnumeratorTest, FindsFunctionsOfOneVendorInOrder)
     EXPECT_EQ(enumerator()->device_id("0000:87:00.0"), 0);
 }
 
+TEST_F(SysfsEnumeratorTest, FindsWhatADriverHas)
+{
+    add("pci0000:00/0000:86:00.0", "pci",
+        {{"vendor", "0x10de"}, {"device", "0x2335"}, {"class", "0x030200"}}, "vfio-pci");
+    add("pci0000:00/0000:03:00.0", "pci", {{"vendor", "0x1002"}}, "vfio-pci");
+    add("pci0000:00/0000:3b:00.0", "pci", {{"vendor", "0x10de"}}, "nvidia");
+    for (const char* address : {"0000:86:00.0", "0000:03:00.0"})
+        sys_.directory(base::format("bus/pci/drivers/vfio-pci/{}", address));
+    sys_.file("bus/pci/drivers/vfio-pci/new_id", "");
+
+    const auto pci = enumerator();
+    EXPECT_THAT(texts(pci->functions_of_driver("vfio-pci", nvidia)),
+                ElementsAre("0000:86:00.0 10de:2335 030200 vfio-pci -1"));
+    EXPECT_THAT(texts(pci->functions_of_driver("nouveau", nvidia)), IsEmpty());
+}
+
 TEST_F(SysfsEnumeratorTest, FindsNodesOfAClassWithWhatTheyArePartOf)
 {
     const std::string function = "pci0000:00/0000:03:00.0";
