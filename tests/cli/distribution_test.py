@@ -104,6 +104,24 @@ class Suse(Distribution):
     libraries = {"/usr/lib64"}
 
 
+class Grace(Distribution):
+    """Server with Arm processors that share their memory with the GPUs."""
+
+    libraries = {"/usr/lib/aarch64-linux-gnu"}
+    capability = "9.0"
+
+    def test_a_gpu_is_at_its_processor_whatever_node_its_memory_is(self):
+        gpus = self.driver()["gpus"]
+        self.assertEqual([gpu["numa_node"] for gpu in gpus], [0, 0, 1, 1])
+        self.assertEqual({gpu["architecture"] for gpu in gpus}, {self.capability})
+        self.assertEqual([node for node in self.devices("--device", "2") if node[-1].isdigit()],
+                         [f"/dev/nvidia{gpus[2]['minor']}"])
+
+
+class GraceBlackwell(Grace):
+    capability = "10.0"
+
+
 class Arch(Distribution):
     libraries = {"/usr/lib"}
 

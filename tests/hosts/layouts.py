@@ -134,6 +134,7 @@ LAYOUTS = {
     "nixos": NixOS(),
     "operator": Layout(root=OPERATOR_ROOT, cached=False),
     "rhel": Layout("/usr/lib64", add_more=add_32bit),
+    "sbsa": Layout("/usr/lib/aarch64-linux-gnu"),
     "suse": Layout("/usr/lib64"),
     "talos": Layout("/usr/local/glibc/lib", "/usr/local/bin", cached=False),
     "ubuntu": Layout(),
