@@ -75,6 +75,12 @@ class DebianRocm(harness.Case):
         said = self.inside("rocm-smi", "--help")
         self.assertIn("--showid", said)
         self.assertNotIn("Unable to", said)
+        # Without a GPU it ends before it loads its library, which is beside its directory.
+        said = self.inside("sh", "-c", f"cd {harness.TREE}/libexec/rocm_smi && python3 -B -c "
+                           "'import rsmiBindings as smi; "
+                           "getattr(smi, \"initRsmiBindings\", print)(); print(\"loaded\")' 2>&1")
+        self.assertNotIn("Unable to", said)
+        self.assertIn("loaded", said)
         self.undo()
         self.assert_state(before)
 
