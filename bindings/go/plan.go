@@ -114,6 +114,9 @@ type Request struct {
 	// Requirements are what the chosen GPUs must meet, such as "cuda>=12.4 driver>=550"; all of
 	// these.
 	Requirements []string
+	// Extras are what else a container gets or does not get, comma-separated:
+	// "gds,imex-channel:0,no-mps".
+	Extras string
 }
 
 // Item is one thing that a plan puts into the container.
@@ -186,6 +189,7 @@ func NewPlan(host *Host, root *os.File, request Request) (*Plan, error) {
 	native.mount_label = a.text("mount_label", request.MountLabel)
 	native.devices_name = a.text("devices_name", request.DevicesName)
 	native.requirements = a.list("requirements", request.Requirements)
+	native.extras = a.text("extras", request.Extras)
 	rootFd := a.fd(root)
 	if a.err != nil {
 		return nil, a.err

@@ -88,6 +88,20 @@ type Node struct {
 	Required      bool
 	CgroupForbids bool
 	Links         []string // Symbolic links to it in a container.
+	Extra         string   // That it is part of, such as "gds"; "": none.
+	IsMakeable    bool     // Of a missing one: its driver lets it be made.
+	Problem       string   // Of a missing one: what is there in its place.
+}
+
+// SharedPath is a socket, file or directory that a container shares with the host.
+type SharedPath struct {
+	Path       string
+	Kind       string // "socket", "file" or "directory".
+	Capability string // That brings it; "none": only its extra does.
+	Extra      string // Its name in Request.Extras.
+	UID        uint32
+	Accessible bool
+	Reason     string
 }
 
 // Mask is a file of the kernel that a container has to see with other content.
@@ -119,6 +133,7 @@ type Driver struct {
 	GPUs                   []GPU
 	Files                  []File
 	Nodes, MissingNodes    []Node
+	SharedPaths            []SharedPath
 	Masks                  []Mask
 	Findings               []Finding
 }
@@ -246,6 +261,21 @@ func nodeOf(n *C.gpuctr_node) Node {
 		Links: list(C.gpuctr_node_link_count(n), func(i C.size_t) *C.char {
 			return C.gpuctr_node_link_at(n, i)
 		}, text),
+		Extra:      text(C.gpuctr_node_extra(n)),
+		IsMakeable: C.gpuctr_node_is_makeable(n) != 0,
+		Problem:    text(C.gpuctr_node_problem(n)),
+	}
+}
+
+func sharedPathOf(s *C.gpuctr_shared_path) SharedPath {
+	return SharedPath{
+		Path:       text(C.gpuctr_shared_path_path(s)),
+		Kind:       text(C.gpuctr_shared_path_kind(s)),
+		Capability: text(C.gpuctr_shared_path_capability(s)),
+		Extra:      text(C.gpuctr_shared_path_extra(s)),
+		UID:        uint32(C.gpuctr_shared_path_uid(s)),
+		Accessible: C.gpuctr_shared_path_accessible(s) != 0,
+		Reason:     text(C.gpuctr_shared_path_reason(s)),
 	}
 }
 
@@ -300,6 +330,9 @@ func driverOf(d *C.gpuctr_driver) Driver {
 		MissingNodes: list(C.gpuctr_driver_missing_node_count(d), func(i C.size_t) *C.gpuctr_node {
 			return C.gpuctr_driver_missing_node_at(d, i)
 		}, nodeOf),
+		SharedPaths: list(C.gpuctr_driver_shared_path_count(d), func(i C.size_t) *C.gpuctr_shared_path {
+			return C.gpuctr_driver_shared_path_at(d, i)
+		}, sharedPathOf),
 		Masks: list(C.gpuctr_driver_mask_count(d), func(i C.size_t) *C.gpuctr_mask {
 			return C.gpuctr_driver_mask_at(d, i)
 		}, maskOf),

@@ -200,6 +200,11 @@ void RequestOptions::add_to(CLI::App& command)
         ->type_name("LIST")
         ->default_str("auto");
     command.option_defaults()->group(which_files);
+    command
+        .add_option("--extras", extras,
+                    "what else the container gets or does not get, separated by commas, such as "
+                    "gds, imex-channel:0 or no-mps; repeatable")
+        ->type_name("LIST");
     add_choice(command, "--vendor-libs", vendor_libs_names(), vendor_libs,
                "whether the host's driver files are put into the container; none: device nodes "
                "only");
@@ -233,6 +238,7 @@ gpucontainer::Request RequestOptions::request() const
     request.mount_label = mount_label;
     request.lock = lock;
     request.requirements = requirements;
+    request.extras = formatted("{}", fmt::join(extras, ","));
     return request;
 }
 

@@ -37,6 +37,7 @@ struct RequestOptions {
     std::string staged_tree = "/run/gpucontainer/tree";
     std::vector<std::string> allowed_devices;
     std::vector<std::string> requirements;
+    std::vector<std::string> extras;
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
     std::string tree_path;

@@ -98,6 +98,7 @@ typedef struct gpuctr_registration gpuctr_registration;
 typedef struct gpuctr_version_need gpuctr_version_need;
 typedef struct gpuctr_mask gpuctr_mask;
 typedef struct gpuctr_shown gpuctr_shown;
+typedef struct gpuctr_shared_path gpuctr_shared_path;
 typedef struct gpuctr_finding gpuctr_finding;
 typedef struct gpuctr_plan gpuctr_plan;
 typedef struct gpuctr_item gpuctr_item;
@@ -519,6 +520,11 @@ GPUCTR_API const gpuctr_node* gpuctr_driver_missing_node_at(const gpuctr_driver*
 GPUCTR_API size_t gpuctr_driver_mask_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.2 */
 GPUCTR_API const gpuctr_mask* gpuctr_driver_mask_at(const gpuctr_driver* driver, size_t index);
+/** Sockets, files and directories that a container shares with the host. @since 0.2 */
+GPUCTR_API size_t gpuctr_driver_shared_path_count(const gpuctr_driver* driver);
+/** Belongs to the host; NULL if out of range. @since 0.2 */
+GPUCTR_API const gpuctr_shared_path* gpuctr_driver_shared_path_at(const gpuctr_driver* driver,
+                                                                  size_t index);
 /** What was looked at and left out, and what will not work. @since 0.1 */
 GPUCTR_API size_t gpuctr_driver_finding_count(const gpuctr_driver* driver);
 /** Belongs to the host. @since 0.1 */
@@ -649,6 +655,34 @@ GPUCTR_API size_t gpuctr_node_link_count(const gpuctr_node* node);
 /** Belongs to the host. @since 0.2 */
 GPUCTR_API const char* gpuctr_node_link_at(const gpuctr_node* node, size_t index);
 
+/**
+ * The extra that it is part of, as in gpuctr_request.extras: "gds". A container gets it if that
+ * is asked for, whatever the capabilities are. "": part of none. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_node_extra(const gpuctr_node* node);
+/**
+ * For a missing node: 1 if its driver is loaded and lets it be made. A plan has it made on a
+ * tmpfs of its own if the caller may make device nodes. @since 0.2
+ */
+GPUCTR_API int gpuctr_node_is_makeable(const gpuctr_node* node);
+/** For a missing node: what is there in its place; "" if nothing is. @since 0.2 */
+GPUCTR_API const char* gpuctr_node_problem(const gpuctr_node* node);
+
+/** Path on the host and in a container: "/run/nvidia-persistenced/socket". @since 0.2 */
+GPUCTR_API const char* gpuctr_shared_path_path(const gpuctr_shared_path* shared);
+/** "socket", "file" or "directory". @since 0.2 */
+GPUCTR_API const char* gpuctr_shared_path_kind(const gpuctr_shared_path* shared);
+/** Capability that brings it, unless "no-" and its extra is asked for; or "none". @since 0.2 */
+GPUCTR_API const char* gpuctr_shared_path_capability(const gpuctr_shared_path* shared);
+/** Its name in gpuctr_request.extras: "mps". @since 0.2 */
+GPUCTR_API const char* gpuctr_shared_path_extra(const gpuctr_shared_path* shared);
+/** Numeric owner on the host. @since 0.2 */
+GPUCTR_API uint32_t gpuctr_shared_path_uid(const gpuctr_shared_path* shared);
+/** 1 if the caller may use it. @since 0.2 */
+GPUCTR_API int gpuctr_shared_path_accessible(const gpuctr_shared_path* shared);
+/** Why a container needs it, in one line for people. @since 0.2 */
+GPUCTR_API const char* gpuctr_shared_path_reason(const gpuctr_shared_path* shared);
+
 /** Path of a file or directory of the kernel, in a container. @since 0.2 */
 GPUCTR_API const char* gpuctr_mask_path(const gpuctr_mask* mask);
 /** What it has to have in a container; "" for a directory. @since 0.2 */
@@ -756,11 +790,18 @@ typedef struct gpuctr_request {
      * @since 0.2
      */
     const char* const* requirements;
+    /**
+     * Comma-separated: what else a container gets, such as "gds", "gdrcopy", "mofed",
+     * "nvswitch", "fabric-manager", "imex-channel:0" or "imex-channel:all"; and what it does not
+     * get: "no-persistenced", "no-mps". It is GPUCTR_E_NO_DEVICE if the host does not have what is
+     * asked for. NULL: nothing. @since 0.2
+     */
+    const char* extras;
 } gpuctr_request;
 
 /* clang-format off */
 #define GPUCTR_REQUEST_INIT \
-    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /**
@@ -840,11 +881,15 @@ GPUCTR_API size_t gpuctr_plan_item_count(const gpuctr_plan* plan);
 GPUCTR_API const gpuctr_item* gpuctr_plan_item_at(const gpuctr_plan* plan, size_t index);
 
 /**
- * "bind" (a host file in the tree), "cover" (over the image's own file), "device", "symlink",
- * "directory", "file", "ldcache", or "mount" (the tree, or an overlay of names). @since 0.1
+ * "bind" (of the host: a file in the tree, a socket, or a part of a covered directory), "cover"
+ * (over the image's own file), "device", "symlink", "directory", "file", "ldcache", or "mount"
+ * (the tree, or an overlay of names). @since 0.1
  */
 GPUCTR_API const char* gpuctr_item_kind(const gpuctr_item* item);
-/** Path on the host, or the target of a symbolic link. @since 0.1 */
+/**
+ * Path on the host, or the target of a symbolic link. "" for a device node that is made with the
+ * item's numbers and mode, as the host lacks it. @since 0.1
+ */
 GPUCTR_API const char* gpuctr_item_source(const gpuctr_item* item);
 /** Path in the container. @since 0.1 */
 GPUCTR_API const char* gpuctr_item_target(const gpuctr_item* item);

@@ -177,9 +177,34 @@ public:
         return detail::List<std::string_view, gpuctr_node_link_count, gpuctr_node_link_at,
                             gpuctr_node>(node_);
     }
+    /// The extra that it is part of, as in Request::extras; "": none.
+    std::string_view extra() const noexcept { return gpuctr_node_extra(node_); }
+    /// For a missing node: its driver is loaded and lets it be made.
+    bool is_makeable() const noexcept { return gpuctr_node_is_makeable(node_) != 0; }
+    /// For a missing node: what is there in its place; maybe "".
+    std::string_view problem() const noexcept { return gpuctr_node_problem(node_); }
 
 private:
     const gpuctr_node* node_;
+};
+
+/// A socket, file or directory that a container shares with the host; a view into its Host.
+class SharedPath {
+public:
+    explicit SharedPath(const gpuctr_shared_path* shared) noexcept : shared_(shared) {}
+    std::string_view path() const noexcept { return gpuctr_shared_path_path(shared_); }
+    /// "socket", "file" or "directory".
+    std::string_view kind() const noexcept { return gpuctr_shared_path_kind(shared_); }
+    /// Capability that brings it; "none": only its extra does.
+    std::string_view capability() const noexcept { return gpuctr_shared_path_capability(shared_); }
+    /// Its name in Request::extras.
+    std::string_view extra() const noexcept { return gpuctr_shared_path_extra(shared_); }
+    std::uint32_t uid() const noexcept { return gpuctr_shared_path_uid(shared_); }
+    bool accessible() const noexcept { return gpuctr_shared_path_accessible(shared_) != 0; }
+    std::string_view reason() const noexcept { return gpuctr_shared_path_reason(shared_); }
+
+private:
+    const gpuctr_shared_path* shared_;
 };
 
 /// An entry of a masked directory that a container with its GPU sees; a view into its Host.
@@ -318,6 +343,11 @@ public:
         return detail::List<Node, gpuctr_driver_missing_node_count, gpuctr_driver_missing_node_at,
                             gpuctr_driver>(driver_);
     }
+    auto shared_paths() const noexcept
+    {
+        return detail::List<SharedPath, gpuctr_driver_shared_path_count,
+                            gpuctr_driver_shared_path_at, gpuctr_driver>(driver_);
+    }
     auto masks() const noexcept
     {
         return detail::List<Mask, gpuctr_driver_mask_count, gpuctr_driver_mask_at, gpuctr_driver>(
@@ -447,6 +477,7 @@ struct Request {
     bool lock = false;                   ///< Nobody in the container can make our mounts writable.
     std::string devices_name = "device"; ///< Name of `devices` in messages.
     std::vector<std::string> requirements = {}; ///< Such as "cuda>=12.4"; all have to be met.
+    std::string extras = {};                    ///< Comma-separated: "gds,imex-channel:0,no-mps".
 };
 
 /// A driver that a plan or set-up was made from, and the GPUs that were chosen; a view into its
@@ -734,6 +765,7 @@ public:
             requirements.push_back(requirement.c_str());
         requirements.push_back(nullptr);
         native.requirements = requirements.data();
+        native.extras = request.extras.empty() ? nullptr : request.extras.c_str();
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);

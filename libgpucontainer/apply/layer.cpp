@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "apply/layer.hpp"
 
+#include "base/format.hpp"
 #include "base/write_all.hpp"
 #include "mount/calls.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace gpucontainer::apply {
@@ -58,6 +60,19 @@ Result<void> Layer::placeholder(const std::string& path)
 {
     constexpr mode_t mode = S_IFREG | program::placeholder_mode;
     if (::mknodat(fd_.get(), path.c_str(), mode, 0) != 0)
+        return failed(path);
+    return {};
+}
+
+Result<void> Layer::node(const std::string& path, const plan::Device& device)
+{
+    constexpr mode_t permissions = 0777;
+    if (::mknodat(fd_.get(), path.c_str(), S_IFCHR, ::makedev(device.major, device.minor)) != 0)
+        return Error::from_errno(
+                   errno, base::format("make a device node {}:{}", device.major, device.minor))
+            .with_hint("the host lacks this node; make it there with the driver's own tools");
+    if (::fchownat(fd_.get(), path.c_str(), device.uid, device.gid, AT_SYMLINK_NOFOLLOW) != 0
+        || ::fchmodat(fd_.get(), path.c_str(), device.mode & permissions, 0) != 0)
         return failed(path);
     return {};
 }

@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "mount/bench.hpp"
+#include "plan/item.hpp"
 #include "program/program.hpp"
 
 #include <cstdint>
@@ -26,6 +27,7 @@ public:
     /// An empty file to mount over.
     Result<void> placeholder(const std::string& path);
     Result<void> link(const std::string& path, const std::string& target);
+    Result<void> node(const std::string& path, const plan::Device& device);
 
     base::UniqueFd take() && { return std::move(fd_); }
 

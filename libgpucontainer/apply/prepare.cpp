@@ -162,20 +162,33 @@ private:
         return mount(item, std::move(parts), file_attributes,
                      program::follow_target | program::holds_mounts);
     }
+    Result<void> add(const Item& item, const plan::Shared& shared)
+    {
+        add_placeholder(item);
+        GPUCTR_TRY(UniqueFd clone, clone_shared(bench_, shared));
+        return mount(item, std::move(clone), shared_attributes,
+                     program::host_file | (item.is_directory() ? program::holds_mounts : 0));
+    }
     Result<void> add(const Item& item, const plan::Device& node)
     {
         add_placeholder(item);
+        if (node.source.empty()) {
+            GPUCTR_TRY(std::string name, new_part());
+            GPUCTR_CHECK(layer_->node(name, node));
+            mount_part(Step::mount, item, std::move(name), device_attributes, program::device_node);
+            return {};
+        }
         GPUCTR_TRY(UniqueFd device, clone_device(bench_, node));
         return mount(item, std::move(device), device_attributes, program::device_node);
     }
     /// Variables are for whoever starts a program.
     static Result<void> add(const Item& /*item*/, const plan::Variable& /*variable*/) { return {}; }
 
-    /// A file to mount over.
+    /// A file or directory to mount over.
     void add_placeholder(const Item& item)
     {
         if (item.place == Place::created)
-            builder_.add(Step::make_file, item.target);
+            builder_.add(item.is_directory() ? Step::make_directory : Step::make_file, item.target);
     }
 
     Result<void> mount(const Item& item, UniqueFd mount, std::uint64_t attributes,
@@ -194,14 +207,15 @@ private:
 
     /// An operation that mounts a name of the layer. The name is cloned from the layer once all
     /// names exist.
-    void mount_part(Step step, const Item& item, std::string name, std::uint64_t attributes)
+    void mount_part(Step step, const Item& item, std::string name, std::uint64_t attributes,
+                    std::uint32_t flags = program::follow_target)
     {
         const std::int32_t fd = builder_.keep(UniqueFd());
         const bool overlay = step == Step::overlay;
         Operation& operation =
             builder_.add(step, item.target, overlay ? plan_.mount_label : std::string());
         operation.fd = fd;
-        operation.flags = program::follow_target | (overlay ? program::holds_mounts : 0)
+        operation.flags = flags | (overlay ? program::holds_mounts : 0)
                           | (overlay && plan_.lock ? program::lock_flags : 0);
         operation.attributes = attributes;
         parts_.push_back({std::move(name), builder_.operation_count() - 1, attributes});
@@ -299,7 +313,7 @@ private:
             return layer_->file(path, file->content);
         if (const auto* cache = item.as<plan::LoaderCache>())
             return layer_->file(path, cache->content);
-        return layer_->file(path, "");
+        return item.is_directory() ? layer_->directory(path) : layer_->file(path, "");
     }
 
     const plan::Plan& plan_;

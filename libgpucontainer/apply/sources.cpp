@@ -57,6 +57,24 @@ Result<UniqueFd> clone_entry(const mount::Bench& bench, const plan::KernelEntry&
     return clone;
 }
 
+Result<UniqueFd> clone_shared(const mount::Bench& bench, const plan::Shared& shared)
+{
+    // Its last component is no link: whoever owns the directory could have put one there since.
+    const UniqueFd file(::open(shared.source.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    UniqueFd clone(file ? mount::clone_tree(bench, file.get(), "", false) : -1);
+    struct stat status = {};
+    if (!clone || ::fstat(clone.get(), &status) != 0)
+        return Error::from_errno(errno, "clone the mount of " + shared.source, Errc::driver)
+            .with_object(shared.source);
+    using Kind = model::SharedPath::Kind;
+    const mode_t type = shared.kind == Kind::socket ? S_IFSOCK
+                        : shared.kind == Kind::file ? S_IFREG
+                                                    : S_IFDIR;
+    if ((status.st_mode & S_IFMT) != type || status.st_uid != shared.uid)
+        return changed(shared.source);
+    return clone;
+}
+
 Result<UniqueFd> clone_device(const mount::Bench& bench, const plan::Device& device)
 {
     struct stat status = {};

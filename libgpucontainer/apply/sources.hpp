@@ -15,6 +15,8 @@ namespace gpucontainer::apply {
 
 inline constexpr std::uint64_t file_attributes =
     MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+// Read-only does not prevent use of a socket, or of a pipe in a directory.
+inline constexpr std::uint64_t shared_attributes = file_attributes | MOUNT_ATTR_NOEXEC;
 // Read-only protects mode, owner and times of the host's node. It does not prevent use of the
 // device.
 inline constexpr std::uint64_t device_attributes =
@@ -24,6 +26,7 @@ inline constexpr std::uint64_t device_attributes =
 Result<base::UniqueFd> clone_file(const mount::Bench& bench, const std::string& source,
                                   const model::FileId& id, bool is_directory);
 Result<base::UniqueFd> clone_entry(const mount::Bench& bench, const plan::KernelEntry& entry);
+Result<base::UniqueFd> clone_shared(const mount::Bench& bench, const plan::Shared& shared);
 Result<base::UniqueFd> clone_device(const mount::Bench& bench, const plan::Device& device);
 
 /// An error if no kernel module is loaded and no version was given.

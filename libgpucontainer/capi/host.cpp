@@ -209,6 +209,42 @@ const char* gpuctr_mask_path(const gpuctr_mask* mask) { return mask->path.c_str(
 const char* gpuctr_mask_content(const gpuctr_mask* mask) { return mask->content.c_str(); }
 const char* gpuctr_mask_reason(const gpuctr_mask* mask) { return mask->reason.c_str(); }
 int gpuctr_mask_is_directory(const gpuctr_mask* mask) { return mask->directory ? 1 : 0; }
+const char* gpuctr_node_extra(const gpuctr_node* node) { return node->extra.c_str(); }
+int gpuctr_node_is_makeable(const gpuctr_node* node) { return node->makeable ? 1 : 0; }
+const char* gpuctr_node_problem(const gpuctr_node* node) { return node->problem.c_str(); }
+size_t gpuctr_driver_shared_path_count(const gpuctr_driver* driver)
+{
+    return driver->shared_paths.size();
+}
+const gpuctr_shared_path* gpuctr_driver_shared_path_at(const gpuctr_driver* driver, size_t index)
+{
+    return capi::element_at<gpuctr_shared_path>(driver->shared_paths, index);
+}
+const char* gpuctr_shared_path_path(const gpuctr_shared_path* shared)
+{
+    return shared->path.c_str();
+}
+const char* gpuctr_shared_path_kind(const gpuctr_shared_path* shared)
+{
+    return model::name(shared->kind).data();
+}
+const char* gpuctr_shared_path_capability(const gpuctr_shared_path* shared)
+{
+    return model::name(shared->capability).data();
+}
+const char* gpuctr_shared_path_extra(const gpuctr_shared_path* shared)
+{
+    return shared->extra.c_str();
+}
+uint32_t gpuctr_shared_path_uid(const gpuctr_shared_path* shared) { return shared->uid; }
+int gpuctr_shared_path_accessible(const gpuctr_shared_path* shared)
+{
+    return shared->accessible ? 1 : 0;
+}
+const char* gpuctr_shared_path_reason(const gpuctr_shared_path* shared)
+{
+    return shared->reason.c_str();
+}
 int gpuctr_mask_is_against_nodes(const gpuctr_mask* mask) { return mask->against_nodes ? 1 : 0; }
 size_t gpuctr_mask_shown_count(const gpuctr_mask* mask) { return mask->shown.size(); }
 const gpuctr_shown* gpuctr_mask_shown_at(const gpuctr_mask* mask, size_t index)

@@ -42,6 +42,7 @@ struct gpuctr_registration : gpucontainer::model::Registration {};
 struct gpuctr_version_need : gpucontainer::model::VersionNeed {};
 struct gpuctr_mask : gpucontainer::model::Mask {};
 struct gpuctr_shown : gpucontainer::model::Shown {};
+struct gpuctr_shared_path : gpucontainer::model::SharedPath {};
 struct gpuctr_finding : gpucontainer::model::Finding {};
 struct gpuctr_item : gpucontainer::plan::Item {};
 struct gpuctr_variable : gpucontainer::plan::Variable {};

@@ -3,6 +3,7 @@
 
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
+#include "plan/extras.hpp"
 #include "plan/requirements.hpp"
 #include "privilege/label.hpp"
 
@@ -105,6 +106,9 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     for (const std::string& text : strings(given.requirements)) {
         GPUCTR_TRY(auto expression, about("requirements", plan::parse_requirement(text)));
         request.requirements.push_back(std::move(expression));
+    }
+    if (given.extras != nullptr) {
+        GPUCTR_TRY(request.extras, about("extras", plan::parse_extras(given.extras)));
     }
     return request;
 }

@@ -153,7 +153,8 @@ Error not_found(const std::string& object)
 auto number_of(const DeviceNode& node)
 {
     return std::tuple(node.path, node.host_path, node.major, node.minor, node.mode, node.gid,
-                      node.gpu, node.capability, node.required, node.links);
+                      node.gpu, node.capability, node.required, node.links, node.extra,
+                      node.makeable, node.problem);
 }
 
 bool is_among(const DeviceNode& recorded, const std::vector<DeviceNode>& found)
@@ -190,6 +191,9 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
     for (const DeviceNode& node : recorded.nodes)
         if (!is_among(node, found.nodes))
             return not_found(node.path);
+    for (const DeviceNode& node : recorded.missing_nodes)
+        if (node.makeable && !is_among(node, found.missing_nodes))
+            return not_found(node.path);
     for (const DeviceNode& node : found.missing_nodes)
         if (std::ranges::find(recorded.missing_nodes, node) == recorded.missing_nodes.end())
             return Error(Errc::driver, node.host_path
@@ -197,6 +201,9 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
                                              "does not say")
                 .with_object(node.host_path)
                 .with_hint(stale_record);
+    for (const model::SharedPath& shared : recorded.shared_paths)
+        if (std::ranges::find(found.shared_paths, shared) == found.shared_paths.end())
+            return not_found(shared.path);
     if (recorded.masks != found.masks)
         return not_found(base::format("{} masks", recorded.vendor));
     return {};

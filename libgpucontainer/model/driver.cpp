@@ -17,6 +17,7 @@ constexpr std::array<std::string_view, 5> reader_names = {"library", "runtime", 
 constexpr std::array<std::string_view, 4> inside_names = {"uuid", "position", "name", "nothing"};
 constexpr std::array<std::string_view, 6> manner_names = {
     "loader", "module_directory", "opencl_icd", "command", "script", "fixed_path"};
+constexpr std::array<std::string_view, 3> shared_kind_names = {"socket", "file", "directory"};
 constexpr std::array<std::string_view, 4> precedence_names = {"driver", "runtime", "always",
                                                               "image"};
 
@@ -47,6 +48,16 @@ std::string_view name(Manner manner) { return manner_names.at(static_cast<std::s
 std::optional<Manner> parse_manner(std::string_view text)
 {
     return parse<Manner>(manner_names, text);
+}
+
+std::string_view name(SharedPath::Kind kind)
+{
+    return shared_kind_names.at(static_cast<std::size_t>(kind));
+}
+
+std::optional<SharedPath::Kind> parse_shared_kind(std::string_view text)
+{
+    return parse<SharedPath::Kind>(shared_kind_names, text);
 }
 
 std::string_view name(Precedence precedence)

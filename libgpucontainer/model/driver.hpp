@@ -124,9 +124,35 @@ struct DeviceNode {
     bool required = true;        ///< Its GPU, or every GPU, cannot be used without it.
     /// Other names, which are links to it: "/dev/dri/by-path/pci-0000:03:00.0-render".
     std::vector<std::string> links;
+    /// The extra that it is part of: "gds". A container gets it if that is asked for, whatever the
+    /// capabilities are. "": it is part of none.
+    std::string extra = {};
+    /// For a missing node: it can be made for a container, with these numbers, mode and owner.
+    bool makeable = false;
+    std::string problem = {}; ///< For a missing node: what is there in its place; maybe "".
 
     bool operator==(const DeviceNode&) const = default;
 };
+
+/// A socket, file or directory of the host that programs of a container share with the host's.
+/// They cannot change it: it is mounted read-only.
+struct SharedPath {
+    enum class Kind : std::uint8_t { socket, file, directory };
+
+    std::string path; ///< On the host and in a container.
+    Kind kind = Kind::socket;
+    /// A container gets it with this capability, unless it asks for "no-" and the extra. With
+    /// none, it gets it if it asks for the extra.
+    Capability capability = Capability::none;
+    std::string extra;              ///< "mps"
+    std::uint32_t uid = UINT32_MAX; ///< Its owner.
+    bool accessible = false;        ///< As in DeviceNode.
+    std::string reason;             ///< "CUDA programs reach the MPS server by it"
+
+    bool operator==(const SharedPath&) const = default;
+};
+std::string_view name(SharedPath::Kind kind);
+std::optional<SharedPath::Kind> parse_shared_kind(std::string_view text);
 
 /// An entry of a masked directory that stays visible in a container with its GPU.
 struct Shown {
@@ -231,8 +257,10 @@ struct DriverStack {
     std::vector<unsigned> library_order;
     std::vector<DriverFile> files;
     std::vector<DeviceNode> nodes;
-    /// Required nodes that are not there; a finding says why.
+    /// Nodes that are not there, or another device is, and that are required, can be made, or have
+    /// a problem. A finding says why.
     std::vector<DeviceNode> missing_nodes;
+    std::vector<SharedPath> shared_paths;
     /// For containers whose processes may make device nodes.
     std::vector<Mask> masks;
     Findings findings; ///< What was left out, and what will not work.

@@ -7,6 +7,7 @@
 #include "plan/data.hpp"
 #include "plan/draft.hpp"
 #include "plan/entry_names.hpp"
+#include "plan/extras.hpp"
 #include "plan/files.hpp"
 #include "plan/icds.hpp"
 #include "plan/loader_cache.hpp"
@@ -96,12 +97,20 @@ Result<void> expect_names(Draft& draft)
     }
     for (const Share& share : draft.shares)
         for (const model::DeviceNode& node : share.driver.nodes)
-            if (share.needs(node, draft.capabilities) && node.accessible) {
+            if (share.needs(node, draft.capabilities, draft.request.extras) && node.accessible) {
                 paths.push_back(node.path);
                 paths.insert(paths.end(), node.links.begin(), node.links.end());
             }
     std::erase_if(paths, [&](const std::string& path) { return !draft.is_missing(path); });
     return draft.names.expect(paths, draft.plan.items);
+}
+
+Result<void> check_extras(const Draft& draft)
+{
+    std::vector<const DriverStack*> drivers;
+    for (const Share& share : draft.shares)
+        drivers.push_back(&share.driver);
+    return require_extras(draft.request.extras, drivers);
 }
 
 /// The driver's warnings that concern this container.
@@ -176,10 +185,12 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
     GPUCTR_CHECK(check_requirements(draft, drivers));
     GPUCTR_TRY(draft.capabilities,
                about("driver_capabilities", parse_capabilities(request.capabilities)));
+    GPUCTR_CHECK(check_extras(draft));
     GPUCTR_CHECK(choose_files(draft));
     GPUCTR_CHECK(choose_tree_path(draft));
     GPUCTR_CHECK(draft.files.empty() ? expect_names(draft) : add_files(draft));
     GPUCTR_CHECK(add_nodes(draft));
+    add_shared_paths(draft);
     add_masks(draft);
     add_warnings(draft);
     add_variables(draft);

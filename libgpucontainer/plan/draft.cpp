@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "plan/extras.hpp"
 #include "plan/typical_root.hpp"
 
 #include <algorithm>
@@ -43,10 +44,11 @@ bool is_served(model::Capability capability, const std::set<model::Capability>& 
 
 } // namespace
 
-bool Share::needs(const model::DeviceNode& node,
-                  const std::set<model::Capability>& capabilities) const
+bool Share::needs(const model::DeviceNode& node, const std::set<model::Capability>& capabilities,
+                  const std::set<std::string>& extras) const
 {
-    if (!is_served(node.capability, capabilities))
+    if (node.extra.empty() ? !is_served(node.capability, capabilities)
+                           : !has_extra(extras, node.extra))
         return false;
     const auto& gpus = selection.gpus;
     return node.gpu < 0

@@ -26,9 +26,9 @@ struct Share {
     const model::DriverStack& driver;
     Selection selection;
 
-    /// Whether the chosen GPUs need it for these capabilities.
-    bool needs(const model::DeviceNode& node,
-               const std::set<model::Capability>& capabilities) const;
+    /// Whether the chosen GPUs need it for these capabilities and extras.
+    bool needs(const model::DeviceNode& node, const std::set<model::Capability>& capabilities,
+               const std::set<std::string>& extras) const;
 };
 
 /// An unfinished plan: what it is made from, what is chosen so far, and its items so far. The parts

@@ -19,6 +19,7 @@ struct KindOf {
     ItemKind operator()(const GeneratedFile&) const noexcept { return ItemKind::file; }
     ItemKind operator()(const Cover&) const noexcept { return ItemKind::cover; }
     ItemKind operator()(const GeneratedCover&) const noexcept { return ItemKind::cover; }
+    ItemKind operator()(const Shared&) const noexcept { return ItemKind::bind; }
     ItemKind operator()(const Device&) const noexcept { return ItemKind::device; }
     ItemKind operator()(const LoaderCache&) const noexcept { return ItemKind::ldcache; }
     ItemKind operator()(const Variable&) const noexcept { return ItemKind::env; }
@@ -31,6 +32,7 @@ struct SourceOf {
     std::string_view operator()(const KernelEntry& entry) const noexcept { return entry.source; }
     std::string_view operator()(const Symlink& link) const noexcept { return link.to; }
     std::string_view operator()(const Cover& cover) const noexcept { return cover.source; }
+    std::string_view operator()(const Shared& shared) const noexcept { return shared.source; }
     std::string_view operator()(const Device& device) const noexcept { return device.source; }
     std::string_view operator()(const Variable& variable) const noexcept { return variable.value; }
     template <typename Generated>
@@ -49,6 +51,7 @@ struct OptionsOf {
     std::string_view operator()(const KernelEntry&) const noexcept { return file_options; }
     std::string_view operator()(const Cover&) const noexcept { return file_options; }
     std::string_view operator()(const GeneratedCover&) const noexcept { return file_options; }
+    std::string_view operator()(const Shared&) const noexcept { return "ro,nosuid,nodev,noexec"; }
     std::string_view operator()(const Device&) const noexcept { return "ro,nosuid,noexec"; }
     /// An existing one is covered.
     std::string_view operator()(const LoaderCache&) const noexcept
@@ -91,6 +94,10 @@ struct IsDirectory {
     bool operator()(const Bind& bind) const noexcept { return bind.is_directory; }
     bool operator()(const KernelEntry& entry) const noexcept { return entry.is_directory; }
     bool operator()(const GeneratedCover& cover) const noexcept { return cover.is_directory; }
+    bool operator()(const Shared& shared) const noexcept
+    {
+        return shared.kind == model::SharedPath::Kind::directory;
+    }
     template <typename Other>
     bool operator()(const Other&) const noexcept
     {
@@ -98,7 +105,7 @@ struct IsDirectory {
     }
 };
 
-struct ModeOfDirectory {
+struct ModeOfMade {
     std::uint32_t operator()(const Directory& directory) const noexcept
     {
         return directory.mode & program::directory_mode;
@@ -112,6 +119,7 @@ struct ModeOfDirectory {
     {
         return cover.is_directory ? program::empty_directory_mode : 0;
     }
+    std::uint32_t operator()(const Device& device) const noexcept { return device.mode; }
     template <typename Other>
     std::uint32_t operator()(const Other&) const noexcept
     {
@@ -171,8 +179,7 @@ bool Item::is_directory() const { return std::visit(IsDirectory(), what); }
 std::uint32_t Item::mode() const
 {
     const std::string* const bytes = content();
-    return bytes != nullptr ? program::mode_of_file(bytes->size())
-                            : std::visit(ModeOfDirectory(), what);
+    return bytes != nullptr ? program::mode_of_file(bytes->size()) : std::visit(ModeOfMade(), what);
 }
 
 } // namespace gpucontainer::plan

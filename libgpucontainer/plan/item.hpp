@@ -84,11 +84,20 @@ struct GeneratedCover {
     std::string content;
     bool is_directory = false;
 };
-struct Device {
+/// A file or directory of the host that its owner may change, and maybe a socket.
+struct Shared {
     std::string source;
+    model::SharedPath::Kind kind = model::SharedPath::Kind::socket;
+    std::uint32_t uid = 0; ///< Its owner, as it was seen.
+};
+struct Device {
+    std::string source; ///< "": it is made, with these numbers, mode and owner.
     std::uint32_t major = 0;
     std::uint32_t minor = 0;
     bool required = true; ///< Its owner, or every GPU, cannot be used without it.
+    std::uint32_t mode = 0;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
 };
 struct LoaderCache {
     std::string content;
@@ -104,7 +113,7 @@ struct Variable {
 /// One thing that the plan puts into the container.
 struct Item {
     std::variant<Directory, Tree, Overlay, Bind, KernelEntry, Symlink, GeneratedFile, Cover,
-                 GeneratedCover, Device, LoaderCache, Variable>
+                 GeneratedCover, Shared, Device, LoaderCache, Variable>
         what;
     std::string target; ///< Path in the container; name of a variable.
     std::string reason;

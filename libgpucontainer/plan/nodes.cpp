@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "plan/extras.hpp"
 #include "plan/obstacles.hpp"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ using model::Mask;
 namespace {
 
 using model::DeviceNode;
+using model::SharedPath;
 using rootfs::EntryType;
 
 void add_group(Draft& draft, const DeviceNode& node)
@@ -51,7 +53,14 @@ void add_node(Draft& draft, const Share& share, const DeviceNode& node)
     if (is_added(draft, node))
         return;
     const Owner owner = {share.driver.vendor, node.gpu};
-    Item item = {Device{node.host_path, node.major, node.minor, node.required}, node.path,
+    const Device device = {node.makeable ? std::string() : node.host_path,
+                           node.major,
+                           node.minor,
+                           node.required,
+                           node.makeable ? node.mode : 0,
+                           node.uid,
+                           node.gid};
+    Item item = {device, node.path,
                  node.gpu < 0 ? "the driver's programs open it" : base::format("GPU {}", node.gpu),
                  owner};
     draft.identify(base::format("{} {}:{}", node.path, node.major, node.minor));
@@ -84,7 +93,9 @@ Result<void> leave_out(Draft& draft, const Share& share, const DeviceNode& node)
 Result<void> require_existing(const Draft& draft, const Share& share)
 {
     for (const DeviceNode& node : share.driver.missing_nodes)
-        if (share.needs(node, draft.capabilities) && !share.selection.gpus.empty())
+        if ((node.required || !node.problem.empty())
+            && share.needs(node, draft.capabilities, draft.request.extras)
+            && !share.selection.gpus.empty())
             return node.gpu >= 0 && share.selection.explicitly
                        ? missing_node(node).context(choice_of(draft))
                        : missing_node(node);
@@ -98,7 +109,7 @@ Result<void> add_nodes(Draft& draft, const Share& share)
     for (const DeviceNode& node : share.driver.nodes) {
         // A GPU that may not be used is left out, unless somebody chose it.
         const bool is_no_choice = automatically && node.gpu >= 0 && !node.accessible;
-        if (!share.needs(node, draft.capabilities) && !is_no_choice)
+        if (!share.needs(node, draft.capabilities, draft.request.extras) && !is_no_choice)
             continue;
         if (node.accessible)
             add_node(draft, share, node);
@@ -175,6 +186,43 @@ void add_mask(Draft& draft, const Share& share, const Mask& mask)
         add_shown(draft, share, mask, shown);
 }
 
+/// Whether the image has something at a path that it cannot be mounted over.
+bool has_other(const Draft& draft, const SharedPath& shared)
+{
+    const bool wants_directory = shared.kind == SharedPath::Kind::directory;
+    const EntryType type = draft.view.look(shared.path).type;
+    return type == EntryType::link || (type == EntryType::directory) != wants_directory;
+}
+
+/// A socket or directory of the host. An overlay for its name would take the image's directory the
+/// right to be written, such as /run and /tmp.
+void add_shared(Draft& draft, const Share& share, const SharedPath& shared)
+{
+    const auto leave_out = [&](std::string why) {
+        draft.skip(model::FindingCode::file_left_out, shared.path, std::move(why), shared.path);
+    };
+    if (!shared.accessible)
+        return;
+    const bool missing = draft.is_missing(shared.path);
+    if (missing && draft.names.are_overlaid(shared.path)) {
+        leave_out("the image has no such name to mount it over, and is not written");
+        return;
+    }
+    if (!missing && has_other(draft, shared)) {
+        leave_out("the image has something else there");
+        return;
+    }
+    draft.identify(base::format("shared {}", shared.path));
+    Item item = {Shared{shared.path, shared.kind, shared.uid},
+                 shared.path,
+                 shared.reason,
+                 {share.driver.vendor}};
+    if (missing)
+        draft.add_name(std::move(item));
+    else
+        draft.add(std::move(item));
+}
+
 } // namespace
 
 Result<void> add_nodes(Draft& draft)
@@ -182,6 +230,15 @@ Result<void> add_nodes(Draft& draft)
     for (const Share& share : draft.shares)
         GPUCTR_CHECK(add_nodes(draft, share));
     return {};
+}
+
+void add_shared_paths(Draft& draft)
+{
+    for (const Share& share : draft.shares)
+        for (const SharedPath& shared : share.driver.shared_paths)
+            if (!share.selection.gpus.empty()
+                && is_shared(shared, draft.capabilities, draft.request.extras))
+                add_shared(draft, share, shared);
 }
 
 void add_masks(Draft& draft)

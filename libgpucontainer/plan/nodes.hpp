@@ -12,4 +12,7 @@ Result<void> add_nodes(Draft& draft);
 /// Covers files of the kernel that would make the driver create more nodes.
 void add_masks(Draft& draft);
 
+/// Adds what the container shares with services of the host, if its names need no overlay.
+void add_shared_paths(Draft& draft);
+
 } // namespace gpucontainer::plan

@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "plan/obstacles.hpp"
 
+#include "base/format.hpp"
+
 namespace gpucontainer::plan {
 
 using model::DeviceNode;
 
 Error missing_node(const DeviceNode& node)
 {
+    if (!node.problem.empty())
+        return Error(Errc::no_device, base::format("{}: {}", node.host_path, node.problem))
+            .with_object(node.host_path)
+            .with_hint("the number changed when the module was loaded again, as after a reboot: "
+                       "remove the node as root on the host, and have the driver's own tools make "
+                       "it anew");
     return Error(Errc::no_device, node.host_path + ": the device node is missing or another device")
         .with_object(node.host_path)
         .with_hint("run the driver's own tools as root on the host to make it; "

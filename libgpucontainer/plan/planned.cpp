@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/try.hpp"
 #include "plan/builder.hpp"
+#include "privilege/capabilities.hpp"
 #include "rootfs/remembered_view.hpp"
 #include "rootfs/root.hpp"
 #include "syscall/id_map.hpp"
@@ -18,9 +19,39 @@ namespace {
 /// Device nodes can be made only in the initial user namespace.
 bool nodes_can_be_made() { return syscall::is_in_initial_user_namespace().value_or(true); }
 
-Result<Plan> plan_for(const std::vector<model::DriverStack>& drivers, const Request& request,
+/// The nodes that the host lacks and that can be made for a container, as if they were there.
+std::vector<model::DriverStack> with_made_nodes(std::vector<model::DriverStack> drivers)
+{
+    const auto is_made = [](const model::DeviceNode& node) { return node.makeable; };
+    for (model::DriverStack& driver : drivers) {
+        for (model::DeviceNode& node : driver.missing_nodes)
+            if (is_made(node)) {
+                std::erase_if(driver.findings, [&](const model::Finding& finding) {
+                    return finding.code == model::FindingCode::compute_node_unusable
+                           && finding.object == node.path;
+                });
+                node.accessible = true;
+                driver.nodes.push_back(node);
+            }
+        std::erase_if(driver.missing_nodes, is_made);
+    }
+    return drivers;
+}
+
+bool lacks_makeable_nodes(const std::vector<model::DriverStack>& drivers)
+{
+    return std::ranges::any_of(drivers, [](const model::DriverStack& driver) {
+        return std::ranges::any_of(driver.missing_nodes, &model::DeviceNode::makeable);
+    });
+}
+
+Result<Plan> plan_for(const std::vector<model::DriverStack>& found, const Request& request,
                       int rootfs_fd, const std::optional<privilege::Owner>& owner = {})
 {
+    std::vector<model::DriverStack> made;
+    if (lacks_makeable_nodes(found) && privilege::may_make_nodes())
+        made = with_made_nodes(found);
+    const std::vector<model::DriverStack>& drivers = made.empty() ? found : made;
     if (rootfs_fd < 0)
         return create_plan(drivers, request, nullptr);
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd, owner));

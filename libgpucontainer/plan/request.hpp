@@ -35,6 +35,7 @@ struct Request {
     bool lock = false;                                 ///< As in Plan.
     std::string mount_label;                           ///< As in Plan.
     std::vector<requirement::Expression> requirements; ///< All must be met.
+    std::set<std::string> extras;                      ///< From parse_extras().
 };
 
 /// The root file system that a plan is for. A plan that is only shown may have none.

@@ -9,4 +9,8 @@ namespace gpucontainer::privilege {
 /// mounting, so that the message names the missing privilege and not a failed system call.
 Result<void> require_mounting();
 
+/// Whether this process may make device nodes: in the initial user namespace, with CAP_MKNOD. A
+/// device cgroup may forbid it all the same.
+bool may_make_nodes();
+
 } // namespace gpucontainer::privilege

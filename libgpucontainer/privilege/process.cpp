@@ -13,9 +13,10 @@ namespace {
 
 using syscall::bit;
 
-/// To read files that the caller may not read, and to ask whether they may be written: a plan
-/// says what apply is going to do.
-constexpr std::uint64_t for_look = bit(CAP_DAC_OVERRIDE) | bit(CAP_DAC_READ_SEARCH);
+/// To read files that the caller may not read, and to ask whether they may be written and whether
+/// device nodes may be made: a plan says what apply is going to do.
+constexpr std::uint64_t for_look =
+    bit(CAP_DAC_OVERRIDE) | bit(CAP_DAC_READ_SEARCH) | bit(CAP_MKNOD);
 /// To find out which mount namespaces exist: from the namespaces, before Linux 6.11 from their
 /// processes.
 constexpr std::uint64_t for_status = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_PTRACE);

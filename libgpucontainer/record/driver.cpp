@@ -190,9 +190,8 @@ void check(const DriverStack& driver, const Fields& fields)
     if (std::ranges::any_of(driver.missing_nodes, unknown))
         fields.complain("missing_nodes", "one is for a GPU that is not there");
     for (const model::Mask& mask : driver.masks)
-        for (const model::Shown& shown : mask.shown)
-            if (!mask.directory || shown.gpu >= static_cast<int>(driver.gpus.size()))
-                fields.complain("masks", "one shows what is not there");
+        if (!mask.directory && !mask.shown.empty())
+            fields.complain("masks", "one is a file and shows entries");
 }
 
 template <typename Value>

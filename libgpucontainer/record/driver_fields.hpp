@@ -137,7 +137,7 @@ requires std::is_same_v<std::remove_const_t<Self>, model::DeviceNode>
 void visit(Visitor& field, Self& node)
 {
     auto& [path, host_path, major, minor, mode, uid, gid, gpu, capability, accessible,
-           cgroup_forbids, required, links] = node;
+           cgroup_forbids, required, links, extra, makeable, problem] = node;
     field("path", path, Text{is_path});
     field("host_path", host_path, Text{is_path});
     field("major", major, Number{largest_major});
@@ -151,6 +151,23 @@ void visit(Visitor& field, Self& node)
     field("cgroup_forbids", cgroup_forbids, Flag());
     field("required", required, Flag());
     field("links", links, Texts{most_names, is_path});
+    field("extra", extra, TextOrNull{is_word});
+    field("makeable", makeable, Flag());
+    field("problem", problem, TextOrNull{is_line});
+}
+
+template <typename Visitor, typename Self>
+requires std::is_same_v<std::remove_const_t<Self>, model::SharedPath>
+void visit(Visitor& field, Self& shared)
+{
+    auto& [path, kind, capability, extra, uid, accessible, reason] = shared;
+    field("path", path, Text{is_path});
+    field("kind", kind, Word<model::SharedPath::Kind>{model::parse_shared_kind});
+    field("capability", capability, capability_word);
+    field("extra", extra, Text{is_word});
+    field("uid", uid, Number{});
+    field("accessible", accessible, Flag());
+    field("reason", reason, Text{is_line});
 }
 
 template <typename Visitor, typename Self>
@@ -219,7 +236,7 @@ void visit(Visitor& field, Self& driver)
 {
     auto& [vendor, vendor_name, cdi_kind, version, version_source, root, library_directory,
            optional_files, visible_devices, needs, image_directories, tree_link, gpus,
-           library_order, files, nodes, missing_nodes, masks, findings] = driver;
+           library_order, files, nodes, missing_nodes, shared_paths, masks, findings] = driver;
     field("vendor", vendor, Text{is_vendor});
     field("vendor_name", vendor_name, Text{is_line});
     field("cdi_kind", cdi_kind, Text{is_word});
@@ -238,6 +255,7 @@ void visit(Visitor& field, Self& driver)
     field("files", files, List{most_files});
     field("nodes", nodes, List{most_nodes});
     field("missing_nodes", missing_nodes, List{most_nodes});
+    field("shared_paths", shared_paths, List{most_names});
     field("masks", masks, List{most_names});
     field("findings", findings, List{most_others});
 }

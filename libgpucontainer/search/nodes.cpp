@@ -90,11 +90,12 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
     node.capability = wanted.capability;
     node.required = wanted.required;
     node.links = wanted.links;
+    node.extra = wanted.extra;
     const auto skip = [&](std::string reason) -> Result<void> {
         findings.push_back({model::FindingCode::node_missing,
                             std::string(base::name_of(wanted.path)), std::move(reason),
                             node.host_path});
-        if (wanted.required)
+        if (wanted.required || node.makeable || !node.problem.empty())
             found.missing.push_back(std::move(node));
         return {};
     };
@@ -105,10 +106,22 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
     const bool seen = ::fstatat(AT_FDCWD, opened_path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (!seen && base::leaves_open(errno))
         return Error::from_errno(errno, node.host_path, Errc::driver).with_object(node.host_path);
-    if (!seen)
-        return skip(Error::from_errno(errno, "no device node").message());
-    if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != *wanted.major
-        || minor(status.st_rdev) != wanted.minor)
+    if (!seen) {
+        const int why = errno;
+        if (wanted.rights) {
+            node.makeable = true;
+            node.mode = wanted.rights->mode;
+            node.uid = wanted.rights->uid;
+            node.gid = wanted.rights->gid;
+        }
+        return skip(Error::from_errno(why, "no device node").message());
+    }
+    if (S_ISCHR(status.st_mode)
+        && (major(status.st_rdev) != *wanted.major || minor(status.st_rdev) != wanted.minor))
+        node.problem =
+            base::format("is the character device {}:{}, but its kernel driver has {}:{}",
+                         major(status.st_rdev), minor(status.st_rdev), *wanted.major, wanted.minor);
+    if (!S_ISCHR(status.st_mode) || !node.problem.empty())
         return skip(base::format("not the character device {}:{}", *wanted.major, wanted.minor));
 
     node.mode = status.st_mode & 07777U;

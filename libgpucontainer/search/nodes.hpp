@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "model/driver.hpp"
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,6 +23,13 @@ std::vector<unsigned> character_majors(const std::string& proc_devices, std::str
 using NodeLinks = std::map<std::string, std::vector<std::string>>;
 Result<NodeLinks> links_by_path(const std::string& system_root, const std::string& dev_root);
 
+/// Whose a device node is that a kernel driver lets be made.
+struct NodeRights {
+    std::uint32_t mode = 0;
+    std::uint32_t uid = 0;
+    std::uint32_t gid = 0;
+};
+
 /// A device node that should exist according to the kernel.
 struct WantedNode {
     std::string path;              ///< "/dev/nvidia0"
@@ -31,13 +39,15 @@ struct WantedNode {
     model::Capability capability = model::Capability::none;
     bool required = true;
     std::vector<std::string> links;
-    std::string host_path = {}; ///< Its path on this host; "": `path` below dev_root.
-    std::string obstacle = {};  ///< If not "", it is not taken, for this reason.
+    std::string host_path = {};            ///< Its path on this host; "": `path` below dev_root.
+    std::string obstacle = {};             ///< If not "", it is not taken, for this reason.
+    std::string extra = {};                ///< As in DeviceNode.
+    std::optional<NodeRights> rights = {}; ///< If it is missing, it can be made with these.
 };
 
 struct Nodes {
     std::vector<model::DeviceNode> nodes;
-    std::vector<model::DeviceNode> missing; ///< Only required ones.
+    std::vector<model::DeviceNode> missing; ///< As in DriverStack::missing_nodes.
 };
 
 /// Adds the node at its path below `dev_root` to `found`, without opening it. If it is missing, is

@@ -24,7 +24,7 @@ AT(gpuctr_host_options, catalogues, 40);
 AT(gpuctr_host_options, catalogue_dir, 48);
 AT(gpuctr_host_options, dev_root, 56);
 
-SIZE(gpuctr_request, 88);
+SIZE(gpuctr_request, 96);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
@@ -38,6 +38,7 @@ AT(gpuctr_request, tree_path, 56);
 AT(gpuctr_request, mount_label, 64);
 AT(gpuctr_request, devices_name, 72);
 AT(gpuctr_request, requirements, 80);
+AT(gpuctr_request, extras, 88);
 
 SIZE(gpuctr_apply_options, 56);
 AT(gpuctr_apply_options, struct_size, 0);

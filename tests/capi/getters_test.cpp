@@ -100,7 +100,18 @@ json of(const Node& node)
             {"accessible", node.accessible()},
             {"cgroup_forbids", node.cgroup_forbids()},
             {"required", node.required()},
-            {"links", array(node.links())}};
+            {"links", array(node.links())},
+            {"extra", text(node.extra())},
+            {"makeable", node.is_makeable()},
+            {"problem", text(node.problem())}};
+}
+
+json of(const SharedPath& shared)
+{
+    return {
+        {"path", shared.path()},    {"kind", shared.kind()}, {"capability", shared.capability()},
+        {"extra", shared.extra()},  {"uid", shared.uid()},   {"accessible", shared.accessible()},
+        {"reason", shared.reason()}};
 }
 
 json of(const Mask& mask)
@@ -153,6 +164,7 @@ json of(const Driver& driver)
             {"files", array(driver.files(), convert)},
             {"nodes", array(driver.nodes(), convert)},
             {"missing_nodes", array(driver.missing_nodes(), convert)},
+            {"shared_paths", array(driver.shared_paths(), convert)},
             {"masks", array(driver.masks(), convert)},
             {"findings", array(driver.findings(), convert)}};
 }

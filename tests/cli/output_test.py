@@ -135,8 +135,9 @@ class Record(harness.Case):
 
     def test_a_gpu_that_is_not_in_it_is_unknown(self):
         document = json.loads(self.record.read_text())
-        document["drivers"][0]["gpus"].pop()
-        document["drivers"][0]["nodes"].pop()
+        driver = document["drivers"][0]
+        driver["gpus"].pop()
+        driver["nodes"] = [node for node in driver["nodes"] if node["gpu"] != 7]
         self.record.write_text(json.dumps(document))
         done = self.run_setup("plan", "--nv", "--host", self.record, "--device", "7", status=2,
                               stderr=None)

@@ -5,11 +5,13 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/facts.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <map>
 #include <sys/stat.h>
 
@@ -27,6 +29,7 @@ constexpr unsigned control_minor = 255;
 constexpr unsigned modeset_minor = 254;
 constexpr std::size_t most_gpus = 256;
 constexpr const char* uvm_path = "/dev/nvidia-uvm";
+constexpr const char* parameters_path = "/proc/driver/nvidia/params";
 constexpr const char* information_directory = "/proc/driver/nvidia/gpus";
 
 bool is_version(std::string_view text)
@@ -219,6 +222,29 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci)
 
 namespace {
 
+/// The rights with which the driver has its nodes made; none if nobody shall make them.
+Result<std::optional<search::NodeRights>> rights_of_nodes(const std::string& system_root)
+{
+    std::optional<search::NodeRights> none;
+    const auto text = base::read_file(system_root + parameters_path);
+    if (!text && base::leaves_open(text.error().os_error()))
+        return unreadable(text.error(), parameters_path);
+    if (!text)
+        return none;
+    auto field = fields(*text);
+    constexpr std::uint64_t permissions = 0777;
+    const auto mode = base::to_number(field["DeviceFileMode"]);
+    const auto uid = base::to_number(field["DeviceFileUID"]);
+    const auto gid = base::to_number(field["DeviceFileGID"]);
+    const auto is_id = [](const auto& id) { return id && *id < UINT32_MAX; };
+    if (field["ModifyDeviceFiles"] != "1" || !mode || *mode > permissions || !is_id(uid)
+        || !is_id(gid))
+        return none;
+    return std::optional(search::NodeRights{static_cast<std::uint32_t>(*mode),
+                                            static_cast<std::uint32_t>(*uid),
+                                            static_cast<std::uint32_t>(*gid)});
+}
+
 bool is_card_or_render_node(const host::ClassDevice& device)
 {
     return device.node.starts_with("/dev/dri/card") || device.node.starts_with("/dev/dri/renderD");
@@ -255,6 +281,7 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
         return unreadable(devices.error(), path);
     const auto uvm = devices ? search::character_major(*devices, "nvidia-uvm") : std::nullopt;
 
+    GPUCTR_TRY(const auto rights, rights_of_nodes(system_root));
     std::vector<search::WantedNode> wanted = {
         {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none, is_driven(gpus), {}},
         {uvm_path, uvm, 0, -1, Capability::compute, false, {}},
@@ -277,8 +304,13 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
     GPUCTR_CHECK(want_drm_nodes(system_root, dev_root, gpus, pci, wanted));
 
     search::Nodes found;
-    for (const search::WantedNode& node : wanted)
+    for (search::WantedNode& node : wanted) {
+        // udev makes those of DRM.
+        if (!node.path.starts_with("/dev/dri/"))
+            node.rights = rights;
         GPUCTR_CHECK(search::add_node(system_root, dev_root, node, found, findings));
+    }
+    GPUCTR_CHECK(add_extra_nodes(system_root, dev_root, found, findings));
     return found;
 }
 
@@ -302,7 +334,7 @@ namespace {
 /// Masks the parameters with a copy that forbids the driver's libraries to make nodes.
 Result<void> mask_parameters(const std::string& system_root, std::vector<Mask>& masks)
 {
-    const std::string path = "/proc/driver/nvidia/params";
+    const std::string path = parameters_path;
     constexpr std::string_view on = "ModifyDeviceFiles: 1";
     constexpr std::string_view off = "ModifyDeviceFiles: 0";
     auto parameters = base::read_file(system_root + path);

@@ -3,6 +3,7 @@
 
 #include "base/try.hpp"
 #include "drivers/nvidia/catalogue_nvidia.hpp"
+#include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/kernel.hpp"
 #include "drivers/nvidia/stack.hpp"
 #include "drivers/nvidia/tegra.hpp"
@@ -126,6 +127,7 @@ driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sour
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     append(stack.findings, warnings(stack.gpus, stack.nodes));
+    stack.shared_paths = shared_paths(sources.system_root, stack.nodes, stack.findings);
     warn_of_noexec(stack);
     GPUCTR_TRY(stack.masks, masks(sources.system_root, stack.gpus));
     return std::optional(std::move(stack));

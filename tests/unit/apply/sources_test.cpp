@@ -4,6 +4,7 @@
 #include "support/mounting_fixture.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace gpucontainer::apply {
 
@@ -75,6 +76,25 @@ TEST_F(SourcesTest, AreTheDevicesThatWerePlannedWith)
     EXPECT_EQ(problem_with_device("/dev/null", 195, 3), std::string("/dev/null") + changed);
     root_.file("node");
     EXPECT_EQ(problem_with_device(root_.at("node"), 0, 0), root_.at("node").string() + changed);
+}
+
+TEST_F(SourcesTest, AreWhatIsSharedByTheirOwners)
+{
+    using Kind = model::SharedPath::Kind;
+    root_.directory("pipes");
+    root_.file("settings");
+    root_.link("link", "pipes");
+    const auto problem = [&](const char* name, Kind kind, std::uint32_t uid) {
+        const auto clone = clone_shared(bench_, {root_.at(name), kind, uid});
+        return clone ? std::string() : clone.error().message();
+    };
+    const std::uint32_t mine = ::geteuid();
+
+    EXPECT_EQ(problem("pipes", Kind::directory, mine), "");
+    EXPECT_EQ(problem("settings", Kind::file, mine), "");
+    EXPECT_EQ(problem("pipes", Kind::directory, mine + 1), root_.at("pipes").string() + changed);
+    EXPECT_EQ(problem("pipes", Kind::socket, mine), root_.at("pipes").string() + changed);
+    EXPECT_NE(problem("link", Kind::directory, mine), "");
 }
 
 TEST(Driver, HasToDriveGpusHere)

@@ -82,6 +82,7 @@ class Request(Struct):
         ("mount_label", c_char_p),
         ("devices_name", c_char_p),
         ("requirements", POINTER(c_char_p)),
+        ("extras", c_char_p),
     ]
 
 
@@ -329,7 +330,8 @@ _getters(
     file_precedence version_need_library version_need_version
     registration_manner registration_name
     node_path node_container_path node_capability mask_path mask_content mask_reason
-    shown_name
+    shown_name node_extra node_problem shared_path_path shared_path_kind
+    shared_path_capability shared_path_extra shared_path_reason
     plan_tree_path plan_mount_label
     item_kind item_source item_target item_options item_reason item_vendor item_place
     variable_action variable_name variable_value variable_vendor
@@ -343,6 +345,7 @@ _getters(
     error_os_error setting_in_list host_is_current driver_has_optional_files
     file_is_directory node_accessible node_required node_cgroup_forbids mask_is_directory
     mask_is_against_nodes shown_is_directory
+    node_is_makeable shared_path_accessible
     plan_writes_root plan_is_locked item_is_directory item_required setup_writes_root
     """,
 )
@@ -351,6 +354,7 @@ _getters(
     """
     finding_severity setting_line gpu_index gpu_parts node_major node_minor node_mode
     node_uid node_gid plan_layout item_mode item_major item_minor
+    shared_path_uid
     """,
 )
 _getters(c_int32, "gpu_minor gpu_numa_node node_gpu item_gpu setup_process shown_gpu")
@@ -360,7 +364,8 @@ _lists(
     c_void_p,
     """
     config_setting host_driver host_finding driver_gpu driver_file driver_node
-    driver_missing_node driver_mask mask_shown driver_finding file_version_need file_registration
+    driver_missing_node driver_mask mask_shown driver_finding
+    driver_shared_path file_version_need file_registration
     plan_driver plan_item plan_variable plan_finding setup_driver setup_item
     setup_finding
     used_driver_gpu

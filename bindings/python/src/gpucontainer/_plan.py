@@ -199,6 +199,7 @@ class Plan(Owner):
         lock: bool = False,
         devices_name: str | None = None,
         requirements: Iterable[str] = (),
+        extras: str | None = None,
     ) -> None:
         request: c.Request = initialised("gpuctr_request")
         request.devices = encode(devices)
@@ -216,6 +217,7 @@ class Plan(Owner):
         request.mount_label = encode(mount_label)
         request.devices_name = encode(devices_name)
         request.requirements = text_list(requirements)
+        request.extras = encode(extras)
         if lock:
             request.flags = c.CONSTANTS["GPUCTR_REQUEST_LOCK"]
         of_host = host._handle

@@ -161,6 +161,21 @@ class Node(View):
     required = flag("gpuctr_node_required", "Without it no GPU, or not its own, works.")
     cgroup_forbids = flag("gpuctr_node_cgroup_forbids", "The device cgroup forbids it.")
     links = texts("gpuctr_node_link", "Symbolic links to it in a container.")
+    extra = text("gpuctr_node_extra", 'The extra that it is part of, "gds"; "": none.')
+    is_makeable = flag("gpuctr_node_is_makeable", "If missing: its driver lets it be made.")
+    problem = text("gpuctr_node_problem", "If missing: what is there in its place.")
+
+
+class SharedPath(View):
+    """A socket, file or directory that a container shares with the host."""
+
+    path = text("gpuctr_shared_path_path", "Path on the host and in a container.")
+    kind = text("gpuctr_shared_path_kind", '"socket", "file" or "directory".')
+    capability = text("gpuctr_shared_path_capability", 'What brings it; "none": only its extra.')
+    extra = text("gpuctr_shared_path_extra", "Its name in the extras of a plan.")
+    uid = number("gpuctr_shared_path_uid", "Numeric owner on the host.")
+    accessible = flag("gpuctr_shared_path_accessible", "The caller may use it.")
+    reason = text("gpuctr_shared_path_reason", "Why, for people.")
 
 
 class Shown(View):
@@ -200,6 +215,7 @@ class Driver(View):
     files = views("gpuctr_driver_file", File, "Libraries, tools and data.")
     nodes = views("gpuctr_driver_node", Node, "Device nodes, control nodes first.")
     missing_nodes = views("gpuctr_driver_missing_node", Node, "Required, and not there.")
+    shared_paths = views("gpuctr_driver_shared_path", SharedPath, "What is shared with the host.")
     masks = views("gpuctr_driver_mask", Mask, "Files of the kernel to be covered.")
     findings = findings("gpuctr_driver_finding", "What was left out, what will not work.")
 

@@ -95,6 +95,7 @@ opaque! {
     gpuctr_version_need
     gpuctr_mask
     gpuctr_shown
+    gpuctr_shared_path
     gpuctr_finding
     gpuctr_plan
     gpuctr_item
@@ -153,6 +154,7 @@ pub struct gpuctr_request {
     pub mount_label: *const c_char,
     pub devices_name: *const c_char,
     pub requirements: *const *const c_char,
+    pub extras: *const c_char,
 }
 
 #[repr(C)]
@@ -380,6 +382,21 @@ extern "C" {
     pub fn gpuctr_node_cgroup_forbids(node: *const gpuctr_node) -> c_int;
     pub fn gpuctr_node_link_count(node: *const gpuctr_node) -> usize;
     pub fn gpuctr_node_link_at(node: *const gpuctr_node, index: usize) -> *const c_char;
+    pub fn gpuctr_node_extra(node: *const gpuctr_node) -> *const c_char;
+    pub fn gpuctr_node_is_makeable(node: *const gpuctr_node) -> c_int;
+    pub fn gpuctr_node_problem(node: *const gpuctr_node) -> *const c_char;
+    pub fn gpuctr_driver_shared_path_count(driver: *const gpuctr_driver) -> usize;
+    pub fn gpuctr_driver_shared_path_at(
+        driver: *const gpuctr_driver,
+        index: usize,
+    ) -> *const gpuctr_shared_path;
+    pub fn gpuctr_shared_path_path(shared: *const gpuctr_shared_path) -> *const c_char;
+    pub fn gpuctr_shared_path_kind(shared: *const gpuctr_shared_path) -> *const c_char;
+    pub fn gpuctr_shared_path_capability(shared: *const gpuctr_shared_path) -> *const c_char;
+    pub fn gpuctr_shared_path_extra(shared: *const gpuctr_shared_path) -> *const c_char;
+    pub fn gpuctr_shared_path_uid(shared: *const gpuctr_shared_path) -> u32;
+    pub fn gpuctr_shared_path_accessible(shared: *const gpuctr_shared_path) -> c_int;
+    pub fn gpuctr_shared_path_reason(shared: *const gpuctr_shared_path) -> *const c_char;
     pub fn gpuctr_mask_path(mask: *const gpuctr_mask) -> *const c_char;
     pub fn gpuctr_mask_content(mask: *const gpuctr_mask) -> *const c_char;
     pub fn gpuctr_mask_reason(mask: *const gpuctr_mask) -> *const c_char;

@@ -40,6 +40,8 @@ pub struct Request {
     pub devices_name: Option<String>,
     /// What the chosen GPUs must meet, such as "cuda>=12.4 driver>=550"; all of these.
     pub requirements: Vec<String>,
+    /// What else a container gets or does not get, comma-separated: "gds,imex-channel:0,no-mps".
+    pub extras: Option<String>,
 }
 
 impl Request {
@@ -70,6 +72,7 @@ impl Request {
         native.devices_name = texts.add("devices_name", os(&self.devices_name).as_deref())?;
         let requirements: Vec<OsString> = self.requirements.iter().map(OsString::from).collect();
         native.requirements = texts.add_list("requirements", &requirements)?;
+        native.extras = texts.add("extras", os(&self.extras).as_deref())?;
         Ok(native)
     }
 }

@@ -247,6 +247,12 @@ impl<'a> Node<'a> {
         flag required = gpuctr_node_required;
         /// Whether it is not accessible because the device cgroup forbids it.
         flag cgroup_forbids = gpuctr_node_cgroup_forbids;
+        /// The extra that it is part of, "gds"; empty: none.
+        text extra = gpuctr_node_extra;
+        /// For a missing node: whether its driver is loaded and lets it be made.
+        flag is_makeable = gpuctr_node_is_makeable;
+        /// For a missing node: what is there in its place; maybe empty.
+        text problem = gpuctr_node_problem;
     }
     /// Numeric owner on the host, if known.
     pub fn uid(&self) -> Option<u32> {
@@ -256,6 +262,29 @@ impl<'a> Node<'a> {
     text_lists! {
         /// Symbolic links to it in a container.
         path links = gpuctr_node_link_count, gpuctr_node_link_at;
+    }
+}
+
+view! {
+    /// A socket, file or directory that a container shares with the host.
+    SharedPath of gpuctr_shared_path
+}
+impl<'a> SharedPath<'a> {
+    getters! {
+        /// Path on the host and in a container.
+        path path = gpuctr_shared_path_path;
+        /// "socket", "file" or "directory".
+        text kind = gpuctr_shared_path_kind;
+        /// Capability that brings it; "none": only its extra does.
+        text capability = gpuctr_shared_path_capability;
+        /// Its name in [`crate::Request::extras`].
+        text extra = gpuctr_shared_path_extra;
+        /// Numeric owner on the host.
+        number uid = gpuctr_shared_path_uid;
+        /// Whether the caller may use it.
+        flag accessible = gpuctr_shared_path_accessible;
+        /// Why a container needs it, for people.
+        text reason = gpuctr_shared_path_reason;
     }
 }
 
@@ -337,6 +366,8 @@ impl<'a> Driver<'a> {
         nodes: Node = gpuctr_driver_node_count, gpuctr_driver_node_at;
         /// Device nodes that are required and not there.
         missing_nodes: Node = gpuctr_driver_missing_node_count, gpuctr_driver_missing_node_at;
+        /// Sockets, files and directories that a container shares with the host.
+        shared_paths: SharedPath = gpuctr_driver_shared_path_count, gpuctr_driver_shared_path_at;
         /// Files of the kernel that a container has to see with other content.
         masks: Mask = gpuctr_driver_mask_count, gpuctr_driver_mask_at;
     }
