@@ -163,7 +163,8 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  * - needs: "container_need"
  * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "files_left_out",
  *   "library_unloadable", "library_missing", "releases_differ", "compute_node_unusable",
- *   "node_forbidden", "device_unknown", "node_left", "namespace_gone", "root_gone"
+ *   "node_forbidden", "variable_contradicted", "device_unknown", "node_left",
+ *   "namespace_gone", "root_gone"
  * - errors: "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
  *   "interrupted", "partly_undone", "journal_damaged", "locked", "device_denied"
  *

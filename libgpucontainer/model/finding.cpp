@@ -36,6 +36,7 @@ constexpr std::array rows = {
     Row{FindingCode::releases_differ, "releases_differ", Severity::warning},
     Row{FindingCode::compute_node_unusable, "compute_node_unusable", Severity::warning},
     Row{FindingCode::node_forbidden, "node_forbidden", Severity::warning},
+    Row{FindingCode::variable_contradicted, "variable_contradicted", Severity::warning},
     Row{FindingCode::device_unknown, "device_unknown", Severity::warning},
     Row{FindingCode::node_left, "node_left", Severity::warning},
     Row{FindingCode::namespace_gone, "namespace_gone", Severity::warning},

@@ -44,6 +44,7 @@ enum class FindingCode : std::uint8_t {
     releases_differ,       ///< Two libraries of the driver are of different releases.
     compute_node_unusable, ///< Programs that compute lack a device node.
     node_forbidden,        ///< The container's device cgroup forbids a node of some programs.
+    variable_contradicted, ///< An environment variable names a GPU that may not be used.
     device_unknown,        ///< The container's device cgroup may forbid nodes; it is unknown.
     node_left,             ///< A program in the container made a device node, which stays.
     namespace_gone,        ///< The mount namespace of the set-up is gone.

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 
 namespace gpucontainer::plan {
@@ -209,7 +210,9 @@ Result<Selection> select_automatically(const DriverStack& driver, const Environm
     GPUCTR_TRY(auto slurm, read_slurm(driver, environment, selection.gpus, trust));
     if (slurm.passed_over)
         selection.passed_over.push_back(*std::move(slurm.passed_over));
-    GPUCTR_TRY(selection.layers, narrow(driver, environment, selection.gpus, slurm.layer));
+    GPUCTR_TRY(auto narrowed, narrow(driver, environment, selection.gpus, slurm.layer));
+    selection.layers = std::move(narrowed.layers);
+    std::ranges::move(narrowed.passed_over, std::back_inserter(selection.passed_over));
     if (const VisibleLayer* const last = deciding(selection.layers))
         selection.gpus = gpus_of(last->left);
     return selection;

@@ -54,13 +54,31 @@ std::optional<std::string> VariableWords::write(const All& counted) const
     return base::joined(all, ",");
 }
 
+bool VariableWords::counts_beyond(std::string_view value, std::string_view scheduler,
+                                  Numbers numbers) const
+{
+    if (!has_positions() || repeats(value, scheduler))
+        return false;
+    bool is_beyond = false;
+    for (const std::string_view part : base::split(value, ',')) {
+        const auto number = base::to_number(base::trim(part));
+        if (!number || *number >= numbers.on_host)
+            return false;
+        is_beyond = is_beyond || *number >= numbers.granted;
+    }
+    return is_beyond;
+}
+
+bool VariableWords::has_positions() const
+{
+    return variable_.prefix.empty()
+           && (variable_.reader == Reader::library || variable_.reader == Reader::filter);
+}
+
 /// Whether a value repeats the scheduler's list: one of its numbers is too high for a position.
 bool VariableWords::repeats(std::string_view value, std::string_view scheduler) const
 {
-    const bool has_positions =
-        variable_.prefix.empty()
-        && (variable_.reader == Reader::library || variable_.reader == Reader::filter);
-    if (!has_positions)
+    if (!has_positions())
         return false;
     const NumberList numbers = read_numbers(value);
     return numbers.others.empty() && numbers.ranges.back().last >= seen_.size()

@@ -3,6 +3,7 @@
 
 #include "model/driver.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,15 @@ public:
     /// GPUs, as in that list.
     std::vector<Counted> read(std::string_view value, std::string_view scheduler) const;
 
+    /// How many a program could count.
+    struct Numbers {
+        std::size_t granted = 0; ///< Of what may be used.
+        std::size_t on_host = 0; ///< If it might use all.
+    };
+    /// Whether a list has nothing but numbers of the host's, and one of them is too high for what
+    /// is granted. A list that repeats the scheduler's is understood.
+    bool counts_beyond(std::string_view value, std::string_view scheduler, Numbers numbers) const;
+
     /// The first word that is an error for the variable's reader; none if it knows all words, or
     /// skips unknown ones.
     std::optional<std::string_view> unknown_word(std::string_view value) const;
@@ -42,6 +52,7 @@ public:
 private:
     using All = std::vector<Counted>;
 
+    bool has_positions() const;
     bool repeats(std::string_view value, std::string_view scheduler) const;
     All find(std::string_view word) const;
     All find_of_toolkit(std::string_view word) const;

@@ -78,6 +78,18 @@ All count(const DriverStack& driver, const VisibleDevices& variable, const Envir
     return parts;
 }
 
+/// How many the readers of a variable can count.
+VariableWords::Numbers numbers_of(const DriverStack& driver, const VisibleDevices& variable,
+                                  const Environment& environment,
+                                  const std::vector<unsigned>& granted)
+{
+    std::vector<unsigned> all;
+    for (const model::Gpu& gpu : driver.gpus)
+        all.push_back(gpu.index);
+    return {count(driver, variable, environment, whole(granted)).size(),
+            count(driver, variable, environment, whole(all)).size()};
+}
+
 bool is_obeyed(const VisibleDevices& variable, std::string_view value)
 {
     if (value.empty() && variable.empty_is_unset)
@@ -146,6 +158,23 @@ Error names_no_gpu(const VisibleDevices& variable, std::string_view value, std::
         .with_hint(name_gpus);
 }
 
+bool is_narrowed_by_cgroup(const DriverStack& driver, const std::vector<unsigned>& granted)
+{
+    return granted.size() < driver.gpus.size()
+           && std::ranges::any_of(driver.nodes, [](const model::DeviceNode& node) {
+                  return node.gpu >= 0 && node.required && node.cgroup_forbids;
+              });
+}
+
+model::Finding counts_beyond(const VisibleDevices& variable, std::string_view value,
+                             std::size_t granted)
+{
+    return {model::FindingCode::variable_contradicted, base::format("{}={}", variable.name, value),
+            base::format("ignored: its numbers count from 0 what may be used, and the device "
+                         "cgroup leaves {}",
+                         granted == 1 ? "one GPU" : base::format("{} GPUs", granted))};
+}
+
 /// `names_some`: the last variable names GPUs, but none that the earlier ones left.
 Error leaves_nothing(const std::vector<VisibleLayer>& layers, bool names_some)
 {
@@ -193,11 +222,13 @@ std::vector<unsigned> gpus_of(const std::vector<Counted>& counted)
     return gpus;
 }
 
-Result<std::vector<VisibleLayer>> narrow(const DriverStack& driver, const Environment& environment,
-                                         const std::vector<unsigned>& granted,
-                                         const std::optional<VisibleLayer>& scheduler)
+Result<Narrowed> narrow(const DriverStack& driver, const Environment& environment,
+                        const std::vector<unsigned>& granted,
+                        const std::optional<VisibleLayer>& scheduler)
 {
-    std::vector<VisibleLayer> layers;
+    Narrowed narrowed;
+    auto& layers = narrowed.layers;
+    const bool cgroup_decides = is_narrowed_by_cgroup(driver, granted);
     if (scheduler)
         layers.push_back(*scheduler);
     std::vector<unsigned> left_so_far = scheduler ? gpus_of(scheduler->left) : granted;
@@ -210,7 +241,14 @@ Result<std::vector<VisibleLayer>> narrow(const DriverStack& driver, const Enviro
         const VariableWords words(driver, variable, counted);
         if (const auto unknown = words.unknown_word(set->second))
             return names_no_gpu(variable, set->second, *unknown);
-        All named = words.read(set->second, scheduler ? scheduler->value : "");
+        const std::string_view of_scheduler = scheduler ? scheduler->value : "";
+        if (cgroup_decides && variable.decides
+            && words.counts_beyond(set->second, of_scheduler,
+                                   numbers_of(driver, variable, environment, granted))) {
+            narrowed.passed_over.push_back(counts_beyond(variable, set->second, granted.size()));
+            continue;
+        }
+        All named = words.read(set->second, of_scheduler);
         All left = named;
         std::erase_if(left, [&](const Counted& one) { return !contains(left_so_far, one.gpu); });
         layers.push_back({variable, set->second, left});
@@ -221,7 +259,7 @@ Result<std::vector<VisibleLayer>> narrow(const DriverStack& driver, const Enviro
         left_so_far = gpus_of(left);
         seen = seen_after(driver, variable, std::move(named), std::move(seen));
     }
-    return layers;
+    return narrowed;
 }
 
 const VisibleLayer* deciding(const std::vector<VisibleLayer>& layers)

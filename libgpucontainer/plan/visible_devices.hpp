@@ -25,14 +25,20 @@ struct VisibleLayer {
 /// Indexes of the GPUs, ascending, each once.
 std::vector<unsigned> gpus_of(const std::vector<Counted>& counted);
 
+/// What variables leave, and those that are ignored.
+struct Narrowed {
+    std::vector<VisibleLayer> layers;
+    model::Findings passed_over;
+};
+
 /// Applies each of the driver's variables that is set, in turn. `granted` are the GPUs that may be
-/// used, and that programs count; the scheduler may have left only some of them. Errors: no_device,
-/// if a variable leaves nothing, or the one of NVIDIA's toolkit has a word that names no GPU of
-/// this host.
-Result<std::vector<VisibleLayer>> narrow(const model::DriverStack& driver,
-                                         const Environment& environment,
-                                         const std::vector<unsigned>& granted,
-                                         const std::optional<VisibleLayer>& scheduler);
+/// used, and that programs count; the scheduler may have left only some of them. A list of numbers
+/// is ignored if one of them counts a GPU of the host that the device cgroup keeps from this
+/// process. Errors: no_device, if a variable leaves nothing, or the one of NVIDIA's toolkit has a
+/// word that names no GPU of this host.
+Result<Narrowed> narrow(const model::DriverStack& driver, const Environment& environment,
+                        const std::vector<unsigned>& granted,
+                        const std::optional<VisibleLayer>& scheduler);
 
 /// The last layer of a variable that decides; null if there is none.
 const VisibleLayer* deciding(const std::vector<VisibleLayer>& layers);

@@ -112,9 +112,19 @@ class Cgroup(Job):
     def test_numbers_of_the_host_are_known_by_slurms_list(self):
         self.assertEqual(self.gpus_in([4, 5], SLURM_JOB_GPUS="4,5", CUDA_VISIBLE_DEVICES="4,5"),
                          [4, 5])
-        done = self.call_in([4, 5], "plan", "--nv", SLURM_JOB_GPUS="4,5", CUDA_VISIBLE_DEVICES="5")
+
+    def test_a_number_outside_of_what_it_allows_is_a_warning(self):
+        variables = {"SLURM_JOB_GPUS": "4,5", "CUDA_VISIBLE_DEVICES": "5"}
+        self.assertEqual(self.gpus_in([4, 5], **variables), [4, 5])
+        done = self.call_in([4, 5], "--nv", "--rootfs", self.root, "--", "sh", "-c",
+                            "cd /dev; echo nvidia[0-9] ${CUDA_VISIBLE_DEVICES-unset}", **variables)
+        self.assertEqual(done.stdout, "nvidia4 nvidia5 unset\n")
+        self.assertEqual(done.stderr,
+                         "gpuctr-setup: warning: CUDA_VISIBLE_DEVICES=5: ignored: its numbers count "
+                         "from 0 what may be used, and the device cgroup leaves 2 GPUs\n")
+        done = self.call_in([4, 5], "plan", "--nv", CUDA_VISIBLE_DEVICES="9")
         self.assertEqual(done.returncode, 3, done)
-        self.assertIn("CUDA_VISIBLE_DEVICES=5 grants no GPU that may be used\n", done.stderr)
+        self.assertIn("CUDA_VISIBLE_DEVICES=9 grants no GPU that may be used\n", done.stderr)
 
     def test_it_knows_better_than_the_variable_of_a_task(self):
         """Two tasks with a GPU each: both are told that theirs is 1."""

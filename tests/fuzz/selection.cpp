@@ -167,10 +167,15 @@ void check_slurm(const model::DriverStack& driver, const Input& input,
     const bool cgroup_decides = driver.nodes.size() > 1 && driver.nodes[1].cgroup_forbids;
     const auto environment = environment_of(driver, input);
     demand(cgroup_decides || selection.passed_over.empty(), "only a device cgroup knows better");
-    demand(selection.passed_over.empty() || selection.gpus.size() <= count_in_list(environment),
+    // The vendor's variable that is ignored is a warning.
+    const bool ignores_slurm =
+        std::ranges::any_of(selection.passed_over, [](const model::Finding& finding) {
+            return finding.severity() == model::Severity::note;
+        });
+    demand(!ignores_slurm || selection.gpus.size() <= count_in_list(environment),
            "and then no more GPUs are chosen than Slurm grants");
     for (const unsigned gpu : selection.gpus)
-        demand(!selection.passed_over.empty() || is_in_list(environment, gpu),
+        demand(ignores_slurm || is_in_list(environment, gpu),
                "no GPU is chosen that Slurm does not grant");
     model::Findings left_out;
     const auto without = environment_of(driver, {input.list, input.scheduler, std::nullopt});

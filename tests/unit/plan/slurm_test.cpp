@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/format.hpp"
-#include "plan/selection.hpp"
-#include "plan/visible_devices.hpp"
 
-#include "unit/plan/driver_stack.hpp"
+#include "unit/plan/slurm_fixture.hpp"
 
-#include <algorithm>
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,74 +16,6 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::StartsWith;
-
-/// What is chosen of eight GPUs in a job of Slurm.
-class SlurmTest : public ::testing::Test {
-protected:
-    SlurmTest() : drivers_{test::make_driver()}
-    {
-        DriverStack& driver = drivers_.front();
-        driver.gpus.clear();
-        driver.nodes = {test::make_node("/dev/nvidiactl", 195, 255)};
-        for (unsigned i = 0; i < 8; ++i) {
-            driver.gpus.push_back(
-                test::make_gpu(i, base::format("GPU-{}aaaaaaa-1111-2222-3333-444444444444", i),
-                               base::format("0000:{:02x}:00.0", 16 + i)));
-            driver.nodes.push_back(
-                test::make_node(base::format("/dev/nvidia{}", i), 195, i, static_cast<int>(i)));
-        }
-    }
-
-    /// As the device cgroup of a task has it.
-    void allow_only(const std::vector<int>& gpus) { forbid(gpus, true); }
-
-    /// As permissions have it.
-    void permit_only(const std::vector<int>& gpus) { forbid(gpus, false); }
-
-    void add_another_vendor()
-    {
-        DriverStack other = drivers_.front();
-        other.vendor = "amd";
-        other.vendor_name = "AMD";
-        other.cdi_kind = "amd.com/gpu";
-        other.visible_devices.clear();
-        drivers_.push_back(std::move(other));
-    }
-
-    /// Indexes of the first driver's, or "CODE MESSAGE".
-    std::string gpus(Environment environment)
-    {
-        environment_ = std::move(environment);
-        model::Findings left_out;
-        const auto found = select_devices(drivers_, {"auto", environment_, {}}, left_out);
-        if (!found)
-            return base::format("{} {}", static_cast<int>(found.error().code()),
-                                found.error().message());
-        selection_ = found->front();
-        return base::format("{}", fmt::join(selection_.gpus, ","));
-    }
-
-    std::vector<std::string> passed_over() const
-    {
-        std::vector<std::string> all;
-        for (const model::Finding& variable : selection_.passed_over)
-            all.push_back(variable.message());
-        return all;
-    }
-
-    std::vector<DriverStack> drivers_;
-    Environment environment_;
-    Selection selection_;
-
-private:
-    void forbid(const std::vector<int>& others, bool by_cgroup)
-    {
-        for (model::DeviceNode& node : drivers_.front().nodes) {
-            node.accessible = node.gpu < 0 || std::ranges::find(others, node.gpu) != others.end();
-            node.cgroup_forbids = by_cgroup && !node.accessible;
-        }
-    }
-};
 
 TEST_F(SlurmTest, CountsTheHostsGpusOfAStepBeforeThoseOfTheJob)
 {
@@ -181,11 +109,9 @@ TEST_F(SlurmTest, CountsForTheVendorsVariableThatRepeatsIt)
         EXPECT_EQ(gpus({{"SLURM_JOB_GPUS", "2-3"}, {"CUDA_VISIBLE_DEVICES", same}}), "2,3") << same;
     EXPECT_EQ(gpus({{"SLURM_JOB_GPUS", "3"}, {"CUDA_VISIBLE_DEVICES", "3"}}), "3");
     EXPECT_EQ(gpus({{"SLURM_JOB_GPUS", "3"}, {"CUDA_VISIBLE_DEVICES", "1"}}), "3") << "a position";
-    for (const char* other : {"3", "2", "2,4", "2,3,x", "2,3,GPU-2aaaaaaa"})
+    for (const char* other : {"2,3,x", "2,3,GPU-2aaaaaaa"})
         EXPECT_EQ(gpus({{"SLURM_JOB_GPUS", "2,3"}, {"CUDA_VISIBLE_DEVICES", other}}),
                   base::format("3 CUDA_VISIBLE_DEVICES={} grants no GPU that may be used", other));
-    EXPECT_EQ(gpus({{"CUDA_VISIBLE_DEVICES", "2,3"}}),
-              "3 CUDA_VISIBLE_DEVICES=2,3 grants no GPU that may be used");
 
     allow_only({1, 2});
     EXPECT_EQ(gpus({{"SLURM_JOB_GPUS", "1,2"}, {"CUDA_VISIBLE_DEVICES", "1,2"}}), "1,2")
@@ -193,6 +119,129 @@ TEST_F(SlurmTest, CountsForTheVendorsVariableThatRepeatsIt)
     EXPECT_EQ(gpus({{"SLURM_JOB_GPUS", "1,2"}, {"CUDA_VISIBLE_DEVICES", "0,1"}}), "1,2");
     EXPECT_EQ(gpus({{"SLURM_JOB_GPUS", "5"}, {"CUDA_VISIBLE_DEVICES", "5"}}).substr(0, 1), "3")
         << "a list that does not count";
+}
+
+/// A number of the vendor's variable counts what the cgroup grants. One that is too high there
+/// is one of the host's, and the cgroup knows better.
+TEST_F(SlurmTest, IsKnownBetterByTheDeviceCgroupThanByANumberOutsideOfIt)
+{
+    allow_only({2, 3});
+    for (const char* outside : {"2", "3", "2,4", "0,7", " 2, 3"}) {
+        EXPECT_EQ(gpus({{"CUDA_VISIBLE_DEVICES", outside}}), "2,3") << outside;
+        EXPECT_THAT(passed_over(),
+                    ElementsAre(base::format("CUDA_VISIBLE_DEVICES={}: ignored: its numbers count "
+                                             "from 0 what may be used, and the device cgroup "
+                                             "leaves 2 GPUs",
+                                             outside)));
+        EXPECT_EQ(selection_.passed_over[0].severity(), model::Severity::warning);
+        EXPECT_EQ(gpus({{"SLURM_JOB_GPUS", "3"}, {"CUDA_VISIBLE_DEVICES", outside}}), "3")
+            << "Slurm's list still counts";
+    }
+    const auto inside =
+        visible_inside(drivers_[0], environment_, selection_.layers, selection_.gpus);
+    ASSERT_EQ(inside.size(), 1U);
+    EXPECT_EQ(inside[0].action + inside[0].name, "unsetCUDA_VISIBLE_DEVICES");
+
+    for (const char* nothing : {"-1", "8", "2,8", "", "2-3", "2,-1"})
+        EXPECT_EQ(gpus({{"CUDA_VISIBLE_DEVICES", nothing}}),
+                  base::format("3 CUDA_VISIBLE_DEVICES={} grants no GPU that may be used", nothing))
+            << "no numbers of this host";
+    permit_only({2, 3});
+    EXPECT_EQ(gpus({{"CUDA_VISIBLE_DEVICES", "3"}}),
+              "3 CUDA_VISIBLE_DEVICES=3 grants no GPU that may be used")
+        << "permissions alone are no scheduler's grant";
+}
+
+/// What tasks of Slurm find, by how its node is configured.
+TEST_F(SlurmTest, IsUnderstoodInEachOfItsLayouts)
+{
+    const auto uuid = [&](unsigned gpu) { return drivers_[0].gpus[gpu].uuid; };
+    const std::vector<int> all = {0, 1, 2, 3, 4, 5, 6, 7};
+    struct Layout {
+        const char* what;
+        std::vector<int> allowed;
+        Environment environment;
+        const char* gpus;
+    };
+    const std::vector<Layout> layouts = {
+        {"srun, no ConstrainDevices",
+         all,
+         {{"SLURM_STEP_GPUS", "4,5"}, {"CUDA_VISIBLE_DEVICES", "4,5"}},
+         "4,5"},
+        {"a batch script",
+         all,
+         {{"SLURM_JOB_GPUS", "4,5"}, {"CUDA_VISIBLE_DEVICES", "4,5"}},
+         "4,5"},
+        {"a step of it",
+         all,
+         {{"SLURM_JOB_GPUS", "4,5"}, {"SLURM_STEP_GPUS", "5"}, {"CUDA_VISIBLE_DEVICES", "5"}},
+         "5"},
+        {"the second of two tasks, a GPU each",
+         all,
+         {{"SLURM_STEP_GPUS", "2"}, {"CUDA_VISIBLE_DEVICES", "2"}},
+         "2"},
+        {"srun, ConstrainDevices",
+         {4, 5},
+         {{"SLURM_STEP_GPUS", "4,5"}, {"CUDA_VISIBLE_DEVICES", "0,1"}},
+         "4,5"},
+        {"a batch script, ConstrainDevices",
+         {4, 5},
+         {{"SLURM_JOB_GPUS", "4,5"}, {"CUDA_VISIBLE_DEVICES", "0,1"}},
+         "4,5"},
+        {"one of two GPUs, ConstrainDevices",
+         {4, 5},
+         {{"SLURM_JOB_GPUS", "4,5"}, {"SLURM_STEP_GPUS", "5"}, {"CUDA_VISIBLE_DEVICES", "1"}},
+         "5"},
+        {"the first of two tasks, ConstrainDevices",
+         {1},
+         {{"SLURM_STEP_GPUS", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}},
+         "1"},
+        {"the second of two tasks, ConstrainDevices",
+         {2},
+         {{"SLURM_STEP_GPUS", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}},
+         "2"},
+        {"UUIDs", all, {{"SLURM_STEP_GPUS", "4,5"}, {"CUDA_VISIBLE_DEVICES", uuid(5)}}, "5"},
+        {"UUIDs, ConstrainDevices",
+         {4, 5},
+         {{"SLURM_STEP_GPUS", "4,5"}, {"CUDA_VISIBLE_DEVICES", uuid(5)}},
+         "5"},
+        {"UUIDs of the second of two tasks, ConstrainDevices",
+         {2},
+         {{"SLURM_STEP_GPUS", "1"}, {"CUDA_VISIBLE_DEVICES", uuid(2)}},
+         "2"},
+        {"UUIDs alone", all, {{"CUDA_VISIBLE_DEVICES", uuid(6)}}, "6"},
+        {"the host's numbers alone, ConstrainDevices",
+         {4, 5},
+         {{"CUDA_VISIBLE_DEVICES", "4,5"}},
+         "4,5"},
+        {"the cgroup alone", {6}, {}, "6"},
+        {"a UUID that the cgroup forbids", {2}, {{"CUDA_VISIBLE_DEVICES", uuid(3)}}, nullptr},
+    };
+    for (const Layout& layout : layouts) {
+        allow_only(layout.allowed);
+        const std::string found = gpus(layout.environment);
+        if (layout.gpus != nullptr)
+            EXPECT_EQ(found, layout.gpus) << layout.what;
+        else
+            EXPECT_THAT(found, StartsWith("3 ")) << layout.what;
+    }
+}
+
+/// Slurm counts in the order of PCI addresses. The numbers of the nodes may be in another one.
+TEST_F(SlurmTest, CountsGpusAndNotTheirNodes)
+{
+    for (DriverStack& driver : drivers_)
+        for (model::DeviceNode& node : driver.nodes)
+            if (node.gpu >= 0) {
+                node.minor = 7 - static_cast<unsigned>(node.gpu);
+                node.host_path = node.path = base::format("/dev/nvidia{}", node.minor);
+                driver.gpus[static_cast<unsigned>(node.gpu)].minor = static_cast<int>(node.minor);
+            }
+
+    EXPECT_EQ(gpus({{"SLURM_STEP_GPUS", "1"}}), "1");
+    allow_only({2});
+    EXPECT_EQ(gpus({{"SLURM_STEP_GPUS", "1"}, {"CUDA_VISIBLE_DEVICES", "0"}}), "2");
+    EXPECT_EQ(selection_.passed_over[0].evidence, "/dev/nvidia6");
 }
 
 TEST_F(SlurmTest, HasItsOrderInTheVendorsVariableInside)
@@ -277,115 +326,6 @@ TEST_F(SlurmTest, IsNotAskedWhereGpusAreNamed)
     ASSERT_TRUE(found);
     EXPECT_THAT(found->front().gpus, ElementsAre(6));
     EXPECT_TRUE(found->front().layers.empty());
-}
-
-/// What NVIDIA's container toolkit reads.
-class ToolkitTest : public SlurmTest {
-protected:
-    ToolkitTest()
-    {
-        auto& variables = drivers_.front().visible_devices;
-        variables.insert(variables.begin(),
-                         {"NVIDIA_VISIBLE_DEVICES", model::VisibleDevices::Reader::toolkit,
-                          model::VisibleDevices::Inside::nothing});
-    }
-
-    std::string visible(const std::string& value, Environment more = {})
-    {
-        more["NVIDIA_VISIBLE_DEVICES"] = value;
-        return gpus(std::move(more));
-    }
-};
-
-TEST_F(ToolkitTest, ChoosesByIndexUuidAndCdiName)
-{
-    EXPECT_EQ(visible("3,1"), "1,3");
-    EXPECT_EQ(visible("ALL"), "0,1,2,3,4,5,6,7");
-    EXPECT_EQ(visible(drivers_[0].gpus[6].uuid + ", 2"), "2,6");
-    EXPECT_EQ(visible("nvidia.com/gpu=4,nvidia.com/gpu=" + drivers_[0].gpus[5].uuid), "4,5");
-    EXPECT_EQ(visible("nvidia.com/gpu=all"), "0,1,2,3,4,5,6,7");
-    EXPECT_EQ(visible("00000000:17:00.0"), "7");
-}
-
-TEST_F(ToolkitTest, SaysNothingWhereTheToolkitDoesNothing)
-{
-    for (const char* value : {"", "void", "VOID", "/var/run/nvidia-container-devices"}) {
-        EXPECT_EQ(visible(value, {{"CUDA_VISIBLE_DEVICES", "6"}}), "6") << value;
-        EXPECT_EQ(visible(value), "0,1,2,3,4,5,6,7") << value;
-    }
-}
-
-TEST_F(ToolkitTest, GrantsNothingByAListWithAWordThatNamesNoGpu)
-{
-    EXPECT_EQ(visible("none"), "3 NVIDIA_VISIBLE_DEVICES=none grants no GPU that may be used");
-    const std::vector<std::pair<const char*, const char*>> lists = {
-        {"8", "8"},
-        {"0:7", "0:7"},
-        {"17:00", "17:00"},
-        {"MIG-8e8f6868", "MIG-8e8f6868"},
-        {"x", "x"},
-        {"-1", "-1"},
-        {",", ""},
-        {" ", ""},
-        {"5,0:7", "0:7"},
-        {"5, x", "x"},
-        {"5,", ""},
-        {"5,8", "8"},
-        {"5,none", "none"},
-        {"5,void", "void"},
-        {"amd.com/gpu=5", "amd.com/gpu=5"}};
-    for (const auto& [list, word] : lists)
-        EXPECT_EQ(visible(list),
-                  base::format("3 NVIDIA_VISIBLE_DEVICES={}: '{}' is not the name of a GPU of "
-                               "this host",
-                               list, word));
-}
-
-TEST_F(ToolkitTest, GrantsWhatMayBeUsedOfIt)
-{
-    allow_only({2, 3});
-
-    EXPECT_EQ(visible("1,2"), "2");
-    EXPECT_EQ(visible("all"), "2,3");
-    EXPECT_EQ(visible("4,5"), "3 NVIDIA_VISIBLE_DEVICES=4,5 grants no GPU that may be used");
-}
-
-TEST_F(ToolkitTest, IsNotHeededByTheProgramsThatCudasVariableIsFor)
-{
-    EXPECT_EQ(visible("2,3", {{"CUDA_VISIBLE_DEVICES", "3"}}), "3") << "both have the host's";
-    EXPECT_EQ(visible("2,3", {{"CUDA_VISIBLE_DEVICES", "0"}}),
-              "3 CUDA_VISIBLE_DEVICES=0 grants none of the GPUs that NVIDIA_VISIBLE_DEVICES=2,3 "
-              "leaves");
-    EXPECT_EQ(visible("2,3", {{"SLURM_STEP_GPUS", "3,4"}}), "3");
-    EXPECT_EQ(visible("2", {{"SLURM_STEP_GPUS", "3,4"}, {"CUDA_VISIBLE_DEVICES", "3"}}),
-              "3 NVIDIA_VISIBLE_DEVICES=2 grants none of the GPUs that SLURM_STEP_GPUS=3,4 leaves");
-}
-
-TEST_F(ToolkitTest, IsUnsetInside)
-{
-    for (const char* value : {"2,3", "void", "all"}) {
-        EXPECT_NE(visible(value), "");
-        const auto inside =
-            visible_inside(drivers_[0], environment_, selection_.layers, selection_.gpus);
-        ASSERT_EQ(inside.size(), 1U);
-        EXPECT_EQ(inside[0].action + inside[0].name, "unsetNVIDIA_VISIBLE_DEVICES");
-    }
-}
-
-/// A runtime gave the container two GPUs, and their numbers outside.
-TEST_F(ToolkitTest, HasTheNumbersOfGpusOutsideOfAContainer)
-{
-    drivers_.front().gpus.resize(2);
-    drivers_.front().nodes.resize(3);
-
-    for (const char* value : {"4,5", "1,2", "7,0", "0,1"})
-        EXPECT_EQ(visible(value), "0,1") << value;
-    EXPECT_EQ(visible("1"), "1");
-    for (const char* value : {"5", "5,5", "5,x"})
-        EXPECT_EQ(visible(value),
-                  base::format("3 NVIDIA_VISIBLE_DEVICES={}: '5' is not the name of a GPU of this "
-                               "host",
-                               value));
 }
 
 } // namespace
