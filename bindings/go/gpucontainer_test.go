@@ -476,6 +476,23 @@ func TestOpensWithinTheRoot(t *testing.T) {
 	equal(t, "same file", os.SameFile(must(opened.Stat())(t), wanted), true)
 }
 
+func TestReadsWhatAContainerAsksFor(t *testing.T) {
+	variables, findings, err := gpucontainer.ReadContainerEnvironment(nil, "NVIDIA_VISIBLE_DEVICES=2,3\nX=$Y\n",
+		[]string{"APPTAINERENV_Z=1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(variables) != 2 || variables[0] != "NVIDIA_VISIBLE_DEVICES=2,3" || variables[1] != "Z=1" {
+		t.Error(variables)
+	}
+	if len(findings) != 1 {
+		t.Error(findings)
+	}
+	if _, _, err := gpucontainer.ReadContainerEnvironment(nil, "{", nil); err == nil {
+		t.Error("a text that is none was read")
+	}
+}
+
 func TestReadsSettingsAndMistakes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.yaml")
 	write := func(text string) {

@@ -117,6 +117,13 @@ type Request struct {
 	// Extras are what else a container gets or does not get, comma-separated:
 	// "gds,imex-channel:0,no-mps".
 	Extras string
+	// ContainerEnvironment has NAME=VALUE each: what the container itself asks for, such as
+	// ReadContainerEnvironment returns it.
+	ContainerEnvironment []string
+	// NamesDevices: it does not change Devices.
+	NamesDevices bool
+	// NamesCapabilities: it does not change DriverCapabilities.
+	NamesCapabilities bool
 }
 
 // Item is one thing that a plan puts into the container.
@@ -183,13 +190,17 @@ func NewPlan(host *Host, root *os.File, request Request) (*Plan, error) {
 	native.write = C.uint32_t(request.Write)
 	native.layout = C.uint32_t(request.Layout)
 	native.vendor_libs = C.uint32_t(request.VendorLibs)
-	native.flags = flags(flag{request.Lock, C.GPUCTR_REQUEST_LOCK})
+	native.flags = flags(
+		flag{request.Lock, C.GPUCTR_REQUEST_LOCK},
+		flag{request.NamesDevices, C.GPUCTR_REQUEST_NAMES_DEVICES},
+		flag{request.NamesCapabilities, C.GPUCTR_REQUEST_NAMES_CAPABILITIES})
 	native.allowed_devices = a.text("allowed_devices", request.AllowedDevices)
 	native.tree_path = a.text("tree_path", request.TreePath)
 	native.mount_label = a.text("mount_label", request.MountLabel)
 	native.devices_name = a.text("devices_name", request.DevicesName)
 	native.requirements = a.list("requirements", request.Requirements)
 	native.extras = a.text("extras", request.Extras)
+	native.container_environment = a.list("container_environment", request.ContainerEnvironment)
 	rootFd := a.fd(root)
 	if a.err != nil {
 		return nil, a.err

@@ -734,6 +734,10 @@ GPUCTR_API int gpuctr_shown_is_directory(const gpuctr_shown* shown);
  * gpuctr_prepared_attach() one for each overlay. Each makes a user namespace.
  */
 #define GPUCTR_REQUEST_LOCK 0x1u
+/** `devices` is the caller's choice, which `container_environment` does not change. @since 0.2 */
+#define GPUCTR_REQUEST_NAMES_DEVICES 0x2u
+/** The same about `driver_capabilities`. @since 0.2 */
+#define GPUCTR_REQUEST_NAMES_CAPABILITIES 0x4u
 
 /** What a container asks for. Start from GPUCTR_REQUEST_INIT. */
 typedef struct gpuctr_request {
@@ -798,12 +802,67 @@ typedef struct gpuctr_request {
      * asked for. NULL: nothing. @since 0.2
      */
     const char* extras;
+    /**
+     * NULL-terminated NAME=VALUE list: the variables of the container, as its image, its runtime
+     * and its user set them; of several values of a name, the last counts. They may be hostile.
+     *
+     * - NVIDIA_VISIBLE_DEVICES, AMD_VISIBLE_DEVICES or HABANA_VISIBLE_DEVICES narrows `devices`
+     *   if that is "auto": "all", "none", or a list of the host's indexes, UUIDs and CDI names.
+     *   It never adds a GPU. "void" is GPUCTR_E_NO_DEVICE, and so is a list of which nothing
+     *   is left.
+     * - NVIDIA_DRIVER_CAPABILITIES takes the place of `driver_capabilities`. Unknown words are
+     *   left out.
+     * - NVIDIA_REQUIRE_* are further `requirements`, unless NVIDIA_DISABLE_REQUIRE is true.
+     *
+     * gpuctr_environment_read() reads them from an image or a configuration. NULL: none.
+     * @since 0.2
+     */
+    const char* const* container_environment;
 } gpuctr_request;
 
 /* clang-format off */
 #define GPUCTR_REQUEST_INIT \
-    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
+
+/** Variables of a container, and what of them is not known. @since 0.2 */
+typedef struct gpuctr_environment gpuctr_environment;
+
+/**
+ * Read the variables that an image or a runtime gives to a container.
+ *
+ * Nothing is executed. In the root file system, these are files of Apptainer's and Singularity's
+ * images (/.singularity.d/env) and of Charliecloud's (/ch/environment). Files are treated as
+ * hostile: no link leads out, and nothing but regular files of bounded size is read.
+ *
+ * @param rootfs_fd    descriptor of the root directory (O_PATH is enough), or -1 for no files
+ * @param text         an OCI runtime configuration (config.json) or image configuration, a shell
+ *                     script of exports, or lines NAME=VALUE; or NULL. Its variables come after
+ *                     those of the files. Devices that a runtime configuration names by mounts of
+ *                     /dev/null below /var/run/nvidia-container-devices are
+ *                     NVIDIA_VISIBLE_DEVICES here
+ * @param environment  NULL-terminated NAME=VALUE list, usually `environ`, of which SINGULARITYENV_*
+ *                     and, after them, APPTAINERENV_* set variables of the container; or NULL
+ * @param ret_environment  freed by the caller with gpuctr_environment_free()
+ * @return GPUCTR_E_USAGE for a text that cannot be read,
+ *         GPUCTR_E_ROOTFS for a file that is there and cannot be read
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_environment_read(int rootfs_fd, const char* text,
+                                                 const char* const* environment,
+                                                 gpuctr_environment** ret_environment,
+                                                 gpuctr_error** ret_error);
+/** @since 0.2 */
+GPUCTR_API void gpuctr_environment_free(gpuctr_environment* environment);
+/** How many variables there are. @since 0.2 */
+GPUCTR_API size_t gpuctr_environment_count(const gpuctr_environment* environment);
+/** NAME=VALUE, sorted by name; belongs to the environment. NULL if out of range. @since 0.2 */
+GPUCTR_API const char* gpuctr_environment_at(const gpuctr_environment* environment, size_t index);
+/** What is not known, such as lines of a script. @since 0.2 */
+GPUCTR_API size_t gpuctr_environment_finding_count(const gpuctr_environment* environment);
+/** Belongs to the environment. @since 0.2 */
+GPUCTR_API const gpuctr_finding*
+gpuctr_environment_finding_at(const gpuctr_environment* environment, size_t index);
 
 /**
  * Decide everything that will change in a container's root file system.

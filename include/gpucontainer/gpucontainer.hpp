@@ -463,6 +463,20 @@ private:
     detail::Handle<gpuctr_host, gpuctr_host_free> handle_;
 };
 
+namespace detail {
+
+/// The same texts for C, which end with a null.
+inline std::vector<const char*> texts_of(const std::vector<std::string>& texts)
+{
+    std::vector<const char*> all;
+    for (const std::string& text : texts)
+        all.push_back(text.c_str());
+    all.push_back(nullptr);
+    return all;
+}
+
+} // namespace detail
+
 /// What a container asks for; gpuctr_request describes each field.
 struct Request {
     std::string devices = "auto";
@@ -478,6 +492,44 @@ struct Request {
     std::string devices_name = "device"; ///< Name of `devices` in messages.
     std::vector<std::string> requirements = {}; ///< Such as "cuda>=12.4"; all have to be met.
     std::string extras = {};                    ///< Comma-separated: "gds,imex-channel:0,no-mps".
+    /// NAME=VALUE each: what the container itself asks for, such as ContainerEnvironment has it.
+    std::vector<std::string> container_environment = {};
+    bool names_devices = false;      ///< It does not change `devices`,
+    bool names_capabilities = false; ///< nor `driver_capabilities`.
+};
+
+/// The variables that an image or a runtime gives to a container; gpuctr_environment_read()
+/// describes where they are found.
+class ContainerEnvironment {
+public:
+    /// `rootfs_fd` is borrowed, and may be -1. Throws Error: usage, rootfs.
+    explicit ContainerEnvironment(int rootfs_fd, const char* text = nullptr,
+                                  const char* const* environment = nullptr)
+    {
+        gpuctr_environment* read = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_environment_read(rootfs_fd, text, environment, &read, &error), error);
+        handle_.reset(read);
+    }
+
+    /// NAME=VALUE each, sorted by name.
+    std::vector<std::string> variables() const
+    {
+        std::vector<std::string> all;
+        for (std::size_t i = 0; i < gpuctr_environment_count(handle_.get()); ++i)
+            all.emplace_back(gpuctr_environment_at(handle_.get(), i));
+        return all;
+    }
+
+    /// What is not known; views into this object.
+    auto findings() const noexcept
+    {
+        return detail::List<Finding, gpuctr_environment_finding_count,
+                            gpuctr_environment_finding_at, gpuctr_environment>(handle_.get());
+    }
+
+private:
+    detail::Handle<gpuctr_environment, gpuctr_environment_free> handle_;
 };
 
 /// A driver that a plan or set-up was made from, and the GPUs that were chosen; a view into its
@@ -758,14 +810,15 @@ public:
         native.layout = request.layout;
         native.vendor_libs = request.vendor_libs;
         native.mount_label = request.mount_label.empty() ? nullptr : request.mount_label.c_str();
-        native.flags = request.lock ? GPUCTR_REQUEST_LOCK : 0;
+        native.flags = (request.lock ? GPUCTR_REQUEST_LOCK : 0)
+                       | (request.names_devices ? GPUCTR_REQUEST_NAMES_DEVICES : 0)
+                       | (request.names_capabilities ? GPUCTR_REQUEST_NAMES_CAPABILITIES : 0);
         native.devices_name = request.devices_name.c_str();
-        std::vector<const char*> requirements;
-        for (const std::string& requirement : request.requirements)
-            requirements.push_back(requirement.c_str());
-        requirements.push_back(nullptr);
+        const std::vector<const char*> requirements = detail::texts_of(request.requirements);
         native.requirements = requirements.data();
         native.extras = request.extras.empty() ? nullptr : request.extras.c_str();
+        const std::vector<const char*> container = detail::texts_of(request.container_environment);
+        native.container_environment = container.data();
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);

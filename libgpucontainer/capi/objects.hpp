@@ -25,6 +25,10 @@ struct gpuctr_plan {
     gpucontainer::plan::Planned planned;
     std::vector<gpuctr_device_rule> device_rules;
 };
+struct gpuctr_environment {
+    std::vector<std::string> settings; // NAME=VALUE
+    gpucontainer::model::Findings findings;
+};
 struct gpuctr_config {
     std::vector<gpucontainer::config::Setting> settings;
 };

@@ -22,7 +22,9 @@ Result<void> check_numbers(const gpuctr_request& given)
     if (out_of_range != nullptr)
         return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range")
             .with_argument(out_of_range);
-    if ((given.flags & ~GPUCTR_REQUEST_LOCK) != 0)
+    constexpr std::uint32_t known =
+        GPUCTR_REQUEST_LOCK | GPUCTR_REQUEST_NAMES_DEVICES | GPUCTR_REQUEST_NAMES_CAPABILITIES;
+    if ((given.flags & ~known) != 0)
         return Error(Errc::usage, "gpuctr_plan_create: an unknown flag of the request is set")
             .with_argument("flags");
     return {};
@@ -52,13 +54,26 @@ std::vector<std::string> strings(const char* const* list)
     return strings;
 }
 
-void read_environment(const char* const* variables, plan::Request& request)
+/// Of several values the first counts, as for getenv().
+void read_environment(const char* const* variables, plan::Environment& environment)
 {
     for (; variables != nullptr && *variables != nullptr; ++variables) {
         const std::string_view text = *variables;
         const auto equals = text.find('=');
         if (equals != std::string_view::npos)
-            request.environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+            environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+}
+
+/// Of several values the last counts.
+void read_container_environment(const char* const* variables, plan::Environment& environment)
+{
+    for (; variables != nullptr && *variables != nullptr; ++variables) {
+        const std::string_view text = *variables;
+        const auto equals = text.find('=');
+        if (equals != std::string_view::npos)
+            environment.insert_or_assign(std::string(text.substr(0, equals)),
+                                         std::string(text.substr(equals + 1)));
     }
 }
 
@@ -102,7 +117,10 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     GPUCTR_CHECK(privilege::check_label(request.mount_label));
     if (given.tree_path != nullptr)
         request.tree_path = given.tree_path;
-    read_environment(given.environment, request);
+    read_environment(given.environment, request.environment);
+    read_container_environment(given.container_environment, request.container);
+    request.names_devices = (given.flags & GPUCTR_REQUEST_NAMES_DEVICES) != 0;
+    request.names_capabilities = (given.flags & GPUCTR_REQUEST_NAMES_CAPABILITIES) != 0;
     for (const std::string& text : strings(given.requirements)) {
         GPUCTR_TRY(auto expression, about("requirements", plan::parse_requirement(text)));
         request.requirements.push_back(std::move(expression));

@@ -29,11 +29,13 @@ constexpr Vendor::Methods methods()
             [](const Vendor&, const std::string& root) { return loaded_version(root); }};
 }
 
-/// The vendor with facts for requirements.
+/// The vendor with facts for requirements, and the names by which containers ask for them.
 constexpr Vendor with_facts(Vendor vendor, std::span<const requirement::Name> names,
                             requirement::Subject (*facts)(const model::DriverStack&,
-                                                          const model::Gpu*))
+                                                          const model::Gpu*),
+                            const ContainerNames& container)
 {
+    vendor.container = container;
     vendor.fact_names = names;
     vendor.facts = facts;
     return vendor;
@@ -45,7 +47,7 @@ constexpr std::array in_code = {
                       nvidia::variable_names,
                       methods<nvidia::detect, nvidia::files_alone, nvidia::loaded_version>(),
                       nvidia::root_places, nvidia::node_directories, "nvidia", "nvliblist.conf"},
-               nvidia::fact_names, nvidia::facts_of),
+               nvidia::fact_names, nvidia::facts_of, nvidia::container_names),
     Vendor{"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places, amd::variable_names,
            methods<amd::detect, amd::files_alone, amd::loaded_version>()},
     Vendor{"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,

@@ -36,6 +36,16 @@ struct KernelPlace {
     How how; ///< What is compared. Times are not, because they change there.
 };
 
+/// Names by which a container asks for parts of a vendor's driver.
+struct ContainerNames {
+    std::string_view devices;         ///< The variable that names GPUs: "NVIDIA_VISIBLE_DEVICES".
+    std::string_view volumes;         ///< A directory; what is mounted below it names GPUs instead.
+    std::string_view capabilities;    ///< The variable that names parts of the driver.
+    std::string_view requirements;    ///< Prefix of variables with requirements.
+    std::string_view no_requirements; ///< Prefix of some of them that have none.
+    std::string_view no_check;        ///< The variable by which they do not count.
+};
+
 /// A vendor: a maker in C++, with its own folder, or a described one.
 struct Vendor {
     struct Methods {
@@ -68,6 +78,7 @@ struct Vendor {
     /// or of the driver alone if that is null. No function: it has none.
     std::span<const requirement::Name> fact_names = {};
     requirement::Subject (*facts)(const model::DriverStack&, const model::Gpu*) = nullptr;
+    ContainerNames container = {};
 
     /// None if the host has no GPU of this vendor.
     Result<std::optional<model::DriverStack>> detect(const Sources& sources) const

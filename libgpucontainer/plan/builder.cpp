@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/try.hpp"
+#include "plan/container_request.hpp"
 #include "plan/covers.hpp"
 #include "plan/data.hpp"
 #include "plan/draft.hpp"
@@ -55,6 +56,8 @@ Result<void> choose_gpus(Draft& draft, std::span<const DriverStack> drivers)
     GPUCTR_TRY(selections,
                restrict_to(request.allowed_devices, drivers, std::move(selections),
                            base::format("{} {}", request.devices_name, request.devices)));
+    GPUCTR_TRY(selections,
+               narrow_to_asked(drivers, request, std::move(selections), draft.plan.findings));
     for (std::size_t i = 0; i < drivers.size(); ++i)
         if (selections[i].wanted)
             add_share(draft, drivers[i], std::move(selections[i]));
@@ -66,6 +69,9 @@ Result<void> check_requirements(const Draft& draft, std::span<const DriverStack>
     const Chosen chosen = {drivers, draft.plan.drivers, draft.request.allowed_devices.empty()};
     for (const requirement::Expression& expression : draft.request.requirements)
         GPUCTR_CHECK(about("requirements", check_requirement(expression, chosen)));
+    GPUCTR_TRY(const auto asked, asked_requirements(draft.plan.drivers, draft.request));
+    for (const auto& [variable, expression] : asked)
+        GPUCTR_CHECK(check_requirement(expression, chosen), "{} of the container", variable);
     return {};
 }
 
@@ -183,8 +189,9 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
     secure_mounts(draft);
     GPUCTR_CHECK(choose_gpus(draft, drivers));
     GPUCTR_CHECK(check_requirements(draft, drivers));
-    GPUCTR_TRY(draft.capabilities,
-               about("driver_capabilities", parse_capabilities(request.capabilities)));
+    GPUCTR_TRY(draft.capabilities, about("driver_capabilities",
+                                         parse_capabilities(asked_capabilities(
+                                             draft.plan.drivers, request, draft.plan.findings))));
     GPUCTR_CHECK(check_extras(draft));
     GPUCTR_CHECK(choose_files(draft));
     GPUCTR_CHECK(choose_tree_path(draft));

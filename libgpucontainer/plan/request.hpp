@@ -36,6 +36,10 @@ struct Request {
     std::string mount_label;                           ///< As in Plan.
     std::vector<requirement::Expression> requirements; ///< All must be met.
     std::set<std::string> extras;                      ///< From parse_extras().
+    Environment container; ///< The container's own variables, which are not trusted.
+    /// The caller chose the devices, or the capabilities: the container's variables do not.
+    bool names_devices = false;
+    bool names_capabilities = false;
 };
 
 /// The root file system that a plan is for. A plan that is only shown may have none.

@@ -43,6 +43,16 @@ std::optional<std::string_view> VariableWords::unknown_word(std::string_view val
     return std::nullopt;
 }
 
+std::optional<std::vector<Counted>> VariableWords::find_on_host(std::string_view word) const
+{
+    if (variable_.reader == Reader::toolkit && !is_known_to_toolkit(word))
+        return std::nullopt;
+    All found = find(word);
+    if (found.empty())
+        return std::nullopt;
+    return found;
+}
+
 std::optional<std::string> VariableWords::write(const All& counted) const
 {
     std::vector<std::string> all;
@@ -116,12 +126,15 @@ bool VariableWords::is_known_to_toolkit(std::string_view word) const
            || (std::ranges::count(name, ':') != 1 && find_gpus(driver_, name));
 }
 
-/// "nvidia.com/gpu=0" as "0".
+/// "nvidia.com/gpu=0" as "0". With "runtime." in front of it, the same is asked of a runtime.
 std::string_view VariableWords::without_kind(std::string_view word) const
 {
+    constexpr std::string_view of_runtime = "runtime.";
     const std::string kind = driver_.cdi_kind + "=";
-    if (!driver_.cdi_kind.empty() && word.starts_with(kind))
-        word.remove_prefix(kind.size());
+    const bool asks_runtime = word.starts_with(of_runtime);
+    const std::string_view name = asks_runtime ? word.substr(of_runtime.size()) : word;
+    if (!driver_.cdi_kind.empty() && name.starts_with(kind))
+        return name.substr(kind.size());
     return word;
 }
 

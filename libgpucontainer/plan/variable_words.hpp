@@ -46,6 +46,9 @@ public:
     /// skips unknown ones.
     std::optional<std::string_view> unknown_word(std::string_view value) const;
 
+    /// The GPUs that a word names to a container runtime; none if it is not the name of one.
+    std::optional<std::vector<Counted>> find_on_host(std::string_view word) const;
+
     /// The words for these; none if one of them has no such word.
     std::optional<std::string> write(const std::vector<Counted>& counted) const;
 

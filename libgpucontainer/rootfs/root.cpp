@@ -242,6 +242,18 @@ Result<std::string> Root::read(const std::string& path, std::size_t limit) const
     return content;
 }
 
+Result<std::vector<std::string>> Root::list(const std::string& path, std::size_t limit) const
+{
+    const base::UniqueFd fd(
+        base::open_in_root(fd_.get(), path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
+    if (!fd)
+        return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
+    auto names = base::list_directory(fd.get(), ".", limit);
+    if (!names)
+        return std::move(names).error().with_code(Errc::rootfs).context(path);
+    return names;
+}
+
 bool Root::is_for_names(const std::string& path) const
 {
     const base::UniqueFd fd(base::open_in_root(fd_.get(), path.c_str(), O_PATH | O_DIRECTORY));

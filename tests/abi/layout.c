@@ -24,7 +24,7 @@ AT(gpuctr_host_options, catalogues, 40);
 AT(gpuctr_host_options, catalogue_dir, 48);
 AT(gpuctr_host_options, dev_root, 56);
 
-SIZE(gpuctr_request, 96);
+SIZE(gpuctr_request, 104);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
@@ -39,6 +39,7 @@ AT(gpuctr_request, mount_label, 64);
 AT(gpuctr_request, devices_name, 72);
 AT(gpuctr_request, requirements, 80);
 AT(gpuctr_request, extras, 88);
+AT(gpuctr_request, container_environment, 96);
 
 SIZE(gpuctr_apply_options, 56);
 AT(gpuctr_apply_options, struct_size, 0);
@@ -125,7 +126,9 @@ _Static_assert(GPUCTR_LAYOUT_TREE == 0 && GPUCTR_LAYOUT_MERGED == 1,
 _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
                    && GPUCTR_VENDOR_LIBS_NONE == 2,
                "values of gpuctr_request.vendor_libs");
-_Static_assert(GPUCTR_REQUEST_LOCK == 1, "values of gpuctr_request.flags");
+_Static_assert(GPUCTR_REQUEST_LOCK == 1 && GPUCTR_REQUEST_NAMES_DEVICES == 2
+                   && GPUCTR_REQUEST_NAMES_CAPABILITIES == 4,
+               "values of gpuctr_request.flags");
 _Static_assert(GPUCTR_APPLIED == 0 && GPUCTR_UNCHANGED == 1 && GPUCTR_REPLACED == 2,
                "values of an outcome");
 _Static_assert(GPUCTR_APPLY_IN_PROCESS == 1 && GPUCTR_APPLY_SETUID == 2

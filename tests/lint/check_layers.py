@@ -25,7 +25,7 @@ LAYERS = {
     "plan": 7,
     "journal": 8,
     "apply": 9, "check": 9,
-    "export": 10,
+    "export": 10, "import": 10,
     "capi": 11,
 }  # fmt: skip
 
@@ -34,7 +34,7 @@ CONFINED = [
     (r"libudev\.h", []),
     (r"elf\.h|gelf\.h|link\.h|libelf\.h|elfutils/.*", ["elf/"]),
     (r"yaml-cpp/.*", ["config/"]),
-    (r"nlohmann/.*", ["export/", "record/", "journal/journal.cpp"]),
+    (r"nlohmann/.*", ["export/", "import/", "record/", "journal/journal.cpp"]),
     (r"sys/capability\.h|linux/capability\.h", ["privilege/"]),
     (r"libmount(/.*)?\.h", ["mount/"]),
     (r"CLI/.*", []),

@@ -106,6 +106,7 @@ class CheckLayers(unittest.TestCase):
             self.include_problems("libgpucontainer/apply/apply.cpp", header),
             [
                 "libgpucontainer/apply/apply.cpp:2: <nlohmann/json.hpp> belongs to export/ and "
+                "import/ and "
                 "record/ and journal/journal.cpp"
             ],
         )

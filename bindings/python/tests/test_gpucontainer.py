@@ -209,6 +209,20 @@ class PlanTest(unittest.TestCase):
 
         self.assertEqual([gpu.index for gpu in plan.drivers[0].gpus], [5])
 
+    def test_a_container_asks_for_gpus_itself(self) -> None:
+        read = gpus.ContainerEnvironment(
+            text="NVIDIA_VISIBLE_DEVICES=2,3\nX=$Y\n",
+            environment={"APPTAINERENV_Z": "1"},
+        )
+        self.assertEqual(read.variables, ("NVIDIA_VISIBLE_DEVICES=2,3", "Z=1"))
+        self.assertEqual(len(read.findings), 1)
+
+        host = gpus.Host()
+        plan = gpus.Plan(host, container_environment=read.variables)
+        self.assertEqual([gpu.index for gpu in plan.drivers[0].gpus], [2, 3])
+        plan = gpus.Plan(host, container_environment=read.variables, names_devices=True)
+        self.assertGreater(len(plan.drivers[0].gpus), 2)
+
     def test_requirements_have_to_be_met(self) -> None:
         host = gpus.Host()
         with self.assertRaises(gpus.Error) as raised:

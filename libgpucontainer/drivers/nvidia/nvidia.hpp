@@ -24,6 +24,13 @@ inline constexpr std::array kernel_places = {
 inline constexpr std::array<std::string_view, 2> variable_names = {"NVIDIA_VISIBLE_DEVICES",
                                                                    "CUDA_VISIBLE_DEVICES"};
 
+/// What NVIDIA's container toolkit reads. NVIDIA_REQUIRE_JETPACK and the like are words about
+/// files.
+inline constexpr ContainerNames container_names = {
+    "NVIDIA_VISIBLE_DEVICES",     "/var/run/nvidia-container-devices",
+    "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_",
+    "NVIDIA_REQUIRE_JETPACK",     "NVIDIA_DISABLE_REQUIRE"};
+
 /// Root places of a Tegra's user space.
 inline constexpr std::array<std::string_view, 2> root_places = {tegra_lists, tegra_release};
 

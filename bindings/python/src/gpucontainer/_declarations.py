@@ -83,6 +83,7 @@ class Request(Struct):
         ("devices_name", c_char_p),
         ("requirements", POINTER(c_char_p)),
         ("extras", c_char_p),
+        ("container_environment", POINTER(c_char_p)),
     ]
 
 
@@ -204,6 +205,8 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_VENDOR_LIBS_HOST": 1,
     "GPUCTR_VENDOR_LIBS_NONE": 2,
     "GPUCTR_REQUEST_LOCK": 0x1,
+    "GPUCTR_REQUEST_NAMES_DEVICES": 0x2,
+    "GPUCTR_REQUEST_NAMES_CAPABILITIES": 0x4,
     "GPUCTR_BACKEND_AUTO": 0,
     "GPUCTR_BACKEND_DETACHED": 1,
     "GPUCTR_BACKEND_ASSEMBLED": 2,
@@ -250,6 +253,11 @@ FUNCTIONS: dict[str, Signature] = {
         STATUS,
         (c_char_p, c_size_t, POINTER(HostOptions), _OUT, _ERROR),
     ),
+    "gpuctr_environment_read": (
+        STATUS,
+        (c_int, c_char_p, POINTER(c_char_p), _OUT, _ERROR),
+    ),
+    "gpuctr_environment_free": (None, (c_void_p,)),
     "gpuctr_file_identity": (FileId, (c_void_p,)),
     "gpuctr_item_identity": (FileId, (c_void_p,)),
     "gpuctr_item_content": (c_void_p, (c_void_p,)),
@@ -367,7 +375,7 @@ _lists(
     driver_missing_node driver_mask mask_shown driver_finding
     driver_shared_path file_version_need file_registration
     plan_driver plan_item plan_variable plan_finding setup_driver setup_item
-    setup_finding
+    setup_finding environment_finding
     used_driver_gpu
     """,
 )
@@ -375,6 +383,6 @@ _lists(
     c_char_p,
     """
     driver_need driver_image_directory gpu_name file_link file_entry_name file_needed
-    node_link
+    node_link environment
     """,
 )

@@ -30,6 +30,7 @@ from ._native import (
     take_json,
     text,
     text_list,
+    texts,
 )
 from ._root import Backend, Report, Root, in_process, reporting, root_fd
 from ._values import Layout, UsedDriver, _file_id, findings, views
@@ -173,12 +174,49 @@ class _HandleInBuffer(Handle):
     buffer: Any
 
 
+class ContainerEnvironment(Owner):
+    """The variables that an image or a runtime gives to a container. Nothing is executed.
+
+    text: an OCI configuration, a script of exports, or lines NAME=VALUE.
+    environment: whose APPTAINERENV_* and SINGULARITYENV_* count, usually os.environ.
+    Raises Error: USAGE, ROOTFS; OSError if root cannot be opened.
+    """
+
+    def __init__(
+        self,
+        root: Root | None = None,
+        text: str | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        callers = None
+        if environment is not None:
+            callers = text_list(
+                os.fsencode(name) + b"=" + os.fsencode(value)
+                for name, value in environment.items()
+            )
+        with root_fd(root) as descriptor:
+            handle = opened(
+                "gpuctr_environment_read",
+                "gpuctr_environment_free",
+                descriptor,
+                encode(text),
+                callers,
+            )
+        super().__init__(handle)
+
+    variables = texts("gpuctr_environment", "NAME=VALUE each, sorted by name.")
+    findings = findings("gpuctr_environment_finding", "What is not known, such as lines.")
+
+
 class Plan(Owner):
     """Everything that will change in a container's root file system; nothing is changed yet.
 
     root: a path or a borrowed descriptor. None makes a plan that can only be shown.
     devices: "all", "none", "auto", or indexes, UUIDs and PCI addresses, comma-separated.
     environment: where "auto" finds the variables of a scheduler, usually os.environ.
+    container_environment: NAME=VALUE each, what the container itself asks for, such as
+    ContainerEnvironment has it; names_devices and names_capabilities: what the caller chose
+    stays.
     Raises Error: USAGE, NO_DEVICE, ROOTFS, PERMISSION; OSError if root cannot be opened.
     """
 
@@ -200,6 +238,9 @@ class Plan(Owner):
         devices_name: str | None = None,
         requirements: Iterable[str] = (),
         extras: str | None = None,
+        container_environment: Iterable[str] = (),
+        names_devices: bool = False,
+        names_capabilities: bool = False,
     ) -> None:
         request: c.Request = initialised("gpuctr_request")
         request.devices = encode(devices)
@@ -218,8 +259,14 @@ class Plan(Owner):
         request.devices_name = encode(devices_name)
         request.requirements = text_list(requirements)
         request.extras = encode(extras)
-        if lock:
-            request.flags = c.CONSTANTS["GPUCTR_REQUEST_LOCK"]
+        request.container_environment = text_list(container_environment)
+        for is_set, name in (
+            (lock, "GPUCTR_REQUEST_LOCK"),
+            (names_devices, "GPUCTR_REQUEST_NAMES_DEVICES"),
+            (names_capabilities, "GPUCTR_REQUEST_NAMES_CAPABILITIES"),
+        ):
+            if is_set:
+                request.flags |= c.CONSTANTS[name]
         of_host = host._handle
         with root_fd(root) as descriptor:
             handle = opened(

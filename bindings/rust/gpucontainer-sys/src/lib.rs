@@ -45,6 +45,8 @@ pub const GPUCTR_VENDOR_LIBS_AUTO: u32 = 0;
 pub const GPUCTR_VENDOR_LIBS_HOST: u32 = 1;
 pub const GPUCTR_VENDOR_LIBS_NONE: u32 = 2;
 pub const GPUCTR_REQUEST_LOCK: u32 = 0x1;
+pub const GPUCTR_REQUEST_NAMES_DEVICES: u32 = 0x2;
+pub const GPUCTR_REQUEST_NAMES_CAPABILITIES: u32 = 0x4;
 pub const GPUCTR_BACKEND_AUTO: u32 = 0;
 pub const GPUCTR_BACKEND_DETACHED: u32 = 1;
 pub const GPUCTR_BACKEND_ASSEMBLED: u32 = 2;
@@ -85,6 +87,7 @@ macro_rules! opaque {
 opaque! {
     gpuctr_error
     gpuctr_config
+    gpuctr_environment
     gpuctr_setting
     gpuctr_host
     gpuctr_driver
@@ -155,6 +158,7 @@ pub struct gpuctr_request {
     pub devices_name: *const c_char,
     pub requirements: *const *const c_char,
     pub extras: *const c_char,
+    pub container_environment: *const *const c_char,
 }
 
 #[repr(C)]
@@ -407,6 +411,24 @@ extern "C" {
     pub fn gpuctr_shown_name(shown: *const gpuctr_shown) -> *const c_char;
     pub fn gpuctr_shown_gpu(shown: *const gpuctr_shown) -> i32;
     pub fn gpuctr_shown_is_directory(shown: *const gpuctr_shown) -> c_int;
+    pub fn gpuctr_environment_read(
+        rootfs_fd: c_int,
+        text: *const c_char,
+        environment: *const *const c_char,
+        ret_environment: *mut *mut gpuctr_environment,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_environment_free(environment: *mut gpuctr_environment);
+    pub fn gpuctr_environment_count(environment: *const gpuctr_environment) -> usize;
+    pub fn gpuctr_environment_at(
+        environment: *const gpuctr_environment,
+        index: usize,
+    ) -> *const c_char;
+    pub fn gpuctr_environment_finding_count(environment: *const gpuctr_environment) -> usize;
+    pub fn gpuctr_environment_finding_at(
+        environment: *const gpuctr_environment,
+        index: usize,
+    ) -> *const gpuctr_finding;
     pub fn gpuctr_plan_create(
         host: *const gpuctr_host,
         request: *const gpuctr_request,

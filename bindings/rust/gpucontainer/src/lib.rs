@@ -22,6 +22,7 @@
 
 mod call;
 mod config;
+mod environment;
 mod error;
 mod host;
 mod options;
@@ -32,6 +33,7 @@ mod setup;
 mod values;
 
 pub use config::{Config, Setting};
+pub use environment::ContainerEnvironment;
 pub use error::{Code, Error, ErrorDetails, Result};
 pub use host::{Host, HostOptions};
 pub use options::{

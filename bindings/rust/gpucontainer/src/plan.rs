@@ -42,6 +42,13 @@ pub struct Request {
     pub requirements: Vec<String>,
     /// What else a container gets or does not get, comma-separated: "gds,imex-channel:0,no-mps".
     pub extras: Option<String>,
+    /// NAME=VALUE each: what the container itself asks for, such as
+    /// [`ContainerEnvironment`](crate::ContainerEnvironment) has it.
+    pub container_environment: Vec<OsString>,
+    /// It does not change `devices`.
+    pub names_devices: bool,
+    /// It does not change `driver_capabilities`.
+    pub names_capabilities: bool,
 }
 
 impl Request {
@@ -63,7 +70,10 @@ impl Request {
         native.write = self.write as u32;
         native.layout = self.layout as u32;
         native.vendor_libs = self.vendor_libs as u32;
-        native.flags = if self.lock { sys::GPUCTR_REQUEST_LOCK } else { 0 };
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        native.flags = flag(self.lock, sys::GPUCTR_REQUEST_LOCK)
+            | flag(self.names_devices, sys::GPUCTR_REQUEST_NAMES_DEVICES)
+            | flag(self.names_capabilities, sys::GPUCTR_REQUEST_NAMES_CAPABILITIES);
         native.allowed_devices =
             texts.add("allowed_devices", os(&self.allowed_devices).as_deref())?;
         native.tree_path =
@@ -73,6 +83,8 @@ impl Request {
         let requirements: Vec<OsString> = self.requirements.iter().map(OsString::from).collect();
         native.requirements = texts.add_list("requirements", &requirements)?;
         native.extras = texts.add("extras", os(&self.extras).as_deref())?;
+        native.container_environment =
+            texts.add_list("container_environment", &self.container_environment)?;
         Ok(native)
     }
 }

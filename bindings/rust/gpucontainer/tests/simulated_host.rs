@@ -3,9 +3,9 @@
 //! system that may be changed. Without it the tests do nothing.
 
 use gpucontainer::{
-    open_in_root, undo, unstage, ApplyOptions, Code, Config, Finding, Harden, HardenOptions, Host,
-    HostOptions, Layout, Outcome, Plan, Prepared, Request, Setup, SetupList, SetupListOptions,
-    Severity, Staged, UndoOptions, Undone, VENDOR_ANY,
+    open_in_root, undo, unstage, ApplyOptions, Code, Config, ContainerEnvironment, Finding, Harden,
+    HardenOptions, Host, HostOptions, Layout, Outcome, Plan, Prepared, Request, Setup, SetupList,
+    SetupListOptions, Severity, Staged, UndoOptions, Undone, VENDOR_ANY,
 };
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -132,6 +132,16 @@ fn an_error_says_what_is_wrong_with_which_argument() {
 
     assert_eq!((error.code, &*error.argument), (Code::Usage, "devices"));
     assert!(error.to_string().contains("99") && !error.hint.is_empty());
+}
+
+#[test]
+fn a_container_asks_for_gpus_itself() {
+    let text = "NVIDIA_VISIBLE_DEVICES=2,3\nX=$Y\n";
+    let environment = ["APPTAINERENV_Z=1".into()];
+    let read = ContainerEnvironment::read(NO_ROOT, Some(text), &environment).unwrap();
+    let variables: Vec<_> = read.variables().collect();
+    assert_eq!(variables, ["NVIDIA_VISIBLE_DEVICES=2,3", "Z=1"]);
+    assert_eq!(read.findings().len(), 1);
 }
 
 #[test]

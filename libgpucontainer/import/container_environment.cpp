@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+#include "import/container_environment.hpp"
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "import/oci_config.hpp"
+#include "import/shell_script.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <vector>
+
+namespace gpucontainer::imports {
+namespace {
+
+// More than images have, and little enough to be read quickly.
+constexpr std::size_t largest_file = 1U << 20U;
+constexpr std::size_t most_scripts = 256;
+
+/// Of Apptainer and Singularity, whose images run all scripts in it in the order of their names.
+constexpr const char* scripts = "/.singularity.d/env";
+/// Of Charliecloud.
+constexpr const char* list = "/ch/environment";
+
+bool is_missing(const Error& error)
+{
+    return error.os_error() == ENOENT || error.os_error() == ENOTDIR;
+}
+
+void note(const std::string& path, const std::string& lines, model::Findings& findings)
+{
+    if (!lines.empty())
+        findings.push_back({model::FindingCode::variable_ignored, path,
+                            "left out what only a shell would know, in lines " + lines, path});
+}
+
+Result<void> read_scripts(const rootfs::Root& root, ContainerEnvironment& environment)
+{
+    auto names = root.list(scripts, most_scripts);
+    if (!names && is_missing(names.error()))
+        return {};
+    if (!names)
+        return std::move(names).error();
+    for (const std::string& name : *names) {
+        if (!name.ends_with(".sh") || name.starts_with('.'))
+            continue;
+        const std::string path = base::format("{}/{}", scripts, name);
+        GPUCTR_TRY(const std::string text, root.read(path, largest_file));
+        note(path, read_script(text, environment.variables), environment.findings);
+    }
+    return {};
+}
+
+bool is_script(std::string_view text)
+{
+    return text.starts_with("#!") || text.starts_with("export ")
+           || text.find("\nexport ") != std::string_view::npos;
+}
+
+} // namespace
+
+Result<ContainerEnvironment> read_image(const rootfs::Root& root)
+{
+    ContainerEnvironment environment;
+    GPUCTR_CHECK(read_scripts(root, environment));
+    auto text = root.read(list, largest_file);
+    if (!text && !is_missing(text.error()))
+        return std::move(text).error();
+    if (text)
+        note(list, read_lines(*text, environment.variables), environment.findings);
+    GPUCTR_CHECK(root.check());
+    return environment;
+}
+
+Result<ContainerEnvironment> read_text(std::string_view text)
+{
+    ContainerEnvironment environment;
+    const auto first = text.find_first_not_of(" \t\r\n");
+    if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) {
+        GPUCTR_TRY(environment.variables, read_oci_config(text));
+        return environment;
+    }
+    if (text.size() > largest_file)
+        return Error(Errc::usage, base::format("larger than {} bytes", largest_file));
+    note("",
+         is_script(text) ? read_script(text, environment.variables)
+                         : read_lines(text, environment.variables),
+         environment.findings);
+    return environment;
+}
+
+void add_prefixed(std::span<const char* const> environment, Variables& variables)
+{
+    constexpr std::array<std::string_view, 2> prefixes = {"SINGULARITYENV_", "APPTAINERENV_"};
+    for (const std::string_view prefix : prefixes)
+        for (const std::string_view text : environment) {
+            const auto equals = text.find('=');
+            if (equals == std::string_view::npos || !text.starts_with(prefix))
+                continue;
+            const std::string_view name = text.substr(prefix.size(), equals - prefix.size());
+            if (is_variable_name(name))
+                variables[std::string(name)] = text.substr(equals + 1);
+        }
+}
+
+} // namespace gpucontainer::imports

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: MIT
+#include "import/shell_words.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace gpucontainer::imports {
+namespace {
+
+// More than images need, and little enough to be read quickly.
+constexpr std::size_t most_work = 8U << 20U; // bytes that expansions may make
+constexpr int deepest = 8;                   // nested expansions
+
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_name_character(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+
+/// At "=". "NAME+=" depends on what others set.
+void find_assignment(Word& word)
+{
+    if (word.text.size() > 1 && word.text.back() == '+'
+        && is_variable_name(std::string_view(word.text).substr(0, word.text.size() - 1))) {
+        word.text.pop_back();
+        word.known = false;
+    }
+    if (is_variable_name(word.text))
+        word.equals = word.text.size();
+}
+
+} // namespace
+
+bool is_variable_name(std::string_view text)
+{
+    return !text.empty() && is_letter(text.front()) && std::ranges::all_of(text, is_name_character);
+}
+
+bool Word::is_one_of(std::initializer_list<std::string_view> words) const
+{
+    return plain && std::ranges::find(words, text) != words.end();
+}
+
+std::optional<std::string> Scope::value_of(const std::string& name) const
+{
+    for (const Variables* const variables : {&std::as_const(exported), &own})
+        if (const auto found = variables->find(name); found != variables->end())
+            return found->second;
+    return std::nullopt;
+}
+
+std::optional<Statement> ShellWords::next()
+{
+    if (stopped_ || is_at_end())
+        return std::nullopt;
+    Statement statement = read_statement();
+    if (stopped_)
+        return std::nullopt;
+    return statement;
+}
+
+char ShellWords::peek(std::size_t ahead) const
+{
+    return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
+}
+char ShellWords::take()
+{
+    const char c = text_[at_++];
+    if (c == '\n')
+        ++line_;
+    return c;
+}
+void ShellWords::stop(std::size_t line)
+{
+    if (!stopped_)
+        line_of_stop_ = line;
+    stopped_ = true;
+}
+
+void ShellWords::append(Word& word, std::string_view more)
+{
+    work_ += more.size();
+    if (work_ > most_work)
+        stop(line_);
+    if (word.text.size() + more.size() > longest_value || more.find('\0') != more.npos)
+        word.known = false;
+    else
+        word.text += more;
+}
+
+Statement ShellWords::read_statement()
+{
+    Statement statement;
+    statement.line = line_;
+    std::optional<Word> word;
+    const auto end_word = [&] {
+        if (word)
+            statement.words.push_back(*std::move(word));
+        word.reset();
+    };
+    while (!is_at_end() && !stopped_) {
+        const char c = peek();
+        if (c == '#' && !word) {
+            while (!is_at_end() && peek() != '\n')
+                take();
+            continue;
+        }
+        if (c == ' ' || c == '\t' || c == '\r') {
+            take();
+            end_word();
+        } else if (c == '\n' || c == ';' || c == '&' || c == '|') {
+            statement.end = take_end();
+            end_word();
+            return statement;
+        } else if (c == '<' && peek(1) == '<') {
+            stop(line_); // a document follows, in which nothing is a statement
+        } else if (c == '(' || c == ')' || c == '<' || c == '>') {
+            take();
+            end_word();
+            statement.odd = true;
+        } else {
+            if (!word)
+                word.emplace();
+            read_part(*word);
+        }
+    }
+    end_word();
+    return statement;
+}
+
+Statement::End ShellWords::take_end()
+{
+    const char c = take();
+    if (c == '\n')
+        return Statement::End::line;
+    const bool twice = peek() == c;
+    if (twice)
+        take();
+    if (c == ';')
+        return Statement::End::semicolon;
+    return twice      ? Statement::End::conditional
+           : c == '|' ? Statement::End::pipe
+                      : Statement::End::background;
+}
+
+/// One character, quoted part or expansion of a word.
+void ShellWords::read_part(Word& word)
+{
+    const char c = take();
+    word.plain = word.plain && c != '\\' && c != '\'' && c != '"' && c != '$' && c != '`';
+    switch (c) {
+    case '\\':
+        if (is_at_end())
+            return;
+        if (const char next = take(); next != '\n')
+            append(word, {&next, 1});
+        return;
+    case '\'':
+        read_single(word);
+        return;
+    case '"':
+        read_double(word, 0);
+        return;
+    case '$':
+        read_expansion(word, 0);
+        return;
+    case '`':
+        skip_backquotes(word);
+        return;
+    case '~':
+        word.known = word.known && !word.text.empty() && word.text.size() != word.equals + 1;
+        break;
+    case '=':
+        if (!word.is_assignment() && word.plain)
+            find_assignment(word);
+        break;
+    default:
+        break;
+    }
+    append(word, {&c, 1});
+}
+
+void ShellWords::read_single(Word& word)
+{
+    const std::size_t line = line_;
+    const std::size_t end = text_.find('\'', at_);
+    if (end == std::string_view::npos)
+        return stop(line);
+    append(word, text_.substr(at_, end - at_));
+    while (at_ <= end)
+        take();
+}
+
+void ShellWords::read_double(Word& word, int depth)
+{
+    const std::size_t line = line_;
+    while (!is_at_end() && !stopped_) {
+        const char c = take();
+        if (c == '"')
+            return;
+        if (c == '$')
+            read_expansion(word, depth);
+        else if (c == '`')
+            skip_backquotes(word);
+        else if (c == '\\' && std::string_view("$`\"\\\n").find(peek()) != std::string_view::npos
+                 && !is_at_end())
+            append_escaped(word);
+        else
+            append(word, {&c, 1});
+    }
+    stop(line);
+}
+
+void ShellWords::append_escaped(Word& word)
+{
+    if (const char next = take(); next != '\n')
+        append(word, {&next, 1});
+}
+
+void ShellWords::skip_backquotes(Word& word)
+{
+    const std::size_t line = line_;
+    word.known = false;
+    while (!is_at_end())
+        if (take() == '`')
+            return;
+    stop(line);
+}
+
+/// What follows "$".
+void ShellWords::read_expansion(Word& word, int depth)
+{
+    if (peek() == '{') {
+        take();
+        return read_braces(word, depth);
+    }
+    if (peek() == '(') {
+        word.known = false;
+        return skip_to(')', '(');
+    }
+    if (!is_letter(peek())) {
+        word.known = false;
+        if (!is_at_end() && peek() != '"' && peek() != '\n')
+            take();
+        return;
+    }
+    const std::string name = take_name();
+    insert(word, name, scope_.value_of(name));
+}
+
+std::string ShellWords::take_name()
+{
+    std::string name;
+    while (!is_at_end() && is_name_character(peek()) && name.size() < longest_value)
+        name += take();
+    return name;
+}
+
+/// "${NAME}" and "${NAME:-default}". Others are not understood.
+void ShellWords::read_braces(Word& word, int depth)
+{
+    const std::string name = is_letter(peek()) ? take_name() : "";
+    const auto value = scope_.value_of(name);
+    if (!name.empty() && peek() == '}') {
+        take();
+        return insert(word, name, value);
+    }
+    const bool unless_empty = peek() == ':' && peek(1) == '-';
+    if (name.empty() || depth >= deepest || (!unless_empty && peek() != '-')) {
+        word.known = false;
+        return skip_to('}', '{');
+    }
+    at_ += unless_empty ? 2 : 1;
+    const Word otherwise = read_default(depth + 1);
+    if (value && (!unless_empty || !value->empty()))
+        insert(word, name, value);
+    else if (!value && !is_own(word, name))
+        word.known = false;
+    else {
+        append(word, otherwise.text);
+        word.known = word.known && otherwise.known;
+    }
+}
+
+/// The rest of "${NAME:-default}".
+Word ShellWords::read_default(int depth)
+{
+    const std::size_t line = line_;
+    Word word;
+    while (!is_at_end() && !stopped_) {
+        const char c = take();
+        if (c == '}')
+            return word;
+        if (c == '"')
+            read_double(word, depth);
+        else if (c == '$')
+            read_expansion(word, depth);
+        else if (c == '`')
+            skip_backquotes(word);
+        else if (c == '\\' && !is_at_end())
+            append_escaped(word);
+        else
+            append(word, {&c, 1});
+    }
+    stop(line);
+    return word;
+}
+
+void ShellWords::skip_to(char closing, char opening)
+{
+    const std::size_t line = line_;
+    std::size_t open = opening == '{' ? 1 : 0; // that one was taken
+    while (!is_at_end()) {
+        const char c = take();
+        if (c == '\\' && !is_at_end())
+            take();
+        else if (c == opening)
+            ++open;
+        else if (c == closing && --open == 0)
+            return;
+    }
+    stop(line);
+}
+
+/// Whether an assignment refers to the variable that it sets: nobody else gave that a value.
+bool ShellWords::is_own(const Word& word, const std::string& name) const
+{
+    return word.is_assignment() && word.name() == name && !scope_.unknown.contains(name);
+}
+
+void ShellWords::insert(Word& word, const std::string& name,
+                        const std::optional<std::string>& value)
+{
+    if (value)
+        append(word, *value);
+    else if (!is_own(word, name))
+        word.known = false;
+}
+
+} // namespace gpucontainer::imports

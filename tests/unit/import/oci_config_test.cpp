@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+#include "import/oci_config.hpp"
+
+#include "base/format.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gpucontainer::imports {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+Variables read(std::string_view text)
+{
+    auto variables = read_oci_config(text);
+    EXPECT_TRUE(variables) << variables.error().message();
+    return variables ? *std::move(variables) : Variables();
+}
+
+std::string problem(std::string_view text)
+{
+    const auto variables = read_oci_config(text);
+    return variables ? "no error" : variables.error().message();
+}
+
+/// A runtime configuration with NVIDIA_VISIBLE_DEVICES=9 and one mount of each target.
+Variables with_mounts(std::initializer_list<const char*> targets, const char* source = "/dev/null")
+{
+    std::string mounts;
+    for (const char* const target : targets)
+        mounts += base::format(R"({}{{"destination": "{}", "source": "{}", "type": "bind"}})",
+                               mounts.empty() ? "" : ", ", target, source);
+    return read(base::format(
+        R"({{"process": {{"env": ["NVIDIA_VISIBLE_DEVICES=9"]}}, "mounts": [{}]}})", mounts));
+}
+
+TEST(OciConfigTest, HasAnEnvironment)
+{
+    EXPECT_THAT(read(R"({"ociVersion": "1.2.0", "process": {"env": ["A=1", "B=x=y", "A=2"]}})"),
+                ElementsAre(Pair("A", "2"), Pair("B", "x=y")));
+    EXPECT_THAT(read(R"({"config": {"Env": ["A=1"]}, "architecture": "amd64"})"),
+                ElementsAre(Pair("A", "1")));
+    EXPECT_THAT(read(R"({"process": {}})"), IsEmpty());
+    EXPECT_THAT(read(R"({"config": {"Env": null}})"), IsEmpty());
+    EXPECT_THAT(read(R"({"process": {"env": ["none", "=x", "0=1", "A-B=1"]}})"), IsEmpty());
+}
+
+TEST(OciConfigTest, NamesDevicesByMounts)
+{
+    const std::string directory = "/var/run/nvidia-container-devices/";
+    const auto value = [&](std::initializer_list<const char*> names) {
+        std::vector<std::string> targets;
+        for (const char* const name : names)
+            targets.push_back(directory + name);
+        std::string mounts;
+        for (const std::string& target : targets)
+            mounts += base::format(R"({}{{"destination": "{}", "source": "/dev/null"}})",
+                                   mounts.empty() ? "" : ", ", target);
+        return read(base::format(
+                        R"({{"process": {{"env": ["NVIDIA_VISIBLE_DEVICES=9"]}}, "mounts": [{}]}})",
+                        mounts))
+            .at("NVIDIA_VISIBLE_DEVICES");
+    };
+    EXPECT_EQ(value({"0", "GPU-8e8f6868"}), "0,GPU-8e8f6868");
+    EXPECT_EQ(value({"all"}), "all");
+    EXPECT_EQ(value({"cdi/nvidia.com/gpu/1"}), "nvidia.com/gpu=1");
+    EXPECT_EQ(value({"", "imex/0", "../0", "0/", "cdi/a/..", "cdi/a/b/c/d", "x/y"}), "9")
+        << "none of them names a GPU";
+    EXPECT_THAT(with_mounts({"/var/run/nvidia-container-devices/0"}, "/etc"),
+                ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "9")))
+        << "a mount of something";
+    EXPECT_THAT(
+        with_mounts({"/var/run/nvidia-container-devices", "/var/run/nvidia-container-devices0"}),
+        ElementsAre(Pair("NVIDIA_VISIBLE_DEVICES", "9")));
+}
+
+TEST(OciConfigTest, IsRefusedIfItIsNone)
+{
+    EXPECT_THAT(problem("{"), HasSubstr("no JSON document: "));
+    EXPECT_THAT(problem("[1]"), HasSubstr("neither an OCI runtime configuration nor an image's"));
+    EXPECT_THAT(problem("{}"), HasSubstr("neither an OCI runtime configuration nor an image's"));
+    for (const char* list : {"{}", "1", "\"A=1\"", "[1]", "[[\"A=1\"]]", "true"})
+        EXPECT_THAT(problem(base::format(R"({{"process": {{"env": {}}}}})", list)),
+                    HasSubstr("not a list of variables"));
+    EXPECT_THAT(read(R"({"process": 1, "mounts": [1, {"destination": 1}, null]})"), IsEmpty());
+    EXPECT_THAT(read(R"({"process": {}, "mounts": {"a": 1}})"), IsEmpty());
+}
+
+TEST(OciConfigTest, HasLimits)
+{
+    EXPECT_THAT(problem(std::string(5U << 20U, ' ')), HasSubstr("larger than"));
+    EXPECT_THAT(problem(std::string(1U << 20U, '[')), HasSubstr("no JSON document"));
+    const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+    EXPECT_THAT(read(R"({"process": {"env": ["A=1"]}, "x": )" + deep + "}"),
+                ElementsAre(Pair("A", "1")));
+    EXPECT_THAT(problem(R"({"process": {"env": ["A=)" + std::string(40000, 'x') + "\"]}}"),
+                HasSubstr("the value of A in it is too long"));
+    EXPECT_THAT(problem(R"({"process": {"env": ["A=\u0000"]}})"), HasSubstr("too long"));
+    std::string many = R"({"process": {"env": [)";
+    for (int i = 0; i < 10001; ++i)
+        many += "\"A=1\",";
+    many.back() = ']';
+    EXPECT_THAT(problem(many + "}}"), HasSubstr("not a list of variables"));
+}
+
+} // namespace
+} // namespace gpucontainer::imports
