@@ -87,9 +87,10 @@ std::vector<FoundSetUp> older_set_ups(const gpucontainer::SetupList& list,
     return found;
 }
 
-gpucontainer::Request request_without_writing(const Options& options)
+gpucontainer::Request request_without_writing(const Options& options, const RootDirectory& root,
+                                              const Messages& messages)
 {
-    gpucontainer::Request request = options.request.request();
+    gpucontainer::Request request = options.request.request(root.fd(), messages);
     request.write = GPUCTR_WRITE_NEVER;
     return request;
 }
@@ -116,7 +117,8 @@ void show_with_journal(const gpucontainer::Host& host, Forecast forecast, const 
         show(forecast, root, options, call, format);
         return;
     }
-    const gpucontainer::Plan anew(host, request_without_writing(options), root.fd());
+    const gpucontainer::Plan anew(host, request_without_writing(options, root, call.messages()),
+                                  root.fd());
     show({anew, forecast.outcome, std::move(forecast.replaced)}, root, options, call, format);
 }
 
@@ -126,7 +128,7 @@ void apply(const Options& options, const Call& call)
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY));
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
-    const gpucontainer::Plan plan(host, options.request.request(), root.fd());
+    const gpucontainer::Plan plan(host, options.request.request(root.fd(), messages), root.fd());
     warn_about(plan.findings(), messages);
     gpucontainer::ApplyOptions how = apply_options(options, root);
     how.no_replace = options.no_replace;
@@ -152,7 +154,8 @@ void apply_without_journal(const Options& options, const Call& call, Format form
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT);
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
-    const gpucontainer::Plan plan(host, request_without_writing(options), root.fd());
+    const gpucontainer::Plan plan(host, request_without_writing(options, root, messages),
+                                  root.fd());
     warn_about(plan.findings(), messages);
     gpucontainer::ApplyOptions how = apply_options(options, root);
     how.without_journal = true; // the state directory still shows the set-ups of others
@@ -183,7 +186,8 @@ void show_for_command(const Options& options, const Call& call, Format format)
     shrink_privileges(GPUCTR_PHASE_LOOK);
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
-    const gpucontainer::Plan plan(host, request_without_writing(options), root.fd());
+    const gpucontainer::Plan plan(host, request_without_writing(options, root, call.messages()),
+                                  root.fd());
     warn_about(plan.findings(), call.messages());
     require_module(plan);
     check(options.run);
@@ -195,7 +199,7 @@ int run_command(const Options& options, const Call& call)
     const Messages messages = call.messages();
     prepare_to_run();
     const RootDirectory root = options.root.open();
-    const gpucontainer::Request request = options.request.request();
+    const gpucontainer::Request request = options.request.request(root.fd(), messages);
     const bool if_present = options.request.host.if_present;
     std::optional<Gpus> gpus;
     with_gpu(if_present, messages, [&] {

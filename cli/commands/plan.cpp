@@ -28,7 +28,8 @@ void show(const Options& options, Format format, const Call& call)
     std::optional<RootDirectory> root;
     if (options.root.is_given())
         root.emplace(options.root.open());
-    const Plan plan(host, options.request.request(), root ? root->fd() : -1);
+    const Plan plan(host, options.request.request(root ? root->fd() : -1, messages),
+                    root ? root->fd() : -1);
     warn_about(host.findings(), messages);
     warn_about(plan.findings(), messages);
     if (format == Format::json)

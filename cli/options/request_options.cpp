@@ -66,8 +66,10 @@ constexpr std::array vendor_options = {
     VendorOption{"--gpu", GPUCTR_VENDOR_ANY, "GPUs of every vendor that has some here"},
 };
 
-/// Reads a file or pipe. Stops at a size that no record has.
-std::string read_record(const std::string& path)
+/// Reads a file or pipe, and stops at a size that none has. `what` it is, and the `argument`, are
+/// for the message.
+std::string read_text(const std::string& path, const std::string& what, const std::string& hint,
+                      const char* argument)
 {
     constexpr std::size_t too_large = 16U << 20U;
     std::ifstream file(path, std::ios::binary);
@@ -80,10 +82,44 @@ std::string read_record(const std::string& path)
     const int error = errno;
     if (!file.is_open() || file.bad())
         throw gpucontainer::Error(error == EACCES ? GPUCTR_E_PERMISSION : GPUCTR_E_USAGE,
-                                  "host record " + path + ": " + ::strerrordesc_np(error),
-                                  "name a file that `gpuctr-setup list --format json` wrote", error,
-                                  {}, "host");
+                                  what + " " + path + ": " + ::strerrordesc_np(error), hint, error,
+                                  {}, argument);
     return content;
+}
+
+std::string read_record(const std::string& path)
+{
+    return read_text(path, "host record",
+                     "name a file that `gpuctr-setup list --format json` wrote", "host");
+}
+
+/// What a file says about the environment of a container.
+gpucontainer::ContainerEnvironment read_environment(const std::string& path)
+{
+    const std::string text =
+        read_text(path, "--image-env",
+                  "name an OCI configuration, a script of exports, or a file with lines NAME=VALUE",
+                  "image_env");
+    const auto refused = [&](const std::string& why, const std::string& hint) {
+        return gpucontainer::Error(GPUCTR_E_USAGE, "--image-env " + path + ": " + why, hint, 0, {},
+                                   "image_env");
+    };
+    if (text.find('\0') != std::string::npos)
+        throw refused("not a text", "");
+    try {
+        return gpucontainer::ContainerEnvironment(-1, text.c_str(), environ);
+    } catch (const gpucontainer::Error& error) {
+        if (error.status() != GPUCTR_E_USAGE)
+            throw;
+        throw refused(error.what(), error.hint());
+    }
+}
+
+std::string check_variable(const std::string& text)
+{
+    const auto equals = text.find('=');
+    return equals == std::string::npos || equals == 0 ? formatted("'{}' is not NAME=VALUE", text)
+                                                      : "";
 }
 
 /// Refuses paths that may lead elsewhere in another call: a relative one depends on the working
@@ -173,12 +209,14 @@ void RequestOptions::add_staging_to(CLI::App& command)
                     "driver>=550,arch>=9.0'; repeatable")
         ->type_name("EXPR")
         ->group(which_gpus);
-    command
-        .add_option("--driver-capabilities", capabilities,
-                    "parts of the driver, separated by commas: compute, utility, graphics, video, "
-                    "display, ngx, or all")
-        ->type_name("LIST")
-        ->capture_default_str();
+    of_capabilities_ =
+        command
+            .add_option(
+                "--driver-capabilities", capabilities,
+                "parts of the driver, separated by commas: compute, utility, graphics, video, "
+                "display, ngx, or all")
+            ->type_name("LIST")
+            ->capture_default_str();
     command.option_defaults()->group(how);
     command.add_option("--staged-tree", staged_tree, "where `prepare` keeps the driver's tree")
         ->type_name("DIR")
@@ -199,6 +237,17 @@ void RequestOptions::add_to(CLI::App& command)
                     "commas; repeatable")
         ->type_name("LIST")
         ->default_str("auto");
+    command
+        .add_option("--image-env", image_env,
+                    "obey what the container's own variables ask for: `auto` reads the image's, "
+                    "a FILE may be an OCI configuration")
+        ->type_name("auto|FILE");
+    command
+        .add_option("--request-env", request_env,
+                    "a variable as the container's own, such as NVIDIA_VISIBLE_DEVICES=0; "
+                    "repeatable")
+        ->type_name("NAME=VALUE")
+        ->check(check_variable);
     command.option_defaults()->group(which_files);
     command
         .add_option("--extras", extras,
@@ -239,6 +288,27 @@ gpucontainer::Request RequestOptions::request() const
     request.lock = lock;
     request.requirements = requirements;
     request.extras = formatted("{}", fmt::join(extras, ","));
+    return request;
+}
+
+gpucontainer::Request RequestOptions::request(int rootfs_fd, const Messages& messages) const
+{
+    gpucontainer::Request request = this->request();
+    request.names_devices = !devices.empty();
+    request.names_capabilities = of_capabilities_ != nullptr && of_capabilities_->count() != 0;
+    if (!image_env.empty()) {
+        const bool of_image = image_env == "auto";
+        const gpucontainer::ContainerEnvironment read =
+            of_image ? gpucontainer::ContainerEnvironment(rootfs_fd, nullptr, environ)
+                     : read_environment(image_env);
+        request.container_environment = read.variables();
+        if (messages.verbosity == Verbosity::verbose)
+            for (const gpucontainer::Finding finding : read.findings())
+                messages.tell(
+                    formatted("{}: {}", of_image ? finding.object() : image_env, finding.text()));
+    }
+    request.container_environment.insert(request.container_environment.end(), request_env.begin(),
+                                         request_env.end());
     return request;
 }
 

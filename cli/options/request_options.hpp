@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "output/messages.hpp"
+
 #include <CLI/CLI.hpp>
 #include <gpucontainer/gpucontainer.hpp>
 
@@ -38,6 +40,8 @@ struct RequestOptions {
     std::vector<std::string> allowed_devices;
     std::vector<std::string> requirements;
     std::vector<std::string> extras;
+    std::string image_env;                ///< "auto", a file, or "".
+    std::vector<std::string> request_env; ///< NAME=VALUE
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
     std::string tree_path;
@@ -47,9 +51,16 @@ struct RequestOptions {
     /// Only options about the driver's files, for prepare.
     void add_staging_to(CLI::App& command);
     void add_to(CLI::App& command);
+    /// Of nothing that a container asks for itself.
     gpucontainer::Request request() const;
+    /// With what the container in `rootfs_fd` asks for itself; -1: a typical one. Throws
+    /// gpucontainer::Error: usage, rootfs.
+    gpucontainer::Request request(int rootfs_fd, const Messages& messages) const;
     /// Sets how the request is carried out.
     void set(gpucontainer::ApplyOptions& options) const;
+
+private:
+    const CLI::Option* of_capabilities_ = nullptr;
 };
 
 } // namespace gpuctr_cli

@@ -21,13 +21,14 @@ constexpr const char* user_key = "restricted-user";
 constexpr const char* config_variable = "GPUCTR_CONFIG";
 
 /// What may be typed in a restricted call. All other options are refused, new ones too.
-constexpr std::array allowed_options = {"nv",          "rocm",   "intel",
-                                        "hpu",         "gpu",    "vendor",
-                                        "if-present",  "device", "driver-capabilities",
-                                        "vendor-libs", "layout", "lock",
-                                        "require",     "rootfs", "format",
-                                        "json",        "output", "noheadings",
-                                        "chdir",       "setenv", "clean-env"};
+constexpr std::array allowed_options = {"nv",          "rocm",        "intel",
+                                        "hpu",         "gpu",         "vendor",
+                                        "if-present",  "device",      "driver-capabilities",
+                                        "vendor-libs", "layout",      "lock",
+                                        "require",     "request-env", "rootfs",
+                                        "format",      "json",        "output",
+                                        "noheadings",  "chdir",       "setenv",
+                                        "clean-env"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint)
 {
