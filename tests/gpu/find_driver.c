@@ -36,9 +36,12 @@ static bool by_loader(const char* name)
 /// A compiler's `-lcuda` looks for the development name in the system's directories.
 static bool by_linker(void)
 {
-    static const char* const directories[] = {
-        "/usr/local/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/usr/local/lib64",
-        "/usr/lib64",                      "/usr/local/lib",            "/usr/lib"};
+    static const char* const directories[] = {"/usr/local/lib/x86_64-linux-gnu",
+                                              "/usr/lib/x86_64-linux-gnu",
+                                              "/usr/local/lib64",
+                                              "/usr/lib64",
+                                              "/usr/local/lib",
+                                              "/usr/lib"};
     char path[PATH_MAX];
     for (size_t i = 0; i < sizeof directories / sizeof directories[0]; ++i) {
         (void)snprintf(path, sizeof path, "%s/libcuda.so", directories[i]);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints the GPUs that OpenCL's loader shows, a line each, and has each of them square some numbers.
+// Prints the GPUs that OpenCL's loader shows, a line each, and has each of them square some
+// numbers.
 
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
@@ -44,9 +45,9 @@ static bool run_kernel(cl_context context, cl_command_queue queue, cl_kernel ker
         check(clSetKernelArg(kernel, 0, sizeof memory, (const void*)&memory), "set the argument")
         && check(clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &count, NULL, 0, NULL, NULL),
                  "launch the kernel")
-        && check(clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof numbers, numbers, 0, NULL,
-                                     NULL),
-                 "copy from the GPU");
+        && check(
+            clEnqueueReadBuffer(queue, memory, CL_TRUE, 0, sizeof numbers, numbers, 0, NULL, NULL),
+            "copy from the GPU");
     if (done)
         *ret_right = count_right(numbers);
     return check(clReleaseMemObject(memory), "free memory") && done;

@@ -114,10 +114,11 @@ static bool test_gpu(int ordinal)
 {
     int device = 0;
     void* context = NULL;
-    if (!find_gpu(ordinal, &device) || !check(cuda.context_retain(&context, device), "start the GPU"))
+    if (!find_gpu(ordinal, &device)
+        || !check(cuda.context_retain(&context, device), "start the GPU"))
         return false;
-    const bool done = check(cuda.context_set(context), "use the GPU") && open_decoder()
-                      && open_encoder(context);
+    const bool done =
+        check(cuda.context_set(context), "use the GPU") && open_decoder() && open_encoder(context);
     printf("\n");
     return check(cuda.context_release(device), "stop the GPU") && done;
 }

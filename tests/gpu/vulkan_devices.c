@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Prints the GPUs that Vulkan's loader shows without a display, a line each, and opens each of them.
+// Prints the GPUs that Vulkan's loader shows without a display, a line each, and opens each of
+// them.
 
 #include <vulkan/vulkan.h>
 
