@@ -51,7 +51,7 @@ type GPU struct {
 type VersionNeed struct{ Library, Version string }
 
 // Registration is one way in which programs of a container find a file.
-type Registration struct{ Manner, Name string }
+type Registration struct{ Manner, Name, Content string }
 
 // FileID says which file a path led to, as stat reports it.
 type FileID struct {
@@ -238,6 +238,7 @@ func fileOf(f *C.gpuctr_file) File {
 				return Registration{
 					text(C.gpuctr_registration_manner(r)),
 					text(C.gpuctr_registration_name(r)),
+					text(C.gpuctr_registration_content(r)),
 				}
 			}),
 		Identity: idOf(C.gpuctr_file_identity(f)),

@@ -214,7 +214,7 @@ void RequestOptions::add_staging_to(CLI::App& command)
             .add_option(
                 "--driver-capabilities", capabilities,
                 "parts of the driver, separated by commas: compute, utility, graphics, video, "
-                "display, ngx, or all")
+                "display, ngx, firmware, or all")
             ->type_name("LIST")
             ->capture_default_str();
     command.option_defaults()->group(how);

@@ -606,12 +606,20 @@ GPUCTR_API const gpuctr_registration* gpuctr_file_registration_at(const gpuctr_f
                                                                   size_t index);
 /**
  * "loader" (by its soname), "module_directory" (in a directory beside the libraries),
- * "opencl_icd" (named in a file), "command" (in PATH), "script" (the same, run by a program)
- * or "fixed_path". @since 0.2
+ * "module_name" (by this name there), "opencl_icd" (named in a file), "egl_vendor",
+ * "egl_platform", "vulkan_icd", "vulkan_layer", "vulkansc_icd" (named in a JSON manifest),
+ * "gpu_mask" (it reads in a file which GPUs it may show), "command" (in PATH), "script" (the
+ * same, run by a program) or "fixed_path". @since 0.2
  */
 GPUCTR_API const char* gpuctr_registration_manner(const gpuctr_registration* registration);
 /** The directory, file, program or path of the manner; "" if it has none. @since 0.2 */
 GPUCTR_API const char* gpuctr_registration_name(const gpuctr_registration* registration);
+/**
+ * What the file of the manner says, "" if the library's name tells it: the host's manifest,
+ * fitted to containers. With "gpu_mask", "{gpus}" stands for a hexadecimal number with a bit for
+ * the minor number of each chosen GPU. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_registration_content(const gpuctr_registration* registration);
 
 /**
  * Which file a path led to, as stat() reports it: to see whether it still is the same file.
@@ -752,8 +760,8 @@ typedef struct gpuctr_request {
      */
     const char* devices;
     /**
-     * Comma-separated: "compute", "utility", "graphics", "video", "display", "ngx", or "all" of
-     * them. NULL: "compute,utility".
+     * Comma-separated: "compute", "utility", "graphics", "video", "display", "ngx", "all" of
+     * these, or "firmware". NULL: "compute,utility".
      */
     const char* driver_capabilities;
     /**

@@ -92,6 +92,8 @@ public:
     /// "loader", "command" ...; see gpuctr_registration_manner().
     std::string_view manner() const noexcept { return gpuctr_registration_manner(registration_); }
     std::string_view name() const noexcept { return gpuctr_registration_name(registration_); }
+    /// Of the file that is made for it; may be "".
+    std::string_view content() const noexcept { return gpuctr_registration_content(registration_); }
 
 private:
     const gpuctr_registration* registration_;

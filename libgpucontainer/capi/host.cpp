@@ -187,6 +187,10 @@ const char* gpuctr_registration_name(const gpuctr_registration* registration)
 {
     return registration->name.c_str();
 }
+const char* gpuctr_registration_content(const gpuctr_registration* registration)
+{
+    return registration->content.c_str();
+}
 gpuctr_file_id gpuctr_file_identity(const gpuctr_file* file) { return capi::to_c(file->id); }
 
 const char* gpuctr_node_container_path(const gpuctr_node* node) { return node->path.c_str(); }

@@ -19,16 +19,16 @@ constexpr std::size_t max_rules = 4096;
 constexpr std::size_t max_name = 128;
 constexpr std::size_t max_path = 512;
 constexpr std::size_t max_reason = 200;
+constexpr std::size_t max_texts = 16;
 
-/// The name, with an ordinary version in place of a library's "{version}".
-std::string with_sample_version(const FileRule& rule)
+/// The name, with an ordinary version in place of "{version}".
+std::string with_sample_version(std::string_view text)
 {
     constexpr std::string_view placeholder = "{version}";
 
-    std::string name = rule.name;
-    if (rule.kind == FileRule::Kind::library)
-        if (const auto at = name.find(placeholder); at != std::string::npos)
-            name.replace(at, placeholder.size(), "0");
+    std::string name(text);
+    if (const auto at = name.find(placeholder); at != std::string::npos)
+        name.replace(at, placeholder.size(), "0");
     return name;
 }
 
@@ -72,25 +72,56 @@ Result<std::string> read_module(const Fields& fields)
 {
     if (!fields.has("module"))
         return std::string();
-    GPUCTR_TRY(const std::string_view name, fields.text("module"));
-    if (name.size() > max_name || !is_file_name(name))
+    GPUCTR_TRY(const std::string_view path, fields.text("module"));
+    if (path.size() > max_name || !std::ranges::all_of(base::split(path, '/'), is_file_name))
         return mistake(fields.find("module")->line,
-                       base::format("module {} is not the name of a directory (allowed: letters, "
-                                    "digits, . _ + -)",
-                                    quote(name)));
-    return std::string(name);
+                       base::format("module {} is not the name of a directory, or of a file in one "
+                                    "(allowed: letters, digits, . _ + - and /)",
+                                    quote(path)));
+    return std::string(path);
+}
+
+/// The texts of a list, with commas between.
+Result<std::string> read_texts(const Fields& fields, std::string_view key,
+                               bool (*fits)(std::string_view text), std::string_view what)
+{
+    const Field* const field = fields.find(key);
+    if (field == nullptr)
+        return std::string();
+    if (field->value->kind != YamlValue::Kind::list || field->value->items.size() > max_texts)
+        return mistake(field->line, base::format("{} is not a list of at most {}", key, max_texts));
+    std::string all;
+    for (const YamlValue& item : field->value->items) {
+        if (item.kind != YamlValue::Kind::scalar || item.text.size() > max_name || !fits(item.text))
+            return mistake(item.line, base::format("{} {} {}", key, quote(item.text), what));
+        all += all.empty() ? item.text : "," + item.text;
+    }
+    return all;
+}
+
+bool is_soname(std::string_view text)
+{
+    const std::string name = with_sample_version(text);
+    return is_file_name(name) && !stem_of(FileRule::Kind::library, name).empty();
+}
+
+bool is_manifest(std::string_view text)
+{
+    const auto parts = base::split(text, '/');
+    return parts.size() == 2 && parts[1].ends_with(".json") && is_file_name(parts[1])
+           && std::ranges::find(manifest_manners, parts[0]) != manifest_manners.end();
 }
 
 /// Refuses paths below directories that are the container's own.
 Result<void> check_data_path(const FileRule& rule)
 {
-    const std::string_view path = rule.name;
-    const auto names = base::split(path.substr(std::min<std::size_t>(path.size(), 1)), '/');
+    const std::string path = with_sample_version(rule.name);
+    const auto names = base::split(std::string_view(path).substr(path.empty() ? 0 : 1), '/');
     if (path.size() > max_path || !path.starts_with('/') || names.size() < 2
         || !std::ranges::all_of(names, is_file_name))
         return mistake(rule.line, base::format("data {} is not a plain absolute path (allowed: "
-                                               "letters, digits, . _ + - and /)",
-                                               quote(path)));
+                                               "letters, digits, . _ + -, / and one {{version}})",
+                                               quote(rule.name)));
     for (const std::string_view other : {"/dev", "/etc", "/proc", "/sys", "/run"})
         if (base::is_below(path, other))
             return mistake(rule.line, base::format("data {} is below {}", rule.name, other));
@@ -111,9 +142,9 @@ Result<std::string> read_vendor(const Fields& fields)
 
 Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
 {
-    constexpr std::array<std::string_view, 11> keys = {
-        "library",     "tool", "data",   "capability", "also",  "entry",
-        "unversioned", "icd",  "module", "own",        "reason"};
+    constexpr std::array<std::string_view, 13> keys = {
+        "library", "tool",   "data", "capability", "also",  "entry", "unversioned",
+        "icd",     "module", "own",  "manifests",  "loads", "reason"};
 
     FileRule rule;
     rule.line = value.line;
@@ -131,8 +162,16 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
     GPUCTR_TRY(rule.icd, read_icd(fields));
     GPUCTR_TRY(rule.module, read_module(fields));
     GPUCTR_TRY(rule.own, fields.flag("own"));
+    GPUCTR_TRY(rule.manifests,
+               read_texts(fields, "manifests", is_manifest,
+                          "is not MANNER/NAME.json (manners: egl_vendor, egl_platform, vulkan_icd, "
+                          "vulkan_layer and vulkansc_icd)"));
+    GPUCTR_TRY(rule.loads, read_texts(fields, "loads", is_soname,
+                                      "is not the name of a library (allowed: NAME.so, "
+                                      "NAME.so.VERSION)"));
     const bool is_library = rule.kind == FileRule::Kind::library;
-    for (const std::string_view key : {"entry", "unversioned", "icd", "module", "own"})
+    for (const std::string_view key :
+         {"entry", "unversioned", "icd", "module", "own", "manifests", "loads"})
         if (const Field* field = fields.find(key); !is_library && field != nullptr)
             return mistake(field->line,
                            base::format("{} is for libraries, and {} is {}", key, rule.name,
@@ -181,7 +220,7 @@ Result<void> check_name(const FileRule& rule)
         return mistake(rule.line, base::format("name {} is longer than {} characters",
                                                quote(rule.name), max_name));
     const bool is_library = rule.kind == FileRule::Kind::library;
-    const std::string name = with_sample_version(rule);
+    const std::string name = is_library ? with_sample_version(rule.name) : rule.name;
     if (!is_file_name(name))
         return mistake(
             rule.line,

@@ -20,17 +20,18 @@ struct FileRule {
     std::size_t line = 0;
     std::string vendor; ///< "nvidia"
     Kind kind = Kind::library;
-    /// Without '/', not empty; a library's has "{version}" at most once. For data, an absolute
-    /// path.
+    /// Without '/', not empty; for data, an absolute path. Not a tool's may have "{version}" once.
     std::string name;
     std::string capability;    ///< One of capability_names.
     std::string also = "none"; ///< A second capability.
     bool entry = false;
     bool unversioned = false;
     std::string icd;    ///< File name in /etc/OpenCL/vendors; empty without one.
-    std::string module; ///< Directory beside libraries; empty for one of its own kind.
+    std::string module; ///< Directory beside libraries, or a name "x.so" in one; may be empty.
     bool own = false;
-    std::string reason; ///< One line, not empty.
+    std::string manifests; ///< "MANNER/NAME.json" with commas between.
+    std::string loads;     ///< Sonames with commas between.
+    std::string reason;    ///< One line, not empty.
 };
 
 /// Checks that a library or tool can have the rule's name. An error names the rule's line.
@@ -61,7 +62,8 @@ struct CatalogueFile {
 ///         reason: shows and sets the state of GPUs
 ///
 /// or `data: /usr/share/...`, a file or directory that libraries read at that path.
-/// Libraries may have `icd: NAME.icd`, `module: DIRECTORY` and `own: true`. `also`, `entry` and
+/// Libraries may have `icd: NAME.icd`, `manifests: [MANNER/NAME.json]`, `module: DIRECTORY` or
+/// `module: DIRECTORY/NAME.so`, `loads: [SONAME]` and `own: true`. `also`, `entry` and
 /// `unversioned` may be left out. Fails on the first mistake
 /// with its line and what is allowed there: an unknown or repeated key, a value
 /// out of its set, two rules for one file. Libraries that differ only behind

@@ -10,8 +10,12 @@ namespace gpucontainer::config {
 
 /// What a file or node may be needed for. `none` means for a file that no container gets it, for a
 /// node that every container needs it.
-inline constexpr std::array<std::string_view, 7> capability_names = {
-    "none", "compute", "utility", "graphics", "video", "display", "ngx"};
+inline constexpr std::array<std::string_view, 8> capability_names = {
+    "none", "compute", "utility", "graphics", "video", "display", "ngx", "firmware"};
+
+/// How programs may find a library by a JSON manifest that names it.
+inline constexpr std::array<std::string_view, 5> manifest_manners = {
+    "egl_vendor", "egl_platform", "vulkan_icd", "vulkan_layer", "vulkansc_icd"};
 
 /// Whether it is a path component of letters, digits and "._+-", without a leading dot.
 bool is_file_name(std::string_view name);

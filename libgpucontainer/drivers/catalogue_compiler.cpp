@@ -56,10 +56,10 @@ std::string rules_for(std::string_view name, const std::vector<config::FileRule>
     for (const config::FileRule& rule : rules)
         source += base::format(
             "    {{model::FileKind::{}, model::Capability::{}, model::Capability::{}, {},\n"
-            "     {}, {}, {}, {}, {}, {}}},\n",
+            "     {}, {}, {}, {}, {}, {}, {}, {}}},\n",
             kind_of(rule), rule.capability, rule.also, literal(rule.name), rule.entry,
             rule.unversioned, literal(rule.reason), literal(rule.icd), literal(rule.module),
-            rule.own);
+            rule.own, literal(rule.manifests), literal(rule.loads));
     return source + (rules.empty() ? "};\n\n" : "});\n\n");
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // The words of catalogue files, in the order of the enumerators.
 using config::capability_names;
-static_assert(capability_names.size() == static_cast<std::size_t>(Capability::ngx) + 1);
+static_assert(capability_names.size() == static_cast<std::size_t>(Capability::firmware) + 1);
 constexpr std::array<std::string_view, 3> kind_names = {"library", "tool", "data"};
 
 bool is_library_suffix(std::string_view text) { return text == ".so" || text.starts_with(".so."); }
@@ -60,14 +60,20 @@ bool serves(const CatalogueRule& rule, Capability capability)
            && (rule.capability == capability || rule.also == capability);
 }
 
-std::string soname_of(const CatalogueRule& rule, std::string_view driver_version)
+std::string with_version(std::string_view text, std::string_view driver_version)
 {
     constexpr std::string_view placeholder = "{version}";
 
-    std::string soname(rule.name);
-    if (const std::size_t at = soname.find(placeholder); at != std::string::npos)
-        soname.replace(at, placeholder.size(), driver_version);
-    return soname;
+    std::string with(text);
+    for (std::size_t at = 0; (at = with.find(placeholder, at)) != std::string::npos;
+         at += driver_version.size())
+        with.replace(at, placeholder.size(), driver_version);
+    return with;
+}
+
+std::string soname_of(const CatalogueRule& rule, std::string_view driver_version)
+{
+    return with_version(rule.name, driver_version);
 }
 
 } // namespace gpucontainer::model

@@ -10,7 +10,16 @@
 namespace gpucontainer::model {
 
 /// What a container may use a GPU for. A file with `none` is known, and given to no container.
-enum class Capability : std::uint8_t { none, compute, utility, graphics, video, display, ngx };
+enum class Capability : std::uint8_t {
+    none,
+    compute,
+    utility,
+    graphics,
+    video,
+    display,
+    ngx,
+    firmware, ///< What the kernel module loads. Only a container that loads modules has use for it.
+};
 
 enum class FileKind : std::uint8_t { library, tool, data };
 
@@ -25,8 +34,8 @@ struct CatalogueRule {
     Capability capability;
     /// A second capability that does not work without it, else none.
     Capability also;
-    /// A library's SONAME, with "{version}" for the driver version; a tool's file name;
-    /// the path of data.
+    /// A library's SONAME or the path of data, with "{version}" for the driver version; a tool's
+    /// file name.
     std::string_view name;
     /// Programs load it by this name, so the image's library directory gets a link to it too.
     bool entry;
@@ -34,9 +43,14 @@ struct CatalogueRule {
     bool unversioned;
     /// Why a container needs it, in one line.
     std::string_view reason;
-    std::string_view icd = {};    ///< Name of its Registration as Manner::opencl_icd; "": none.
-    std::string_view module = {}; ///< The same for Manner::module_directory.
-    bool own = false;             ///< It has Precedence::runtime.
+    std::string_view icd = {}; ///< Name of its Registration as Manner::opencl_icd; "": none.
+    /// The same for Manner::module_directory; for Manner::module_name if it ends in ".so".
+    std::string_view module = {};
+    bool own = false; ///< It has Precedence::runtime.
+    /// Other Registrations, with commas between: "egl_vendor/10_nvidia.json".
+    std::string_view manifests = {};
+    /// Sonames of what it loads by name and does not work without, with commas between.
+    std::string_view loads = {};
 };
 
 using Catalogue = std::span<const CatalogueRule>;
@@ -46,6 +60,9 @@ using Catalogue = std::span<const CatalogueRule>;
 const CatalogueRule* find_rule(Catalogue catalogue, FileKind kind, std::string_view file_name);
 
 bool serves(const CatalogueRule& rule, Capability capability);
+
+/// A text of a rule, with the version for each "{version}".
+std::string with_version(std::string_view text, std::string_view driver_version);
 
 /// The rule's name in a driver of this version.
 std::string soname_of(const CatalogueRule& rule, std::string_view driver_version);

@@ -2,6 +2,7 @@
 #include "model/driver.hpp"
 
 #include "base/file_time.hpp"
+#include "base/text.hpp"
 #include "model/parse.hpp"
 
 #include <algorithm>
@@ -15,8 +16,10 @@ namespace {
 constexpr std::array<std::string_view, 5> reader_names = {"library", "runtime", "filter", "process",
                                                           "toolkit"};
 constexpr std::array<std::string_view, 4> inside_names = {"uuid", "position", "name", "nothing"};
-constexpr std::array<std::string_view, 6> manner_names = {
-    "loader", "module_directory", "opencl_icd", "command", "script", "fixed_path"};
+constexpr std::array<std::string_view, 13> manner_names = {
+    "loader",       "module_directory", "module_name",  "opencl_icd",   "egl_vendor",
+    "egl_platform", "vulkan_icd",       "vulkan_layer", "vulkansc_icd", "gpu_mask",
+    "command",      "script",           "fixed_path"};
 constexpr std::array<std::string_view, 3> shared_kind_names = {"socket", "file", "directory"};
 constexpr std::array<std::string_view, 4> precedence_names = {"driver", "runtime", "always",
                                                               "image"};
@@ -32,12 +35,20 @@ std::vector<Registration> registrations_of(const CatalogueRule& rule)
         return {{Manner::fixed_path, std::string(rule.name)}};
     }
     std::vector<Registration> all;
-    if (rule.module.empty())
+    const bool is_directory = !rule.module.empty() && !rule.module.ends_with(".so");
+    if (!is_directory)
         all.push_back({Manner::loader});
-    else
-        all.push_back({Manner::module_directory, std::string(rule.module)});
+    if (!rule.module.empty())
+        all.push_back({is_directory ? Manner::module_directory : Manner::module_name,
+                       std::string(rule.module)});
     if (!rule.icd.empty())
         all.push_back({Manner::opencl_icd, std::string(rule.icd)});
+    for (const std::string_view manifest : base::split(rule.manifests, ',')) {
+        const std::size_t slash = manifest.find('/');
+        if (slash != std::string_view::npos)
+            if (const auto manner = parse_manner(manifest.substr(0, slash)))
+                all.push_back({*manner, std::string(manifest.substr(slash + 1))});
+    }
     return all;
 }
 

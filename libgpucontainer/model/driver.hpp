@@ -48,11 +48,21 @@ struct VersionNeed {
     bool operator==(const VersionNeed&) const = default;
 };
 
+/// The X server's own modules are in the same directory for all machines: /usr/lib/xorg/modules.
+inline constexpr std::string_view x_server_modules = "xorg/";
+
 /// How programs of a container find a file.
 enum class Manner : std::uint8_t {
     loader,           ///< The dynamic loader finds it by its soname.
     module_directory, ///< A loader of modules looks in a directory beside the libraries: "dri".
+    module_name,      ///< Such a loader looks for this name there: "gbm/nvidia-drm_gbm.so".
     opencl_icd,       ///< OpenCL's loader finds its name in a file: "nvidia.icd".
+    egl_vendor,       ///< libglvnd's EGL finds its name in a JSON manifest: "10_nvidia.json".
+    egl_platform,     ///< The same for EGL drivers that load platforms: "15_nvidia_gbm.json".
+    vulkan_icd,       ///< The same for Vulkan's loader: "nvidia_icd.json".
+    vulkan_layer,     ///< The same for its implicit layers: "nvidia_layers.json".
+    vulkansc_icd,     ///< The same for the loader of Vulkan SC.
+    gpu_mask,         ///< It reads at this path which GPUs it may show: see Registration::content.
     command,          ///< A shell finds it in PATH.
     script,           ///< The same, but an interpreter runs it: "/usr/bin/python3", or "python3"
                       ///< in PATH. It lies in a directory that is data.
@@ -65,6 +75,10 @@ std::optional<Manner> parse_manner(std::string_view text);
 struct Registration {
     Manner manner = Manner::loader;
     std::string name = {}; ///< The directory, file, program or path; "" if it has none.
+    /// Of the file that is made for it, if that says more than the library's name: the host's
+    /// manifest, fitted to containers. For Manner::gpu_mask "{gpus}" stands for a number with the
+    /// bit of each chosen GPU's minor number set.
+    std::string content = {};
 
     bool operator==(const Registration&) const = default;
 };

@@ -36,10 +36,15 @@ public:
             add(file, std::string(tool_directory) + "/" + file.name);
             return;
         }
+        if (file.kind == FileKind::data && !file.directory
+            && file.precedence == model::Precedence::always)
+            add(file, *Draft::data_path(file));
         if (file.kind != FileKind::library || file.precedence == model::Precedence::image)
             return; // the image keeps its own copies of these
         if (file.registered(model::Manner::module_directory) != nullptr)
             add(file, draft_.usual_directory(file) + "/" + file.soname);
+        if (file.registered(model::Manner::module_name) != nullptr)
+            add(file, draft_.module_path(file));
         for (const std::string& directory : draft_.image.searched_directories)
             if (const std::string target = directory + "/" + file.soname; present_.contains(target))
                 add(file, target);

@@ -47,8 +47,10 @@ bool is_served(model::Capability capability, const std::set<model::Capability>& 
 bool Share::needs(const model::DeviceNode& node, const std::set<model::Capability>& capabilities,
                   const std::set<std::string>& extras) const
 {
-    if (node.extra.empty() ? !is_served(node.capability, capabilities)
-                           : !has_extra(extras, node.extra))
+    const bool is_of_use = node.extra.empty() ? is_served(node.capability, capabilities)
+                                                    || is_served(node.capability, also_needed)
+                                              : has_extra(extras, node.extra);
+    if (!is_of_use)
         return false;
     const auto& gpus = selection.gpus;
     return node.gpu < 0
@@ -67,6 +69,18 @@ std::string place_in_tree(const DriverFile& data)
     constexpr std::string_view usual = "/usr/";
     return path.starts_with("/usr/share/") ? std::string(path.substr(usual.size()))
                                            : base::format("share{}", path);
+}
+
+/// The directory in which the image has a directory of modules.
+std::string place_of_modules(const Draft& draft, std::string_view module)
+{
+    const std::string& usual = draft.image.library_directory;
+    if (!module.starts_with(model::x_server_modules))
+        return usual;
+    for (const std::string& directory : {usual, std::string("/usr/lib"), std::string("/usr/lib64")})
+        if (draft.view.resolve(base::format("{}/{}modules", directory, model::x_server_modules)))
+            return directory;
+    return "/usr/lib";
 }
 
 } // namespace
@@ -214,7 +228,13 @@ std::string Draft::usual_directory(const DriverFile& file) const
         return tool_directory;
     const std::string* const module = file.registered(model::Manner::module_directory);
     return module == nullptr ? image.library_directory
-                             : base::format("{}/{}", image.library_directory, *module);
+                             : base::format("{}/{}", place_of_modules(*this, *module), *module);
+}
+
+std::string Draft::module_path(const DriverFile& library) const
+{
+    const std::string& name = *library.registered(model::Manner::module_name);
+    return base::format("{}/{}", place_of_modules(*this, name), name);
 }
 
 Owner Draft::owner_of(const DriverFile& file) const

@@ -25,6 +25,8 @@ inline constexpr const char* loader_cache_path = "/etc/ld.so.cache";
 struct Share {
     const model::DriverStack& driver;
     Selection selection;
+    /// Of files that chosen ones need, besides what was asked for: video needs compute's nodes.
+    std::set<model::Capability> also_needed = {};
 
     /// Whether the chosen GPUs need it for these capabilities and extras.
     bool needs(const model::DeviceNode& node, const std::set<model::Capability>& capabilities,
@@ -70,6 +72,8 @@ struct Draft {
     {
         return file.registered(model::Manner::fixed_path);
     }
+    /// The name of a library in the directory of a loader of modules.
+    std::string module_path(const model::DriverFile& library) const;
     /// The directory in which the image has such libraries or tools.
     std::string usual_directory(const model::DriverFile& file) const;
 

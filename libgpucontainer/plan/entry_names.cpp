@@ -19,7 +19,11 @@ std::vector<std::string> well_known_names(const DriverFile& file)
     std::vector<std::string> names = file.entry_names;
     if (!names.empty())
         std::copy_if(file.links.begin(), file.links.end(), std::back_inserter(names),
-                     [](const std::string& link) { return link.ends_with(".so"); });
+                     [&](const std::string& link) {
+                         const auto& entries = file.entry_names;
+                         return link.ends_with(".so")
+                                && std::find(entries.begin(), entries.end(), link) == entries.end();
+                     });
     return names;
 }
 
@@ -58,6 +62,10 @@ void add_entry_names(Draft& draft)
                                                                   : draft.library_path(name)},
                              draft.usual_directory(*file) + "/" + name, "programs look for it here",
                              draft.owner_of(*file)});
+    for (const DriverFile* file : draft.files)
+        if (file->registered(model::Manner::module_name) != nullptr)
+            add_link(draft, {Symlink{draft.path_of(*file)}, draft.module_path(*file),
+                             "a loader of modules looks for it here", draft.owner_of(*file)});
     for (const TreeLink& link : tree_links(draft))
         add_link(draft, {Symlink{draft.plan.tree_path},
                          link.path,
@@ -70,9 +78,12 @@ std::vector<std::string> entry_paths(const Draft& draft)
     std::vector<std::string> paths;
     for (const TreeLink& link : tree_links(draft))
         paths.push_back(link.path);
-    for (const DriverFile* file : draft.files)
+    for (const DriverFile* file : draft.files) {
         for (const std::string& name : well_known_names(*file))
             paths.push_back(draft.usual_directory(*file) + "/" + name);
+        if (file->registered(model::Manner::module_name) != nullptr)
+            paths.push_back(draft.module_path(*file));
+    }
     return paths;
 }
 

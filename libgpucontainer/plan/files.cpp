@@ -45,15 +45,20 @@ std::string_view objection(std::span<const DriverFile* const> others, const Driv
 /// The choice among one driver's files.
 class Choice {
 public:
-    Choice(Draft& draft, const model::DriverStack& driver)
-        : draft_(draft), driver_(driver), reasons_(driver.files.size())
+    Choice(Draft& draft, Share& share)
+        : draft_(draft), share_(share), driver_(share.driver), reasons_(driver_.files.size())
     {
     }
 
     Result<void> run()
     {
         choose_by_capability();
-        if (driver_.optional_files && is_any_chosen())
+        if (!driver_.optional_files)
+            choose_needed([&](const DriverFile& file) {
+                share_.also_needed.insert(file.capability);
+                return std::string();
+            });
+        else if (is_any_chosen())
             GPUCTR_CHECK(fit_parts());
         take();
         return {};
@@ -130,7 +135,7 @@ private:
     {
         if (draft_.request.vendor_libs == VendorLibs::none)
             return "only device nodes were asked for";
-        if (file.kind == FileKind::data && has_own(file))
+        if (file.kind == FileKind::data && may_be_images(file) && has_own(file))
             return "the image has its own";
         if (file.kind == FileKind::data && !draft_.can_have(*Draft::data_path(file)))
             return "the image has something else in its place";
@@ -171,6 +176,13 @@ private:
         });
     }
 
+    /// A driver's own data that fits one version only is mounted over the image's.
+    bool may_be_images(const DriverFile& data) const
+    {
+        return driver_.optional_files || data.directory || data.precedence != Precedence::always
+               || draft_.view.resolve(*Draft::data_path(data)).type != rootfs::EntryType::regular;
+    }
+
     /// Whether the image has something of its own at the path of the data.
     bool has_own(const DriverFile& data) const
     {
@@ -189,7 +201,7 @@ private:
                 leave_out(base::format("the image brings its own: {}", own));
                 return {};
             }
-        choose_needed(image);
+        choose_needed([&](const DriverFile& file) { return objection_to_needed(image, file); });
         return check_versions(image);
     }
 
@@ -204,7 +216,8 @@ private:
     }
 
     /// Also chooses what chosen files need, except neutral libraries that the image has.
-    void choose_needed(const ImageLibraries& image)
+    template <typename Objection>
+    void choose_needed(Objection objection_to_needed)
     {
         std::vector<std::size_t> open;
         for (std::size_t i = 0; i < reasons_.size(); ++i)
@@ -217,7 +230,7 @@ private:
                 const std::size_t i = index_of(soname);
                 if (i == reasons_.size() || is_chosen(i))
                     continue;
-                reasons_[i] = objection_to_needed(image, driver_.files[i]);
+                reasons_[i] = objection_to_needed(driver_.files[i]);
                 if (is_chosen(i))
                     open.push_back(i);
             }
@@ -311,6 +324,7 @@ private:
     }
 
     Draft& draft_;
+    Share& share_;
     const model::DriverStack& driver_;
     std::vector<std::string> reasons_; ///< Why each file is not taken; "" if it is.
 };
@@ -319,8 +333,8 @@ private:
 
 Result<void> choose_files(Draft& draft)
 {
-    for (const Share& share : draft.shares)
-        GPUCTR_CHECK(Choice(draft, share.driver).run());
+    for (Share& share : draft.shares)
+        GPUCTR_CHECK(Choice(draft, share).run());
     return {};
 }
 

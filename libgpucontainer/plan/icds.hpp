@@ -8,7 +8,8 @@
 
 namespace gpucontainer::plan {
 
-/// Adds the files by which loaders find installable client drivers (ICDs), such as OpenCL's. The
+/// Adds the small files by which loaders find drivers (ICDs of OpenCL and Vulkan, EGL), or drivers
+/// learn of their GPUs. The
 /// image's files for other drivers stay. One with the same name but other content is covered.
 void add_icds(Draft& draft);
 

@@ -52,6 +52,11 @@ void add_merged_file(Draft& draft, const DriverFile& file)
         if (const std::string link = beside(path, name); draft.is_missing(link))
             draft.add_name(
                 {Symlink{file.name}, link, "programs look for it here", draft.owner_of(file)});
+    if (file.registered(model::Manner::module_name) == nullptr)
+        return;
+    if (const std::string module = draft.module_path(file); draft.is_missing(module))
+        draft.add_name(
+            {Symlink{path}, module, "a loader of modules looks for it here", draft.owner_of(file)});
 }
 
 } // namespace
@@ -70,6 +75,8 @@ std::vector<std::string> merged_paths(const Draft& draft)
         paths.push_back(path);
         for (const std::string& name : further_names(*file))
             paths.push_back(beside(path, name));
+        if (file->registered(model::Manner::module_name) != nullptr)
+            paths.push_back(draft.module_path(*file));
     }
     return paths;
 }

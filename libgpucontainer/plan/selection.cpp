@@ -289,9 +289,9 @@ Result<std::set<model::Capability>> parse_capabilities(std::string_view list)
             return Error(Errc::usage, base::format("unknown driver capability '{}'", word))
                 .with_object(std::string(word))
                 .with_hint(base::suggestion(word, {"compute", "utility", "graphics", "video",
-                                                   "display", "ngx", "all"})
+                                                   "display", "ngx", "firmware", "all"})
                            + "known capabilities are compute, utility, graphics, video, display, "
-                             "ngx and all");
+                             "ngx, firmware and all");
         chosen.insert(*capability);
     }
     return chosen;

@@ -47,7 +47,7 @@ Result<std::vector<Selection>> parse_devices(std::span<const model::DriverStack>
                                              std::string_view list, bool ignore_others = false,
                                              std::string_view name = "device");
 
-/// "compute,utility" or "all". Errors: usage, naming what exists.
+/// "compute,utility" or "all", which is all but firmware. Errors: usage, naming what exists.
 Result<std::set<model::Capability>> parse_capabilities(std::string_view list);
 
 } // namespace gpucontainer::plan

@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "record/driver_fields.hpp"
+#include "record/registration.hpp"
 
 #include <algorithm>
 #include <array>
@@ -96,22 +97,6 @@ void check(const Value& /*value*/, const Fields& /*fields*/)
 {
 }
 
-model::FileKind kind_for(model::Manner manner)
-{
-    switch (manner) {
-    case model::Manner::loader:
-    case model::Manner::module_directory:
-    case model::Manner::opencl_icd:
-        return model::FileKind::library;
-    case model::Manner::command:
-    case model::Manner::script:
-        return model::FileKind::tool;
-    case model::Manner::fixed_path:
-        break;
-    }
-    return model::FileKind::data;
-}
-
 void check(const DriverFile& file, const Fields& fields)
 {
     if (file.kind == model::FileKind::library && file.soname.empty())
@@ -141,27 +126,9 @@ void check(const model::Finding& finding, const Fields& fields)
             fields.complain("text", "a warning with a control character in it");
 }
 
-/// The name becomes a part of paths.
 void check(const model::Registration& registration, const Fields& fields)
 {
-    using model::Manner;
-    const std::string_view name = registration.name;
-    const auto problem = [&]() -> const char* {
-        switch (registration.manner) {
-        case Manner::loader:
-        case Manner::command:
-            return name.empty() ? nullptr : "not null";
-        case Manner::module_directory:
-        case Manner::opencl_icd:
-            return is_name(name);
-        case Manner::script:
-            return name.empty() ? "not a text" : nullptr;
-        case Manner::fixed_path:
-            return is_path(name);
-        }
-        return nullptr;
-    }();
-    if (problem != nullptr)
+    if (const char* const problem = problem_with_name(registration))
         fields.complain("name", problem);
 }
 
@@ -207,7 +174,8 @@ public:
     }
     void operator()(const char* name, std::string& value, TextOrNull rule)
     {
-        value = fields_.text_or_null(name, rule.check);
+        if (!rule.may_be_missing || fields_.has(name))
+            value = fields_.text_or_null(name, rule.check);
     }
     void operator()(const char* name, std::vector<std::string>& value, Texts rule)
     {

@@ -36,6 +36,7 @@ struct Text {
 };
 struct TextOrNull {
     Check check;
+    bool may_be_missing = false; ///< As in Number.
 };
 struct Texts {
     std::size_t most;
@@ -104,9 +105,10 @@ template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, model::Registration>
 void visit(Visitor& field, Self& registration)
 {
-    auto& [manner, name] = registration;
+    auto& [manner, name, content] = registration;
     field("manner", manner, Word<model::Manner>{model::parse_manner});
     field("name", name, TextOrNull{is_line});
+    field("content", content, TextOrNull{is_text, true});
 }
 
 template <typename Visitor, typename Self>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "search/data_file.hpp"
 
+#include "base/format.hpp"
 #include "base/result.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
@@ -13,13 +14,9 @@ using model::DriverFile;
 
 namespace {
 
-Result<DriverFile> open_data(const host::DriverRoot& root, const model::CatalogueRule& rule)
+Result<DriverFile> open_data_at(const host::DriverRoot& root, const std::string& path,
+                                DriverFile file)
 {
-    const std::string path(rule.name);
-    DriverFile file;
-    file.kind = model::FileKind::data;
-    file.classify(rule);
-    file.name = base::name_of(path);
     GPUCTR_TRY(const struct stat status, root.look(path));
     if (S_ISDIR(status.st_mode)) {
         file.id = model::FileId::of(status);
@@ -32,6 +29,42 @@ Result<DriverFile> open_data(const host::DriverRoot& root, const model::Catalogu
     file.id = model::FileId::of(opened.status);
     file.path = root.prefix() + opened.real_path;
     return file;
+}
+
+/// The paths of the rule's data below other directories than /usr, the likely one first.
+std::vector<std::string> other_paths(std::string_view path, const DataPlaces& places)
+{
+    std::vector<std::string> all;
+    for (const std::string& prefix : places.prefixes) {
+        if (prefix.empty()) { // unpacked into one directory
+            all.push_back(base::format("/{}", base::name_of(path)));
+            all.push_back(base::format("/firmware/{}", base::name_of(path)));
+            continue;
+        }
+        for (const std::string_view top : {"/usr", "/lib", ""})
+            if (path.starts_with(top))
+                all.push_back(base::format("{}{}", prefix, path.substr(top.size())));
+    }
+    return all;
+}
+
+Result<DriverFile> open_data(const host::DriverRoot& root, const model::CatalogueRule& rule,
+                             const std::string& path, const DataPlaces& places)
+{
+    DriverFile file;
+    file.kind = model::FileKind::data;
+    file.classify(rule);
+    for (model::Registration& one : file.registrations)
+        one.name = path;
+    file.name = base::name_of(path);
+    auto found = open_data_at(root, path, file);
+    for (const std::string& other : other_paths(path, places)) {
+        if (found || found.error().os_error() != ENOENT)
+            break;
+        if (auto there = open_data_at(root, other, file))
+            found = std::move(there);
+    }
+    return found;
 }
 
 std::string objection_to(const Result<DriverFile>& file, const host::DriverRoot& root,
@@ -47,13 +80,13 @@ std::string objection_to(const Result<DriverFile>& file, const host::DriverRoot&
 
 void add_data(const host::DriverRoot& root, model::Catalogue rules,
               const Installation& installation, std::vector<DriverFile>& files,
-              model::Findings& findings)
+              model::Findings& findings, const DataPlaces& places)
 {
     for (const model::CatalogueRule& rule : rules) {
         if (rule.kind != model::FileKind::data || rule.capability == model::Capability::none)
             continue;
-        const std::string path(rule.name);
-        auto file = open_data(root, rule);
+        const std::string path = model::with_version(rule.name, places.version);
+        auto file = open_data(root, rule, path, places);
         std::string reason = objection_to(file, root, installation);
         if (reason.empty())
             files.push_back(*std::move(file));

@@ -93,7 +93,9 @@ CatalogueRule rule_of(const config::FileRule& rule)
             rule.reason,
             rule.icd,
             rule.module,
-            rule.own};
+            rule.own,
+            rule.manifests,
+            rule.loads};
 }
 
 CatalogueRule* find(std::vector<CatalogueRule>& rules, const CatalogueRule& like)
@@ -206,6 +208,10 @@ void MergedCatalogue::add(const config::FileRule& given)
             rule.icd = known->icd;
         if (rule.module.empty())
             rule.module = known->module;
+        if (rule.manifests.empty())
+            rule.manifests = known->manifests;
+        if (rule.loads.empty())
+            rule.loads = known->loads;
         *known = rule;
     }
     const bool of_driver = rule.kind == FileKind::tool ? known != nullptr : !rule.unversioned;

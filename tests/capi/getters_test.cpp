@@ -63,7 +63,9 @@ json of(const File& file)
         return json{{"library", need.library()}, {"version", need.version()}};
     };
     const auto of_registration = [](const Registration& registration) {
-        return json{{"manner", registration.manner()}, {"name", text(registration.name())}};
+        return json{{"manner", registration.manner()},
+                    {"name", text(registration.name())},
+                    {"content", text(registration.content())}};
     };
     const gpuctr_file_id id = file.identity();
     std::string identity = std::to_string(id.device);

@@ -104,7 +104,8 @@ class Cases:
         self.assertEqual(self.candidates("gpuctr-setup plan --backend "),
                          {"auto", "detached", "assembled", "legacy"})
         self.assertEqual(self.candidates("gpuctr-setup --driver-capabilities "),
-                         {"compute", "utility", "graphics", "video", "display", "ngx", "all"})
+                         {"compute", "utility", "graphics", "video", "display", "ngx", "firmware",
+                          "all"})
         self.becomes("gpuctr-setup --driver-capabilities compute,v",
                      "gpuctr-setup --driver-capabilities compute,video")
 

@@ -13,6 +13,7 @@ from harness import ORDINARY_USER, TREE, VERSION
 
 BY_DEFAULT = ("compute", "utility", "graphics", "video")
 LIBRARIES = "/usr/lib/x86_64-linux-gnu"
+X_MODULES = ["/usr/lib/xorg/modules/drivers", "/usr/lib/xorg/modules/extensions"]
 MINORS = [1, 3, 5, 7, 9, 11, 13, 15, 0, 2, 4, 6, 8, 10, 12, 14]  # by index
 PROC = pathlib.Path("/proc/driver/nvidia/gpus")
 
@@ -43,8 +44,10 @@ class Detection(unittest.TestCase):
         self.assertEqual([gpu["numa_node"] for gpu in gpus], 8 * [0] + 8 * [1])
 
     def test_the_driver_is_all_of_its_libraries_and_nothing_else(self):
-        of_this_version = [f"{LIBRARIES}/{name}" for name in os.listdir(LIBRARIES)
-                           if name.endswith(f".so.{VERSION}")]
+        of_this_version = [f"{directory}/{name}"
+                           for directory in (LIBRARIES, f"{LIBRARIES}/vdpau", *X_MODULES)
+                           for name in os.listdir(directory)
+                           if name.endswith((f".so.{VERSION}", "nvidia_drv.so"))]
 
         files = detected()["files"]
 

@@ -240,7 +240,7 @@ void run(std::string_view input)
         check(driver, {"auto", std::nullopt, list});
     }
     const auto capabilities = plan::parse_capabilities(list);
-    demand(!capabilities || (!capabilities->empty() && capabilities->size() <= 6),
+    demand(!capabilities || (!capabilities->empty() && capabilities->size() <= 7),
            "capabilities are those that are known");
 }
 

@@ -11,6 +11,7 @@
 #include "drivers/nvidia/wsl.hpp"
 #include "drivers/wsl.hpp"
 #include "search/data_file.hpp"
+#include "search/manifest.hpp"
 #include "search/site_files.hpp"
 
 #include <algorithm>
@@ -44,6 +45,32 @@ void warn_of_noexec(DriverStack& stack)
                                   "mount its file system with exec", model::Capability::compute});
 }
 
+/// The driver's own data fits one version only, unlike what a site names.
+void keep_own_data(DriverStack& stack)
+{
+    for (const model::CatalogueRule& rule : nvidia_catalogue())
+        for (model::DriverFile& file : stack.files)
+            if (rule.kind == model::FileKind::data && file.kind == rule.kind
+                && *file.registered(model::Manner::fixed_path)
+                       == model::with_version(rule.name, stack.version))
+                file.precedence = model::Precedence::always;
+}
+
+/// EGL lists all GPUs that the kernel module drives, and fails at those whose nodes are missing. An
+/// application profile tells it which there are.
+void register_profile(DriverStack& stack)
+{
+    constexpr const char* path = "/etc/nvidia/nvidia-application-profiles-rc.d/10-gpuctr.conf";
+    constexpr const char* profile =
+        R"({"profiles": [{"name": "gpuctr", "settings": ["EGLVisibleDGPUDevices", {gpus}]}],)"
+        "\n"
+        R"( "rules": [{"pattern": [], "profile": "gpuctr"}]})"
+        "\n";
+    for (model::DriverFile& file : stack.files)
+        if (file.soname == "libEGL_nvidia.so.0")
+            file.registrations.push_back({model::Manner::gpu_mask, path, profile});
+}
+
 /// A container needs it for any GPU on a bus.
 void require_proc(DriverStack& stack)
 {
@@ -69,8 +96,10 @@ Result<void> add_files(const Sources& sources, const std::optional<std::string>&
     append(stack.findings, std::move(user_space.findings));
     append(stack.findings, sources.site.findings);
     search::add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
+    search::add_manifests(sources.driver_root, user_space.prefixes, stack.files, stack.findings);
     search::add_data(sources.driver_root, catalogue.of_driver(), search::Installation(),
-                     stack.files, stack.findings);
+                     stack.files, stack.findings, {stack.version, user_space.prefixes});
+    keep_own_data(stack);
     return sources.driver_root.check();
 }
 
@@ -122,6 +151,7 @@ driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sour
             return nothing_driven(not_loaded, gpus, "");
         return version ? std::move(added).error() : std::move(added).error().context(not_loaded);
     }
+    register_profile(stack);
     GPUCTR_TRY(search::Nodes nodes, device_nodes(sources.system_root, sources.dev_root, stack.gpus,
                                                  sources.pci, stack.findings));
     stack.nodes = std::move(nodes.nodes);

@@ -88,7 +88,8 @@ public:
     ClosedSet run(const std::vector<TegraRow>& rows)
     {
         for (const CatalogueRule& rule : catalogue_)
-            if (rule.kind == FileKind::data && rule.capability != Capability::none)
+            if (rule.kind == FileKind::data && rule.capability != Capability::none
+                && model::find_rule(nvidia_catalogue(), FileKind::data, rule.name) == nullptr)
                 data_rules_.push_back(rule);
         want_data(tegra_release);
         if (rows.empty())

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "drivers/nvidia/catalogue_nvidia.hpp"
+#include "drivers/nvidia/directories.hpp"
 #include "drivers/nvidia/tools.hpp"
 #include "elf/facts.hpp"
 #include "search/loader_path.hpp"
@@ -28,21 +29,6 @@ using model::VersionSource;
 namespace {
 
 constexpr std::size_t most_directories = 16;
-
-/// Directories of drivers that the loader's configuration may not name. A "*" stands for any name.
-const std::vector<std::string>& odd_places()
-{
-    static const std::vector<std::string> places = {
-        "/usr/local/nvidia/lib64",       "/usr/local/nvidia/lib",
-        "/run/opengl-driver/lib",        // NixOS
-        "/usr/lib/*-linux-gnu/nvidia/*", // Debian: branches that its alternatives do not name
-        "/opt/nvidia/current/usr/lib64", // Flatcar
-        "/usr/lib/nvidia/tesla",         // Bottlerocket
-        "/usr/local/glibc/lib",          // Talos
-        "/usr/local/glibc/usr/lib",
-    };
-    return places;
-}
 
 /// What follows ".so." in a library's name; "" if nothing does.
 std::string_view version_suffix(std::string_view file_name)
@@ -82,10 +68,13 @@ public:
             if (rule.kind == FileKind::library)
                 look_up(rule);
         scan_directories();
+        scan_module_directories();
         find_tools(root_, catalogue_, directories_.front(), found_.files, found_.findings);
         add_links();
+        add_needs();
         report_missing();
         sort();
+        found_.prefixes = prefixes_of(directories_);
         return std::move(found_);
     }
 
@@ -111,7 +100,7 @@ private:
             if (take(candidate.path, soname))
                 return use_directory_of_main_library();
         auto directories = root_.configured_directories();
-        std::ranges::move(search::expand_directories(root_, odd_places()),
+        std::ranges::move(search::expand_directories(root_, odd_directories()),
                           std::back_inserter(directories));
         for (const std::string& directory : directories)
             if (take(join(directory, soname), soname)) {
@@ -227,9 +216,19 @@ private:
                      base::format("{}/{}", directory.real_path, name), "");
     }
 
+    void scan_module_directories()
+    {
+        for (const std::string& place : module_directories(catalogue_, directories_))
+            if (const auto directory = root_.open_directory(place))
+                scan(*directory);
+    }
+
     bool is_part_of_driver(std::string_view name) const
     {
         const std::string_view version = version_suffix(name);
+        if (name.ends_with(".so"))
+            return std::ranges::find(unversioned_, name, &CatalogueRule::name)
+                   != unversioned_.end();
         if (version.empty() || version == found_.version)
             return !version.empty();
         return model::find_rule(unversioned_, FileKind::library, name) != nullptr;
@@ -268,7 +267,9 @@ private:
             skip(name, path, "has no driver version in its name");
             return nullptr;
         }
-        const auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
+        auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
+        if (facts && facts->soname.empty())
+            facts->soname = name_without_soname(opened->real_path);
         is_foreign_ |= facts && !elf::is_native(*facts);
         if (auto reason = objection(facts, soname); !reason.empty()) {
             skip(name, path, std::move(reason));
@@ -278,7 +279,7 @@ private:
             skip(name, path, "another file of the same name was found first");
             return nullptr;
         }
-        add_library(*opened, facts->soname);
+        add_library(*opened, *facts);
         return &found_.files.back();
     }
 
@@ -322,18 +323,34 @@ private:
         return "";
     }
 
-    void add_library(const host::DriverRoot::File& opened, const std::string& soname)
+    /// Programs load such a library by its file's name, or by the one that the catalogue has. ""
+    /// if it should have a soname.
+    std::string name_without_soname(std::string_view path) const
     {
+        const std::string_view name = base::name_of(path);
+        const CatalogueRule* const rule = model::find_rule(catalogue_, FileKind::library, name);
+        if (rule == nullptr)
+            return std::string(name);
+        return rule->name.ends_with(".so") ? std::string(rule->name) : "";
+    }
+
+    void add_library(const host::DriverRoot::File& opened, const elf::Facts& facts)
+    {
+        const std::string& soname = facts.soname;
         DriverFile file = describe(root_, opened, FileKind::library);
         file.soname = soname;
         file.capability = model::Capability::compute;
-        file.reason = "part of this driver, unknown to the catalogue";
+        file.reason = "of this driver's version, though the catalogue does not name it";
         file.registrations = {{model::Manner::loader}};
         if (const CatalogueRule* rule = model::find_rule(catalogue_, FileKind::library, soname)) {
             file.classify(*rule);
             if (rule->entry)
                 file.entry_names.push_back(soname);
+            if (!rule->loads.empty())
+                for (const std::string_view loaded : base::split(rule->loads, ','))
+                    file.needed.push_back(model::with_version(loaded, found_.version));
         }
+        file.needed.insert(file.needed.end(), facts.needed.begin(), facts.needed.end());
         if (soname != file.name)
             file.links.push_back(soname);
         names_.insert({soname, file.name});
@@ -358,6 +375,21 @@ private:
                     break;
                 }
             }
+        }
+    }
+
+    /// Keeps what the driver itself has of what its libraries need.
+    void add_needs()
+    {
+        for (DriverFile& file : found_.files) {
+            auto& needed = file.needed;
+            std::erase_if(needed, [&](const std::string& soname) {
+                return soname == file.soname
+                       || std::ranges::find(found_.files, soname, &DriverFile::soname)
+                              == found_.files.end();
+            });
+            std::ranges::sort(needed);
+            needed.erase(std::unique(needed.begin(), needed.end()), needed.end());
         }
     }
 

@@ -16,6 +16,9 @@ namespace gpucontainer::drivers::nvidia {
 struct UserSpace {
     std::string version;
     std::string library_directory; ///< Of libcuda's real file.
+    /// Directories in the driver root that the driver has in the place of "/usr"; "" if all its
+    /// files are in one directory.
+    std::vector<std::string> prefixes;
     std::vector<model::DriverFile> files;
     model::Findings findings;
 };

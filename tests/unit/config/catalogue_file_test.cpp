@@ -113,9 +113,51 @@ TEST(CatalogueFile, HasOpenClFilesOfPlainNames)
               "line 5: own is for libraries, and /usr/a is data");
 }
 
+TEST(CatalogueFile, ReadsWhatSpeaksOfGraphics)
+{
+    const auto file = parse_catalogue(
+        "vendor: nvidia\n"
+        "files:\n"
+        "  - {library: liba.so.1, capability: graphics, reason: a, module: gbm/a_gbm.so,\n"
+        "     manifests: [vulkan_icd/a.json, egl_vendor/10_a.json],\n"
+        "     loads: [libb.so.1, \"libc.so.{version}\"]}\n"
+        "  - {data: \"/usr/share/a/{version}-rc\", capability: firmware, reason: a}\n");
+
+    ASSERT_TRUE(file) << file.error().message();
+    EXPECT_EQ(file->rules.at(0).module, "gbm/a_gbm.so");
+    EXPECT_EQ(file->rules.at(0).manifests, "vulkan_icd/a.json,egl_vendor/10_a.json");
+    EXPECT_EQ(file->rules.at(0).loads, "libb.so.1,libc.so.{version}");
+    EXPECT_EQ(file->rules.at(1).name, "/usr/share/a/{version}-rc");
+}
+
+TEST(CatalogueFile, HasManifestsAndLoadedLibrariesOfPlainNames)
+{
+    const auto problem_with_list = [](std::string_view key, std::string_view value) {
+        return problem_with_rule(base::format(
+            "- {{library: liba.so, capability: graphics, {}: {}, reason: a}}\n", key, value));
+    };
+    for (const char* const name :
+         {"[a.json]", "[vulkan_icd/a]", "[vulkan_icd/../a.json]", "[vulkan_icd/.a.json]",
+          "[opencl_icd/a.json]", "[\"vulkan_icd/a,b.json\"]", "[[]]"})
+        EXPECT_NE(problem_with_list("manifests", name).find("is not MANNER/NAME.json"),
+                  std::string::npos)
+            << name;
+    for (const char* const name : {"[a]", "[\"liba.so/b\"]", "[\"liba.so,libb.so\"]", "[{}]"})
+        EXPECT_NE(problem_with_list("loads", name).find("is not the name of a library"),
+                  std::string::npos)
+            << name;
+    for (const char* const key : {"manifests", "loads"}) {
+        EXPECT_EQ(problem_with_list(key, "a"),
+                  base::format("line 3: {} is not a list of at most 16", key));
+        EXPECT_EQ(
+            problem_with_rule(base::format("- tool: a\n  capability: video\n  {}: []\n", key)),
+            base::format("line 5: {} is for libraries, and a is a tool", key));
+    }
+}
+
 TEST(CatalogueFile, HasModulesInDirectoriesOfPlainNames)
 {
-    for (const char* const name : {"..", "a/b", "/dri", ".dri"})
+    for (const char* const name : {"..", "a/../b", "/dri", ".dri", "dri/"})
         EXPECT_NE(problem_with_rule(base::format("- {{library: liba.so, capability: video, module: "
                                                  "{}, reason: a}}\n",
                                                  name))
@@ -160,14 +202,14 @@ TEST(CatalogueFile, NamesTheMistakeInARule)
     EXPECT_EQ(
         problem_with_rule("- libcuda.so.1\n"),
         "line 3: a rule is not a map (allowed keys: library, tool, data, capability, also, entry, "
-        "unversioned, icd, module, own, reason)");
+        "unversioned, icd, module, own, manifests, loads, reason)");
     EXPECT_EQ(
         problem_with_rule("- tool: a\n  colour: red\n"),
         "line 4: unknown key \"colour\" (allowed: library, tool, data, capability, also, entry, "
-        "unversioned, icd, module, own, reason)");
+        "unversioned, icd, module, own, manifests, loads, reason)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  [b]: red\n"),
               "line 4: unknown key \"\" (allowed: library, tool, data, capability, also, entry, "
-              "unversioned, icd, module, own, reason)");
+              "unversioned, icd, module, own, manifests, loads, reason)");
     EXPECT_EQ(problem_with_rule("- capability: compute\n"),
               "line 3: a rule names one file (needed: one of library, tool and data)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  library: liba.so\n"),
@@ -176,12 +218,12 @@ TEST(CatalogueFile, NamesTheMistakeInARule)
     EXPECT_EQ(problem_with_rule("- tool: a\n"), "line 3: capability is missing");
     EXPECT_EQ(problem_with_rule("- tool: a\n  capability: magic\n"),
               "line 4: unknown capability \"magic\" (allowed: none, compute, utility, graphics, "
-              "video, display, ngx)");
+              "video, display, ngx, firmware)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  capability: [compute]\n"),
               "line 4: capability is not a single value");
     EXPECT_EQ(problem_with_rule("- tool: a\n  capability: ngx\n  also: all\n"),
               "line 5: unknown also \"all\" (allowed: none, compute, utility, graphics, video, "
-              "display, ngx)");
+              "display, ngx, firmware)");
     EXPECT_EQ(problem_with_rule("- library: liba.so\n  capability: ngx\n  entry: yes\n"),
               "line 5: unknown entry \"yes\" (allowed: true, false)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  capability: ngx\n  entry: false\n"),

@@ -64,6 +64,61 @@ TEST_F(UserSpaceTest, DescribesAFileAsTheCatalogueDoes)
     EXPECT_EQ(file.id, model::FileId::of(status));
 }
 
+TEST_F(UserSpaceTest, FindsModulesInTheDirectoriesOfTheirLoaders)
+{
+    install(multiarch, "libcuda.so.1");
+    install(std::string(multiarch) + "/vdpau", "libvdpau_nvidia.so.1");
+    tree_.library("usr/lib/xorg/modules/drivers/nvidia_drv.so", "nvidia_drv.so");
+    install("usr/lib/nvidia/current", "libglxserver_nvidia.so");
+    install("usr/lib/elsewhere", "libnvidia-ngx.so.1");
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(paths(space),
+                ElementsAre("ROOT/usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01",
+                            "ROOT/usr/lib/nvidia/current/libglxserver_nvidia.so.535.183.01",
+                            "ROOT/usr/lib/x86_64-linux-gnu/vdpau/libvdpau_nvidia.so.535.183.01",
+                            "ROOT/usr/lib/xorg/modules/drivers/nvidia_drv.so"));
+    EXPECT_EQ(space.files.back().capability, Capability::display);
+}
+
+TEST_F(UserSpaceTest, NamesALibraryWithoutSonameByItsFile)
+{
+    install(multiarch, "libcuda.so.1");
+    const std::string directory = std::string(multiarch) + "/";
+    tree_.library(directory + "libnvidia-vulkan-producer.so.535.183.01", "");
+    tree_.library(directory + "libnvidia-brandnew.so.535.183.01", "");
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(names(space), ElementsAre("libcuda.so.535.183.01 libcuda.so.1",
+                                          "libnvidia-brandnew.so.535.183.01 ",
+                                          "libnvidia-vulkan-producer.so.535.183.01 "
+                                          "libnvidia-vulkan-producer.so"));
+    EXPECT_EQ(space.files[1].soname, "libnvidia-brandnew.so.535.183.01");
+    EXPECT_EQ(space.files[2].capability, Capability::graphics);
+}
+
+TEST_F(UserSpaceTest, KnowsWhatItsLibrariesNeedOfItsOwn)
+{
+    install(multiarch, "libcuda.so.1");
+    install(multiarch, "libnvcuvid.so.1");
+    tree_.elf(std::string(multiarch) + "/libnvidia-encode.so.535.183.01",
+              {simhost::StubKind::library,
+               "",
+               "",
+               "libnvidia-encode.so.1",
+               {"libnvcuvid.so.1", "libc.so.6"},
+               {}});
+
+    const UserSpace space = found();
+
+    ASSERT_EQ(space.files.size(), 3U);
+    EXPECT_THAT(space.files[0].needed, IsEmpty());
+    EXPECT_THAT(space.files[1].needed, ElementsAre("libcuda.so.1"));
+    EXPECT_THAT(space.files[2].needed, ElementsAre("libcuda.so.1", "libnvcuvid.so.1"));
+}
+
 TEST_F(UserSpaceTest, PrefersTheRightVersionToTheFirstOne)
 {
     install("opt/old", "libcuda.so.1", "525.60.13");
@@ -169,7 +224,8 @@ TEST_F(UserSpaceTest, TakesLibrariesOfTheSameVersionThatNobodyKnows)
                 ElementsAre("libcuda.so.535.183.01 libcuda.so.1",
                             "libnvidia-novelty.so.535.183.01 libnvidia-novelty.so.3"));
     EXPECT_EQ(space.files.back().capability, Capability::compute);
-    EXPECT_EQ(space.files.back().reason, "part of this driver, unknown to the catalogue");
+    EXPECT_EQ(space.files.back().reason,
+              "of this driver's version, though the catalogue does not name it");
     EXPECT_THAT(space.files.back().entry_names, IsEmpty());
 }
 

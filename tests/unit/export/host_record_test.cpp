@@ -31,7 +31,9 @@ std::vector<model::DriverStack> make_drivers()
     driver.files[0].id = {1, 2, 3, -4};
     driver.files[0].registrations = {{model::Manner::loader},
                                      {model::Manner::opencl_icd, "x.icd"},
-                                     {model::Manner::module_directory, "vdpau"}};
+                                     {model::Manner::module_directory, "vdpau"},
+                                     {model::Manner::egl_vendor, "10_x.json", "{}\n"},
+                                     {model::Manner::gpu_mask, "/etc/x/gpus", "{gpus}\n"}};
     driver.files[3].registrations = {{model::Manner::script, "python3"}};
     driver.files[0].needed = {"libx.so.1"};
     driver.files[0].versions = {{"libc.so.6", "GLIBC_2.34"}};
@@ -248,6 +250,9 @@ TEST(HostRecord, HasNoTargetThatLeadsElsewhere)
     EXPECT_THAT(problem_of(0, 0, "x"), HasSubstr("files[0].registrations[0].name"));
     EXPECT_THAT(problem_of(0, 1, "../../x.icd"), HasSubstr("files[0].registrations[1].name"));
     EXPECT_THAT(problem_of(0, 2, "../etc"), HasSubstr("files[0].registrations[2].name"));
+    EXPECT_THAT(problem_of(0, 2, "/etc"), HasSubstr("files[0].registrations[2].name"));
+    EXPECT_THAT(problem_of(0, 3, "../../x.json"), HasSubstr("files[0].registrations[3].name"));
+    EXPECT_THAT(problem_of(0, 4, "etc/x"), HasSubstr("files[0].registrations[4].name"));
     EXPECT_THAT(problem_of(3, 0, nullptr), HasSubstr("files[3].registrations[0].name"));
 }
 
@@ -365,8 +370,11 @@ TEST(HostRecord, SurvivesAnyValueInAnyPlace)
         if (document[at.parent_pointer()].is_object()) {
             Json without = document;
             without[at.parent_pointer()].erase(at.back());
-            // Earlier versions did not write the owners of nodes.
-            EXPECT_EQ(host_from_json(without.dump()).has_value(), at.back() == "uid") << at;
+            // Earlier versions did not write the owners of nodes, nor what manifests say.
+            const bool is_later = at.back() == "uid"
+                                  || (at.back() == "content"
+                                      && at.to_string().find("registrations") != std::string::npos);
+            EXPECT_EQ(host_from_json(without.dump()).has_value(), is_later) << at;
         }
     }
 

@@ -33,17 +33,18 @@ std::string text_of(const std::string& path)
 
 std::string describe(const CatalogueRule& rule)
 {
-    return base::format("{} {} {} {} {} {} {} {} {} {}", name(rule.kind), rule.name,
+    return base::format("{} {} {} {} {} {} {} {} {} {} {} {}", name(rule.kind), rule.name,
                         name(rule.capability), name(rule.also), rule.entry, rule.unversioned,
-                        rule.reason, rule.icd, rule.module, rule.own);
+                        rule.reason, rule.icd, rule.module, rule.own, rule.manifests, rule.loads);
 }
 
 std::string describe(const config::FileRule& rule)
 {
-    return base::format("{} {} {} {} {} {} {} {} {} {}",
-                        rule.kind == config::FileRule::Kind::tool ? "tool" : "library", rule.name,
-                        rule.capability, rule.also, rule.entry, rule.unversioned, rule.reason,
-                        rule.icd, rule.module, rule.own);
+    constexpr std::array kinds = {"library", "tool", "data"};
+    return base::format("{} {} {} {} {} {} {} {} {} {} {} {}",
+                        kinds.at(static_cast<std::size_t>(rule.kind)), rule.name, rule.capability,
+                        rule.also, rule.entry, rule.unversioned, rule.reason, rule.icd, rule.module,
+                        rule.own, rule.manifests, rule.loads);
 }
 
 struct RecordedFile {

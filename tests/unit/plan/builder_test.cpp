@@ -71,10 +71,10 @@ TEST_F(PlanTest, LeavesOutWhatWasNotAskedFor)
 
     EXPECT_THAT(skipped("libGLX_nvidia.so.580.1"),
                 ElementsAre("/drv/lib/libGLX_nvidia.so.580.1: belongs to graphics, which was not "
-                            "asked for"));
+                            "asked for: library of a test"));
     EXPECT_THAT(skipped("libcuda.so.580.1"),
                 ElementsAre("/drv/lib/libcuda.so.580.1: belongs to compute, which was not asked "
-                            "for"));
+                            "for: library of a test"));
     EXPECT_THAT(skipped("libnvidia-gtk3.so.580.1"),
                 ElementsAre("/drv/lib/libnvidia-gtk3.so.580.1: of no use in a container: library "
                             "of a test"));

@@ -363,7 +363,7 @@ TEST(Capabilities, AreAListOfNames)
     EXPECT_THAT(*parse_capabilities("all"),
                 ElementsAre(Capability::compute, Capability::utility, Capability::graphics,
                             Capability::video, Capability::display, Capability::ngx));
-    for (const char* word : {"graphics", "display", "ngx"})
+    for (const char* word : {"graphics", "display", "ngx", "firmware"})
         EXPECT_EQ(parse_capabilities(word)->size(), 1U) << word;
 }
 
@@ -377,11 +377,11 @@ TEST(Capabilities, AreRefusedWhenUnknown)
         EXPECT_EQ(parsed.error().message(), base::format("unknown driver capability '{}'", word));
         EXPECT_THAT(parsed.error().hint(),
                     EndsWith("known capabilities are compute, utility, graphics, video, display, "
-                             "ngx and all"));
+                             "ngx, firmware and all"));
     }
     EXPECT_EQ(parse_capabilities("Compute").error().hint(),
               "did you mean compute? known capabilities are compute, utility, graphics, video, "
-              "display, ngx and all");
+              "display, ngx, firmware and all");
 }
 
 } // namespace

@@ -336,7 +336,7 @@ _getters(
     gpu_uuid gpu_pci_address gpu_model gpu_architecture
     file_kind file_name file_soname file_path file_capability file_also file_reason
     file_precedence version_need_library version_need_version
-    registration_manner registration_name
+    registration_manner registration_name registration_content
     node_path node_container_path node_capability mask_path mask_content mask_reason
     shown_name node_extra node_problem shared_path_path shared_path_kind
     shared_path_capability shared_path_extra shared_path_reason

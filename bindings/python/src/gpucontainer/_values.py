@@ -123,6 +123,7 @@ class Registration(View):
 
     manner = text("gpuctr_registration_manner", '"loader", "command" ...')
     name = text("gpuctr_registration_name", 'Directory, file, program or path; or "".')
+    content = text("gpuctr_registration_content", 'Of the file that is made for it; or "".')
 
 
 class File(View):

@@ -371,6 +371,7 @@ extern "C" {
     ) -> *const gpuctr_registration;
     pub fn gpuctr_registration_manner(registration: *const gpuctr_registration) -> *const c_char;
     pub fn gpuctr_registration_name(registration: *const gpuctr_registration) -> *const c_char;
+    pub fn gpuctr_registration_content(registration: *const gpuctr_registration) -> *const c_char;
     pub fn gpuctr_file_identity(file: *const gpuctr_file) -> gpuctr_file_id;
     pub fn gpuctr_node_path(node: *const gpuctr_node) -> *const c_char;
     pub fn gpuctr_node_major(node: *const gpuctr_node) -> u32;

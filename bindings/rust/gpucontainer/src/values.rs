@@ -170,6 +170,8 @@ impl<'a> Registration<'a> {
         text manner = gpuctr_registration_manner;
         /// The directory, file, program or path of the manner; empty if it has none.
         text name = gpuctr_registration_name;
+        /// Of the file that is made for it; may be empty.
+        text content = gpuctr_registration_content;
     }
 }
 

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "model/catalogue.hpp"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace gpucontainer::drivers::nvidia {
+
+/// Directories of drivers that the loader's configuration may not name. A "*" stands for any name.
+const std::vector<std::string>& odd_directories();
+
+/// The directories that a driver has in the place of "/usr": "/opt/nvidia" for libraries in
+/// "/opt/nvidia/lib64", "" if all its files are in "/".
+std::vector<std::string> prefixes_of(std::span<const std::string> library_directories);
+
+/// Where plug-ins of the driver may be, which no loader cache names: in the directories of their
+/// loaders beside the driver's libraries, or where distributions keep modules of the X server.
+/// Paths are in the driver root.
+std::vector<std::string> module_directories(model::Catalogue catalogue,
+                                            std::span<const std::string> library_directories);
+
+} // namespace gpucontainer::drivers::nvidia

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+#include "search/manifest.hpp"
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <functional>
+#include <optional>
+#include <utility>
+
+namespace gpucontainer::search {
+
+using model::DriverFile;
+using model::Manner;
+using model::Registration;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t largest_manifest = 64U << 10U;
+constexpr int most_levels = 16;
+
+/// Where the loaders look, below /etc and /usr/share.
+struct Place {
+    Manner manner;
+    std::string_view directory;
+};
+constexpr std::array places = {
+    Place{Manner::egl_vendor, "glvnd/egl_vendor.d"},
+    Place{Manner::egl_platform, "egl/egl_external_platform.d"},
+    Place{Manner::vulkan_icd, "vulkan/icd.d"},
+    Place{Manner::vulkan_layer, "vulkan/implicit_layer.d"},
+    Place{Manner::vulkansc_icd, "vulkansc/icd.d"},
+};
+
+const Place* place_of(Manner manner)
+{
+    const auto found = std::ranges::find(places, manner, &Place::manner);
+    return found == places.end() ? nullptr : &*found;
+}
+
+Error bad_manifest(std::string what) { return Error(Errc::driver, std::move(what)); }
+
+/// Replaces the path of an object by its library's name, and returns that.
+Result<std::string> fit_library(Json& part)
+{
+    if (!part.is_object() || !part.contains("library_path") || !part["library_path"].is_string())
+        return bad_manifest("names no library");
+    const auto path = part["library_path"].get<std::string>();
+    std::string name(base::name_of(path));
+    if (name.empty() || name == "." || name == ".." || std::ranges::any_of(name, base::is_control))
+        return bad_manifest("names no library");
+    part["library_path"] = name;
+    return name;
+}
+
+class ManifestSearch {
+public:
+    ManifestSearch(const host::DriverRoot& root, std::span<const std::string> prefixes,
+                   std::vector<DriverFile>& files, model::Findings& findings)
+        : root_(root), files_(files), findings_(findings)
+    {
+        tops_ = {"/etc/", "/usr/local/share/", "/usr/share/"};
+        for (const std::string& prefix : prefixes)
+            for (const char* top : {"/etc/", "/share/"})
+                tops_.push_back(prefix + top);
+        unpacked_ = std::ranges::find(prefixes, "") != prefixes.end();
+    }
+
+    void run()
+    {
+        for (std::size_t i = 0; i < files_.size(); ++i)
+            for (const Registration& one : std::vector(files_[i].registrations))
+                if (const Place* const place = place_of(one.manner))
+                    fill(files_[i], one, *place);
+    }
+
+private:
+    void fill(DriverFile& file, const Registration& wanted, const Place& place)
+    {
+        auto found = find(wanted.name, place.directory);
+        if (!found) {
+            if (wanted.manner == Manner::vulkan_layer)
+                remove(file, wanted.manner);
+            return;
+        }
+        DriverFile* named = &file;
+        if (wanted.manner != Manner::vulkan_layer) // its file may name several
+            named = owner_of(found->library);
+        if (named != &file) {
+            remove(file, wanted.manner);
+            if (named->registered(wanted.manner) == nullptr)
+                named->registrations.push_back(wanted);
+        }
+        for (Registration& one : named->registrations)
+            if (one.manner == wanted.manner)
+                one.content = std::move(found->content);
+    }
+
+    static void remove(DriverFile& file, Manner manner)
+    {
+        std::erase_if(file.registrations,
+                      [&](const Registration& one) { return one.manner == manner; });
+    }
+
+    DriverFile* owner_of(const std::string& library)
+    {
+        const auto found = std::ranges::find_if(files_, [&](const DriverFile& file) {
+            return file.kind == model::FileKind::library
+                   && (file.soname == library || file.name == library
+                       || std::ranges::find(file.links, library) != file.links.end());
+        });
+        return found == files_.end() ? nullptr : &*found;
+    }
+
+    /// Fedora adds the machine's name: NAME.x86_64.json.
+    static std::array<std::string, 2> names_of(const std::string& name)
+    {
+#if defined(__aarch64__)
+        constexpr const char* machine = "aarch64";
+#else
+        constexpr const char* machine = "x86_64";
+#endif
+        return {name, base::format("{}.{}.json", name.substr(0, name.rfind('.')), machine)};
+    }
+
+    std::optional<Manifest> find(const std::string& name, std::string_view directory)
+    {
+        for (const std::string& one : names_of(name)) {
+            for (const std::string& top : tops_)
+                if (auto found = read(base::format("{}{}/{}", top, directory, one)))
+                    return found;
+            if (unpacked_)
+                if (auto found = read("/" + one))
+                    return found;
+        }
+        return std::nullopt;
+    }
+
+    std::optional<Manifest> read(const std::string& path)
+    {
+        const auto opened = root_.open_file(path);
+        if (!opened) {
+            if (opened.error().os_error() != ENOENT)
+                note(std::string(base::name_of(path)), opened.error().cause(), path);
+            return std::nullopt;
+        }
+        const auto text = root_.noted(base::read_all(opened->fd.get(), largest_manifest), path);
+        if (!text) {
+            note(std::string(base::name_of(path)), text.error().cause(), path);
+            return std::nullopt;
+        }
+        auto manifest = read_manifest(
+            *text, [&](const std::string& library) { return owner_of(library) != nullptr; });
+        if (!manifest) {
+            note(std::string(base::name_of(path)), manifest.error().message(), path);
+            return std::nullopt;
+        }
+        return *std::move(manifest);
+    }
+
+    void note(std::string name, std::string text, const std::string& path)
+    {
+        findings_.push_back({model::FindingCode::file_unusable, std::move(name), std::move(text),
+                             root_.prefix() + path});
+    }
+
+    const host::DriverRoot& root_;
+    std::vector<DriverFile>& files_;
+    model::Findings& findings_;
+    std::vector<std::string> tops_;
+    bool unpacked_ = false; ///< The driver has all its files in one directory.
+};
+
+} // namespace
+
+Result<Manifest> read_manifest(std::string_view json,
+                               const std::function<bool(const std::string& library)>& is_known)
+{
+    if (json.size() > largest_manifest)
+        return bad_manifest("is larger than a manifest");
+    bool is_too_deep = false;
+    const auto look = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+        is_too_deep |= depth > most_levels;
+        return depth <= most_levels;
+    };
+    Json document = Json::parse(json, look, false);
+    if (is_too_deep || document.is_discarded() || !document.is_object())
+        return bad_manifest("is not the JSON document of a manifest");
+    std::vector<Json*> parts;
+    for (const char* name : {"ICD", "layer"})
+        if (document.contains(name))
+            parts.push_back(&document[name]);
+    Json layers = Json::array();
+    if (document.contains("layers")) {
+        layers = document["layers"];
+        if (!layers.is_array())
+            return bad_manifest("names no library");
+    }
+    Manifest manifest;
+    std::string unknown;
+    const auto keep = [&](Json& part) -> Result<bool> {
+        GPUCTR_TRY(std::string library, fit_library(part));
+        const bool is_kept = is_known(library);
+        (is_kept ? manifest.library : unknown) = std::move(library);
+        return is_kept;
+    };
+    Json kept = Json::array();
+    for (Json& layer : layers) {
+        GPUCTR_TRY(const bool is_kept, keep(layer));
+        if (is_kept)
+            kept.push_back(std::move(layer));
+    }
+    for (Json* const part : parts) {
+        GPUCTR_TRY(const bool is_kept, keep(*part));
+        if (!is_kept)
+            return bad_manifest(
+                base::format("names {}, which is no library of the driver", unknown));
+    }
+    if (manifest.library.empty())
+        return bad_manifest(unknown.empty() ? "names no library"
+                                            : base::format("names {}, which is no library of the "
+                                                           "driver",
+                                                           unknown));
+    if (!layers.empty())
+        document["layers"] = std::move(kept);
+    constexpr int indent = 4;
+    manifest.content = document.dump(indent) + "\n";
+    return manifest;
+}
+
+void add_manifests(const host::DriverRoot& root, std::span<const std::string> prefixes,
+                   std::vector<DriverFile>& files, model::Findings& findings)
+{
+    ManifestSearch(root, prefixes, files, findings).run();
+}
+
+} // namespace gpucontainer::search

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "host/driver_root.hpp"
+#include "model/driver.hpp"
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpucontainer::search {
+
+/// A manifest of a host: the JSON document by which a loader finds a driver's library.
+struct Manifest {
+    std::string library; ///< The first name of a library in it, without directory.
+    std::string content; ///< The document, with names of libraries instead of paths.
+};
+
+/// Reads a manifest: an object with "ICD", "layer" or "layers", each with a "library_path". Layers
+/// of libraries that are not known are left out. It has at most 64 KiB and 16 levels. Errors:
+/// driver; also if nothing is left.
+Result<Manifest> read_manifest(std::string_view json,
+                               const std::function<bool(const std::string& library)>& is_known);
+
+/// Gives the libraries' registrations as manifests the content of the host's. A manifest is looked
+/// for in the directories of its loader in /etc, /usr/local/share and /usr/share, and in those
+/// below `prefixes`, where else the driver is installed. One that names another library of the
+/// driver becomes that library's. A layer without a manifest is none.
+void add_manifests(const host::DriverRoot& root, std::span<const std::string> prefixes,
+                   std::vector<model::DriverFile>& files, model::Findings& findings);
+
+} // namespace gpucontainer::search
