@@ -28,7 +28,6 @@ namespace {
 
 using base::UniqueFd;
 using plan::Item;
-using plan::Place;
 
 /// A file in a staged tree. It says what the tree contains, and in its last line how many
 /// directories were made for the tree: its own and those above.
@@ -48,7 +47,7 @@ std::string inventory(const plan::Plan& plan)
     if (!plan.mount_label.empty())
         text = base::format("label {}\n", plan.mount_label);
     for (const Item& item : plan.items) {
-        if (item.place != Place::tree)
+        if (item.place != plan::Place::tree)
             continue;
         const auto* bind = item.as<plan::Bind>();
         const model::FileId id = bind != nullptr ? bind->id : model::FileId();
@@ -81,7 +80,7 @@ Result<UniqueFd> clone_of(const mount::Bench& bench, const Item& item)
 }
 
 /// The items in `place` below a directory.
-Result<UniqueFd> build_tree(const mount::Bench& bench, const plan::Plan& plan, Place place,
+Result<UniqueFd> build_tree(const mount::Bench& bench, const plan::Plan& plan, plan::Place place,
                             const std::string& directory, const std::string* inventory)
 {
     GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
@@ -263,7 +262,7 @@ Result<UniqueFd> make_tree(const mount::Bench& bench, const plan::Plan& plan,
         if (holds(*staged, inventory(plan)))
             tree.reset(mount::clone_tree(bench, staged->get(), "", true));
     if (!tree) {
-        GPUCTR_TRY(tree, build_tree(bench, plan, Place::tree, plan.tree_path, nullptr));
+        GPUCTR_TRY(tree, build_tree(bench, plan, plan::Place::tree, plan.tree_path, nullptr));
     }
     GPUCTR_CHECK(guard(bench, tree, file_attributes));
     return tree;
@@ -272,7 +271,7 @@ Result<UniqueFd> make_tree(const mount::Bench& bench, const plan::Plan& plan,
 Result<UniqueFd> make_cover(const mount::Bench& bench, const plan::Plan& plan,
                             const std::string& directory)
 {
-    return build_tree(bench, plan, Place::cover, directory, nullptr);
+    return build_tree(bench, plan, plan::Place::cover, directory, nullptr);
 }
 
 Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
@@ -294,7 +293,8 @@ Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
     GPUCTR_CHECK(directories.make());
     const std::size_t made = directories.count() + (present ? inventory_of(present).made : 0);
     const std::string wanted = base::format("{}{}{}\n", items, made_line, made);
-    GPUCTR_TRY(const UniqueFd tree, build_tree(bench, plan, Place::tree, plan.tree_path, &wanted));
+    GPUCTR_TRY(const UniqueFd tree,
+               build_tree(bench, plan, plan::Place::tree, plan.tree_path, &wanted));
     // Clones share the file system, so nobody may write in it through any of them.
     if (mount::set_attributes(bench, tree.get(), file_attributes, MS_PRIVATE, true) != 0
         || mount::make_read_only(tree.get()) != 0)
