@@ -25,8 +25,8 @@ void gpus(benchmark::State& state)
         auto found = drivers::nvidia::driven_gpus("", *pci);
         if (!version || !found || found->gpus.empty())
             return state.SkipWithError("no GPU");
-        benchmark::DoNotOptimize(
-            drivers::nvidia::device_nodes("", "", found->gpus, found->findings));
+        benchmark::DoNotOptimize(drivers::nvidia::device_nodes("", "", found->gpus, *pci,
+                                                               found->instances, found->findings));
     }
 }
 

@@ -45,6 +45,7 @@ type GPU struct {
 	NUMANode     *uint32  // Nil if unknown.
 	Names        []string // Further words that choose it.
 	Parts        uint32   // How many parts programs may count as GPUs.
+	Parent       *uint32  // Of an instance of a GPU: the index of that GPU.
 }
 
 // VersionNeed is a symbol version that a file needs of the image's libraries.
@@ -196,7 +197,8 @@ func gpuOf(g *C.gpuctr_gpu) GPU {
 		Names: list(C.gpuctr_gpu_name_count(g), func(i C.size_t) *C.char {
 			return C.gpuctr_gpu_name_at(g, i)
 		}, text),
-		Parts: uint32(C.gpuctr_gpu_parts(g)),
+		Parts:  uint32(C.gpuctr_gpu_parts(g)),
+		Parent: optional(C.gpuctr_gpu_parent(g)),
 	}
 }
 

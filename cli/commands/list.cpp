@@ -23,13 +23,40 @@ using gpucontainer::Driver;
 
 std::string number(std::optional<unsigned> value) { return value ? std::to_string(*value) : "-"; }
 
+/// What a user types: an instance of a GPU has no number of its own.
+std::string label_of(const gpucontainer::Gpu& gpu)
+{
+    return gpu.parent() && !gpu.names().empty() ? std::string(*gpu.names().begin())
+                                                : std::to_string(gpu.index());
+}
+
+/// Each GPU with its instances after it.
+std::vector<gpucontainer::Gpu> in_order(const Driver& driver)
+{
+    std::vector<gpucontainer::Gpu> all;
+    for (const auto gpu : driver.gpus()) {
+        if (gpu.parent())
+            continue;
+        all.push_back(gpu);
+        for (const auto instance : driver.gpus())
+            if (instance.parent() == gpu.index())
+                all.push_back(instance);
+    }
+    return all;
+}
+
+std::string label_of(const Driver& driver, std::optional<unsigned> gpu)
+{
+    return gpu && *gpu < driver.gpus().size() ? printable(label_of(driver.gpus()[*gpu])) : "-";
+}
+
 void print_gpus(const Driver& driver, const Streams& streams)
 {
     if (driver.gpus().empty())
         return;
     Table table({"GPU", "UUID", "PCI ADDRESS", "NODE", "NUMA", "MODEL"});
-    for (const auto gpu : driver.gpus())
-        table.add({std::to_string(gpu.index()), gpu.uuid().empty() ? "-" : printable(gpu.uuid()),
+    for (const auto gpu : in_order(driver))
+        table.add({printable(label_of(gpu)), gpu.uuid().empty() ? "-" : printable(gpu.uuid()),
                    gpu.pci_address().empty() ? "-" : printable(gpu.pci_address()),
                    number(gpu.minor_number()), number(gpu.numa_node()), printable(gpu.model())});
     table.print(streams.out, streams.of_out);
@@ -43,8 +70,8 @@ void print_nodes(const Driver& driver, const Streams& streams)
     Table table({"DEVICE NODE", "NUMBER", "GPU", "USABLE"});
     for (const auto node : driver.nodes())
         table.add({printable(node.path()),
-                   formatted("{}:{}", node.major_number(), node.minor_number()), number(node.gpu()),
-                   node.accessible() ? "yes" : "no"});
+                   formatted("{}:{}", node.major_number(), node.minor_number()),
+                   label_of(driver, node.gpu()), node.accessible() ? "yes" : "no"});
     table.print(streams.out, streams.of_out);
     print(streams.out, "\n");
 }
@@ -107,7 +134,7 @@ std::string number_or_nothing(std::optional<unsigned> value)
 
 constexpr std::array columns = {
     Column<GpuRow>{"VENDOR", true, [](const GpuRow& r) { return std::string(r.driver.vendor()); }},
-    Column<GpuRow>{"GPU", true, [](const GpuRow& r) { return std::to_string(r.gpu.index()); }},
+    Column<GpuRow>{"GPU", true, [](const GpuRow& r) { return label_of(r.gpu); }},
     Column<GpuRow>{"UUID", true, [](const GpuRow& r) { return std::string(r.gpu.uuid()); }},
     Column<GpuRow>{"PCI", true, [](const GpuRow& r) { return std::string(r.gpu.pci_address()); }},
     Column<GpuRow>{"NODE", false,
@@ -125,7 +152,7 @@ std::vector<GpuRow> gpus_of(const gpucontainer::Host& host)
 {
     std::vector<GpuRow> rows;
     for (const auto driver : host.drivers())
-        for (const auto gpu : driver.gpus())
+        for (const auto gpu : in_order(driver))
             rows.push_back({driver, gpu});
     return rows;
 }

@@ -532,7 +532,11 @@ GPUCTR_API size_t gpuctr_driver_finding_count(const gpuctr_driver* driver);
 GPUCTR_API const gpuctr_finding* gpuctr_driver_finding_at(const gpuctr_driver* driver,
                                                           size_t index);
 
-/** Position in the vendor's order, from 0. @since 0.1 */
+/**
+ * Position in the vendor's order, from 0. Instances (MIG) come after all GPUs, so that a GPU has
+ * the number that the vendor's programs give it; choose an instance by its first name.
+ * @since 0.1
+ */
 GPUCTR_API uint32_t gpuctr_gpu_index(const gpuctr_gpu* gpu);
 /**
  * Permanent identifier in the vendor's form, "GPU-...". Partitions have that of their GPU.
@@ -555,6 +559,11 @@ GPUCTR_API size_t gpuctr_gpu_name_count(const gpuctr_gpu* gpu);
 GPUCTR_API const char* gpuctr_gpu_name_at(const gpuctr_gpu* gpu, size_t index);
 /** How many parts (tiles) programs may count as GPUs; 1 if it has none. @since 0.2 */
 GPUCTR_API uint32_t gpuctr_gpu_parts(const gpuctr_gpu* gpu);
+/**
+ * For an instance of a GPU (NVIDIA's MIG): the index of that GPU, whose device nodes it needs too.
+ * A GPU that has instances cannot compute by itself. -1: it is no instance. @since 0.2
+ */
+GPUCTR_API int32_t gpuctr_gpu_parent(const gpuctr_gpu* gpu);
 
 /** "library", "tool", or "data" (a file or directory that libraries read). @since 0.1 */
 GPUCTR_API const char* gpuctr_file_kind(const gpuctr_file* file);

@@ -62,6 +62,8 @@ public:
     }
     /// How many parts (tiles) programs may count as GPUs.
     std::uint32_t parts() const noexcept { return gpuctr_gpu_parts(gpu_); }
+    /// Of an instance of a GPU (MIG): the index of that GPU.
+    std::optional<unsigned> parent() const noexcept { return positive(gpuctr_gpu_parent(gpu_)); }
 
 private:
     static std::optional<unsigned> positive(std::int32_t number) noexcept

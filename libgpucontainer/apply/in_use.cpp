@@ -51,9 +51,11 @@ std::string gpus_of(const plan::UsedDriver& driver)
 {
     std::vector<std::string> gpus;
     for (const model::Gpu& gpu : driver.gpus) {
+        if (std::ranges::find(driver.gpus, static_cast<int>(gpu.index), &model::Gpu::parent)
+            != driver.gpus.end())
+            continue; // it comes with its instances
         const std::string& id = gpu.uuid.empty() ? gpu.pci_address : gpu.uuid;
-        gpus.push_back(id.empty() ? std::to_string(gpu.index)
-                                  : base::format("{} ({})", gpu.index, id));
+        gpus.push_back(id.empty() ? gpu.label() : base::format("{} ({})", gpu.label(), id));
     }
     return base::format("{} GPU{} {}", driver.vendor, gpus.size() == 1 ? "" : "s",
                         base::joined(gpus, ", "));

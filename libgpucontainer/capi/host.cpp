@@ -135,6 +135,7 @@ const char* gpuctr_gpu_name_at(const gpuctr_gpu* gpu, size_t index)
     return capi::text_at(gpu->names, index);
 }
 uint32_t gpuctr_gpu_parts(const gpuctr_gpu* gpu) { return gpu->parts; }
+int32_t gpuctr_gpu_parent(const gpuctr_gpu* gpu) { return gpu->parent; }
 
 const char* gpuctr_file_also(const gpuctr_file* file) { return model::name(file->also).data(); }
 const char* gpuctr_file_reason(const gpuctr_file* file) { return file->reason.c_str(); }

@@ -69,6 +69,22 @@ std::string identity(const struct stat& status)
                         status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
 }
 
+/// All names of directories below one. Those of the kernel have a link from each that is in them,
+/// so that one without needs not be read.
+std::string tree_state(const std::string& path, unsigned depth = 0)
+{
+    constexpr unsigned deepest = 8;
+    const struct stat status = status_of(path);
+    if (!S_ISDIR(status.st_mode) || status.st_nlink == 2 || depth == deepest)
+        return "";
+    const auto names = base::list_directory(AT_FDCWD, path);
+    std::string state;
+    for (const std::string& name : names ? *names : std::vector<std::string>())
+        state +=
+            base::format("{}({})", name, tree_state(base::format("{}/{}", path, name), depth + 1));
+    return state;
+}
+
 std::string state_of(KernelPlace::How how, const std::string& path)
 {
     switch (how) {
@@ -80,6 +96,8 @@ std::string state_of(KernelPlace::How how, const std::string& path)
         const auto names = base::list_directory(AT_FDCWD, path);
         return names ? base::joined(*names, " ") : std::string(missing);
     }
+    case KernelPlace::How::tree:
+        return tree_state(path);
     case KernelPlace::How::inode:
         return std::to_string(status_of(path).st_ino);
     }
@@ -220,8 +238,11 @@ private:
     std::vector<Mark> marks_;
 };
 
-/// Whether the UUID may become known later. A GPU on no bus never has one.
-bool learns_uuid(const model::Gpu& gpu) { return gpu.uuid.empty() && !gpu.pci_address.empty(); }
+/// Whether the UUID may become known later. A GPU on no bus, or an instance, never has one.
+bool learns_uuid(const model::Gpu& gpu)
+{
+    return gpu.uuid.empty() && !gpu.pci_address.empty() && !gpu.is_instance();
+}
 
 } // namespace
 

@@ -30,7 +30,7 @@ struct Sources {
 /// A file of the kernel that shows whether a driver's module and GPUs still are those that were
 /// detected.
 struct KernelPlace {
-    enum class How : std::uint8_t { content, names, inode };
+    enum class How : std::uint8_t { content, names, tree, inode };
 
     std::string_view path;
     How how; ///< What is compared. Times are not, because they change there.

@@ -22,18 +22,27 @@ bool is_on_nodev(const std::string& path)
            && (static_cast<unsigned long>(status.f_flags) & ST_NODEV) != 0;
 }
 
+int access_error(const std::string& path, int wanted)
+{
+    return ::faccessat(AT_FDCWD, path.c_str(), wanted, AT_EACCESS) == 0 ? 0 : errno;
+}
+
 } // namespace
 
 Obstacle obstacle_to_opening(const std::string& path)
 {
     // The kernel asks the device cgroup here too, and answers EPERM for it.
-    if (::faccessat(AT_FDCWD, path.c_str(), R_OK | W_OK, AT_EACCESS) == 0)
+    int error = access_error(path, R_OK | W_OK);
+    struct stat status = {};
+    const bool is_known = error == EACCES && ::stat(path.c_str(), &status) == 0;
+    constexpr mode_t anybody_writes = 0222;
+    if (is_known && (status.st_mode & anybody_writes) == 0)
+        error = access_error(path, R_OK); // as the nodes of rights to NVIDIA's instances
+    if (error == 0)
         return {is_on_nodev(path) ? "the mount that it is on allows no devices (nodev)" : ""};
-    const int error = errno;
     if (error == EPERM)
         return {"the device cgroup forbids it", true};
-    struct stat status = {};
-    if (error != EACCES || ::stat(path.c_str(), &status) != 0)
+    if (error != EACCES || !is_known)
         return {::strerrordesc_np(error)};
     return {base::format("its permissions forbid it (mode {:04o}, user {}, group {})",
                          status.st_mode & 07777U, status.st_uid, status.st_gid)};

@@ -5,7 +5,8 @@
 
 namespace gpucontainer::host {
 
-/// Why this process cannot open a device node for reading and writing.
+/// Why this process cannot open a device node for reading and writing, or for reading if its
+/// permissions let nobody write.
 struct Obstacle {
     std::string text; ///< "" if it can.
     bool is_device_cgroup = false;

@@ -143,6 +143,31 @@ std::optional<VersionSource> parse_version_source(std::string_view text)
     return std::nullopt;
 }
 
+std::string Gpu::label() const
+{
+    return is_instance() && !names.empty() ? names.front() : std::to_string(index);
+}
+
+std::string DriverStack::remedy_for(const DeviceNode& node) const
+{
+    const auto said = std::ranges::find(findings, node.host_path, &Finding::evidence);
+    return said != findings.end() ? said->hint : "";
+}
+
+std::vector<unsigned> DriverStack::instances_of(unsigned gpu) const
+{
+    std::vector<unsigned> instances;
+    for (const Gpu& one : gpus)
+        if (one.parent == static_cast<int>(gpu))
+            instances.push_back(one.index);
+    return instances;
+}
+
+std::size_t DriverStack::whole_gpus() const
+{
+    return gpus.size() - static_cast<std::size_t>(std::ranges::count_if(gpus, &Gpu::is_instance));
+}
+
 std::string DriverStack::obstacle_to(const DeviceNode& node) const
 {
     const auto said = std::ranges::find(findings, node.host_path, &Finding::evidence);

@@ -14,10 +14,12 @@
 namespace gpucontainer::model {
 
 /// A GPU or accelerator as the kernel's own interfaces describe it, or a partition of one that
-/// programs use as a GPU.
+/// programs use as a GPU. A GPU that can also have no partition, as with NVIDIA's MIG, is there
+/// beside its own, which are called instances here.
 struct Gpu {
-    unsigned index = 0;      ///< Position in the vendor's order; what a user types.
-    std::string uuid;        ///< "" if unknown; partitions share their GPU's.
+    unsigned index = 0;      ///< Position in the vendor's order; what a user types. Instances
+                             ///< come after all GPUs, and have names for that.
+    std::string uuid;        ///< "" if unknown; partitions share their GPU's, instances do not.
     std::string pci_address; ///< "0000:3b:00.0"; partitions share their GPU's.
     std::string model;
     int minor = -1; ///< Number of its node, which may differ from the index.
@@ -25,7 +27,11 @@ struct Gpu {
     std::string architecture; ///< "gfx942"; NVIDIA's compute capability, "9.0"; "" if unknown.
     std::vector<std::string> names; ///< Other words that choose it: "0/3", "module-5".
     unsigned parts = 1; ///< Tiles: they share its nodes, and programs may count each as a GPU.
+    int parent = -1;    ///< Of an instance: index of its GPU, whose nodes it needs too.
 
+    bool is_instance() const { return parent >= 0; }
+    /// What a user types, and messages call it: "0", or "0:gi3:ci0" for an instance.
+    std::string label() const;
     bool operator==(const Gpu&) const = default;
 };
 
@@ -281,6 +287,12 @@ struct DriverStack {
 
     /// Why a node is not accessible.
     std::string obstacle_to(const DeviceNode& node) const;
+    /// What can be done if a node is missing; "" if nothing particular.
+    std::string remedy_for(const DeviceNode& node) const;
+    /// Indexes of the instances of a GPU.
+    std::vector<unsigned> instances_of(unsigned gpu) const;
+    /// How many GPUs there are that are no instances; their indexes come first.
+    std::size_t whole_gpus() const;
 };
 
 } // namespace gpucontainer::model

@@ -62,11 +62,14 @@ std::optional<std::array<std::uint64_t, 4>> pci_parts(std::string_view text)
     return numbers;
 }
 
+constexpr std::string_view of_instances = "mig-"; ///< UUIDs of instances begin so.
+
 /// Without the prefixes that some tools write.
 std::string plain_uuid(std::string_view text)
 {
     std::string uuid = base::to_lower(text);
-    for (const std::string_view mark : {"gpu-", "0x"})
+    for (const std::string_view mark :
+         {std::string_view("gpu-"), of_instances, std::string_view("0x")})
         if (uuid.starts_with(mark))
             uuid.erase(0, mark.size());
     return uuid;
@@ -75,8 +78,15 @@ std::string plain_uuid(std::string_view text)
 constexpr std::size_t shortest_prefix = 8;
 constexpr std::string_view too_short = "too short: a UUID needs at least 8 characters";
 
+bool is_uuid_of_instance(std::string_view word)
+{
+    return base::to_lower(word.substr(0, of_instances.size())) == of_instances;
+}
+
 bool uuid_matches(const Gpu& gpu, std::string_view wanted)
 {
+    if (is_uuid_of_instance(wanted) && !gpu.is_instance())
+        return false;
     const std::string prefix = plain_uuid(wanted);
     return prefix.size() >= shortest_prefix && plain_uuid(gpu.uuid).starts_with(prefix);
 }
@@ -112,6 +122,44 @@ Error unknown(const DriverStack& driver, std::string why)
     return Error(Errc::usage, std::move(why)).with_hint(known_gpus(driver));
 }
 
+/// GPUs, ascending, each with all its instances.
+std::vector<unsigned> with_instances(const DriverStack& driver, std::vector<unsigned> gpus)
+{
+    const std::size_t count = gpus.size();
+    for (std::size_t i = 0; i < count; ++i) {
+        const auto instances = driver.instances_of(gpus[i]);
+        gpus.insert(gpus.end(), instances.begin(), instances.end());
+    }
+    std::ranges::sort(gpus);
+    gpus.erase(std::ranges::unique(gpus).begin(), gpus.end());
+    return gpus;
+}
+
+/// The GPU of "1:0", which also reads as a PCI address, if that GPU has instances.
+std::optional<unsigned> gpu_of_position(const DriverStack& driver, std::string_view word)
+{
+    const auto colon = word.find(':');
+    if (colon == std::string_view::npos || !index_in(word.substr(colon + 1)))
+        return std::nullopt;
+    const auto gpu = index_in(word.substr(0, colon));
+    return gpu && !driver.instances_of(*gpu).empty() ? gpu : std::nullopt;
+}
+
+/// Whether the word can only name an instance by what the kernel does not tell.
+bool needs_more_than_kernel(const DriverStack& driver, std::string_view word)
+{
+    const bool has_instances = driver.whole_gpus() < driver.gpus.size();
+    return (has_instances && is_uuid_of_instance(word)) || gpu_of_position(driver, word);
+}
+
+Error not_told(const DriverStack& driver)
+{
+    return Error(Errc::requirement, "the kernel tells neither UUIDs nor an order of MIG instances")
+        .with_hint(base::format("name it as the kernel does, such as {}; `gpuctr-setup list` shows "
+                                "which there are",
+                                driver.gpus.back().label()));
+}
+
 /// The UUIDs that begin with a word that is too short to name one.
 std::string begun_by(const DriverStack& driver, std::string_view word)
 {
@@ -135,6 +183,8 @@ Error nothing_called(const DriverStack& driver, std::string_view word)
     if (!uuids.empty())
         return unknown(driver, std::string(too_short))
             .with_hint("these UUIDs begin so: " + std::move(uuids));
+    if (needs_more_than_kernel(driver, word))
+        return not_told(driver);
     const std::string_view fault = fault_in(word);
     return unknown(driver, fault.empty() ? "no such GPU" : std::string(fault));
 }
@@ -144,7 +194,7 @@ Error out_of_range(const DriverStack& driver, const IndexRange& range)
 {
     if (range.first == range.last || driver.gpus.empty())
         return unknown(driver, "no such GPU");
-    return unknown(driver, base::format("the last GPU is {}", driver.gpus.size() - 1));
+    return unknown(driver, base::format("the last GPU is {}", driver.whole_gpus() - 1));
 }
 
 } // namespace
@@ -189,6 +239,12 @@ std::string known_gpus(const DriverStack& driver)
 {
     if (driver.gpus.empty())
         return "there is none; `auto` and `none` show the driver's files";
+    const std::size_t whole = driver.whole_gpus();
+    if (whole < driver.gpus.size())
+        return base::format("there are {} GPUs, numbered from 0, and {} MIG instances: {} to {}; "
+                            "`gpuctr-setup list` shows them",
+                            whole, driver.gpus.size() - whole, driver.gpus[whole].label(),
+                            driver.gpus.back().label());
     if (driver.gpus.size() == 1) {
         const Gpu& gpu = driver.gpus.front();
         return base::format("there is one GPU: 0{}{}{}{}", gpu.uuid.empty() ? "" : ", ", gpu.uuid,
@@ -202,10 +258,16 @@ std::string known_gpus(const DriverStack& driver)
 Result<std::vector<unsigned>> find_gpus(const DriverStack& driver, std::string_view word)
 {
     if (const auto range = range_in(word)) {
-        if (range->last >= driver.gpus.size())
+        if (range->last >= driver.whole_gpus())
             return out_of_range(driver, *range);
-        return indexes_in(*range);
+        return with_instances(driver, indexes_in(*range));
     }
+    for (const Gpu& gpu : driver.gpus)
+        if (gpu.is_instance()
+            && (has_name(gpu, word) || base::to_lower(word) == base::to_lower(gpu.uuid)))
+            return std::vector{static_cast<unsigned>(gpu.parent), gpu.index};
+    if (gpu_of_position(driver, word))
+        return nothing_called(driver, word);
     std::vector<unsigned> matches;
     const auto address = pci_parts(word);
     std::string uuid;
@@ -220,7 +282,10 @@ Result<std::vector<unsigned>> find_gpus(const DriverStack& driver, std::string_v
     }
     if (matches.empty())
         return nothing_called(driver, word);
-    return matches;
+    if (driver.gpus[matches.front()].is_instance()) // named by its UUID, so it is one
+        return std::vector{static_cast<unsigned>(driver.gpus[matches.front()].parent),
+                           matches.front()};
+    return with_instances(driver, std::move(matches));
 }
 
 } // namespace gpucontainer::plan

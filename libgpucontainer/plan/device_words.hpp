@@ -40,8 +40,10 @@ std::string_view fault_in(std::string_view word);
 
 /// The GPUs of a driver that a word names, in the driver's order. The word is an index or a range
 /// "0-3" of them, a UUID or an unambiguous prefix of at least 8 characters, a PCI address in any of
-/// its forms, or a name that the vendor uses. A name of a GPU names all its partitions. Errors:
-/// usage, without the word; the hint says what exists.
+/// its forms, or a name that the vendor uses. A name of a GPU names all its partitions and
+/// instances; one of an instance names its GPU too, whose nodes it needs. Errors, without the word:
+/// usage, whose hint says what exists; requirement, if the kernel does not tell which instance it
+/// is.
 Result<std::vector<unsigned>> find_gpus(const model::DriverStack& driver, std::string_view word);
 
 /// A hint, where variables choose none.

@@ -61,7 +61,8 @@ void add_node(Draft& draft, const Share& share, const DeviceNode& node)
                            node.uid,
                            node.gid};
     Item item = {device, node.path,
-                 node.gpu < 0 ? "the driver's programs open it" : base::format("GPU {}", node.gpu),
+                 node.gpu < 0 ? "the driver's programs open it"
+                              : "GPU " + share.driver.gpus[static_cast<unsigned>(node.gpu)].label(),
                  owner};
     draft.identify(base::format("{} {}:{}", node.path, node.major, node.minor));
     if (draft.is_missing(node.path))
@@ -97,8 +98,8 @@ Result<void> require_existing(const Draft& draft, const Share& share)
             && share.needs(node, draft.capabilities, draft.request.extras)
             && !share.selection.gpus.empty())
             return node.gpu >= 0 && share.selection.explicitly
-                       ? missing_node(node).context(choice_of(draft))
-                       : missing_node(node);
+                       ? missing_node(share.driver, node).context(choice_of(draft))
+                       : missing_node(share.driver, node);
     return {};
 }
 
@@ -162,7 +163,8 @@ void add_shown(Draft& draft, const Share& share, const Mask& mask, const model::
     draft.identify("shown " + path);
     draft.add({KernelEntry{path, shown.directory},
                path,
-               shown.gpu < 0 ? "the driver's programs read it" : base::format("GPU {}", shown.gpu),
+               shown.gpu < 0 ? "the driver's programs read it"
+                             : "GPU " + share.driver.gpus[static_cast<unsigned>(shown.gpu)].label(),
                {share.driver.vendor, shown.gpu},
                Place::cover});
 }

@@ -9,7 +9,7 @@
 namespace gpucontainer::plan {
 
 /// Why a GPU cannot be used because of a device node.
-Error missing_node(const model::DeviceNode& node);
+Error missing_node(const model::DriverStack& driver, const model::DeviceNode& node);
 Error forbidden_node(const model::DriverStack& driver, const model::DeviceNode& node);
 
 /// Whether every GPU of the driver needs it.

@@ -53,7 +53,7 @@ Result<void> restrict_to(const Selection& allowed, const Policy& policy, const D
     if (selection.explicitly)
         return Error(Errc::permission,
                      base::format("{}: GPU {} is not one of the allowed devices: {}", policy.choice,
-                                  *refused, policy.allowed))
+                                  driver.gpus[*refused].label(), policy.allowed))
             .with_object(driver.gpus[*refused].pci_address)
             .with_argument("devices")
             .with_hint("the allowed devices are the administrator's choice; `auto` keeps to them");

@@ -62,9 +62,10 @@ Result<std::size_t> find_driver(const Named& list, std::string_view word)
     }
     if (found)
         return *found;
-    for (std::size_t i = 0; i < drivers.size(); ++i)
-        if (is_too_short(drivers[i], word))
-            return i; // finding it there reports the error
+    for (std::size_t i = 0; i < drivers.size(); ++i) // finding it there reports the error
+        if (const auto gpus = find_gpus(drivers[i], word);
+            is_too_short(drivers[i], word) || gpus.error().code() == Errc::requirement)
+            return i;
     const std::string_view fault = fault_in(word);
     return refused(list, word, fault.empty() ? "no such GPU" : fault);
 }
@@ -135,7 +136,7 @@ private:
         }
         const auto found = find_gpus(drivers_[driver], name);
         if (!found)
-            return Error(Errc::usage,
+            return Error(found.error().code(),
                          base::format("{} {}: {}", list_.name, word, found.error().message()))
                 .with_object(std::string(word))
                 .with_hint(found.error().hint());
@@ -150,7 +151,7 @@ private:
 
 Error nothing_usable(const DriverStack& driver)
 {
-    const std::size_t count = driver.gpus.size();
+    const std::size_t count = driver.whole_gpus();
     Error error(
         Errc::permission,
         count == 1 ? base::format("the only {} GPU may not be used", driver.vendor_name)
@@ -163,6 +164,12 @@ Error nothing_usable(const DriverStack& driver)
     if (first == driver.nodes.end() && driver.missing_nodes.empty()
         && reason != driver.findings.end())
         return std::move(error).with_hint(reason->message());
+    const auto missing = std::ranges::find_if(driver.missing_nodes, [&](const auto& node) {
+        return node.gpu >= 0 && !driver.remedy_for(node).empty();
+    });
+    if (first == driver.nodes.end() && missing != driver.missing_nodes.end())
+        return std::move(error).with_hint(
+            base::format("{} is missing: {}", missing->host_path, driver.remedy_for(*missing)));
     if (first == driver.nodes.end())
         return std::move(error).with_hint("device nodes are missing; `gpuctr-setup list` "
                                           "shows which are there");
@@ -177,9 +184,18 @@ bool is_accessible(const DriverStack& driver, unsigned gpu)
         return node.gpu == static_cast<int>(gpu) && node.required;
     };
     return std::ranges::any_of(driver.nodes, is_its)
+           && std::ranges::none_of(driver.missing_nodes, is_its)
            && std::ranges::all_of(driver.nodes, [&](const model::DeviceNode& node) {
                   return !is_its(node) || node.accessible;
               });
+}
+
+/// How many instances of a GPU are among these.
+std::size_t instances_among(const DriverStack& driver, unsigned gpu,
+                            const std::vector<unsigned>& gpus)
+{
+    return static_cast<std::size_t>(std::ranges::count_if(
+        gpus, [&](unsigned one) { return driver.gpus[one].parent == static_cast<int>(gpu); }));
 }
 
 /// The GPUs that permissions, the device cgroup and mounts allow.
@@ -187,8 +203,14 @@ std::vector<unsigned> usable_gpus(const DriverStack& driver)
 {
     std::vector<unsigned> gpus;
     for (const Gpu& gpu : driver.gpus)
-        if (is_accessible(driver, gpu.index))
+        if (is_accessible(driver, gpu.index)
+            && (!gpu.is_instance() || is_accessible(driver, static_cast<unsigned>(gpu.parent))))
             gpus.push_back(gpu.index);
+    // A GPU in MIG mode computes by its instances alone.
+    const auto all = gpus;
+    std::erase_if(gpus, [&](unsigned gpu) {
+        return !driver.instances_of(gpu).empty() && instances_among(driver, gpu, all) == 0;
+    });
     // Without a kernel driver there are no nodes, and a plan can only be shown.
     for (const Gpu& gpu : driver.gpus)
         if (gpu.minor < 0 && driver.version_source != model::VersionSource::module)
@@ -214,7 +236,7 @@ Result<Selection> select_automatically(const DriverStack& driver, const Environm
     selection.layers = std::move(narrowed.layers);
     std::ranges::move(narrowed.passed_over, std::back_inserter(selection.passed_over));
     if (const VisibleLayer* const last = deciding(selection.layers))
-        selection.gpus = gpus_of(last->left);
+        selection.gpus = with_parents(driver, gpus_of(last->left));
     return selection;
 }
 
@@ -225,7 +247,7 @@ Result<std::vector<Selection>> select_all_automatically(Drivers drivers, const D
     std::optional<Error> first;
     std::size_t usable = 0;
     for (const DriverStack& driver : drivers)
-        usable += usable_gpus(driver).size();
+        usable += without_parents(driver, usable_gpus(driver)).size();
     const SlurmTrust trust = slurm_trust(drivers, usable);
     for (const DriverStack& driver : drivers) {
         auto selection = select_automatically(driver, choice.environment, trust);

@@ -59,7 +59,9 @@ std::optional<Error> fault_of(const NumberList& listed, const DriverStack& drive
         return Error(Errc::usage, "it counts the GPUs of several vendors, and does not say whose");
     if (!listed.others.empty())
         return Error(Errc::usage, "not a list of numbers");
-    const std::size_t gpus = driver.gpus.size();
+    const std::size_t gpus = driver.whole_gpus();
+    if (gpus < driver.gpus.size())
+        return Error(Errc::usage, "it does not tell MIG instances");
     const auto beyond = std::ranges::find_if(
         listed.ranges, [&](const IndexRange& range) { return range.last >= gpus; });
     if (beyond == listed.ranges.end())

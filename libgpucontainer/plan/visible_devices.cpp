@@ -7,6 +7,7 @@
 #include "plan/variable_words.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 namespace gpucontainer::plan {
@@ -48,7 +49,7 @@ All whole(const std::vector<unsigned>& gpus)
 /// As the vendor's programs count GPUs if no variable changes the order.
 All as_programs_count(const DriverStack& driver, const std::vector<unsigned>& gpus)
 {
-    All all = whole(gpus);
+    All all = whole(without_parents(driver, gpus));
     const auto& order = driver.library_order;
     std::ranges::stable_sort(all, {}, [&](const Counted& one) {
         return std::ranges::find(order, one.gpu) - order.begin();
@@ -220,6 +221,24 @@ std::vector<unsigned> gpus_of(const std::vector<Counted>& counted)
     std::sort(gpus.begin(), gpus.end());
     gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
     return gpus;
+}
+
+std::vector<unsigned> without_parents(const DriverStack& driver, std::vector<unsigned> gpus)
+{
+    std::set<int> parents;
+    for (const unsigned gpu : gpus)
+        parents.insert(driver.gpus[gpu].parent);
+    std::erase_if(gpus, [&](unsigned gpu) { return parents.contains(static_cast<int>(gpu)); });
+    return gpus;
+}
+
+std::vector<unsigned> with_parents(const DriverStack& driver, std::vector<unsigned> gpus)
+{
+    std::set<unsigned> all(gpus.begin(), gpus.end());
+    for (const unsigned gpu : gpus)
+        if (driver.gpus[gpu].is_instance())
+            all.insert(static_cast<unsigned>(driver.gpus[gpu].parent));
+    return {all.begin(), all.end()};
 }
 
 Result<Narrowed> narrow(const DriverStack& driver, const Environment& environment,

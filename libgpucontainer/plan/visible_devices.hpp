@@ -31,6 +31,11 @@ struct Narrowed {
     model::Findings passed_over;
 };
 
+/// These GPUs without those whose instances are among them: what programs count. Or with the GPUs
+/// of those that are instances: what a container needs.
+std::vector<unsigned> without_parents(const model::DriverStack& driver, std::vector<unsigned> gpus);
+std::vector<unsigned> with_parents(const model::DriverStack& driver, std::vector<unsigned> gpus);
+
 /// Applies each of the driver's variables that is set, in turn. `granted` are the GPUs that may be
 /// used, and that programs count; the scheduler may have left only some of them. A list of numbers
 /// is ignored if one of them counts a GPU of the host that the device cgroup keeps from this

@@ -142,6 +142,10 @@ void check(const DriverStack& driver, const Fields& fields)
     for (std::size_t i = 0; i < driver.gpus.size(); ++i)
         if (driver.gpus[i].index != i)
             fields.complain("gpus", "not in the order of their indexes");
+    const std::size_t whole = driver.whole_gpus();
+    for (const Gpu& gpu : driver.gpus)
+        if (gpu.is_instance() != (gpu.index >= whole) || gpu.parent >= static_cast<int>(whole))
+            fields.complain("gpus", "an instance that does not come after all GPUs, or of no GPU");
     const auto& order = driver.library_order;
     const bool is_order = order.size() == driver.gpus.size()
                           && std::ranges::all_of(driver.gpus, [&](const auto& gpu) {
@@ -188,7 +192,8 @@ public:
     }
     void operator()(const char* name, int& value, NumberOrNull rule)
     {
-        value = fields_.number_or_null(name, rule.most);
+        if (!rule.may_be_missing || fields_.has(name))
+            value = fields_.number_or_null(name, rule.most);
     }
     void operator()(const char* name, std::vector<std::uint32_t>& value, Numbers rule)
     {

@@ -16,7 +16,7 @@
 namespace gpucontainer::record {
 
 // Far more than a host has, but few enough to be read quickly.
-inline constexpr std::size_t most_gpus = 256;
+inline constexpr std::size_t most_gpus = 1024;
 inline constexpr std::size_t most_files = 4096;
 inline constexpr std::size_t most_names = 64;
 inline constexpr std::size_t most_registrations = 8;
@@ -48,6 +48,7 @@ struct Number {
 };
 struct NumberOrNull {
     int most;
+    bool may_be_missing = false; ///< As in Number.
 };
 struct Numbers {
     std::size_t most;
@@ -80,7 +81,8 @@ template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, model::Gpu>
 void visit(Visitor& field, Self& gpu)
 {
-    auto& [index, uuid, pci_address, model, minor, numa_node, architecture, names, parts] = gpu;
+    auto& [index, uuid, pci_address, model, minor, numa_node, architecture, names, parts, parent] =
+        gpu;
     field("index", index, Number{most_gpus});
     field("uuid", uuid, TextOrNull{is_word});
     field("pci_address", pci_address, TextOrNull{is_word});
@@ -90,6 +92,7 @@ void visit(Visitor& field, Self& gpu)
     field("architecture", architecture, TextOrNull{is_word});
     field("names", names, Texts{most_names, is_word});
     field("parts", parts, Number{most_parts});
+    field("parent", parent, NumberOrNull{most_gpus, true});
 }
 
 template <typename Visitor, typename Self>

@@ -94,7 +94,7 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
     const auto skip = [&](std::string reason) -> Result<void> {
         findings.push_back({model::FindingCode::node_missing,
                             std::string(base::name_of(wanted.path)), std::move(reason),
-                            node.host_path});
+                            node.host_path, wanted.remedy});
         if (wanted.required || node.makeable || !node.problem.empty())
             found.missing.push_back(std::move(node));
         return {};

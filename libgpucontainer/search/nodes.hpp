@@ -43,6 +43,7 @@ struct WantedNode {
     std::string obstacle = {};             ///< If not "", it is not taken, for this reason.
     std::string extra = {};                ///< As in DeviceNode.
     std::optional<NodeRights> rights = {}; ///< If it is missing, it can be made with these.
+    std::string remedy = {};               ///< What can be done if it is missing.
 };
 
 struct Nodes {

@@ -54,7 +54,8 @@ json of(const Gpu& gpu)
             {"numa_node", number(gpu.numa_node())},
             {"architecture", text(gpu.architecture())},
             {"names", array(gpu.names())},
-            {"parts", gpu.parts()}};
+            {"parts", gpu.parts()},
+            {"parent", number(gpu.parent())}};
 }
 
 json of(const File& file)

@@ -260,7 +260,7 @@ class Meddled(harness.Case):
         for driver in document["drivers"]:
             for gpu in driver["gpus"]:
                 # tests/unit/journal/data has one that such a build wrote.
-                del gpu["architecture"], gpu["names"], gpu["parts"]
+                del gpu["architecture"], gpu["names"], gpu["parts"], gpu["parent"]
                 gpu["numa_node"] = -1
         for operation in document["operations"]:
             operation.pop("directory", None)

@@ -75,7 +75,7 @@ void check_gpus(const drivers::nvidia::Gpus& found)
 void check_masks(const std::string& root)
 {
     const auto parameters = base::read_file(root + "/proc/driver/nvidia/params");
-    const auto masks = drivers::nvidia::masks(root, {});
+    const auto masks = drivers::nvidia::masks(root, {}, {});
     demand(masks.has_value() && masks->size() <= 1, "parameters can be read");
     for (const model::Mask& mask : *masks) {
         demand(parameters && mask.content.size() == parameters->size(), "a mask hides nothing");
@@ -102,7 +102,8 @@ void run(std::string_view input)
     demand(gpus.has_value(), "a directory of GPUs can be read");
     check_gpus(*gpus);
     model::Findings skipped;
-    const auto nodes = drivers::nvidia::device_nodes(root, "", gpus->gpus, pci, skipped);
+    const auto nodes =
+        drivers::nvidia::device_nodes(root, "", gpus->gpus, pci, gpus->instances, skipped);
     demand(nodes.has_value() && nodes->nodes.empty(), "there is no node");
     (void)drivers::nvidia::warnings(gpus->gpus, nodes->nodes);
     check_masks(root);

@@ -7,12 +7,13 @@
 #include "base/try.hpp"
 #include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/facts.hpp"
+#include "drivers/nvidia/mig.hpp"
+#include "drivers/nvidia/proc_text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <map>
 #include <sys/stat.h>
 
 namespace gpucontainer::drivers::nvidia {
@@ -46,21 +47,6 @@ std::optional<std::string> version_in(std::string_view text)
         if (is_version(word))
             return std::string(word);
     return std::nullopt;
-}
-
-/// "Key: value" lines of an information file, without values that cannot be printed.
-std::map<std::string, std::string> fields(std::string_view text)
-{
-    std::map<std::string, std::string> found;
-    for (std::string_view line : base::split(text, '\n')) {
-        const auto colon = line.find(':');
-        if (colon == std::string_view::npos)
-            continue;
-        const std::string_view value = base::trim(line.substr(colon + 1));
-        if (std::ranges::none_of(value, base::is_control))
-            found.emplace(base::trim(line.substr(0, colon)), value);
-    }
-    return found;
 }
 
 /// For a file that cannot be read although it may exist. It must not count as missing.
@@ -180,6 +166,8 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
         gpu.architecture = architecture_of_device(pci.device_id(gpu.pci_address));
     }
     number(found.gpus);
+    GPUCTR_TRY(found.instances, find_instances(system_root, found.gpus, found.findings));
+    add_instances(found.instances, found.gpus);
     return found;
 }
 
@@ -262,7 +250,7 @@ Result<void> want_drm_nodes(const std::string& system_root, const std::string& d
     GPUCTR_TRY(auto links, search::links_by_path(system_root, dev_root));
     for (const host::ClassDevice& device : devices)
         for (const Gpu& gpu : gpus)
-            if (gpu.minor >= 0 && gpu.pci_address == device.pci_address)
+            if (gpu.minor >= 0 && !gpu.is_instance() && gpu.pci_address == device.pci_address)
                 wanted.push_back({device.node, device.major, device.minor,
                                   static_cast<int>(gpu.index), Capability::graphics, false,
                                   links[device.name]});
@@ -273,6 +261,7 @@ Result<void> want_drm_nodes(const std::string& system_root, const std::string& d
 
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
                                    const std::vector<Gpu>& gpus, host::Enumerator& pci,
+                                   const std::vector<Instance>& instances,
                                    model::Findings& findings)
 {
     const std::string path = system_root + "/proc/devices";
@@ -288,7 +277,7 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
         {"/dev/nvidia-uvm-tools", uvm, 1, -1, Capability::compute, false, {}},
     };
     for (const Gpu& gpu : gpus)
-        if (gpu.minor >= 0)
+        if (gpu.minor >= 0 && !gpu.is_instance())
             wanted.push_back({base::format("/dev/nvidia{}", gpu.minor),
                               node_major,
                               static_cast<unsigned>(gpu.minor),
@@ -296,6 +285,10 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
                               Capability::none,
                               true,
                               {}});
+    const auto caps = devices ? search::character_major(*devices, "nvidia-caps") : std::nullopt;
+    std::ranges::move(
+        nodes_of(instances, static_cast<unsigned>(gpus.size() - instances.size()), caps),
+        std::back_inserter(wanted));
 
     if (const auto modeset =
             devices ? search::character_major(*devices, "nvidia-modeset") : std::nullopt)
@@ -305,8 +298,8 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
 
     search::Nodes found;
     for (search::WantedNode& node : wanted) {
-        // udev makes those of DRM.
-        if (!node.path.starts_with("/dev/dri/"))
+        // udev makes those of DRM, and rights of instances have modes of their own.
+        if (!node.path.starts_with("/dev/dri/") && !node.path.starts_with("/dev/nvidia-caps/"))
             node.rights = rights;
         GPUCTR_CHECK(search::add_node(system_root, dev_root, node, found, findings));
     }
@@ -350,15 +343,20 @@ Result<void> mask_parameters(const std::string& system_root, std::vector<Mask>& 
 }
 
 /// Each file below this directory names its node in /dev/nvidia-caps, which the driver's libraries
-/// then make, whatever the parameters say. Containers get none of these nodes.
-Result<void> mask_capabilities(const std::string& system_root, std::vector<Mask>& masks)
+/// then make, whatever the parameters say. Containers get those of their instances alone.
+Result<void> mask_capabilities(const std::string& system_root,
+                               const std::vector<Instance>& instances, unsigned first,
+                               std::vector<Mask>& masks)
 {
-    const std::string path = "/proc/driver/nvidia/capabilities";
+    const std::string path = capabilities;
+    Mask mask = {path, "", "keeps the driver from making nodes of its capabilities", true, {}};
+    for (std::size_t i = 0; i < instances.size(); ++i)
+        for (const Instance::Right& right : instances[i].rights)
+            mask.shown.push_back({right.access, static_cast<int>(first + i), false});
     struct stat status = {};
     if (::stat((system_root + path).c_str(), &status) == 0) {
         if (S_ISDIR(status.st_mode))
-            masks.push_back(
-                {path, "", "keeps the driver from making nodes of its capabilities", true});
+            masks.push_back(std::move(mask));
     } else if (base::leaves_open(errno)) {
         return Error::from_errno(errno, path, Errc::driver).with_object(path);
     }
@@ -375,7 +373,7 @@ Result<void> mask_gpus(const std::string& system_root, const std::vector<Gpu>& g
     Mask mask = {information_directory, "", "shows the chosen GPUs only", true, {}, false};
     for (const std::string& name : names ? *names : std::vector<std::string>())
         for (const Gpu& gpu : gpus)
-            if (gpu.pci_address == base::to_lower(name))
+            if (gpu.pci_address == base::to_lower(name) && !gpu.is_instance())
                 mask.shown.push_back({name, static_cast<int>(gpu.index), true});
     if (!mask.shown.empty())
         masks.push_back(std::move(mask));
@@ -384,11 +382,13 @@ Result<void> mask_gpus(const std::string& system_root, const std::vector<Gpu>& g
 
 } // namespace
 
-Result<std::vector<Mask>> masks(const std::string& system_root, const std::vector<Gpu>& gpus)
+Result<std::vector<Mask>> masks(const std::string& system_root, const std::vector<Gpu>& gpus,
+                                const std::vector<Instance>& instances)
 {
+    const auto first = static_cast<unsigned>(gpus.size() - instances.size());
     std::vector<Mask> masks;
     GPUCTR_CHECK(mask_parameters(system_root, masks));
-    GPUCTR_CHECK(mask_capabilities(system_root, masks));
+    GPUCTR_CHECK(mask_capabilities(system_root, instances, first, masks));
     GPUCTR_CHECK(mask_gpus(system_root, gpus, masks));
     return masks;
 }

@@ -153,13 +153,13 @@ driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sour
     }
     register_profile(stack);
     GPUCTR_TRY(search::Nodes nodes, device_nodes(sources.system_root, sources.dev_root, stack.gpus,
-                                                 sources.pci, stack.findings));
+                                                 sources.pci, gpus.instances, stack.findings));
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     append(stack.findings, warnings(stack.gpus, stack.nodes));
     stack.shared_paths = shared_paths(sources.system_root, stack.nodes, stack.findings);
     warn_of_noexec(stack);
-    GPUCTR_TRY(stack.masks, masks(sources.system_root, stack.gpus));
+    GPUCTR_TRY(stack.masks, masks(sources.system_root, stack.gpus, gpus.instances));
     return std::optional(std::move(stack));
 }
 

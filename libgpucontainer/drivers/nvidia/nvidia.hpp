@@ -16,6 +16,7 @@ namespace gpucontainer::drivers::nvidia {
 inline constexpr std::array kernel_places = {
     KernelPlace{"/proc/driver/nvidia/version", KernelPlace::How::content},
     KernelPlace{"/proc/driver/nvidia/gpus", KernelPlace::How::names},
+    KernelPlace{"/proc/driver/nvidia/capabilities", KernelPlace::How::tree},
     KernelPlace{"/sys/module/nvidia", KernelPlace::How::inode},
     KernelPlace{"/sys/module/nvidia_uvm", KernelPlace::How::inode},
     KernelPlace{"/sys/module/nvgpu", KernelPlace::How::inode},

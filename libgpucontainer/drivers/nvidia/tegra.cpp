@@ -267,9 +267,11 @@ Result<std::optional<DriverStack>> detect_tegra_with(const Sources& sources, con
     if (!has_main_library(stack))
         return std::optional<DriverStack>();
     stack.gpus = listed.gpus;
+    // Its own GPU follows those of cards, and no chip for a Jetson's slot has instances.
+    std::erase_if(stack.gpus, [](const model::Gpu& gpu) { return gpu.is_instance(); });
     append(stack.findings, listed.findings);
     GPUCTR_TRY(search::Nodes of_module, device_nodes(sources.system_root, sources.dev_root,
-                                                     stack.gpus, sources.pci, stack.findings));
+                                                     stack.gpus, sources.pci, {}, stack.findings));
     add_nodes(std::move(of_module), stack);
     GPUCTR_TRY(const unsigned gpu, add_own_gpu(sources, stack));
     auto own =
@@ -278,7 +280,7 @@ Result<std::optional<DriverStack>> detect_tegra_with(const Sources& sources, con
         return std::move(own).error();
     if (own)
         add_nodes(*std::move(own), stack);
-    GPUCTR_TRY(stack.masks, masks(sources.system_root, stack.gpus));
+    GPUCTR_TRY(stack.masks, masks(sources.system_root, stack.gpus, {}));
     return std::optional(std::move(stack));
 }
 

@@ -276,7 +276,7 @@ TEST_F(KernelTest, MasksTheParameterThatMakesNodes)
     system_.file("proc/driver/nvidia/params",
                  "ResmanDebugLevel: 4294967295\nModifyDeviceFiles: 1\nDeviceFileMode: 438\n");
 
-    const auto found = masks(root(), {});
+    const auto found = masks(root(), {}, {});
 
     ASSERT_TRUE(found);
     ASSERT_EQ(found->size(), 1U);
@@ -290,7 +290,7 @@ TEST_F(KernelTest, MasksCapabilitiesWhateverTheParametersSay)
     system_.file("proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
     system_.file("proc/driver/nvidia/capabilities/mig/config", "DeviceFileMinor: 1\n");
 
-    const auto found = masks(root(), {});
+    const auto found = masks(root(), {}, {});
 
     ASSERT_TRUE(found);
     ASSERT_EQ(found->size(), 1U);
@@ -301,9 +301,9 @@ TEST_F(KernelTest, MasksCapabilitiesWhateverTheParametersSay)
 
 TEST_F(KernelTest, MasksNothingWhereTheDriverMakesNoNodes)
 {
-    EXPECT_TRUE(masks(root(), {})->empty());
+    EXPECT_TRUE(masks(root(), {}, {})->empty());
     system_.file("proc/driver/nvidia/params", "ModifyDeviceFiles: 0\n");
-    EXPECT_TRUE(masks(root(), {})->empty());
+    EXPECT_TRUE(masks(root(), {}, {})->empty());
 }
 
 TEST_F(KernelTest, ShowsTheInformationOfEachGpuToItsContainers)
@@ -315,7 +315,7 @@ TEST_F(KernelTest, ShowsTheInformationOfEachGpuToItsContainers)
     gpus[1].index = 1;
     gpus[1].pci_address = "0000:86:00.0";
 
-    const auto found = masks(root(), gpus);
+    const auto found = masks(root(), gpus, {});
 
     ASSERT_TRUE(found);
     ASSERT_EQ(found->size(), 1U);
@@ -349,7 +349,7 @@ protected:
     std::vector<std::string> nodes(const std::vector<Gpu>& gpus)
     {
         std::vector<std::string> all;
-        const auto found = device_nodes(root(), "", gpus, pci_, skipped_);
+        const auto found = device_nodes(root(), "", gpus, pci_, {}, skipped_);
         EXPECT_TRUE(found);
         for (const DeviceNode& node : found ? found->nodes : std::vector<DeviceNode>())
             all.push_back(base::format("{} {}:{} {:o} for {} {}", node.path, node.major, node.minor,
@@ -407,7 +407,7 @@ TEST_F(DeviceNodes, ForGraphicsAreThoseOfTheGpusOfThisDriver)
     EXPECT_THAT(nodes({gpu}), ElementsAre("/dev/nvidia-modeset 195:254 666 for -1 graphics",
                                           "/dev/dri/card1 226:1 666 for 0 graphics",
                                           "/dev/dri/renderD128 226:128 666 for 0 graphics"));
-    const auto found = device_nodes(root(), "", {gpu}, pci_, skipped_);
+    const auto found = device_nodes(root(), "", {gpu}, pci_, {}, skipped_);
     EXPECT_THAT(found->nodes.back().links, ElementsAre("/dev/dri/by-path/pci-0000:3b:00.0-render"));
     EXPECT_FALSE(found->nodes.back().required);
 }
@@ -446,7 +446,8 @@ TEST_F(DeviceNodes, MayLieElsewhereOnTheHost)
     if (!make_node("../run/driver/dev/nvidiactl", 195, 255))
         GTEST_SKIP() << "this user may not make device nodes";
 
-    const auto found = device_nodes(root(), "/run/driver", {gpu_of_minor(0, 0)}, pci_, skipped_);
+    const auto found =
+        device_nodes(root(), "/run/driver", {gpu_of_minor(0, 0)}, pci_, {}, skipped_);
 
     ASSERT_TRUE(found);
     ASSERT_EQ(found->nodes.size(), 1U);

@@ -365,7 +365,9 @@ _getters(
     shared_path_uid
     """,
 )
-_getters(c_int32, "gpu_minor gpu_numa_node node_gpu item_gpu setup_process shown_gpu")
+_getters(
+    c_int32, "gpu_minor gpu_numa_node gpu_parent node_gpu item_gpu setup_process shown_gpu"
+)
 _getters(c_int64, "setup_since")
 _getters(c_uint64, "setup_mount_namespace")
 _lists(

@@ -109,6 +109,7 @@ class Gpu(View):
     numa_node = number_or_none("gpuctr_gpu_numa_node", "NUMA node; None if unknown.")
     names = texts("gpuctr_gpu_name", "Further words that choose it.")
     parts = number("gpuctr_gpu_parts", "How many parts programs may count as GPUs.")
+    parent = number_or_none("gpuctr_gpu_parent", "Of an instance of a GPU: the index of that GPU.")
 
 
 class VersionNeed(View):

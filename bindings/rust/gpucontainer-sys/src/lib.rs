@@ -342,6 +342,7 @@ extern "C" {
     pub fn gpuctr_gpu_name_count(gpu: *const gpuctr_gpu) -> usize;
     pub fn gpuctr_gpu_name_at(gpu: *const gpuctr_gpu, index: usize) -> *const c_char;
     pub fn gpuctr_gpu_parts(gpu: *const gpuctr_gpu) -> u32;
+    pub fn gpuctr_gpu_parent(gpu: *const gpuctr_gpu) -> i32;
     pub fn gpuctr_file_kind(file: *const gpuctr_file) -> *const c_char;
     pub fn gpuctr_file_name(file: *const gpuctr_file) -> *const c_char;
     pub fn gpuctr_file_soname(file: *const gpuctr_file) -> *const c_char;

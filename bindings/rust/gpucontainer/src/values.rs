@@ -140,6 +140,8 @@ impl<'a> Gpu<'a> {
         option numa_node = gpuctr_gpu_numa_node;
         /// How many parts (tiles) programs may count as GPUs.
         number parts = gpuctr_gpu_parts;
+        /// Of an instance of a GPU (MIG): the index of that GPU.
+        option parent = gpuctr_gpu_parent;
     }
     text_lists! {
         /// Further words that choose it.

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+#include "drivers/nvidia/mig.hpp"
+
+#include "base/file.hpp"
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+#include "drivers/nvidia/proc_text.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <optional>
+#include <string_view>
+#include <sys/stat.h>
+
+namespace gpucontainer::drivers::nvidia {
+
+using model::Gpu;
+
+namespace {
+
+// The kernel module knows 15 and 8 of them.
+constexpr std::size_t most_names = 256;
+constexpr std::uint64_t most_minors = 1U << 20U;
+
+/// The numbers of the directories with this beginning: 3 for "gi3".
+Result<std::vector<unsigned>> numbered(const std::string& directory, std::string_view beginning)
+{
+    const auto names = base::list_directory(AT_FDCWD, directory, most_names);
+    std::vector<unsigned> numbers;
+    if (!names && base::leaves_open(names.error().os_error()))
+        return Error::from_errno(names.error().os_error(), directory, Errc::driver)
+            .with_object(directory);
+    for (const std::string& name : names ? *names : std::vector<std::string>()) {
+        if (!name.starts_with(beginning))
+            continue;
+        const auto number = base::to_number(std::string_view(name).substr(beginning.size()));
+        if (number && *number < most_names)
+            numbers.push_back(static_cast<unsigned>(*number));
+    }
+    std::ranges::sort(numbers);
+    return numbers;
+}
+
+/// Whether a directory of procfs has none below it. It has a link from each.
+bool has_no_directories(const std::string& path)
+{
+    struct stat status = {};
+    return ::stat(path.c_str(), &status) == 0 && status.st_nlink == 2;
+}
+
+/// Reads the files below the directory of capabilities.
+class Rights {
+public:
+    Rights(std::string system_root, model::Findings& findings)
+        : place_(std::move(system_root) + capabilities), findings_(findings)
+    {
+    }
+
+    Result<std::vector<Instance>> of(const Gpu& gpu)
+    {
+        std::vector<Instance> found;
+        const std::string mig = base::format("gpu{}/mig", gpu.minor);
+        if (has_no_directories(at(mig)))
+            return found;
+        GPUCTR_TRY(const auto gpu_instances, numbered(at(mig), "gi"));
+        for (const unsigned gi : gpu_instances) {
+            const std::string directory = base::format("{}/gi{}", mig, gi);
+            GPUCTR_TRY(const auto compute_instances, numbered(at(directory), "ci"));
+            for (const unsigned ci : compute_instances)
+                if (auto instance = read(gpu, directory, gi, ci))
+                    found.push_back(*std::move(instance));
+            if (compute_instances.empty())
+                leave_out(base::format("{}:gi{}", gpu.index, gi), "it has no compute instance",
+                          directory);
+        }
+        return found;
+    }
+
+private:
+    std::string at(const std::string& path) const { return base::format("{}/{}", place_, path); }
+
+    std::optional<Instance> read(const Gpu& gpu, const std::string& directory, unsigned gi,
+                                 unsigned ci)
+    {
+        Instance instance = {gpu.index, gi, ci, {}};
+        instance.rights = {
+            {{directory + "/access"}, {base::format("{}/ci{}/access", directory, ci)}}};
+        for (Instance::Right& right : instance.rights) {
+            const auto text = base::read_file(at(right.access));
+            const auto minor = text ? base::to_number(fields(*text)["DeviceFileMinor"])
+                                    : std::optional<std::uint64_t>();
+            if (!minor || *minor >= most_minors) {
+                leave_out(base::format("{}:gi{}:ci{}", gpu.index, gi, ci),
+                          text ? "its file names no device node" : text.error().message(),
+                          right.access);
+                return std::nullopt;
+            }
+            right.minor = static_cast<unsigned>(*minor);
+        }
+        return instance;
+    }
+
+    void leave_out(const std::string& instance, const std::string& why, const std::string& path)
+    {
+        findings_.push_back({model::FindingCode::gpu_unusable, "MIG instance " + instance, why,
+                             base::format("{}/{}", capabilities, path)});
+    }
+
+    std::string place_;
+    model::Findings& findings_;
+};
+
+Gpu describe(const Instance& instance, const Gpu& parent)
+{
+    Gpu gpu = parent;
+    gpu.parent = static_cast<int>(parent.index);
+    gpu.uuid.clear(); // the driver derives it from what no file of the kernel shows
+    gpu.names = {base::format("{}:gi{}:ci{}", parent.index, instance.gpu_instance,
+                              instance.compute_instance)};
+    // As drivers before 470 called it.
+    if (!parent.uuid.empty())
+        gpu.names.push_back(base::format("MIG-{}/{}/{}", parent.uuid, instance.gpu_instance,
+                                         instance.compute_instance));
+    return gpu;
+}
+
+} // namespace
+
+Result<std::vector<Instance>> find_instances(const std::string& system_root,
+                                             const std::vector<Gpu>& gpus,
+                                             model::Findings& findings)
+{
+    std::vector<Instance> all;
+    Rights rights(system_root, findings);
+    for (const Gpu& gpu : gpus) {
+        if (gpu.minor < 0)
+            continue;
+        GPUCTR_TRY(auto found, rights.of(gpu));
+        std::ranges::move(found, std::back_inserter(all));
+    }
+    return all;
+}
+
+void add_instances(const std::vector<Instance>& instances, std::vector<Gpu>& gpus)
+{
+    for (const Instance& instance : instances) {
+        Gpu gpu = describe(instance, gpus[instance.gpu]);
+        gpu.index = static_cast<unsigned>(gpus.size());
+        gpus.push_back(std::move(gpu));
+    }
+}
+
+std::vector<search::WantedNode> nodes_of(const std::vector<Instance>& instances, unsigned first,
+                                         std::optional<unsigned> major)
+{
+    std::vector<search::WantedNode> nodes;
+    for (std::size_t i = 0; i < instances.size(); ++i)
+        for (const Instance::Right& right : instances[i].rights) {
+            search::WantedNode node;
+            node.path = base::format("/dev/nvidia-caps/nvidia-cap{}", right.minor);
+            node.major = major;
+            node.minor = right.minor;
+            node.gpu = static_cast<int>(first + i);
+            node.remedy = base::format("`nvidia-modprobe -f {}/{}` as root makes it", capabilities,
+                                       right.access);
+            nodes.push_back(std::move(node));
+        }
+    return nodes;
+}
+
+} // namespace gpucontainer::drivers::nvidia

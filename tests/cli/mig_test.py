@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: MIT
+"""gpuctr-setup on hosts with NVIDIA GPUs in MIG mode, each class on one of them."""
+
+import os
+import pathlib
+import unittest
+
+import harness
+from harness import DIRECTORY
+from vendor_case import VendorCase, user
+
+COMMON = ["/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidiactl"]
+CAPS_MAJOR = 508
+
+
+def caps(minor, gi, ci=0):
+    """The nodes of an instance, by the numbers that the kernel module gives to rights."""
+    first = 3 + (minor * 15 + gi) * 9
+    return [f"/dev/nvidia-caps/nvidia-cap{number}" for number in (first, first + 1 + ci)]
+
+
+def setUpModule():
+    """An /etc of its own to write in, over that of the simulated host."""
+    for name in ("etc", "work"):
+        (DIRECTORY / name).mkdir()
+    harness.must("mount", "-t", "overlay", "-o",
+                 f"lowerdir=/etc,upperdir={DIRECTORY}/etc,workdir={DIRECTORY}/work", "test", "/etc")
+
+
+def tearDownModule():
+    harness.must("umount", "/etc")
+
+
+class Mig(VendorCase):
+    vendor = "--nv"
+
+    def configure(self, name, text):
+        """Writes a file of /etc/gpucontainer, until the end of the test."""
+        path = pathlib.Path("/etc/gpucontainer", name)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        os.chmod(path, 0o644)
+        self.addCleanup(path.unlink)
+
+    def gpus(self, *words, **options):
+        """What a plan chooses, by what a user types."""
+        driver, = self.planned(*words, **options)["drivers"]
+        return [gpu["names"][0] if gpu["parent"] is not None else str(gpu["index"])
+                for gpu in driver["gpus"]]
+
+    def own_devices(self, *words, **options):
+        """The nodes that are not for all GPUs."""
+        return sorted(set(self.devices(*words, **options)) - set(COMMON))
+
+    def refused(self, *words, status, env=None):
+        return self.command("plan", self.vendor, "--rootfs", self.root, *words, status=status,
+                            env=env).stderr
+
+
+class OneOfTwo(Mig):
+    """The first GPU, which has minor 1, has instances of 3, 2 and 1 parts."""
+
+    instances = ["0:gi1:ci0", "0:gi5:ci0", "0:gi13:ci0"]
+    nodes = sorted(["/dev/nvidia1", *caps(1, 1), *caps(1, 5), *caps(1, 13)])
+
+    def test_an_instance_is_a_gpu_after_those_that_nvidia_counts(self):
+        gpus = self.driver()["gpus"]
+
+        self.assertEqual([gpu["index"] for gpu in gpus], list(range(5)))
+        self.assertEqual([gpu["minor"] for gpu in gpus], [1, 0, 1, 1, 1])
+        self.assertEqual([gpu["parent"] for gpu in gpus], [None, None, 0, 0, 0])
+        self.assertEqual([gpu["names"][0] for gpu in gpus[2:]], self.instances)
+        self.assertEqual([gpu["uuid"] for gpu in gpus[2:]], [None] * 3)
+        self.assertEqual({gpu["pci_address"] for gpu in gpus[2:]}, {gpus[0]["pci_address"]})
+        self.assertEqual({gpu["architecture"] for gpu in gpus}, {"9.0"})
+
+    def test_the_list_shows_instances_below_their_gpu(self):
+        lines = self.command("list", "--nv", "-no", "GPU,NODE").stdout.split("\n")
+
+        self.assertEqual([line.split() for line in lines if line],
+                         [["0", "1"], *([name, "1"] for name in self.instances), ["1", "0"]])
+        self.assertRegex(self.command("list", "--nv").stdout,
+                         rf"{caps(1, 5)[0]} +{CAPS_MAJOR}:\d+ +0:gi5:ci0 +yes")
+
+    def test_an_instance_brings_its_own_nodes_and_that_of_its_gpu(self):
+        self.assertEqual(self.gpus("--device", "0:gi5:ci0"), ["0", "0:gi5:ci0"])
+        self.assertEqual(self.own_devices("--device", "0:gi5:ci0"),
+                         sorted(["/dev/nvidia1", *caps(1, 5)]))
+        self.assertEqual(self.own_devices("--device", "0:GI1:ci0,0:gi13:ci0"),
+                         sorted(["/dev/nvidia1", *caps(1, 1), *caps(1, 13)]))
+
+    def test_a_gpu_in_mig_mode_comes_with_all_its_instances(self):
+        first = self.driver()["gpus"][0]
+
+        for word in ("0", first["uuid"], first["pci_address"], "nvidia.com/gpu=0"):
+            with self.subTest(word=word):
+                self.assertEqual(self.own_devices("--device", word), self.nodes)
+
+    def test_the_other_gpu_brings_nothing_of_it(self):
+        self.assertEqual(self.gpus("--device", "1"), ["1"])
+        self.assertEqual(self.own_devices("--device", "1"), ["/dev/nvidia0"])
+
+    def test_all_and_auto_mean_gpus_and_instances(self):
+        for word in ("all", "auto"):
+            with self.subTest(word=word):
+                self.assertEqual(self.gpus("--device", word), ["0", "1", *self.instances])
+                self.assertEqual(self.own_devices("--device", word),
+                                 sorted(["/dev/nvidia0", *self.nodes]))
+
+    def test_a_number_never_means_an_instance(self):
+        message = self.refused("--device", "2", status=2)
+
+        self.assertIn("--device 2: no such GPU", message)
+        self.assertIn("2 GPUs, numbered from 0, and 3 MIG instances: 0:gi1:ci0 to 0:gi13:ci0", message)
+        self.assertIn("the last GPU is 1", self.refused("--device", "0-2", status=2))
+
+    def test_what_the_kernel_does_not_tell_is_a_requirement_that_is_not_met(self):
+        for word in ("MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f", "0:1"):
+            with self.subTest(word=word):
+                message = self.refused("--device", word, status=7)
+                self.assertIn(f"--device {word}: the kernel tells neither UUIDs nor", message)
+                self.assertIn("such as 0:gi13:ci0", message)
+
+    def test_a_colon_is_a_pci_address_where_no_instance_can_be_meant(self):
+        self.assertIn("--device 1:1: no such GPU", self.refused("--device", "1:1", status=2))
+
+    def test_the_name_that_older_drivers_gave_an_instance_is_known(self):
+        uuid = self.driver()["gpus"][0]["uuid"]
+
+        self.assertEqual(self.gpus("--device", f"MIG-{uuid}/5/0"), ["0", "0:gi5:ci0"])
+
+    def test_an_instance_that_may_not_be_used_is_left_out(self):
+        node = pathlib.Path(caps(1, 5)[1])
+        node.chmod(0)
+        self.addCleanup(node.chmod, 0o444)
+
+        self.assertEqual(self.gpus(prefix=user()), ["0", "1", "0:gi1:ci0", "0:gi13:ci0"])
+        self.command("plan", "--nv", "--rootfs", self.root, "--device", "0:gi5:ci0", prefix=user(),
+                     status=6)
+
+    def test_a_policy_may_allow_single_instances(self):
+        self.configure("config.yaml", "allowed-devices: '0:gi1:ci0,1'\n")
+
+        self.assertEqual(self.gpus(), ["0", "1", "0:gi1:ci0"])
+        for word in ("0:gi5:ci0", "0"):
+            self.assertIn("GPU 0:gi5:ci0 is not one of the allowed devices",
+                          self.refused("--device", word, status=6))
+
+    def test_slurm_does_not_tell_instances(self):
+        message = self.refused(env={"SLURM_JOB_GPUS": "0"}, status=2)
+
+        self.assertIn("SLURM_JOB_GPUS=0: it does not tell MIG instances", message)
+
+    def test_the_nodes_are_in_the_container(self):
+        done = self.run_inside("/bin/sh", "-c", "echo /dev/nvidia* /dev/nvidia-caps/*",
+                               options=["--device", "0:gi5:ci0"])
+
+        self.assertEqual(set(done.split()) - set(COMMON),
+                         {"/dev/nvidia-caps", "/dev/nvidia1", *caps(1, 5)})
+
+
+class WithoutNodes(Mig):
+    """Nobody made the nodes of the last instance."""
+
+    def test_others_are_chosen(self):
+        self.assertEqual(self.gpus(), ["0", "1", "0:gi1:ci0", "0:gi5:ci0"])
+
+    def test_the_message_says_what_makes_them(self):
+        done = self.command("plan", "--nv", "--rootfs", self.root, "--device", "0:gi13:ci0", status=3)
+
+        self.assertIn(f"{caps(1, 13)[0]}: the device node is missing", done.stderr)
+        self.assertIn("nvidia-modprobe -f /proc/driver/nvidia/capabilities/gpu1/mig/gi13/access",
+                      done.stderr)
+
+
+class AllOfTwo(Mig):
+    """Seven instances on the first GPU; on the second, compute instances that share."""
+
+    def test_compute_instances_share_the_right_to_their_gpu_instance(self):
+        self.assertEqual(self.own_devices("--device", "1:gi1:ci2"),
+                         sorted(["/dev/nvidia0", *caps(0, 1, 2)]))
+        self.assertEqual(self.own_devices("--device", "1:gi1:ci0,1:gi1:ci2"),
+                         sorted(["/dev/nvidia0", *caps(0, 1, 0), *caps(0, 1, 2)[1:]]))
+
+    def test_a_gpu_instance_without_a_compute_instance_is_reported(self):
+        driver = self.driver()
+
+        self.assertEqual(len(driver["gpus"]), 2 + 7 + 5)
+        finding, = [one for one in driver["findings"] if one["code"] == "gpu_unusable"]
+        self.assertEqual((finding["object"], finding["text"]),
+                         ("MIG instance 1:gi6", "it has no compute instance"))
+
+
+if __name__ == "__main__":
+    unittest.main()
