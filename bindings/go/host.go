@@ -21,6 +21,8 @@ type HostOptions struct {
 	CatalogueDir string
 	// DevRoot is the directory whose dev/ has the driver's device nodes; "": "/".
 	DevRoot string
+	// MIGMap is a file with what `nvidia-smi -L` printed.
+	MIGMap string
 	// FilesAlone: a vendor needs no GPU, the files of its driver are enough.
 	FilesAlone bool
 }
@@ -35,6 +37,7 @@ func (options HostOptions) native(a *arguments) (C.gpuctr_host_options, error) {
 	native.catalogues = a.list("catalogues", options.Catalogues)
 	native.catalogue_dir = a.text("catalogue_dir", options.CatalogueDir)
 	native.dev_root = a.text("dev_root", options.DevRoot)
+	native.mig_map = a.text("mig_map", options.MIGMap)
 	return native, a.err
 }
 

@@ -19,6 +19,7 @@ namespace gpuctr_cli {
 namespace {
 
 constexpr const char* catalogue_directory = "/etc/gpucontainer/catalogue.d";
+constexpr const char* usual_mig_map = "/etc/gpucontainer/mig.map";
 
 using Numbers = NamedValues<std::uint32_t>;
 
@@ -154,6 +155,10 @@ void HostOptions::add_to(CLI::App& command)
             "repeatable")
         ->type_name("NAME");
     command.add_flag("--if-present", if_present, "having no GPU is a warning, not an error");
+    command
+        .add_option("--mig-map", mig_map,
+                    "what `nvidia-smi -L` printed, for the UUIDs and numbers of MIG instances")
+        ->type_name("FILE");
     command.option_defaults()->group(which_files);
     command.add_option("--driver-root", driver_root, "where the driver's files are")
         ->type_name("DIR")
@@ -181,7 +186,7 @@ void HostOptions::add_record_to(CLI::App& command)
             ->type_name("FILE");
     // A record already has the driver's root, version, nodes and files.
     for (const char* const other :
-         {"--driver-root", "--driver-version", "--dev-root", "--catalogue"})
+         {"--driver-root", "--driver-version", "--dev-root", "--catalogue", "--mig-map"})
         option->excludes(command.get_option(other));
 }
 
@@ -197,6 +202,9 @@ gpucontainer::Host HostOptions::open(bool files_alone) const
     options.dev_root = dev_root;
     options.catalogues = catalogues;
     options.catalogue_dir = catalogue_directory;
+    options.mig_map = !mig_map.empty()                     ? mig_map
+                      : ::access(usual_mig_map, F_OK) == 0 ? usual_mig_map
+                                                           : "";
     return gpucontainer::Host(options);
 }
 

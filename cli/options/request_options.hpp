@@ -19,6 +19,7 @@ struct HostOptions {
     std::string driver_root = "/";
     std::string driver_version;
     std::string dev_root = "/";
+    std::string mig_map; ///< Empty: the usual one, if it is there.
     std::vector<std::string> catalogues;
     std::string record; ///< File with a recorded host; empty: this host.
 

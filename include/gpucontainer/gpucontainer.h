@@ -367,10 +367,17 @@ typedef struct gpuctr_host_options {
     const char* catalogue_dir;
     const char* dev_root; /**< Directory whose dev/ has the driver's device nodes. NULL: "/".
                                @since 0.1 */
+    /**
+     * File with what `nvidia-smi -L` printed. It gives MIG instances their UUIDs and their names
+     * in NVIDIA's order, "0:1", which no file of the kernel tells. It must be trusted as in
+     * gpuctr_config_open(), and is not read without instances. If it does not fit the instances
+     * of this host, it is not used, with the finding "map_unfit". NULL: none. @since 0.2
+     */
+    const char* mig_map;
 } gpuctr_host_options;
 
 /* clang-format off */
-#define GPUCTR_HOST_OPTIONS_INIT { sizeof(gpuctr_host_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+#define GPUCTR_HOST_OPTIONS_INIT { sizeof(gpuctr_host_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /**

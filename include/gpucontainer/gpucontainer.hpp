@@ -378,6 +378,7 @@ struct HostOptions {
     std::vector<std::string> catalogues = {};
     std::string catalogue_dir = {}; ///< A directory of such files; empty: none.
     std::string dev_root = "/";     ///< The directory whose dev/ has the driver's device nodes.
+    std::string mig_map = {};       ///< What `nvidia-smi -L` printed; empty: none.
     bool files_alone = false;       ///< A vendor needs no GPU; see GPUCTR_HOST_FILES_ALONE.
 };
 
@@ -457,6 +458,8 @@ private:
             if (!from.catalogue_dir.empty())
                 options.catalogue_dir = from.catalogue_dir.c_str();
             options.dev_root = from.dev_root.c_str();
+            if (!from.mig_map.empty())
+                options.mig_map = from.mig_map.c_str();
         }
 
         gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;

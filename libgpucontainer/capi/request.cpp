@@ -94,6 +94,7 @@ Result<detect::Detection> read_detection(const gpuctr_host_options* options)
     detection.catalogues = strings(given.catalogues);
     assign(detection.catalogue_directory, given.catalogue_dir);
     assign(detection.dev_root, given.dev_root);
+    assign(detection.mig_map, given.mig_map);
     if (given.driver_version != nullptr)
         detection.driver_version = given.driver_version;
     GPUCTR_CHECK(detect::check(detection));

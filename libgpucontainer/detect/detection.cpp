@@ -283,8 +283,13 @@ Result<Detected> detect(const Detection& detection, drivers::Site site)
                about("driver_root", host::DriverRoot::open(detection.driver_root)));
     GPUCTR_TRY(auto dev_root, about("dev_root", dev_root_prefix(detection.dev_root)));
     const auto pci = host::make_enumerator();
-    const Sources sources = {
-        *pci, root, "", detection.driver_version, std::move(site.catalogue), std::move(dev_root)};
+    const Sources sources = {*pci,
+                             root,
+                             "",
+                             detection.driver_version,
+                             std::move(site.catalogue),
+                             std::move(dev_root),
+                             detection.mig_map};
     Detected found;
     for (const Vendor& vendor : site.vendors)
         GPUCTR_CHECK(look_for(vendor, detection, sources, found));

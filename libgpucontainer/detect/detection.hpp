@@ -21,6 +21,7 @@ struct Detection {
     std::vector<std::string> catalogues;
     std::string catalogue_directory; ///< Empty: none.
     std::string dev_root;            ///< Empty: "/".
+    std::string mig_map;             ///< File with what `nvidia-smi -L` printed; empty: none.
     bool files_alone = false;        ///< Vendors in `vendors` need no GPU.
 
     bool asks_for(std::string_view vendor) const;

@@ -17,7 +17,9 @@ Result<Host> open_host(const Detection& detection)
     note_described(beginning, "",
                    std::span<const drivers::Vendor>(described.vendors).subspan(built_in));
     GPUCTR_TRY(auto found, detect(detection, std::move(described)));
-    const auto site = search::site_places(detection.catalogue_directory, detection.catalogues);
+    auto site = search::site_places(detection.catalogue_directory, detection.catalogues);
+    if (!detection.mig_map.empty())
+        site.push_back(detection.mig_map);
     auto marks = fingerprint("", found.drivers, site, std::move(beginning));
     return Host{std::make_shared<const std::vector<model::DriverStack>>(std::move(found.drivers)),
                 std::move(found.findings),

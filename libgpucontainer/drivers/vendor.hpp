@@ -25,6 +25,7 @@ struct Sources {
     std::string driver_version; ///< Of a versioned driver; "": as the kernel says.
     search::SiteCatalogue site; ///< Overrides the built-in catalogues.
     std::string dev_root;       ///< Prefix of /dev for device nodes; "" for the usual ones.
+    std::string mig_map = {};   ///< What `nvidia-smi -L` printed; "": none.
 };
 
 /// A file of the kernel that shows whether a driver's module and GPUs still are those that were

@@ -30,6 +30,7 @@ constexpr std::array rows = {
     Row{FindingCode::driver_unusable, "driver_unusable", Severity::warning},
     Row{FindingCode::vendor_left_out, "vendor_left_out", Severity::warning},
     Row{FindingCode::no_gpu, "no_gpu", Severity::warning},
+    Row{FindingCode::map_unfit, "map_unfit", Severity::warning},
     Row{FindingCode::files_left_out, "files_left_out", Severity::warning},
     Row{FindingCode::library_unloadable, "library_unloadable", Severity::warning},
     Row{FindingCode::library_missing, "library_missing", Severity::warning},

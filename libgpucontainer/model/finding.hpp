@@ -38,6 +38,7 @@ enum class FindingCode : std::uint8_t {
     driver_unusable,       ///< A driver that nobody asked for cannot be used.
     vendor_left_out,       ///< None of a vendor's GPUs can be used.
     no_gpu,                ///< The driver's files are there, but no GPU.
+    map_unfit,             ///< A map of MIG instances is not true of this host.
     files_left_out,        ///< The image cannot use the driver's files, and gets only the nodes.
     library_unloadable,    ///< Programs cannot load a library of the driver.
     library_missing,       ///< Programs do not find a library of the driver.

@@ -148,15 +148,21 @@ std::optional<unsigned> gpu_of_position(const DriverStack& driver, std::string_v
 /// Whether the word can only name an instance by what the kernel does not tell.
 bool needs_more_than_kernel(const DriverStack& driver, std::string_view word)
 {
-    const bool has_instances = driver.whole_gpus() < driver.gpus.size();
-    return (has_instances && is_uuid_of_instance(word)) || gpu_of_position(driver, word);
+    const auto is_unnamed = [](const Gpu& gpu) { return gpu.is_instance() && gpu.uuid.empty(); };
+    return std::ranges::any_of(driver.gpus, is_unnamed)
+           && (is_uuid_of_instance(word) || gpu_of_position(driver, word));
 }
 
 Error not_told(const DriverStack& driver)
 {
-    return Error(Errc::requirement, "the kernel tells neither UUIDs nor an order of MIG instances")
-        .with_hint(base::format("name it as the kernel does, such as {}; `gpuctr-setup list` shows "
-                                "which there are",
+    const auto unfit =
+        std::ranges::find(driver.findings, model::FindingCode::map_unfit, &model::Finding::code);
+    if (unfit != driver.findings.end())
+        return Error(Errc::requirement, unfit->message()).with_hint(unfit->hint);
+    return Error(Errc::requirement,
+                 "the kernel tells neither UUIDs nor an order of MIG instances, and no map does")
+        .with_hint(base::format("name it as the kernel does, such as {}, or name a map with "
+                                "--mig-map",
                                 driver.gpus.back().label()));
 }
 

@@ -13,7 +13,7 @@
 #if UINTPTR_MAX == UINT64_MAX
 
 /* since 0.1 */
-SIZE(gpuctr_host_options, 64);
+SIZE(gpuctr_host_options, 72);
 AT(gpuctr_host_options, struct_size, 0);
 AT(gpuctr_host_options, flags, 8);
 AT(gpuctr_host_options, reserved, 12);
@@ -23,6 +23,7 @@ AT(gpuctr_host_options, driver_version, 32);
 AT(gpuctr_host_options, catalogues, 40);
 AT(gpuctr_host_options, catalogue_dir, 48);
 AT(gpuctr_host_options, dev_root, 56);
+AT(gpuctr_host_options, mig_map, 64);
 
 SIZE(gpuctr_request, 104);
 AT(gpuctr_request, struct_size, 0);

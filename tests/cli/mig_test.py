@@ -146,6 +146,103 @@ class OneOfTwo(Mig):
             self.assertIn("GPU 0:gi5:ci0 is not one of the allowed devices",
                           self.refused("--device", word, status=6))
 
+    def listed(self, *profiles, first=0):
+        """What `nvidia-smi -L` prints on this host, and the UUIDs of its instances."""
+        names = [gpu["uuid"] for gpu in self.driver()["gpus"][:2]]
+        uuids = [f"MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3{n}" for n in range(len(profiles))]
+        lines = [f"GPU 0: NVIDIA H200 (UUID: {names[0]})"]
+        lines += [f"  MIG {profile:<15} Device {number:2}: (UUID: {uuid})"
+                  for number, (profile, uuid) in enumerate(zip(profiles, uuids), first)]
+        return "\n".join([*lines, f"GPU 1: NVIDIA H200 (UUID: {names[1]})", ""]), uuids
+
+    PROFILES = ("3g.71gb", "2g.35gb", "1g.18gb")
+
+    def test_a_map_brings_uuids_and_the_order_of_nvidia(self):
+        text, uuids = self.listed(*self.PROFILES)
+        self.configure("mig.map", text)
+        gpus = self.driver()["gpus"]
+
+        self.assertEqual([gpu["uuid"] for gpu in gpus[2:]], uuids)
+        self.assertEqual([gpu["names"][-1] for gpu in gpus[2:]], ["0:0", "0:1", "0:2"])
+        self.assertEqual(gpus[3]["model"], "NVIDIA H200 MIG 2g.35gb")
+        for word in (uuids[1], uuids[1].upper(), "0:1", f"MIG-{gpus[0]['uuid']}/5/0"):
+            with self.subTest(word=word):
+                self.assertEqual(self.gpus("--device", word), ["0", "0:gi5:ci0"])
+        self.assertIn("no such GPU", self.refused("--device", "0:3", status=2))
+        self.assertIn("no such GPU", self.refused("--device", "MIG-00000000-0000", status=2))
+
+    def test_a_variable_may_name_an_instance_of_the_map(self):
+        text, uuids = self.listed(*self.PROFILES)
+        self.configure("mig.map", text)
+
+        env = {"CUDA_VISIBLE_DEVICES": uuids[2]}
+        self.assertEqual(self.gpus(env=env), ["0", "0:gi13:ci0"])
+        self.assertEqual(self.variables(env=env), env)
+
+    def test_a_map_may_lie_elsewhere(self):
+        text, uuids = self.listed(*self.PROFILES)
+        path = DIRECTORY / "map"
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o644)
+
+        self.assertEqual(self.gpus("--mig-map", path, "--device", uuids[0]), ["0", "0:gi1:ci0"])
+        self.assertIn("map of MIG instances /nowhere: no such file",
+                      self.refused("--mig-map", "/nowhere", status=2))
+        path.chmod(0o666)
+        self.assertIn(str(path), self.refused("--mig-map", path, status=6))
+
+    def test_a_map_that_does_not_fit_is_not_used(self):
+        fitting, uuids = self.listed(*self.PROFILES)
+        cases = (
+            (self.listed(*self.PROFILES[:2])[0], "GPU 0 has 2 MIG instances in it, and 3 here"),
+            (self.listed(*reversed(self.PROFILES))[0],
+             "device 1 of GPU 0 is 2g.35gb in it, which 0:gi5:ci0 cannot be"),
+            (fitting.replace("GPU 0", "GPU 7").replace("GPU 1", "GPU 8"), "GPU 7 is GPU-"),
+            (fitting.replace("(UUID: GPU-", "(UUID: GPU-0"), "GPU 0 is GPU-0"),
+            (fitting.replace(uuids[0], "MIG-GPU-0123/2/0"), "MIG-GPU-0123/2/0 is not 0:gi1:ci0"),
+            ("", "GPU 0 has no MIG instance in it"),
+            (fitting + "Failed to initialize NVML\n", "line 6: not a line of `nvidia-smi -L`"),
+        )
+        for text, why in cases:
+            with self.subTest(why=why):
+                pathlib.Path("/etc/gpucontainer").mkdir(exist_ok=True)
+                pathlib.Path("/etc/gpucontainer/mig.map").write_text(text, encoding="utf-8")
+                message = self.refused("--device", uuids[0], status=7)
+                self.assertIn(f": {why}", message)
+                self.assertIn("nvidia-smi -L >/etc/gpucontainer/mig.map", message)
+                self.assertEqual(self.gpus("--device", "0:gi1:ci0"), ["0", "0:gi1:ci0"])
+                codes = [one["code"] for one in self.planned("--device", "1")["findings"]]
+                self.assertIn("map_unfit", codes)
+        os.unlink("/etc/gpucontainer/mig.map")
+
+    def shown(self, *options):
+        """The files of capabilities in a container."""
+        found = self.run_inside("/bin/sh", "-c",
+                                "cd /proc/driver/nvidia/capabilities && "
+                                "for f in * */* */*/* */*/*/* */*/*/*/*; do "
+                                "test -s $f && test -f $f && echo $f; done; true",
+                                options=options)
+        return sorted(found.split())
+
+    def test_a_container_sees_the_files_of_its_own_instances(self):
+        self.assertEqual(self.shown("--device", "0:gi5:ci0"),
+                         ["gpu1/mig/gi5/access", "gpu1/mig/gi5/ci0/access"])
+        self.assertEqual(self.shown("--device", "1"), [])
+        self.assertEqual(len(self.shown("--device", "all")), 6)
+
+    def test_what_a_set_up_masks_is_there_again_after_it(self):
+        place = self.root / "proc"
+        harness.must("mount", "--rbind", "/proc", place)
+        self.addCleanup(harness.must, "umount", "-l", place)
+        files = self.root / "proc/driver/nvidia/capabilities"
+        before = sorted(files.rglob("*"))
+        self.set_up("--device", "0:gi1:ci0")
+        self.assertEqual([str(path.relative_to(files)) for path in sorted(files.rglob("access"))],
+                         ["gpu1/mig/gi1/access", "gpu1/mig/gi1/ci0/access"])
+        self.command("undo", "--rootfs", self.root)
+
+        self.assertEqual(sorted(files.rglob("*")), before)
+
     def test_slurm_does_not_tell_instances(self):
         message = self.refused(env={"SLURM_JOB_GPUS": "0"}, status=2)
 
@@ -181,6 +278,12 @@ class AllOfTwo(Mig):
                          sorted(["/dev/nvidia0", *caps(0, 1, 2)]))
         self.assertEqual(self.own_devices("--device", "1:gi1:ci0,1:gi1:ci2"),
                          sorted(["/dev/nvidia0", *caps(0, 1, 0), *caps(0, 1, 2)[1:]]))
+
+    def test_a_compute_instance_hides_those_beside_it(self):
+        found = self.run_inside("/bin/sh", "-c", "cd /proc/driver/nvidia/capabilities && "
+                                "ls -d */*/*/access */*/*/*/access", options=["--device", "1:gi1:ci2"])
+
+        self.assertEqual(sorted(found.split()), ["gpu0/mig/gi1/access", "gpu0/mig/gi1/ci2/access"])
 
     def test_a_gpu_instance_without_a_compute_instance_is_reported(self):
         driver = self.driver()

@@ -202,7 +202,7 @@ class Origins(config_test.Config):
         for words, variables in ((("--host", record), {}), ((), {"GPUCTR_HOST": str(record)})):
             done = self.run_setup("list", *words, stdout=None, env=os.environ | variables)
             self.assertEqual(done.stdout, expected)
-        of_this_host = ("driver-root", "driver-version", "dev-root", "catalogue")
+        of_this_host = ("driver-root", "driver-version", "dev-root", "catalogue", "mig-map")
         for key in of_this_host:
             for lines in ((f"{key}: /nowhere", f"host: {record}"),
                           (f"host: {record}", f"{key}: /nowhere")):

@@ -214,7 +214,7 @@ class Options(Sudo):
     FORBIDDEN = (
         ("--rootfs-fd", "0"), ("--pid", str(os.getpid())), ("--driver-root", "/"),
         ("--dev-root", "/"), ("--driver-version", harness.VERSION), ("--catalogue", str(SECRET)),
-        ("--bind", "/:/mnt"), ("--write", "never"), ("--write", "auto"), ("--write", "always"),
+        ("--mig-map", str(SECRET)), ("--bind", "/:/mnt"), ("--write", "never"), ("--write", "auto"), ("--write", "always"),
         ("--tree-path", "/opt/driver"), ("--staged-tree", str(DIRECTORY / "tree")),
         ("--mount-label", "system_u:object_r:container_file_t:s0"), ("--backend", "assembled"),
         ("--state-dir", str(DIRECTORY / "state")), ("--allow-setuid",), ("--allow-setuid=false",),

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/nvidia/nvidia.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
+#include "config/trusted_file.hpp"
 #include "drivers/nvidia/catalogue_nvidia.hpp"
 #include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/kernel.hpp"
+#include "drivers/nvidia/mig_map.hpp"
 #include "drivers/nvidia/stack.hpp"
 #include "drivers/nvidia/tegra.hpp"
 #include "drivers/nvidia/user_space.hpp"
@@ -118,11 +121,44 @@ Error drives_nothing(const Gpus& listed, host::Enumerator& pci)
 {
     Gpus all = listed;
     if (auto others = undriven_gpus(pci)) {
+        std::erase_if(all.findings, [&](const model::Finding& finding) {
+            return std::ranges::find(others->findings, finding.object, &model::Finding::object)
+                   != others->findings.end();
+        });
         append(all.findings, std::move(others->findings));
         all.advice = std::move(others->advice);
     }
     return nothing_driven("the NVIDIA kernel module is loaded but drives no GPU", all,
                           "look for NVRM messages in the kernel's log");
+}
+
+/// Gives MIG instances the names that only NVIDIA's programs tell. Without a map that fits, they
+/// have those of the kernel alone.
+Result<void> name_instances(const Sources& sources, const std::vector<Instance>& instances,
+                            DriverStack& stack)
+{
+    constexpr const char* argument = "mig_map";
+    const std::string& path = sources.mig_map;
+    if (path.empty() || instances.empty())
+        return {};
+    GPUCTR_TRY(const auto text, about(argument, config::read_trusted(path)),
+               "map of MIG instances");
+    if (!text)
+        return Error(Errc::usage, base::format("map of MIG instances {}: no such file", path))
+            .with_object(path)
+            .with_argument(argument);
+    auto map = parse_mig_map(*text);
+    const bool is_read = map.has_value();
+    const auto used =
+        is_read ? use_mig_map(*map, instances, stack.gpus) : Result<void>(std::move(map).error());
+    if (!used)
+        stack.findings.push_back(
+            {model::FindingCode::map_unfit, path,
+             base::format("the map of MIG instances {}: {}",
+                          is_read ? "does not fit this host" : "cannot be read",
+                          used.error().message()),
+             path, base::format("make it again: `nvidia-smi -L >{}`", path)});
+    return {};
 }
 
 /// The driver for GPUs on a bus.
@@ -138,6 +174,7 @@ driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sour
         GPUCTR_TRY(auto others, gpus_of_others(sources.pci));
         append(stack.findings, std::move(others));
     }
+    GPUCTR_CHECK(name_instances(sources, gpus.instances, stack));
 
     std::optional<std::string> version = loaded;
     stack.version_source = loaded ? VersionSource::module : VersionSource::files;

@@ -55,6 +55,7 @@ class HostOptions(Struct):
         ("catalogues", POINTER(c_char_p)),
         ("catalogue_dir", c_char_p),
         ("dev_root", c_char_p),
+        ("mig_map", c_char_p),
     ]
 
 

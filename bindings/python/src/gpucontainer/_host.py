@@ -24,6 +24,7 @@ def _options(
     catalogues: Iterable[Path],
     catalogue_dir: Path | None,
     dev_root: Path | None,
+    mig_map: Path | None,
     files_alone: bool,
 ) -> c.HostOptions:
     options: c.HostOptions = initialised("gpuctr_host_options")
@@ -33,6 +34,7 @@ def _options(
     options.catalogues = text_list(catalogues)
     options.catalogue_dir = encode(catalogue_dir)
     options.dev_root = encode(dev_root)
+    options.mig_map = encode(mig_map)
     if files_alone:
         options.flags = c.CONSTANTS["GPUCTR_HOST_FILES_ALONE"]
     return options
@@ -53,6 +55,7 @@ class Host(Owner):
         catalogues: Iterable[Path] = (),
         catalogue_dir: Path | None = None,
         dev_root: Path | None = None,
+        mig_map: Path | None = None,
         files_alone: bool = False,
     ) -> None:
         options = _options(
@@ -62,6 +65,7 @@ class Host(Owner):
             catalogues,
             catalogue_dir,
             dev_root,
+            mig_map,
             files_alone,
         )
         super().__init__(opened("gpuctr_host_open", "gpuctr_host_free", ctypes.byref(options)))
@@ -77,6 +81,7 @@ class Host(Owner):
         catalogues: Iterable[Path] = (),
         catalogue_dir: Path | None = None,
         dev_root: Path | None = None,
+        mig_map: Path | None = None,
         files_alone: bool = False,
     ) -> Host:
         """Read a record that to_json() wrote, in this or another process. It is not trusted:
@@ -91,6 +96,7 @@ class Host(Owner):
             catalogues,
             catalogue_dir,
             dev_root,
+            mig_map,
             files_alone,
         )
         data = json.encode() if isinstance(json, str) else json

@@ -130,6 +130,7 @@ pub struct gpuctr_host_options {
     pub catalogues: *const *const c_char,
     pub catalogue_dir: *const c_char,
     pub dev_root: *const c_char,
+    pub mig_map: *const c_char,
 }
 
 #[repr(C)]

@@ -21,6 +21,8 @@ pub struct HostOptions {
     pub catalogue_dir: Option<PathBuf>,
     /// Directory whose `dev/` has the driver's device nodes; none: "/".
     pub dev_root: Option<PathBuf>,
+    /// File with what `nvidia-smi -L` printed.
+    pub mig_map: Option<PathBuf>,
     /// A vendor needs no GPU: the files of its driver are enough.
     pub files_alone: bool,
 }
@@ -39,6 +41,7 @@ impl HostOptions {
         native.catalogue_dir =
             texts.add("catalogue_dir", self.catalogue_dir.as_deref().map(AsRef::as_ref))?;
         native.dev_root = texts.add("dev_root", self.dev_root.as_deref().map(AsRef::as_ref))?;
+        native.mig_map = texts.add("mig_map", self.mig_map.as_deref().map(AsRef::as_ref))?;
         native.flags = if self.files_alone { sys::GPUCTR_HOST_FILES_ALONE } else { 0 };
         Ok(native)
     }
