@@ -70,6 +70,24 @@ Result<std::size_t> find_driver(const Named& list, std::string_view word)
     return refused(list, word, fault.empty() ? "no such GPU" : fault);
 }
 
+/// Whether the kernel lists the GPU, but its driver has no node for it.
+bool is_broken(const DriverStack& driver, const Gpu& gpu)
+{
+    return gpu.minor < 0 && !gpu.pci_address.empty()
+           && driver.version_source == model::VersionSource::module;
+}
+
+Error broken(const DriverStack& driver, const Gpu& gpu)
+{
+    const auto said =
+        std::ranges::find(driver.findings, "GPU " + gpu.pci_address, &model::Finding::object);
+    const bool is_known = said != driver.findings.end();
+    return Error(Errc::no_device, base::format("GPU {} cannot be used{}{}", gpu.label(),
+                                               is_known ? ": " : "", is_known ? said->text : ""))
+        .with_object(gpu.pci_address)
+        .with_hint(is_known ? said->hint : "");
+}
+
 /// What the words so far have named.
 class GpuChoice {
 public:
@@ -131,7 +149,8 @@ private:
             return {};
         if (keyword == "all") {
             for (const Gpu& gpu : drivers_[driver].gpus)
-                gpus.insert(gpu.index);
+                if (!is_broken(drivers_[driver], gpu))
+                    gpus.insert(gpu.index);
             return {};
         }
         const auto found = find_gpus(drivers_[driver], name);
@@ -140,6 +159,10 @@ private:
                          base::format("{} {}: {}", list_.name, word, found.error().message()))
                 .with_object(std::string(word))
                 .with_hint(found.error().hint());
+        for (const unsigned gpu : *found)
+            if (is_broken(drivers_[driver], drivers_[driver].gpus[gpu]))
+                return broken(drivers_[driver], drivers_[driver].gpus[gpu])
+                    .context(base::format("{} {}", list_.name, word));
         gpus.insert(found->begin(), found->end());
         return {};
     }

@@ -151,6 +151,27 @@ All seen_after(const DriverStack& driver, const VisibleDevices& variable, All na
     return named;
 }
 
+/// Why a list names an instance by what neither the kernel nor a map tells; none if it does not.
+std::optional<Error> untold_in(const DriverStack& driver, std::string_view value)
+{
+    for (const std::string_view word : base::split(value, ','))
+        if (auto found = find_gpus(driver, base::trim(word));
+            !found && found.error().code() == Errc::requirement)
+            return std::move(found).error();
+    return std::nullopt;
+}
+
+/// Whether a list has as many words as there are GPUs to see, all of them instances without a known
+/// UUID. A scheduler that grants some by a device cgroup names these.
+bool must_be_all_of(const DriverStack& driver, std::string_view value, const All& seen)
+{
+    return base::split(value, ',').size() == seen.size()
+           && std::ranges::all_of(seen, [&](const Counted& one) {
+                  const model::Gpu& gpu = driver.gpus[one.gpu];
+                  return gpu.is_instance() && gpu.uuid.empty();
+              });
+}
+
 Error names_no_gpu(const VisibleDevices& variable, std::string_view value, std::string_view word)
 {
     return Error(Errc::no_device, base::format("{}={}: '{}' is not the name of a GPU of this host",
@@ -257,6 +278,13 @@ Result<Narrowed> narrow(const DriverStack& driver, const Environment& environmen
         if (set == environment.end() || !is_obeyed(variable, set->second))
             continue;
         const All counted = count(driver, variable, environment, seen);
+        if (auto untold = untold_in(driver, set->second)) {
+            if (!must_be_all_of(driver, set->second, counted))
+                return std::move(*untold).context(
+                    base::format("{}={}", variable.name, set->second));
+            layers.push_back({variable, set->second, counted});
+            continue;
+        }
         const VariableWords words(driver, variable, counted);
         if (const auto unknown = words.unknown_word(set->second))
             return names_no_gpu(variable, set->second, *unknown);

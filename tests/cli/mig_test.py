@@ -179,6 +179,19 @@ class OneOfTwo(Mig):
         self.assertEqual(self.gpus(env=env), ["0", "0:gi13:ci0"])
         self.assertEqual(self.variables(env=env), env)
 
+    def test_a_scheduler_may_name_the_only_instances_that_it_grants(self):
+        for number in (*caps(1, 1), *caps(1, 13), "/dev/nvidia0"):
+            mode = os.stat(number).st_mode & 0o777
+            os.chmod(number, 0)
+            self.addCleanup(os.chmod, number, mode)
+        uuid = "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"
+        env = {"CUDA_VISIBLE_DEVICES": uuid}
+
+        self.assertEqual(self.gpus(prefix=user(), env=env), ["0", "0:gi5:ci0"])
+        self.assertEqual(self.variables(prefix=user(), env=env), {"CUDA_VISIBLE_DEVICES": None})
+        message = self.refused(env=env, status=7)
+        self.assertIn(f"CUDA_VISIBLE_DEVICES={uuid}: the kernel tells neither", message)
+
     def test_a_map_may_lie_elsewhere(self):
         text, uuids = self.listed(*self.PROFILES)
         path = DIRECTORY / "map"
@@ -292,6 +305,34 @@ class AllOfTwo(Mig):
         finding, = [one for one in driver["findings"] if one["code"] == "gpu_unusable"]
         self.assertEqual((finding["object"], finding["text"]),
                          ("MIG instance 1:gi6", "it has no compute instance"))
+
+
+class OneLost(Mig):
+    """Four GPUs that the driver offers, of which the second does not answer; their minors are 1, 3, 0
+    and 4. It excludes another one, and a sixth is kept for virtual machines."""
+
+    def test_the_others_are_chosen_by_the_numbers_of_nvidia(self):
+        self.assertEqual([gpu["minor"] for gpu in self.driver()["gpus"]], [1, None, 0, 4])
+        for words in ((), ("--device", "all")):
+            with self.subTest(words=words):
+                self.assertEqual(self.gpus(*words), ["0", "2", "3"])
+        self.assertEqual(self.own_devices("--device", "2"), ["/dev/nvidia0"])
+
+    def test_each_of_them_is_named_with_the_reason(self):
+        reasons = {one["object"]: one["text"] for one in self.driver()["findings"]
+                   if one["code"] == "gpu_unusable"}
+        lost = self.driver()["gpus"][1]["pci_address"]
+
+        self.assertEqual(len(reasons), 3)
+        self.assertIn("fallen off the bus", reasons["GPU " + lost])
+        self.assertEqual(reasons["GPU 0000:0b:00.1"], "bound to the kernel driver vfio-pci")
+        self.assertIn("the driver was told to exclude it", reasons.values())
+
+    def test_the_lost_one_is_refused_by_name(self):
+        message = self.refused("--device", "0,1", status=3)
+
+        self.assertIn("--device 1: GPU 1 cannot be used: it has fallen off the bus", message)
+        self.assertIn("Xid 79", message)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@
 #include "base/try.hpp"
 #include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/facts.hpp"
+#include "drivers/nvidia/lost.hpp"
 #include "drivers/nvidia/mig.hpp"
 #include "drivers/nvidia/proc_text.hpp"
 
@@ -164,6 +165,14 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
     for (Gpu& gpu : found.gpus) {
         gpu.numa_node = pci.numa_node(gpu.pci_address);
         gpu.architecture = architecture_of_device(pci.device_id(gpu.pci_address));
+        if (gpu.minor >= 0 && has_fallen_off_bus(system_root, gpu.pci_address)) {
+            gpu.minor = -1; // it keeps its place in NVIDIA's order
+            found.findings.push_back(
+                {model::FindingCode::gpu_unusable, "GPU " + gpu.pci_address,
+                 "it has fallen off the bus: nothing answers at its address",
+                 "/sys/bus/pci/devices/" + gpu.pci_address,
+                 "look for `Xid 79` in the kernel's log; a reset or reboot may bring it back"});
+        }
     }
     number(found.gpus);
     GPUCTR_TRY(found.instances, find_instances(system_root, found.gpus, found.findings));

@@ -121,10 +121,6 @@ Error drives_nothing(const Gpus& listed, host::Enumerator& pci)
 {
     Gpus all = listed;
     if (auto others = undriven_gpus(pci)) {
-        std::erase_if(all.findings, [&](const model::Finding& finding) {
-            return std::ranges::find(others->findings, finding.object, &model::Finding::object)
-                   != others->findings.end();
-        });
         append(all.findings, std::move(others->findings));
         all.advice = std::move(others->advice);
     }
