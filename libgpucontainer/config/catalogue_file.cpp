@@ -82,8 +82,8 @@ Result<std::string> read_module(const Fields& fields)
 }
 
 /// The texts of a list, with commas between.
-Result<std::string> read_texts(const Fields& fields, std::string_view key,
-                               bool (*fits)(std::string_view text), std::string_view what)
+Result<std::string> read_joined(const Fields& fields, std::string_view key,
+                                bool (*fits)(std::string_view text), std::string_view what)
 {
     const Field* const field = fields.find(key);
     if (field == nullptr)
@@ -162,13 +162,14 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
     GPUCTR_TRY(rule.icd, read_icd(fields));
     GPUCTR_TRY(rule.module, read_module(fields));
     GPUCTR_TRY(rule.own, fields.flag("own"));
-    GPUCTR_TRY(rule.manifests,
-               read_texts(fields, "manifests", is_manifest,
-                          "is not MANNER/NAME.json (manners: egl_vendor, egl_platform, vulkan_icd, "
-                          "vulkan_layer and vulkansc_icd)"));
-    GPUCTR_TRY(rule.loads, read_texts(fields, "loads", is_soname,
-                                      "is not the name of a library (allowed: NAME.so, "
-                                      "NAME.so.VERSION)"));
+    GPUCTR_TRY(
+        rule.manifests,
+        read_joined(fields, "manifests", is_manifest,
+                    "is not MANNER/NAME.json (manners: egl_vendor, egl_platform, vulkan_icd, "
+                    "vulkan_layer and vulkansc_icd)"));
+    GPUCTR_TRY(rule.loads, read_joined(fields, "loads", is_soname,
+                                       "is not the name of a library (allowed: NAME.so, "
+                                       "NAME.so.VERSION)"));
     const bool is_library = rule.kind == FileRule::Kind::library;
     for (const std::string_view key :
          {"entry", "unversioned", "icd", "module", "own", "manifests", "loads"})

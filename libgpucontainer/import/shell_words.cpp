@@ -9,7 +9,7 @@ namespace {
 
 // More than images need, and little enough to be read quickly.
 constexpr std::size_t most_work = 8U << 20U; // bytes that expansions may make
-constexpr int deepest = 8;                   // nested expansions
+constexpr int deepest_expansion = 8;         // nested expansions
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_character(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
@@ -263,7 +263,7 @@ void ShellWords::read_braces(Word& word, int depth)
         return insert(word, name, value);
     }
     const bool unless_empty = peek() == ':' && peek(1) == '-';
-    if (name.empty() || depth >= deepest || (!unless_empty && peek() != '-')) {
+    if (name.empty() || depth >= deepest_expansion || (!unless_empty && peek() != '-')) {
         word.known = false;
         return skip_to('}', '{');
     }

@@ -9,7 +9,7 @@
 namespace gpucontainer::record {
 namespace {
 
-const char* is_path_below(std::string_view text)
+const char* is_path_in_container(std::string_view text)
 {
     for (const std::string_view part : base::split(text, '/'))
         if (const char* const problem = is_name(part))
@@ -53,7 +53,7 @@ const char* problem_with_name(const model::Registration& registration)
         return name.empty() ? nullptr : "not null";
     case Manner::module_directory:
     case Manner::module_name:
-        return is_path_below(name);
+        return is_path_in_container(name);
     case Manner::opencl_icd:
     case Manner::egl_vendor:
     case Manner::egl_platform:

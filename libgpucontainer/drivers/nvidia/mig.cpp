@@ -21,13 +21,13 @@ using model::Gpu;
 namespace {
 
 // The kernel module knows 15 and 8 of them.
-constexpr std::size_t most_names = 256;
+constexpr std::size_t most_instances = 256;
 constexpr std::uint64_t most_minors = 1U << 20U;
 
 /// The numbers of the directories with this beginning: 3 for "gi3".
 Result<std::vector<unsigned>> numbered(const std::string& directory, std::string_view beginning)
 {
-    const auto names = base::list_directory(AT_FDCWD, directory, most_names);
+    const auto names = base::list_directory(AT_FDCWD, directory, most_instances);
     std::vector<unsigned> numbers;
     if (!names && base::leaves_open(names.error().os_error()))
         return Error::from_errno(names.error().os_error(), directory, Errc::driver)
@@ -36,7 +36,7 @@ Result<std::vector<unsigned>> numbered(const std::string& directory, std::string
         if (!name.starts_with(beginning))
             continue;
         const auto number = base::to_number(std::string_view(name).substr(beginning.size()));
-        if (number && *number < most_names)
+        if (number && *number < most_instances)
             numbers.push_back(static_cast<unsigned>(*number));
     }
     std::ranges::sort(numbers);
@@ -112,7 +112,7 @@ private:
     model::Findings& findings_;
 };
 
-Gpu describe(const Instance& instance, const Gpu& parent)
+Gpu gpu_of(const Instance& instance, const Gpu& parent)
 {
     Gpu gpu = parent;
     gpu.parent = static_cast<int>(parent.index);
@@ -146,7 +146,7 @@ Result<std::vector<Instance>> find_instances(const std::string& system_root,
 void add_instances(const std::vector<Instance>& instances, std::vector<Gpu>& gpus)
 {
     for (const Instance& instance : instances) {
-        Gpu gpu = describe(instance, gpus[instance.gpu]);
+        Gpu gpu = gpu_of(instance, gpus[instance.gpu]);
         gpu.index = static_cast<unsigned>(gpus.size());
         gpus.push_back(std::move(gpu));
     }
