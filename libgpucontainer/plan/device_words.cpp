@@ -131,7 +131,7 @@ std::vector<unsigned> with_instances(const DriverStack& driver, std::vector<unsi
         gpus.insert(gpus.end(), instances.begin(), instances.end());
     }
     std::ranges::sort(gpus);
-    gpus.erase(std::ranges::unique(gpus).begin(), gpus.end());
+    gpus.erase(std::unique(gpus.begin(), gpus.end()), gpus.end());
     return gpus;
 }
 

@@ -288,7 +288,8 @@ Result<Narrowed> narrow(const DriverStack& driver, const Environment& environmen
         const VariableWords words(driver, variable, counted);
         if (const auto unknown = words.unknown_word(set->second))
             return names_no_gpu(variable, set->second, *unknown);
-        const std::string_view of_scheduler = scheduler ? scheduler->value : "";
+        const std::string_view of_scheduler =
+            scheduler ? std::string_view(scheduler->value) : std::string_view();
         if (cgroup_decides && variable.decides
             && words.counts_beyond(set->second, of_scheduler,
                                    numbers_of(driver, variable, environment, granted))) {
