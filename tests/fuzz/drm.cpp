@@ -72,7 +72,7 @@ void check_intel(const std::string& root, host::Enumerator& devices)
         if (!search::add_node(root, "/dev-root", wanted, nodes, skipped))
             return;
     check_found(root, nodes, found->gpus);
-    if (const auto others = drivers::intel::undriven(devices, found->gpus))
+    if (const auto others = drivers::intel::undriven(devices, *found))
         for (const model::Finding& other : *others)
             demand(std::ranges::none_of(found->gpus,
                                         [&](const model::Gpu& gpu) {
