@@ -149,7 +149,8 @@ private:
                                                  major(number), minor(number))));
         constexpr std::string_view dev = "/dev/";
         const std::string line = base::format("DEVNAME={}", path.substr(dev.size()));
-        const auto lines = base::split(event.value_or(""), '\n');
+        const std::string text = event.value_or("");
+        const auto lines = base::split(text, '\n');
         return std::ranges::find(lines, line) != lines.end();
     }
 
