@@ -94,7 +94,12 @@ func TestListsWhatTheHostHas(t *testing.T) {
 			equal(t, "inode", file.Identity.Inode, info.Sys().(*syscall.Stat_t).Ino)
 		}
 	}
-	node := driver.Nodes[len(driver.Nodes)-1]
+	node := driver.Nodes[0]
+	for _, other := range driver.Nodes {
+		if other.ContainerPath == "/dev/nvidia7" {
+			node = other
+		}
+	}
 	equal(t, "node", node.ContainerPath, "/dev/nvidia7")
 	equal(t, "number", fmt.Sprint(node.Major, node.Minor, *node.GPU), "195 7 7")
 	equal(t, "mode", node.Mode, 0o666)

@@ -55,6 +55,9 @@ public:
         choose_by_capability();
         if (!driver_.optional_files)
             choose_needed([&](const DriverFile& file) {
+                // No container gets it, whatever would load it: a site may say so.
+                if (file.capability == Capability::none)
+                    return objection_to(file);
                 share_.also_needed.insert(file.capability);
                 return std::string();
             });

@@ -108,7 +108,8 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
         return Error::from_errno(errno, node.host_path, Errc::driver).with_object(node.host_path);
     if (!seen) {
         const int why = errno;
-        if (wanted.rights) {
+        // A directory that the caller names for nodes is taken as it is.
+        if (wanted.rights && dev_root.empty()) {
             node.makeable = true;
             node.mode = wanted.rights->mode;
             node.uid = wanted.rights->uid;
@@ -116,12 +117,14 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
         }
         return skip(Error::from_errno(why, "no device node").message());
     }
-    if (S_ISCHR(status.st_mode)
+    const bool is_wrong_an_error = wanted.required || wanted.rights || !wanted.extra.empty();
+    if (is_wrong_an_error && S_ISCHR(status.st_mode)
         && (major(status.st_rdev) != *wanted.major || minor(status.st_rdev) != wanted.minor))
         node.problem =
             base::format("is the character device {}:{}, but its kernel driver has {}:{}",
                          major(status.st_rdev), minor(status.st_rdev), *wanted.major, wanted.minor);
-    if (!S_ISCHR(status.st_mode) || !node.problem.empty())
+    if (!S_ISCHR(status.st_mode) || major(status.st_rdev) != *wanted.major
+        || minor(status.st_rdev) != wanted.minor)
         return skip(base::format("not the character device {}:{}", *wanted.major, wanted.minor));
 
     node.mode = status.st_mode & 07777U;

@@ -26,8 +26,10 @@ constexpr unsigned dac_override = 1;
 constexpr unsigned dac_read_search = 2;
 constexpr unsigned net_raw = 13;
 constexpr unsigned sys_admin = 21;
+constexpr unsigned mknod = 27;
 constexpr std::uint64_t bit(unsigned capability) { return std::uint64_t{1} << capability; }
-constexpr std::uint64_t look = bit(dac_override) | bit(dac_read_search);
+/// Whether nodes that the host lacks can be made is asked while looking.
+constexpr std::uint64_t look = bit(dac_override) | bit(dac_read_search) | bit(mknod);
 
 std::uint64_t set_of(const char* name)
 {

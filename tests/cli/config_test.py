@@ -208,7 +208,7 @@ files:
         return {file["soname"] or file["name"]: file for file in files}
 
     def check_set_up(self, *words):
-        self.apply(*words)
+        self.apply("--driver-capabilities", "compute,utility", *words)
         libraries = os.listdir(self.root / f"{TREE[1:]}/lib64")
         self.assertIn("libcrypt.so.1", libraries)
         self.assertNotIn("libnvidia-nvvm.so.4", libraries)

@@ -16,7 +16,8 @@ class Durable(harness.Case):
 
     def setUp(self):
         super().setUp()
-        self.words = ["--nv", "--rootfs", self.root, "--write", "auto", "--device", "0"]
+        self.words = ["--nv", "--rootfs", self.root, "--write", "auto", "--device", "0",
+                      "--driver-capabilities", "compute"]  # names of others end in .json too
 
     def root_on_disk(self):
         """A root on what is no tmpfs, though nothing of it is on a disk."""

@@ -32,8 +32,11 @@ def driver_of(host):
 
 
 def without_identity(driver):
+    """Nor what a recording has not: sockets, and nodes of other kernel drivers."""
     return driver | {"gpus": [gpu | {"uuid": None} for gpu in driver["gpus"]],
-                     "files": [file | {"id": None} for file in driver["files"]]}
+                     "files": [file | {"id": None} for file in driver["files"]],
+                     "nodes": [node for node in driver["nodes"] if not node["extra"]],
+                     "shared_paths": []}
 
 
 def content(directory):
