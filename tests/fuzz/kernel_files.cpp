@@ -69,7 +69,10 @@ void check_gpus(const drivers::nvidia::Gpus& found)
         demand(gpu.minor >= -1 && gpu.minor < control_minor, "a minor is one of a GPU");
         demand(gpu.uuid.find('?') == std::string::npos, "a UUID is known or not");
     }
-    demand(found.gpus.size() + found.findings.size() == 2, "each GPU is found or left out");
+    const auto without_node =
+        std::ranges::count_if(found.gpus, [](const model::Gpu& gpu) { return gpu.minor < 0; });
+    demand(found.gpus.size() + found.findings.size() == 2 + static_cast<std::size_t>(without_node),
+           "each GPU is found or left out, and one without a node is named");
 }
 
 void check_masks(const std::string& root)
