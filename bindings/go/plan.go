@@ -58,6 +58,16 @@ const (
 	VendorLibsNone VendorLibs = C.GPUCTR_VENDOR_LIBS_NONE // None: device nodes only.
 )
 
+// Compat says whether programs use the image's own user space of a newer driver.
+type Compat uint32
+
+// Values of Request.Compat.
+const (
+	CompatAuto   Compat = C.GPUCTR_COMPAT_AUTO   // If it works with the host's driver and GPUs.
+	CompatNever  Compat = C.GPUCTR_COMPAT_NEVER  // No.
+	CompatAlways Compat = C.GPUCTR_COMPAT_ALWAYS // Even if it may fail.
+)
+
 // Backend says how mounts are made; to choose one is for tests and narrowing down a fault.
 type Backend uint32
 
@@ -124,6 +134,8 @@ type Request struct {
 	NamesDevices bool
 	// NamesCapabilities: it does not change DriverCapabilities.
 	NamesCapabilities bool
+	// Compat says whether the image's own user space of a newer driver is used.
+	Compat Compat
 }
 
 // Item is one thing that a plan puts into the container.
@@ -201,6 +213,7 @@ func NewPlan(host *Host, root *os.File, request Request) (*Plan, error) {
 	native.requirements = a.list("requirements", request.Requirements)
 	native.extras = a.text("extras", request.Extras)
 	native.container_environment = a.list("container_environment", request.ContainerEnvironment)
+	native.compat = C.uint32_t(request.Compat)
 	rootFd := a.fd(root)
 	if a.err != nil {
 		return nil, a.err

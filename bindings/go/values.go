@@ -66,6 +66,7 @@ type File struct {
 	Capability, Also         string
 	Reason                   string
 	IsDirectory              bool
+	IsCompat32               bool // Only 32-bit programs load it.
 	Precedence               string
 	Links                    []string // Further names in its directory that lead to it.
 	EntryNames               []string // Its names that programs load without being linked to it.
@@ -127,6 +128,7 @@ type Driver struct {
 	Root                   string
 	CDIKind                string
 	LibraryDirectory       string
+	Machine                string // that its libraries are for, "aarch64"
 	HasOptionalFiles       bool
 	TreeLink               string
 	Needs                  []string
@@ -216,6 +218,7 @@ func fileOf(f *C.gpuctr_file) File {
 		Also:        text(C.gpuctr_file_also(f)),
 		Reason:      text(C.gpuctr_file_reason(f)),
 		IsDirectory: C.gpuctr_file_is_directory(f) != 0,
+		IsCompat32:  C.gpuctr_file_is_compat32(f) != 0,
 		Precedence:  text(C.gpuctr_file_precedence(f)),
 		Links: list(C.gpuctr_file_link_count(f), func(i C.size_t) *C.char {
 			return C.gpuctr_file_link_at(f, i)
@@ -313,6 +316,7 @@ func driverOf(d *C.gpuctr_driver) Driver {
 		Root:             text(C.gpuctr_driver_root(d)),
 		CDIKind:          text(C.gpuctr_driver_cdi_kind(d)),
 		LibraryDirectory: text(C.gpuctr_driver_library_directory(d)),
+		Machine:          text(C.gpuctr_driver_machine(d)),
 		HasOptionalFiles: C.gpuctr_driver_has_optional_files(d) != 0,
 		TreeLink:         text(C.gpuctr_driver_tree_link(d)),
 		Needs: list(C.gpuctr_driver_need_count(d), func(i C.size_t) *C.char {

@@ -199,7 +199,10 @@ int run_command(const Options& options, const Call& call)
     const Messages messages = call.messages();
     prepare_to_run();
     const RootDirectory root = options.root.open();
-    const gpucontainer::Request request = options.request.request(root.fd(), messages);
+    gpucontainer::Request request = options.request.request(root.fd(), messages);
+    for (const std::string& variable : options.run.variables)
+        if (variable.starts_with("LD_LIBRARY_PATH=")) // CMD finds libraries by it
+            request.container_environment.push_back(variable);
     const bool if_present = options.request.host.if_present;
     std::optional<Gpus> gpus;
     with_gpu(if_present, messages, [&] {

@@ -81,7 +81,8 @@ void print_files(const Driver& driver, const Streams& streams)
     Table table({"FILE", "CAPABILITY", "PATH"});
     for (const auto file : driver.files())
         table.add({printable(file.soname().empty() ? file.name() : file.soname()),
-                   std::string(file.capability()), printable(file.path())});
+                   formatted("{}{}", file.capability(), file.is_compat32() ? ",compat32" : ""),
+                   printable(file.path())});
     table.print(streams.out, streams.of_out);
 }
 

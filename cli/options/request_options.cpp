@@ -54,6 +54,14 @@ const Numbers& vendor_libs_names()
     return names;
 }
 
+const Numbers& compat_names()
+{
+    static const Numbers names = {{"auto", GPUCTR_COMPAT_AUTO},
+                                  {"never", GPUCTR_COMPAT_NEVER},
+                                  {"always", GPUCTR_COMPAT_ALWAYS}};
+    return names;
+}
+
 struct VendorOption {
     const char* name;
     const char* vendor; ///< As in gpucontainer::HostOptions.
@@ -222,7 +230,7 @@ void RequestOptions::add_staging_to(CLI::App& command)
             .add_option(
                 "--driver-capabilities", capabilities,
                 "parts of the driver, separated by commas: compute, utility, graphics, video, "
-                "display, ngx, firmware, or all")
+                "display, ngx, firmware, compat32, or all")
             ->type_name("LIST")
             ->capture_default_str();
     command.option_defaults()->group(how);
@@ -265,6 +273,9 @@ void RequestOptions::add_to(CLI::App& command)
     add_choice(command, "--vendor-libs", vendor_libs_names(), vendor_libs,
                "whether the host's driver files are put into the container; none: device nodes "
                "only");
+    add_choice(command, "--cuda-compat", compat_names(), compat,
+               "whether programs use the image's own libcuda for older drivers "
+               "(/usr/local/cuda/compat)");
     command.option_defaults()->group(how);
     add_choice(command, "--layout", layout_names(), layout,
                "put driver files into a tree of their own, or among the image's libraries");
@@ -291,6 +302,7 @@ gpucontainer::Request RequestOptions::request() const
     request.write = write;
     request.layout = layout;
     request.vendor_libs = vendor_libs;
+    request.compat = compat;
     request.tree_path = tree_path;
     request.mount_label = mount_label;
     request.lock = lock;

@@ -45,6 +45,7 @@ struct RequestOptions {
     std::vector<std::string> request_env; ///< NAME=VALUE
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
+    std::uint32_t compat = GPUCTR_COMPAT_AUTO;
     std::string tree_path;
     std::string mount_label;
     bool lock = false;

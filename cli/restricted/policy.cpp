@@ -28,7 +28,7 @@ constexpr std::array allowed_options = {"nv",          "rocm",        "intel",
                                         "require",     "request-env", "rootfs",
                                         "format",      "json",        "output",
                                         "noheadings",  "chdir",       "setenv",
-                                        "clean-env"};
+                                        "clean-env",   "cuda-compat"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint)
 {

@@ -15,6 +15,7 @@ struct Renamed {
 };
 constexpr std::array renamed = {
     Renamed{"catalogues", "catalogue"},
+    Renamed{"compat", "cuda-compat"},
     Renamed{"devices", "device"},
     Renamed{"directory", "staged-tree"}, // of what is staged
     Renamed{"json", "host"},

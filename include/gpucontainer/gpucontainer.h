@@ -159,9 +159,10 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  *
  * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
  *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
- *   "variable_ignored"
+ *   "variable_ignored", "compat_decided"
  * - needs: "container_need"
- * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "files_left_out",
+ * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "compat_forced",
+ *   "search_differs", "files_left_out",
  *   "library_unloadable", "library_missing", "releases_differ", "compute_node_unusable",
  *   "node_forbidden", "variable_contradicted", "device_unknown", "node_left",
  *   "namespace_gone", "root_gone"
@@ -488,6 +489,12 @@ GPUCTR_API const char* gpuctr_driver_root(const gpuctr_driver* driver);
 GPUCTR_API const char* gpuctr_driver_cdi_kind(const gpuctr_driver* driver);
 /** Directory of the driver's main library on this host; "" if it has none. @since 0.2 */
 GPUCTR_API const char* gpuctr_driver_library_directory(const gpuctr_driver* driver);
+/**
+ * The architecture that its libraries are for, as `uname -m` names it: "aarch64". If it is not
+ * this machine's, the driver can be listed and planned with, but not applied. "" in records of
+ * earlier versions, where it is this machine's. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_driver_machine(const gpuctr_driver* driver);
 /** 1 if an image may bring its own files instead: they fit any kernel module. @since 0.2 */
 GPUCTR_API int gpuctr_driver_has_optional_files(const gpuctr_driver* driver);
 /**
@@ -589,6 +596,11 @@ GPUCTR_API const char* gpuctr_file_reason(const gpuctr_file* file);
 /** 1 if it is a directory with all that is in it; only "data" may be one. @since 0.2 */
 GPUCTR_API int gpuctr_file_is_directory(const gpuctr_file* file);
 /**
+ * 1 for a library that only 32-bit programs load. A container gets it if "compat32" is asked for
+ * besides the file's own capability. @since 0.2
+ */
+GPUCTR_API int gpuctr_file_is_compat32(const gpuctr_file* file);
+/**
  * When a container gets it, if gpuctr_driver_has_optional_files(): "driver" (unless the image
  * has a runtime of this vendor), "runtime" (the same; an image with its soname has such a
  * runtime), "always", or "image" (if the image lacks its soname). @since 0.2
@@ -625,7 +637,8 @@ GPUCTR_API const gpuctr_registration* gpuctr_file_registration_at(const gpuctr_f
  * "module_name" (by this name there), "opencl_icd" (named in a file), "egl_vendor",
  * "egl_platform", "vulkan_icd", "vulkan_layer", "vulkansc_icd" (named in a JSON manifest),
  * "gpu_mask" (it reads in a file which GPUs it may show), "command" (in PATH), "script" (the
- * same, run by a program) or "fixed_path". @since 0.2
+ * same, run by a program), "fixed_path" or "beside_libraries" (in a directory beside the driver's
+ * libraries). @since 0.2
  */
 GPUCTR_API const char* gpuctr_registration_manner(const gpuctr_registration* registration);
 /** The directory, file, program or path of the manner; "" if it has none. @since 0.2 */
@@ -753,6 +766,16 @@ GPUCTR_API int gpuctr_shown_is_directory(const gpuctr_shown* shown);
 #define GPUCTR_VENDOR_LIBS_NONE 2u
 
 /**
+ * The image's own user space of a newer driver, such as /usr/local/cuda/compat (CUDA forward
+ * compatibility), is used if it works with the host's driver and the chosen GPUs. @since 0.2
+ */
+#define GPUCTR_COMPAT_AUTO 0u
+/** It is not used. @since 0.2 */
+#define GPUCTR_COMPAT_NEVER 1u
+/** It is used even if it may fail, which is then a warning. @since 0.2 */
+#define GPUCTR_COMPAT_ALWAYS 2u
+
+/**
  * Nobody in the container can make our mounts writable, not even with CAP_SYS_ADMIN.
  * gpuctr_plan_prepare() then starts one more short-lived child process, and
  * gpuctr_prepared_attach() one for each overlay. Each makes a user namespace.
@@ -777,7 +800,8 @@ typedef struct gpuctr_request {
     const char* devices;
     /**
      * Comma-separated: "compute", "utility", "graphics", "video", "display", "ngx", "all" of
-     * these, or "firmware". NULL: "compute,utility".
+     * these, "firmware", or "compat32" for 32-bit libraries of the others, which is part of
+     * "all". NULL: "compute,utility".
      */
     const char* driver_capabilities;
     /**
@@ -842,11 +866,18 @@ typedef struct gpuctr_request {
      * @since 0.2
      */
     const char* const* container_environment;
+    /**
+     * GPUCTR_COMPAT_*. The order of the loader cache decides which libraries programs find. A
+     * directory in LD_LIBRARY_PATH of `container_environment` in which they find others before
+     * that is a warning. @since 0.2
+     */
+    uint32_t compat;
+    uint32_t reserved; /**< 0. @since 0.2 */
 } gpuctr_request;
 
 /* clang-format off */
 #define GPUCTR_REQUEST_INIT \
-    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL }
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0 }
 /* clang-format on */
 
 /** Variables of a container, and what of them is not known. @since 0.2 */

@@ -114,6 +114,8 @@ public:
     std::string_view also() const noexcept { return gpuctr_file_also(file_); }
     std::string_view reason() const noexcept { return gpuctr_file_reason(file_); }
     bool is_directory() const noexcept { return gpuctr_file_is_directory(file_) != 0; }
+    /// Only 32-bit programs load it.
+    bool is_compat32() const noexcept { return gpuctr_file_is_compat32(file_) != 0; }
     /// "driver", "runtime", "always" or "image"; see gpuctr_file_precedence().
     std::string_view precedence() const noexcept { return gpuctr_file_precedence(file_); }
     /// Further names in its directory that lead to it.
@@ -324,6 +326,8 @@ public:
     {
         return gpuctr_driver_library_directory(driver_);
     }
+    /// What its libraries are for, "aarch64"; "" in records of earlier versions.
+    std::string_view machine() const noexcept { return gpuctr_driver_machine(driver_); }
     /// An image may bring its own files instead.
     bool has_optional_files() const noexcept
     {
@@ -476,6 +480,7 @@ namespace detail {
 inline std::vector<const char*> texts_of(const std::vector<std::string>& texts)
 {
     std::vector<const char*> all;
+    all.reserve(texts.size() + 1);
     for (const std::string& text : texts)
         all.push_back(text.c_str());
     all.push_back(nullptr);
@@ -501,8 +506,9 @@ struct Request {
     std::string extras = {};                    ///< Comma-separated: "gds,imex-channel:0,no-mps".
     /// NAME=VALUE each: what the container itself asks for, such as ContainerEnvironment has it.
     std::vector<std::string> container_environment = {};
-    bool names_devices = false;      ///< It does not change `devices`,
-    bool names_capabilities = false; ///< nor `driver_capabilities`.
+    bool names_devices = false;                ///< It does not change `devices`,
+    bool names_capabilities = false;           ///< nor `driver_capabilities`.
+    std::uint32_t compat = GPUCTR_COMPAT_AUTO; ///< The image's own user space of a newer driver.
 };
 
 /// The variables that an image or a runtime gives to a container; gpuctr_environment_read()
@@ -826,6 +832,7 @@ public:
         native.extras = request.extras.empty() ? nullptr : request.extras.c_str();
         const std::vector<const char*> container = detail::texts_of(request.container_environment);
         native.container_environment = container.data();
+        native.compat = request.compat;
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);

@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/try.hpp"
+#include "elf/machine.hpp"
 #include "mount/calls.hpp"
 
 #include <cerrno>
@@ -100,6 +101,13 @@ Result<void> require_driver(const plan::Plan& plan)
                 .with_hint("load it with modprobe, or give the driver version to set up its files "
                            "all the same");
     }
+    if (plan.machine->name != elf::own_machine().name)
+        return Error(Errc::driver,
+                     base::format("the driver's libraries are for {}, and this machine is {}",
+                                  plan.machine->name, elf::own_machine().name))
+            .with_object(std::string(plan.machine->name))
+            .with_hint("name a driver root whose files are for this machine's architecture; such a "
+                       "plan only shows");
     return {};
 }
 

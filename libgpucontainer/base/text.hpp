@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,6 +15,10 @@ std::string_view trim(std::string_view text);
 
 /// The parts between separators, empty ones included.
 std::vector<std::string_view> split(std::string_view text, char separator);
+
+/// The parts of a temporary would outlive it.
+template <std::same_as<std::string> Text>
+std::vector<std::string_view> split(Text&& text, char separator) = delete;
 
 /// All parts, with the separator between them.
 std::string joined(const auto& texts, std::string_view separator)

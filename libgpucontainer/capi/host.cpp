@@ -94,6 +94,7 @@ const char* gpuctr_driver_library_directory(const gpuctr_driver* driver)
 {
     return driver->library_directory.c_str();
 }
+const char* gpuctr_driver_machine(const gpuctr_driver* driver) { return driver->machine.c_str(); }
 int gpuctr_driver_has_optional_files(const gpuctr_driver* driver)
 {
     return driver->optional_files ? 1 : 0;
@@ -140,6 +141,7 @@ int32_t gpuctr_gpu_parent(const gpuctr_gpu* gpu) { return gpu->parent; }
 const char* gpuctr_file_also(const gpuctr_file* file) { return model::name(file->also).data(); }
 const char* gpuctr_file_reason(const gpuctr_file* file) { return file->reason.c_str(); }
 int gpuctr_file_is_directory(const gpuctr_file* file) { return file->directory ? 1 : 0; }
+int gpuctr_file_is_compat32(const gpuctr_file* file) { return file->compat32 ? 1 : 0; }
 const char* gpuctr_file_precedence(const gpuctr_file* file)
 {
     return model::name(file->precedence).data();

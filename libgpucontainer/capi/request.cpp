@@ -18,6 +18,8 @@ Result<void> check_numbers(const gpuctr_request& given)
     const char* const out_of_range = given.write > GPUCTR_WRITE_ALWAYS             ? "write"
                                      : given.layout > GPUCTR_LAYOUT_MERGED         ? "layout"
                                      : given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE ? "vendor_libs"
+                                     : given.compat > GPUCTR_COMPAT_ALWAYS         ? "compat"
+                                     : given.reserved != 0                         ? "reserved"
                                                                                    : nullptr;
     if (out_of_range != nullptr)
         return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range")
@@ -113,6 +115,7 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     assign(request.allowed_devices, given.allowed_devices);
     request.layout = static_cast<plan::Layout>(given.layout);
     request.vendor_libs = static_cast<plan::VendorLibs>(given.vendor_libs);
+    request.compat = static_cast<plan::Compat>(given.compat);
     request.lock = (given.flags & GPUCTR_REQUEST_LOCK) != 0;
     assign(request.mount_label, given.mount_label);
     GPUCTR_CHECK(privilege::check_label(request.mount_label));

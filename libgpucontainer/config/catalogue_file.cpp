@@ -142,9 +142,9 @@ Result<std::string> read_vendor(const Fields& fields)
 
 Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
 {
-    constexpr std::array<std::string_view, 13> keys = {
-        "library", "tool",   "data", "capability", "also",  "entry", "unversioned",
-        "icd",     "module", "own",  "manifests",  "loads", "reason"};
+    constexpr std::array<std::string_view, 15> keys = {
+        "library", "tool", "data",      "capability", "also",    "entry", "unversioned", "icd",
+        "module",  "own",  "manifests", "loads",      "neutral", "links", "reason"};
 
     FileRule rule;
     rule.line = value.line;
@@ -170,10 +170,16 @@ Result<FileRule> read_rule(const YamlValue& value, const std::string& vendor)
     GPUCTR_TRY(rule.loads, read_joined(fields, "loads", is_soname,
                                        "is not the name of a library (allowed: NAME.so, "
                                        "NAME.so.VERSION)"));
+    GPUCTR_TRY(rule.neutral, fields.flag("neutral"));
+    GPUCTR_TRY(rule.links, read_joined(fields, "links", is_soname,
+                                       "is not the name of a library (allowed: NAME.so, "
+                                       "NAME.so.VERSION)"));
     const bool is_library = rule.kind == FileRule::Kind::library;
+    const bool is_data = rule.kind == FileRule::Kind::data;
     for (const std::string_view key :
-         {"entry", "unversioned", "icd", "module", "own", "manifests", "loads"})
-        if (const Field* field = fields.find(key); !is_library && field != nullptr)
+         {"entry", "unversioned", "icd", "module", "own", "manifests", "loads", "neutral", "links"})
+        if (const Field* field = fields.find(key);
+            !is_library && field != nullptr && !(is_data && key == "module"))
             return mistake(field->line,
                            base::format("{} is for libraries, and {} is {}", key, rule.name,
                                         rule.kind == FileRule::Kind::tool ? "a tool" : "data"));

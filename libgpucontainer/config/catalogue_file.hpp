@@ -31,7 +31,9 @@ struct FileRule {
     bool own = false;
     std::string manifests; ///< "MANNER/NAME.json" with commas between.
     std::string loads;     ///< Sonames with commas between.
-    std::string reason;    ///< One line, not empty.
+    bool neutral = false;
+    std::string links;  ///< File names with commas between.
+    std::string reason; ///< One line, not empty.
 };
 
 /// Checks that a library or tool can have the rule's name. An error names the rule's line.

@@ -10,8 +10,8 @@ namespace gpucontainer::config {
 
 /// What a file or node may be needed for. `none` means for a file that no container gets it, for a
 /// node that every container needs it.
-inline constexpr std::array<std::string_view, 8> capability_names = {
-    "none", "compute", "utility", "graphics", "video", "display", "ngx", "firmware"};
+inline constexpr std::array<std::string_view, 9> capability_names = {
+    "none", "compute", "utility", "graphics", "video", "display", "ngx", "firmware", "compat32"};
 
 /// How programs may find a library by a JSON manifest that names it.
 inline constexpr std::array<std::string_view, 5> manifest_manners = {

@@ -106,6 +106,7 @@ Result<std::optional<DriverStack>> files_alone(const Vendor& vendor, const Sourc
             .with_object(stack.error().object())
             .with_hint(stack.error().hint());
     stack->cdi_kind = vendor.cdi_kind;
+    stack->machine = sources.driver_root.machine().name;
     stack->findings.push_back(
         {model::FindingCode::no_gpu, "",
          base::format("{}: only the driver's files are shown", reason.message())});
@@ -117,8 +118,10 @@ Result<std::optional<DriverStack>> detect(const Vendor& vendor, const Sources& s
 {
     auto driver = vendor.detect(sources);
     const bool has_gpus = driver && *driver;
-    if (has_gpus)
+    if (has_gpus) {
         (*driver)->cdi_kind = vendor.cdi_kind;
+        (*driver)->machine = sources.driver_root.machine().name;
+    }
     if (has_gpus || !or_files_alone || (!driver && driver.error().code() != Errc::no_device))
         return driver;
     if (driver)
@@ -173,6 +176,12 @@ bool has_driver(std::string_view vendor, const Detection& detection,
     });
 }
 
+/// What its libraries are for, which records of old versions do not tell.
+std::string_view machine_of(const DriverStack& driver)
+{
+    return driver.machine.empty() ? elf::own_machine().name : std::string_view(driver.machine);
+}
+
 /// A record may grant less than the host, but must not restrict less.
 Result<void> prove(const DriverStack& recorded, const DriverStack& found)
 {
@@ -180,7 +189,8 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
         || recorded.version != found.version || recorded.version_source != found.version_source
         || recorded.root != found.root || recorded.visible_devices != found.visible_devices
         || recorded.needs != found.needs || recorded.image_directories != found.image_directories
-        || recorded.tree_link != found.tree_link || recorded.optional_files != found.optional_files)
+        || recorded.tree_link != found.tree_link || recorded.optional_files != found.optional_files
+        || machine_of(recorded) != machine_of(found))
         return not_found(
             base::format("{} driver {} in {}", recorded.vendor, recorded.version, recorded.root));
     if (recorded.gpus != found.gpus || recorded.library_order != found.library_order)

@@ -8,6 +8,7 @@
 #include "drivers/registry.hpp"
 #include "drivers/wsl.hpp"
 #include "host/node_access.hpp"
+#include "search/manifest.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -182,12 +183,33 @@ private:
                     add_optional((driver.root == "/" ? "" : driver.root) + directory, 0);
         if (driver.optional_files)
             add_root_places(driver);
+        add_manifests(driver);
         add_optional((driver.root == "/" ? "" : driver.root) + "/etc/ld.so.cache",
                      AT_SYMLINK_NOFOLLOW);
         for (const DeviceNode& node : driver.nodes)
             add_node(node, true);
         for (const DeviceNode& node : driver.missing_nodes)
             add_node(node, false);
+    }
+
+    /// Manifests of the host become part of the driver's files. A file may change in place, and
+    /// its directory gets another one.
+    void add_manifests(const DriverStack& driver)
+    {
+        const std::string root = driver.root == "/" ? "" : driver.root;
+        const std::string prefix(base::directory_of(driver.library_directory));
+        std::vector<std::string> prefixes;
+        if (prefix.size() > root.size() && prefix.starts_with(root)
+            && !base::is_below("/usr/lib", prefix.substr(root.size())))
+            prefixes.push_back(prefix.substr(root.size()));
+        for (const search::ManifestPlace& place : search::manifest_places(driver.files, prefixes)) {
+            const std::string directory = root + place.directory;
+            add_optional(directory, 0);
+            for (const std::string& name : place.names)
+                if (const std::string path = base::format("{}/{}", directory, name);
+                    status_of(path, 0).st_ino != 0)
+                    add_optional(path, 0);
+        }
     }
 
     void add_root_places(const DriverStack& driver)

@@ -56,10 +56,11 @@ std::string rules_for(std::string_view name, const std::vector<config::FileRule>
     for (const config::FileRule& rule : rules)
         source += base::format(
             "    {{model::FileKind::{}, model::Capability::{}, model::Capability::{}, {},\n"
-            "     {}, {}, {}, {}, {}, {}, {}, {}}},\n",
+            "     {}, {}, {}, {}, {}, {}, {}, {}, {}, {}}},\n",
             kind_of(rule), rule.capability, rule.also, literal(rule.name), rule.entry,
             rule.unversioned, literal(rule.reason), literal(rule.icd), literal(rule.module),
-            rule.own, literal(rule.manifests), literal(rule.loads));
+            rule.own, literal(rule.manifests), literal(rule.loads), rule.neutral,
+            literal(rule.links));
     return source + (rules.empty() ? "};\n\n" : "});\n\n");
 }
 
@@ -198,13 +199,30 @@ std::string source_for(const drivers::FactTables& tables)
         return base::format("Brand{{{}, brands_{}}}", literal(one.model), row++);
     };
     source += array_of<Tables::Brand>("Brand", "brand_rows", tables.brands, brand);
+    const auto number = [](const Tables::BrandNumber& one) {
+        return base::format("BrandNumber{{{}, {}, {}}}", one.number, literal(one.brand),
+                            one.compat);
+    };
+    source +=
+        array_of<Tables::BrandNumber>("BrandNumber", "number_rows", tables.brand_numbers, number);
+    for (std::size_t i = 0; i < tables.compat_releases.size(); ++i)
+        source += array_of<std::string>("std::string_view", base::format("compat_{}", i),
+                                        tables.compat_releases[i].drivers, text);
+    std::size_t compat_row = 0;
+    const auto compat = [&compat_row](const Tables::CompatRelease& one) {
+        return base::format("CompatRelease{{{}, compat_{}}}", literal(one.version), compat_row++);
+    };
+    source += array_of<Tables::CompatRelease>("CompatRelease", "compat_rows",
+                                              tables.compat_releases, compat);
     return source
            + base::format(
                "\n}} // namespace\n\n"
                "std::span<const Release> releases() {{ return release_rows; }}\n"
                "std::span<const Release> platform_releases() {{ return platform_rows; }}\n"
                "std::span<const Chip> chips() {{ return chip_rows; }}\n"
-               "std::span<const Brand> brands() {{ return brand_rows; }}\n\n"
+               "std::span<const Brand> brands() {{ return brand_rows; }}\n"
+               "std::span<const BrandNumber> brand_numbers() {{ return number_rows; }}\n"
+               "std::span<const CompatRelease> compat_releases() {{ return compat_rows; }}\n\n"
                "}} // namespace gpucontainer::drivers::{}\n",
                tables.vendor);
 }

@@ -150,12 +150,58 @@ Result<FactTables::Brand> read_brand(const YamlValue& value,
     return row;
 }
 
+Result<FactTables::BrandNumber>
+read_brand_number(const YamlValue& value, const std::vector<FactTables::BrandNumber>& earlier)
+{
+    constexpr std::array<std::string_view, 3> keys = {"number", "brand", "compat"};
+    constexpr std::uint64_t most = 1000;
+    GPUCTR_TRY(const Fields fields, Fields::read(value, "a number of a brand", keys));
+    FactTables::BrandNumber row;
+    GPUCTR_TRY(const std::string_view text, fields.text("number"));
+    GPUCTR_TRY(const std::string_view brand, fields.text("brand"));
+    GPUCTR_CHECK(fields.need("compat"));
+    GPUCTR_TRY(row.compat, fields.flag("compat"));
+    const auto number = base::to_number(text);
+    if (!number || *number > most || (!earlier.empty() && *number <= earlier.back().number))
+        return mistake(fields.line(),
+                       base::format("number {} is not in ascending order", config::quote(text)));
+    if (!config::is_vendor_name(brand))
+        return mistake(fields.line(), base::format("brand {} is not a word", config::quote(brand)));
+    row.number = static_cast<unsigned>(*number);
+    row.brand = brand;
+    return row;
+}
+
+Result<FactTables::CompatRelease>
+read_compat_release(const YamlValue& value, const std::vector<FactTables::CompatRelease>& earlier)
+{
+    constexpr std::array<std::string_view, 2> keys = {"compat", "drivers"};
+    GPUCTR_TRY(const Fields fields, Fields::read(value, "a compat release", keys));
+    FactTables::CompatRelease row;
+    GPUCTR_TRY(row.version, read_version(fields, "compat"));
+    GPUCTR_TRY(const Field drivers, fields.need("drivers"));
+    if (drivers.value->kind != YamlValue::Kind::list || drivers.value->items.empty())
+        return mistake(drivers.line, "drivers is not a list");
+    for (const YamlValue& item : drivers.value->items) {
+        if (!requirement::is_version(item.text)
+            || std::is_gteq(requirement::compare(item.text, row.version)))
+            return mistake(item.line, base::format("driver {} is not a branch before {}",
+                                                   config::quote(item.text), row.version));
+        row.drivers.push_back(item.text);
+    }
+    if (!earlier.empty() && std::is_gteq(requirement::compare(earlier.back().version, row.version)))
+        return mistake(fields.line(),
+                       base::format("compat {} is not in ascending order", row.version));
+    return row;
+}
+
 } // namespace
 
 Result<FactTables> parse_fact_tables(std::string_view yaml)
 {
-    constexpr std::array<std::string_view, 5> keys = {"vendor", "releases", "platform_releases",
-                                                      "chips", "brands"};
+    constexpr std::array<std::string_view, 7> keys = {
+        "vendor", "releases",      "platform_releases", "chips",
+        "brands", "brand_numbers", "compat_releases"};
     GPUCTR_TRY(const auto content, config::parse_yaml(yaml));
     if (!content)
         return Error(Errc::usage, "no content");
@@ -167,6 +213,10 @@ Result<FactTables> parse_fact_tables(std::string_view yaml)
                read_rows<FactTables::Release>(fields, "platform_releases", read_platform_release));
     GPUCTR_TRY(tables.chips, read_rows<FactTables::Chip>(fields, "chips", read_chip));
     GPUCTR_TRY(tables.brands, read_rows<FactTables::Brand>(fields, "brands", read_brand));
+    GPUCTR_TRY(tables.brand_numbers,
+               read_rows<FactTables::BrandNumber>(fields, "brand_numbers", read_brand_number));
+    GPUCTR_TRY(tables.compat_releases, read_rows<FactTables::CompatRelease>(
+                                           fields, "compat_releases", read_compat_release));
     return tables;
 }
 

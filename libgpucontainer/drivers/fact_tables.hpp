@@ -28,17 +28,29 @@ struct FactTables {
         std::string model; ///< Beginning of a model's name.
         std::vector<std::string> brands;
     };
+    struct BrandNumber {
+        unsigned number = 0;
+        std::string brand;
+        bool compat = false; ///< A newer user space that names no brands supports it.
+    };
+    struct CompatRelease {
+        std::string version;              ///< First branch of a newer user space.
+        std::vector<std::string> drivers; ///< Branches of the kernel module that it supports.
+    };
 
     std::string vendor;
     std::vector<Release> releases;
     std::vector<Release> platform_releases; ///< Without `least`.
     std::vector<Chip> chips;
     std::vector<Brand> brands;
+    std::vector<BrandNumber> brand_numbers;
+    std::vector<CompatRelease> compat_releases;
 };
 
 /// Reads the file. Fails on the first mistake, with its line: an unknown or missing key; a text
 /// that is not of its form; releases that do not ascend; numbers of devices that two chips have,
-/// or that do not ascend; a row of brands that an earlier one hides.
+/// or that do not ascend; a row of brands that an earlier one hides; numbers of brands or compat
+/// releases that do not ascend.
 Result<FactTables> parse_fact_tables(std::string_view yaml);
 
 } // namespace gpucontainer::drivers

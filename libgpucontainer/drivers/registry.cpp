@@ -10,6 +10,7 @@
 #include "drivers/described_maker.hpp"
 #include "drivers/habana/habana.hpp"
 #include "drivers/intel/intel.hpp"
+#include "drivers/nvidia/compat.hpp"
 #include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/nvidia.hpp"
 
@@ -29,12 +30,14 @@ constexpr Vendor::Methods methods()
             [](const Vendor&, const std::string& root) { return loaded_version(root); }};
 }
 
-/// The vendor with facts for requirements, and the names by which containers ask for them.
+/// The vendor with facts for requirements, the names by which containers ask for them, and what
+/// images have for older drivers.
 constexpr Vendor with_facts(Vendor vendor, std::span<const requirement::Name> names,
                             requirement::Subject (*facts)(const model::DriverStack&,
                                                           const model::Gpu*),
-                            const ContainerNames& container)
+                            const ContainerNames& container, const Compat& compat)
 {
+    vendor.compat = &compat;
     vendor.container = container;
     vendor.fact_names = names;
     vendor.facts = facts;
@@ -47,7 +50,7 @@ constexpr std::array in_code = {
                       nvidia::variable_names,
                       methods<nvidia::detect, nvidia::files_alone, nvidia::loaded_version>(),
                       nvidia::root_places, nvidia::node_directories, "nvidia", "nvliblist.conf"},
-               nvidia::fact_names, nvidia::facts_of, nvidia::container_names),
+               nvidia::fact_names, nvidia::facts_of, nvidia::container_names, nvidia::compat),
     Vendor{"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places, amd::variable_names,
            methods<amd::detect, amd::files_alone, amd::loaded_version>()},
     Vendor{"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,

@@ -47,6 +47,31 @@ struct ContainerNames {
     std::string_view no_check;        ///< The variable by which they do not count.
 };
 
+/// The library that decides about an image's newer user space of a driver.
+struct CompatLibrary {
+    std::string directory;          ///< In the image: "/usr/local/cuda/compat".
+    std::string version;            ///< Of its file's name; "" if that has none.
+    std::vector<std::string> notes; ///< What the vendor wrote into it.
+};
+
+/// Whether such a library works with a driver and GPUs of the host.
+struct CompatVerdict {
+    std::string title;     ///< "CUDA 12.9, driver 575.57.08"; maybe "".
+    std::string objection; ///< Why it does not; "" if it does.
+};
+
+/// User space of newer drivers, which an image has for hosts with an older kernel module. It works
+/// with some drivers and GPUs only.
+struct Compat {
+    std::string_view library;                    ///< The soname of the one that decides.
+    std::string_view note_owner;                 ///< In its notes.
+    std::span<const std::string_view> libraries; ///< Others beside it; "{version}" is its version.
+    /// Directories of an image that may have it, in the order of preference.
+    std::vector<std::string> (*directories)(const model::DriverStack&);
+    CompatVerdict (*judge)(const model::DriverStack&, std::span<const model::Gpu> chosen,
+                           const CompatLibrary&);
+};
+
 /// A vendor: a maker in C++, with its own folder, or a described one.
 struct Vendor {
     struct Methods {
@@ -80,6 +105,7 @@ struct Vendor {
     std::span<const requirement::Name> fact_names = {};
     requirement::Subject (*facts)(const model::DriverStack&, const model::Gpu*) = nullptr;
     ContainerNames container = {};
+    const Compat* compat = nullptr; ///< Null: images have nothing like that.
 
     /// None if the host has no GPU of this vendor.
     Result<std::optional<model::DriverStack>> detect(const Sources& sources) const

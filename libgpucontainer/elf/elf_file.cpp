@@ -262,6 +262,25 @@ Result<std::vector<GElf_Sym>> ElfFile::symbols(std::size_t most) const
     return found;
 }
 
+Result<std::vector<ElfFile::Notes>> ElfFile::notes(std::size_t most, std::size_t largest) const
+{
+    std::vector<Notes> found;
+    errno = 0;
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section)) != nullptr;) {
+        GElf_Shdr header = {};
+        if (gelf_getshdr(section, &header) == nullptr)
+            return failed("read section headers");
+        if (header.sh_type != SHT_NOTE || header.sh_size == 0 || header.sh_size > largest)
+            continue;
+        if (found.size() == most)
+            return malformed(base::format("more than {} sections of notes", most));
+        GPUCTR_TRY(const Elf_Data* content, data({header.sh_offset, header.sh_size}, ELF_T_BYTE),
+                   "read notes");
+        found.push_back({std::string(bytes_of(*content)), header.sh_addralign});
+    }
+    return found;
+}
+
 /// Reads `size` bytes of the string table from `offset`, and some before: the next string may be
 /// on either side.
 Result<ElfFile::Window> ElfFile::strings_at(const Dynamic& dynamic, std::uint64_t offset,

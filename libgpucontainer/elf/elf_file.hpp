@@ -55,6 +55,16 @@ public:
     /// Dynamic symbols; none without section headers. More than `most` are an error.
     Result<std::vector<GElf_Sym>> symbols(std::size_t most) const;
 
+    /// A section of notes.
+    struct Notes {
+        std::string bytes;
+        std::uint64_t alignment;
+    };
+
+    /// Sections of notes, except those of more than `largest` bytes; none without section headers.
+    /// More than `most` are an error.
+    Result<std::vector<Notes>> notes(std::size_t most, std::size_t largest) const;
+
 private:
     using Handle = base::CHandle<Elf, elf_end>;
 

@@ -15,28 +15,6 @@ constexpr std::size_t max_needed_length = PATH_MAX - 1;
 constexpr std::size_t max_runpath_length = 32'768;
 constexpr std::size_t max_needed = 1024;
 
-#if defined(__x86_64__)
-constexpr std::uint16_t own_machine = EM_X86_64;
-#elif defined(__aarch64__)
-constexpr std::uint16_t own_machine = EM_AARCH64;
-#elif defined(__powerpc64__)
-constexpr std::uint16_t own_machine = EM_PPC64;
-#elif defined(__s390x__)
-constexpr std::uint16_t own_machine = EM_S390;
-#elif defined(__riscv)
-constexpr std::uint16_t own_machine = EM_RISCV;
-#elif defined(__loongarch__)
-constexpr std::uint16_t own_machine = EM_LOONGARCH;
-#elif defined(__i386__)
-constexpr std::uint16_t own_machine = EM_386;
-#elif defined(__arm__)
-constexpr std::uint16_t own_machine = EM_ARM;
-#else
-#error "the machine number of this architecture is missing"
-#endif
-
-constexpr Facts::Class own_class = sizeof(void*) == 8 ? Facts::Class::elf64 : Facts::Class::elf32;
-
 Facts identity_of(const GElf_Ehdr& header)
 {
     Facts facts;
@@ -98,12 +76,6 @@ Result<Facts> read_facts(int fd)
     }
     GPUCTR_TRY(facts.interpreter, file.interpreter());
     return facts;
-}
-
-bool is_native(const Facts& facts) noexcept
-{
-    return facts.elf_class == own_class && facts.byte_order == std::endian::native
-           && facts.machine == own_machine;
 }
 
 std::string_view machine_name(std::uint16_t machine) noexcept

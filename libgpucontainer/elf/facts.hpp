@@ -34,9 +34,6 @@ struct Facts {
 /// control characters, and `soname` is safe as a file name.
 Result<Facts> read_facts(int fd);
 
-/// Whether the file is for the machine that this library was built for.
-bool is_native(const Facts& facts) noexcept;
-
 /// "x86-64", "aarch64" ...; "unknown machine" for others.
 std::string_view machine_name(std::uint16_t machine) noexcept;
 

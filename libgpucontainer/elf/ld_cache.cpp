@@ -20,29 +20,6 @@ constexpr std::size_t max_extension_sections = 32;
 constexpr std::size_t max_hwcaps_names = 1024;
 constexpr std::size_t max_generator_length = 4096;
 
-constexpr std::int32_t libc6 = 0x0003;
-#if defined(__x86_64__) && defined(__ILP32__)
-constexpr std::int32_t own_flags = libc6 | 0x0800;
-#elif defined(__x86_64__)
-constexpr std::int32_t own_flags = libc6 | 0x0300;
-#elif defined(__aarch64__)
-constexpr std::int32_t own_flags = libc6 | 0x0a00;
-#elif defined(__powerpc64__)
-constexpr std::int32_t own_flags = libc6 | 0x0500;
-#elif defined(__s390x__)
-constexpr std::int32_t own_flags = libc6 | 0x0400;
-#elif defined(__riscv) && __riscv_xlen == 64 && defined(__riscv_float_abi_double)
-constexpr std::int32_t own_flags = libc6 | 0x1000;
-#elif defined(__loongarch__) && defined(__loongarch_double_float)
-constexpr std::int32_t own_flags = libc6 | 0x1200;
-#elif defined(__arm__) && defined(__ARM_PCS_VFP)
-constexpr std::int32_t own_flags = libc6 | 0x0900;
-#elif defined(__i386__)
-constexpr std::int32_t own_flags = libc6;
-#else
-#error "the loader cache flags of this architecture are missing"
-#endif
-
 Error bad_cache(std::string what) { return {Errc::rootfs, "loader cache: " + std::move(what)}; }
 
 bool fits(const base::LazyFile& file, std::size_t offset, std::size_t size)
@@ -92,8 +69,6 @@ std::size_t common_length(std::string_view left, std::string_view right)
 }
 
 } // namespace
-
-const std::int32_t native_cache_flags = own_flags;
 
 int compare_names(std::string_view left, std::string_view right) noexcept
 {

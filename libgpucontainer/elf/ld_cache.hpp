@@ -3,6 +3,7 @@
 
 #include "base/lazy_file.hpp"
 #include "base/result.hpp"
+#include "elf/machine.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +20,7 @@ inline constexpr std::size_t max_cache_size = std::size_t{16} << 20U;
 inline constexpr std::size_t max_cache_entries = 100'000;
 
 /// Flags of the libraries that a program of this build's machine loads.
-extern const std::int32_t native_cache_flags;
+inline constexpr std::int32_t native_cache_flags = own_machine().cache_flags;
 
 /// An entry of the loader cache. Borrows from the cache.
 struct CacheEntry {

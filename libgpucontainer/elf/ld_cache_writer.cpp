@@ -260,10 +260,13 @@ void add_group(CacheBuilder& builder, Group<NewCacheEntry> ours, Group<CacheEntr
 
 } // namespace
 
-Result<MergedCache> merge(const LdCache* old, const std::vector<NewCacheEntry>& ours)
+Result<MergedCache> merge(const LdCache* old, const std::vector<NewCacheEntry>& ours,
+                          const std::function<bool(const CacheEntry&)>& is_unwanted)
 {
     GPUCTR_TRY(const auto wanted, prepare(ours));
-    const auto kept = old != nullptr ? sorted_entries(*old) : std::vector<CacheEntry>();
+    auto kept = old != nullptr ? sorted_entries(*old) : std::vector<CacheEntry>();
+    if (is_unwanted)
+        std::erase_if(kept, is_unwanted);
     CacheBuilder builder(old, kept.size() + wanted.size());
     std::vector<DroppedEntry> dropped;
 

@@ -33,8 +33,10 @@ struct MergedCache {
 
 /// The content of a loader cache in which the loader finds each of `ours` first for its key and
 /// flags. If several have the same, they keep the given order. All other entries of `old` stay
-/// (nullptr: there was no cache); they are sorted, and invalid ones are left out. Pure.
-Result<MergedCache> merge(const LdCache* old, const std::vector<NewCacheEntry>& ours);
+/// (nullptr: there was no cache), except those for which `is_unwanted` returns true; they are
+/// sorted, and invalid ones are left out. Pure.
+Result<MergedCache> merge(const LdCache* old, const std::vector<NewCacheEntry>& ours,
+                          const std::function<bool(const CacheEntry&)>& is_unwanted = {});
 
 /// The content of `cache` without entries whose path is below `directory`, compared by component.
 Result<std::string> without(const LdCache& cache, std::string_view directory);

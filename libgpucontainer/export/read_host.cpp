@@ -2,6 +2,7 @@
 #include "export/read_host.hpp"
 
 #include "base/format.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "record/driver.hpp"
@@ -17,7 +18,7 @@ namespace {
 
 // More than any host has, and little enough to be read quickly.
 constexpr std::size_t largest_document = 4U << 20U;
-constexpr int deepest = 8;
+constexpr std::size_t deepest = 64; // more than records of later versions have
 constexpr const char* usual_record = "a record is what `gpuctr-setup list --format json` prints";
 
 detect::Mark read_mark(const record::Fields& fields)
@@ -45,14 +46,14 @@ Result<record::Fields::Json> parse(std::string_view text)
     if (end != std::string_view::npos
         && text.find_first_not_of('\0', end) != std::string_view::npos)
         return Error(Errc::usage, "no JSON document: a NUL is in it").with_hint(usual_record);
-    // Nesting deeper than in a record is dropped; its field then counts as missing.
-    const auto shallow = [](int depth, auto, const auto&) { return depth <= deepest; };
+    if (base::json_depth(text) > deepest)
+        return Error(Errc::usage, base::format("nested in more than {} levels", deepest))
+            .with_hint(usual_record);
     try {
-        return record::Fields::Json::parse(text, shallow);
+        return record::Fields::Json::parse(text);
     } catch (const record::Fields::Json::exception& exception) {
-        const std::string_view what = exception.what(); // "[json.exception.NAME] WHAT"
         return Error(Errc::usage,
-                     base::format("no JSON document: {}", what.substr(what.find(' ') + 1)))
+                     base::format("no JSON document: {}", base::json_fault(exception.what())))
             .with_hint(usual_record);
     }
 }

@@ -7,7 +7,6 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 
-#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -19,6 +18,7 @@ constexpr std::size_t largest_configuration = 256U << 10U;
 constexpr int deepest_include = 8;
 constexpr std::size_t most_files = 1000; // includes of includes multiply
 constexpr std::size_t most_directories = 256;
+constexpr std::size_t most_libraries = 16; // of a directory, which are looked at
 
 /// ld.so.conf and its includes, read the way ldconfig reads them.
 class LoaderConfiguration {
@@ -113,12 +113,65 @@ Result<DriverRoot> DriverRoot::open(const std::string& path)
         prefix.clear();
 
     DriverRoot root(std::move(fd), std::move(prefix));
+    root.machine_ = &root.find_machine();
     if (auto file = root.open_file(cache_path))
         if (auto content = root.noted(
                 base::LazyFile::open(std::move(file->fd), elf::max_cache_size), cache_path))
             if (auto cache = root.noted(elf::LdCache::parse(*std::move(content)), cache_path))
                 root.cache_ = *std::move(cache);
     return root;
+}
+
+/// Programs of this process's root directory run on this machine. Another root may be of another
+/// architecture: its loader tells, or the libraries of an unpacked driver.
+const elf::Machine& DriverRoot::find_machine() const
+{
+    if (prefix_.empty() || look(std::string(elf::own_machine().loader)))
+        return elf::own_machine();
+    for (const elf::Machine& machine : elf::machines)
+        if (look(std::string(machine.loader)))
+            return machine;
+    std::vector<std::string> directories = {"/", "/usr/lib64", "/usr/lib"};
+    for (const elf::Machine& machine : elf::machines)
+        directories.push_back(base::format("/usr/lib/{}", machine.multiarch));
+    for (const std::string& directory : directories)
+        if (const elf::Machine* const machine = machine_of_libraries(directory))
+            return *machine;
+    return elf::own_machine();
+}
+
+/// That of the first library in a directory that is for a known one; null if there is none.
+const elf::Machine* DriverRoot::machine_of_libraries(const std::string& directory) const
+{
+    std::size_t looked_at = 0;
+    for (const std::string& name : list(directory)) {
+        if (!name.starts_with("lib") || name.find(".so") == std::string::npos)
+            continue;
+        if (++looked_at > most_libraries)
+            break;
+        const std::string path = base::format("{}/{}", directory == "/" ? "" : directory, name);
+        const auto file = open_file(path);
+        if (!file)
+            continue;
+        const auto facts = noted(elf::read_facts(file->fd.get()), path);
+        if (!facts)
+            continue;
+        for (const elf::Machine& machine : elf::machines)
+            if (elf::is_for(*facts, machine))
+                return &machine;
+    }
+    return nullptr;
+}
+
+std::vector<elf::CacheEntry> DriverRoot::cached(std::string_view soname,
+                                                const elf::Machine& machine) const
+{
+    return cache_ ? cache_->lookup(soname, machine.cache_flags) : std::vector<elf::CacheEntry>();
+}
+
+bool DriverRoot::is_loaded(const elf::CacheEntry& entry) const noexcept
+{
+    return entry.flags == machine_->cache_flags && entry.hwcap == 0;
 }
 
 Result<void> DriverRoot::check() const
@@ -218,14 +271,8 @@ std::vector<std::string> DriverRoot::configured_directories() const
 {
     std::vector<std::string> directories;
     LoaderConfiguration(*this, directories).read("/etc/ld.so.conf");
-#if defined(__x86_64__)
-    constexpr std::array multiarch = {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"};
-#elif defined(__aarch64__)
-    constexpr std::array multiarch = {"/lib/aarch64-linux-gnu", "/usr/lib/aarch64-linux-gnu"};
-#else
-    constexpr std::array<const char*, 0> multiarch = {};
-#endif
-    directories.insert(directories.end(), multiarch.begin(), multiarch.end());
+    for (const char* top : {"/lib", "/usr/lib"})
+        directories.push_back(base::format("{}/{}", top, machine_->multiarch));
     for (const char* directory : {"/lib64", "/usr/lib64", "/lib", "/usr/lib"})
         directories.emplace_back(directory);
     return directories;

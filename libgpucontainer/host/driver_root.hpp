@@ -5,6 +5,7 @@
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 #include "elf/ld_cache.hpp"
+#include "elf/machine.hpp"
 
 #include <functional>
 #include <optional>
@@ -68,8 +69,21 @@ public:
     /// Names in a directory, sorted; empty if it does not exist.
     std::vector<std::string> list(const std::string& directory) const;
 
+    /// The architecture of its programs; this library's own if that is unknown.
+    const elf::Machine& machine() const noexcept { return *machine_; }
+
     /// The loader cache; none if it is missing or damaged.
     const std::optional<elf::LdCache>& loader_cache() const noexcept { return cache_; }
+
+    /// What the loader cache has for a soname, for programs of machine().
+    std::vector<elf::CacheEntry> cached(std::string_view soname) const
+    {
+        return cached(soname, *machine_);
+    }
+    std::vector<elf::CacheEntry> cached(std::string_view soname, const elf::Machine& machine) const;
+
+    /// Whether programs of machine() load a cache entry on any processor.
+    bool is_loaded(const elf::CacheEntry& entry) const noexcept;
 
     /// Directories of ld.so.conf and what it includes, then the loader's own.
     std::vector<std::string> configured_directories() const;
@@ -83,9 +97,12 @@ private:
     };
 
     Result<std::string> real_path(int fd, const std::string& path) const;
+    const elf::Machine& find_machine() const;
+    const elf::Machine* machine_of_libraries(const std::string& directory) const;
 
     base::UniqueFd fd_;
     std::string prefix_;
+    const elf::Machine* machine_ = &elf::own_machine();
     std::optional<elf::LdCache> cache_;
     mutable std::optional<Trouble> trouble_; ///< The first.
 };

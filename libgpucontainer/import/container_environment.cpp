@@ -36,6 +36,27 @@ void note(const std::string& path, const std::string& lines, model::Findings& fi
                             "left out what only a shell would know, in lines " + lines, path});
 }
 
+/// Scripts can make long values of short texts, each of the next of those before.
+Result<void> check_size(const Variables& variables)
+{
+    std::size_t size = 0;
+    for (const auto& [name, value] : variables)
+        size += name.size() + value.size();
+    if (variables.size() > most_variables)
+        return Error(Errc::usage, base::format("more than {} variables", most_variables));
+    if (size > largest_environment)
+        return Error(Errc::usage,
+                     base::format("variables of more than {} bytes", largest_environment));
+    return {};
+}
+
+Result<void> check_image(const std::string& path, const Variables& variables)
+{
+    if (auto checked = check_size(variables); !checked)
+        return std::move(checked).error().with_code(Errc::rootfs).with_object(path).context(path);
+    return {};
+}
+
 Result<void> read_scripts(const rootfs::Root& root, ContainerEnvironment& environment)
 {
     auto names = root.list(scripts, most_scripts);
@@ -49,6 +70,7 @@ Result<void> read_scripts(const rootfs::Root& root, ContainerEnvironment& enviro
         const std::string path = base::format("{}/{}", scripts, name);
         GPUCTR_TRY(const std::string text, root.read(path, largest_file));
         note(path, read_script(text, environment.variables), environment.findings);
+        GPUCTR_CHECK(check_image(path, environment.variables));
     }
     return {};
 }
@@ -70,6 +92,7 @@ Result<ContainerEnvironment> read_image(const rootfs::Root& root)
         return std::move(text).error();
     if (text)
         note(list, read_lines(*text, environment.variables), environment.findings);
+    GPUCTR_CHECK(check_image(list, environment.variables));
     GPUCTR_CHECK(root.check());
     return environment;
 }
@@ -88,6 +111,7 @@ Result<ContainerEnvironment> read_text(std::string_view text)
          is_script(text) ? read_script(text, environment.variables)
                          : read_lines(text, environment.variables),
          environment.findings);
+    GPUCTR_CHECK(check_size(environment.variables));
     return environment;
 }
 

@@ -2,6 +2,7 @@
 #include "import/oci_config.hpp"
 
 #include "base/format.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "drivers/registry.hpp"
@@ -19,9 +20,8 @@ using Json = nlohmann::json;
 
 // More than any configuration has, and little enough to be read quickly.
 constexpr std::size_t largest_document = 4U << 20U;
-constexpr std::size_t most_variables = 10'000;
 constexpr std::size_t most_volumes = 4096;
-constexpr int deepest = 16;
+constexpr std::size_t deepest = 64;
 
 /// The source of a mount that is only there for its name.
 constexpr std::string_view no_source = "/dev/null";
@@ -33,13 +33,13 @@ Result<Json> parse(std::string_view text)
     // The parser stops at a terminator, and passes over what comes after it.
     if (text.find('\0') != std::string_view::npos)
         return Error(Errc::usage, "no JSON document: a NUL is in it");
-    const auto shallow = [](int depth, auto, const auto&) { return depth <= deepest; };
+    if (base::json_depth(text) > deepest)
+        return Error(Errc::usage, base::format("nested in more than {} levels", deepest));
     try {
-        return Json::parse(text, shallow);
+        return Json::parse(text);
     } catch (const Json::exception& exception) {
-        const std::string_view what = exception.what(); // "[json.exception.NAME] WHAT"
         return Error(Errc::usage,
-                     base::format("no JSON document: {}", what.substr(what.find(' ') + 1)));
+                     base::format("no JSON document: {}", base::json_fault(exception.what())));
     }
 }
 

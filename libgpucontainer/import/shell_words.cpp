@@ -38,12 +38,12 @@ bool Word::is_one_of(std::initializer_list<std::string_view> words) const
     return plain && std::ranges::find(words, text) != words.end();
 }
 
-std::optional<std::string> Scope::value_of(const std::string& name) const
+const std::string* Scope::value_of(const std::string& name) const
 {
     for (const Variables* const variables : {&std::as_const(exported), &own})
         if (const auto found = variables->find(name); found != variables->end())
-            return found->second;
-    return std::nullopt;
+            return &found->second;
+    return nullptr;
 }
 
 std::optional<Statement> ShellWords::next()
@@ -79,7 +79,7 @@ void ShellWords::append(Word& word, std::string_view more)
     work_ += more.size();
     if (work_ > most_work)
         stop(line_);
-    if (word.text.size() + more.size() > longest_value || more.find('\0') != more.npos)
+    if (word.text.size() + more.size() > longest_value || more.find('\0') != std::string_view::npos)
         word.known = false;
     else
         word.text += more;
@@ -168,7 +168,7 @@ void ShellWords::read_part(Word& word)
         word.known = word.known && !word.text.empty() && word.text.size() != word.equals + 1;
         break;
     case '=':
-        if (!word.is_assignment() && word.plain)
+        if (!std::exchange(word.has_equals, true) && word.plain)
             find_assignment(word);
         break;
     default:
@@ -257,7 +257,7 @@ std::string ShellWords::take_name()
 void ShellWords::read_braces(Word& word, int depth)
 {
     const std::string name = is_letter(peek()) ? take_name() : "";
-    const auto value = scope_.value_of(name);
+    const std::string* const value = scope_.value_of(name);
     if (!name.empty() && peek() == '}') {
         take();
         return insert(word, name, value);
@@ -269,9 +269,9 @@ void ShellWords::read_braces(Word& word, int depth)
     }
     at_ += unless_empty ? 2 : 1;
     const Word otherwise = read_default(depth + 1);
-    if (value && (!unless_empty || !value->empty()))
+    if (value != nullptr && (!unless_empty || !value->empty()))
         insert(word, name, value);
-    else if (!value && !is_own(word, name))
+    else if (value == nullptr && !is_own(word, name))
         word.known = false;
     else {
         append(word, otherwise.text);
@@ -322,13 +322,13 @@ void ShellWords::skip_to(char closing, char opening)
 /// Whether an assignment refers to the variable that it sets: nobody else gave that a value.
 bool ShellWords::is_own(const Word& word, const std::string& name) const
 {
-    return word.is_assignment() && word.name() == name && !scope_.unknown.contains(name);
+    return word.is_assignment() && std::string_view(word.text).substr(0, word.equals) == name
+           && !scope_.unknown.contains(name);
 }
 
-void ShellWords::insert(Word& word, const std::string& name,
-                        const std::optional<std::string>& value)
+void ShellWords::insert(Word& word, const std::string& name, const std::string* value)
 {
-    if (value)
+    if (value != nullptr)
         append(word, *value);
     else if (!is_own(word, name))
         word.known = false;

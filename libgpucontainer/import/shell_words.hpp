@@ -18,6 +18,7 @@ struct Word {
     std::string text;
     bool known = true;                      ///< `text` is what the shell makes of it.
     bool plain = true;                      ///< Without quotes and expansions.
+    bool has_equals = false;                ///< Only the first "=" can be an assignment's.
     std::size_t equals = std::string::npos; ///< In an assignment.
 
     bool is_assignment() const { return equals != std::string::npos; }
@@ -40,7 +41,8 @@ struct Scope {
     Variables own = {};                 ///< Of the script, and not exported.
     std::set<std::string> unknown = {}; ///< Set to something that only executing would tell.
 
-    std::optional<std::string> value_of(const std::string& name) const;
+    /// Null if it has no value. The value is not copied: a script may name it often.
+    const std::string* value_of(const std::string& name) const;
 };
 
 /// The statements of a shell script, one after the other. Words are expanded by a scope, which the
@@ -75,7 +77,7 @@ private:
     Word read_default(int depth);
     void skip_to(char closing, char opening);
     bool is_own(const Word& word, const std::string& name) const;
-    void insert(Word& word, const std::string& name, const std::optional<std::string>& value);
+    void insert(Word& word, const std::string& name, const std::string* value);
 
     std::string_view text_;
     const Scope& scope_;

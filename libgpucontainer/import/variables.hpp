@@ -14,6 +14,10 @@ using Variables = std::map<std::string, std::string>;
 /// No variable that matters is longer; a longer one counts as unknown.
 inline constexpr std::size_t longest_value = 32768;
 
+/// No environment has more variables, or is larger.
+inline constexpr std::size_t most_variables = 10'000;
+inline constexpr std::size_t largest_environment = 4U << 20U;
+
 /// Whether a variable can have this name.
 bool is_variable_name(std::string_view text);
 

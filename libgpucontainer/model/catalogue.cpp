@@ -14,7 +14,7 @@ namespace {
 
 // The words of catalogue files, in the order of the enumerators.
 using config::capability_names;
-static_assert(capability_names.size() == static_cast<std::size_t>(Capability::firmware) + 1);
+static_assert(capability_names.size() == static_cast<std::size_t>(Capability::compat32) + 1);
 constexpr std::array<std::string_view, 3> kind_names = {"library", "tool", "data"};
 
 bool is_library_suffix(std::string_view text) { return text == ".so" || text.starts_with(".so."); }

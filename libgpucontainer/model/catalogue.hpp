@@ -19,6 +19,7 @@ enum class Capability : std::uint8_t {
     display,
     ngx,
     firmware, ///< What the kernel module loads. Only a container that loads modules has use for it.
+    compat32, ///< The 32-bit libraries of the other capabilities that were asked for.
 };
 
 enum class FileKind : std::uint8_t { library, tool, data };
@@ -51,6 +52,10 @@ struct CatalogueRule {
     std::string_view manifests = {};
     /// Sonames of what it loads by name and does not work without, with commas between.
     std::string_view loads = {};
+    /// The distribution builds it, for programs of any vendor: it has Precedence::image.
+    bool neutral = false;
+    /// Other names that the driver's installer gives it, with commas between.
+    std::string_view links = {};
 };
 
 using Catalogue = std::span<const CatalogueRule>;

@@ -16,10 +16,10 @@ namespace {
 constexpr std::array<std::string_view, 5> reader_names = {"library", "runtime", "filter", "process",
                                                           "toolkit"};
 constexpr std::array<std::string_view, 4> inside_names = {"uuid", "position", "name", "nothing"};
-constexpr std::array<std::string_view, 13> manner_names = {
-    "loader",       "module_directory", "module_name",  "opencl_icd",   "egl_vendor",
-    "egl_platform", "vulkan_icd",       "vulkan_layer", "vulkansc_icd", "gpu_mask",
-    "command",      "script",           "fixed_path"};
+constexpr std::array<std::string_view, 14> manner_names = {
+    "loader",       "module_directory", "module_name",  "opencl_icd",      "egl_vendor",
+    "egl_platform", "vulkan_icd",       "vulkan_layer", "vulkansc_icd",    "gpu_mask",
+    "command",      "script",           "fixed_path",   "beside_libraries"};
 constexpr std::array<std::string_view, 3> shared_kind_names = {"socket", "file", "directory"};
 constexpr std::array<std::string_view, 4> precedence_names = {"driver", "runtime", "always",
                                                               "image"};
@@ -32,7 +32,9 @@ std::vector<Registration> registrations_of(const CatalogueRule& rule)
     case FileKind::tool:
         return {{Manner::command}};
     case FileKind::data:
-        return {{Manner::fixed_path, std::string(rule.name)}};
+        return {rule.module.empty()
+                    ? Registration{Manner::fixed_path, std::string(rule.name)}
+                    : Registration{Manner::beside_libraries, std::string(rule.module)}};
     }
     std::vector<Registration> all;
     const bool is_directory = !rule.module.empty() && !rule.module.ends_with(".so");
@@ -93,7 +95,9 @@ void DriverFile::classify(const CatalogueRule& rule)
     also = rule.also;
     reason = rule.reason;
     registrations = registrations_of(rule);
-    precedence = rule.own ? Precedence::runtime : Precedence::driver;
+    precedence = rule.neutral ? Precedence::image
+                 : rule.own   ? Precedence::runtime
+                              : Precedence::driver;
 }
 
 FileId FileId::of(const struct stat& status)

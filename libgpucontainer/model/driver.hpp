@@ -73,6 +73,7 @@ enum class Manner : std::uint8_t {
     script,           ///< The same, but an interpreter runs it: "/usr/bin/python3", or "python3"
                       ///< in PATH. It lies in a directory that is data.
     fixed_path,       ///< Libraries read it at this path, on the host and in a container.
+    beside_libraries, ///< Programs look for it in a directory beside the driver's libraries.
 };
 std::string_view name(Manner manner);
 std::optional<Manner> parse_manner(std::string_view text);
@@ -118,6 +119,9 @@ struct DriverFile {
     /// Sonames of files of this driver that it cannot be loaded without.
     std::vector<std::string> needed;
     std::vector<VersionNeed> versions; ///< The newest of each kind.
+    /// A library for the 32-bit programs that this machine runs too. A container gets it if that is
+    /// asked for, besides the file's own capability.
+    bool compat32 = false;
 
     /// The name of its registration in this manner; null if it has none.
     const std::string* registered(Manner manner) const;
@@ -262,7 +266,8 @@ struct DriverStack {
     std::string cdi_kind;    ///< Kind of its devices in CDI: "nvidia.com/gpu".
     std::string version;
     VersionSource version_source = VersionSource::module;
-    std::string root;              ///< The driver root.
+    std::string root;    ///< The driver root.
+    std::string machine; ///< What its libraries are for: "aarch64"; "" in records of old versions.
     std::string library_directory; ///< Where the main library was found; maybe "".
     /// Its files need no particular version of the kernel module, so an image may use its own.
     bool optional_files = false;

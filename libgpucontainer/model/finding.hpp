@@ -32,6 +32,7 @@ enum class FindingCode : std::uint8_t {
     node_left_out,     ///< The device node is not for containers, or serves no GPU.
     rule_ignored,      ///< An entry of a catalogue has no effect.
     variable_ignored,  ///< An environment variable has no effect.
+    compat_decided,    ///< Whether the image's newer libraries of the driver count.
 
     container_need, ///< Something else that a container must have.
 
@@ -39,6 +40,8 @@ enum class FindingCode : std::uint8_t {
     vendor_left_out,       ///< None of a vendor's GPUs can be used.
     no_gpu,                ///< The driver's files are there, but no GPU.
     map_unfit,             ///< A map of MIG instances is not true of this host.
+    compat_forced,         ///< The image's newer libraries of the driver count, and may not work.
+    search_differs,        ///< An environment variable has programs find other libraries.
     files_left_out,        ///< The image cannot use the driver's files, and gets only the nodes.
     library_unloadable,    ///< Programs cannot load a library of the driver.
     library_missing,       ///< Programs do not find a library of the driver.

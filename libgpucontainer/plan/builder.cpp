@@ -3,6 +3,8 @@
 
 #include "base/format.hpp"
 #include "base/try.hpp"
+#include "plan/compat.hpp"
+#include "plan/compat32.hpp"
 #include "plan/container_request.hpp"
 #include "plan/covers.hpp"
 #include "plan/data.hpp"
@@ -152,11 +154,30 @@ void add_variables(Draft& draft)
                    {variable.vendor}});
 }
 
+/// That of the drivers' libraries. All drivers of a host have the same.
+Result<const elf::Machine*> machine_of(std::span<const DriverStack> drivers)
+{
+    const elf::Machine* found = nullptr;
+    for (const DriverStack& driver : drivers) {
+        const elf::Machine* const machine =
+            driver.machine.empty() ? &elf::own_machine() : elf::find_machine(driver.machine);
+        if (machine == nullptr || (found != nullptr && machine != found))
+            return Error(Errc::driver,
+                         base::format("the drivers' libraries are for {} architectures",
+                                      machine == nullptr ? "unknown" : "different"))
+                .with_object(driver.machine);
+        found = machine;
+    }
+    return found == nullptr ? &elf::own_machine() : found;
+}
+
 /// Adds the driver's files, and all names that they are found by.
 Result<void> add_files(Draft& draft)
 {
+    draft.plan.machine = draft.machine;
     GPUCTR_CHECK(draft.look_at_image());
     recognise_loader_cache(draft);
+    choose_compat(draft);
     GPUCTR_CHECK(expect_names(draft));
     if (draft.plan.layout == Layout::merged) {
         add_merged(draft);
@@ -184,16 +205,17 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
                          const Target* target)
 {
     GPUCTR_CHECK(require_other_root(request, target));
-    Draft draft(request, target);
+    GPUCTR_TRY(const elf::Machine* const machine, machine_of(drivers));
+    Draft draft(request, target, *machine);
     draft.plan.layout = request.layout;
     secure_mounts(draft);
     GPUCTR_CHECK(choose_gpus(draft, drivers));
     GPUCTR_CHECK(check_requirements(draft, drivers));
-    GPUCTR_TRY(draft.capabilities, about("driver_capabilities",
-                                         parse_capabilities(asked_capabilities(
-                                             draft.plan.drivers, request, draft.plan.findings))));
+    const std::string asked = asked_capabilities(draft.plan.drivers, request, draft.plan.findings);
+    GPUCTR_TRY(draft.capabilities, about("driver_capabilities", parse_capabilities(asked)));
     GPUCTR_CHECK(check_extras(draft));
     GPUCTR_CHECK(choose_files(draft));
+    report_compat32(draft, asked);
     GPUCTR_CHECK(choose_tree_path(draft));
     GPUCTR_CHECK(draft.files.empty() ? expect_names(draft) : add_files(draft));
     GPUCTR_CHECK(add_nodes(draft));

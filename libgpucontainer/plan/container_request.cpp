@@ -89,14 +89,16 @@ Error leaves_none(const Asked& asked)
         .with_hint(or_else);
 }
 
-model::Finding not_granted(const Asked& asked, const std::vector<unsigned>& missing)
+model::Finding not_granted(const DriverStack& driver, const Asked& asked,
+                           const std::vector<unsigned>& missing)
 {
-    std::vector<std::string> numbers;
+    std::vector<std::string> names;
+    names.reserve(missing.size());
     for (const unsigned gpu : missing)
-        numbers.push_back(std::to_string(gpu));
-    return {FindingCode::variable_contradicted, asked.text(),
-            base::format("the container may not have GPU {} of these here",
-                         base::joined(numbers, ", "))};
+        names.push_back(driver.gpus[gpu].label());
+    return {
+        FindingCode::variable_contradicted, asked.text(),
+        base::format("the container may not have GPU {} of these here", base::joined(names, ", "))};
 }
 
 /// The GPUs of the host that a value names, ascending; "all" has no particular ones.
@@ -141,10 +143,11 @@ Result<void> narrow_to_asked(const DriverStack& driver, const Asked& asked, Sele
     std::vector<unsigned> missing;
     for (const unsigned gpu : *named)
         (std::ranges::binary_search(selection.gpus, gpu) ? left : missing).push_back(gpu);
+    left = without_lone_parents(driver, std::move(left));
     if (left.empty())
         return leaves_none(asked);
     if (!missing.empty())
-        findings.push_back(not_granted(asked, missing));
+        findings.push_back(not_granted(driver, asked, missing));
     selection.gpus = std::move(left);
     return {};
 }

@@ -71,10 +71,10 @@ std::string place_in_tree(const DriverFile& data)
                                            : base::format("share{}", path);
 }
 
-/// The directory in which the image has a directory of modules.
-std::string place_of_modules(const Draft& draft, std::string_view module)
+/// The directory in which the image has a directory of modules of such libraries.
+std::string place_of_modules(const Draft& draft, const DriverFile& file, std::string_view module)
 {
-    const std::string& usual = draft.image.library_directory;
+    const std::string& usual = draft.layout_of(file).library_directory;
     if (!module.starts_with(model::x_server_modules))
         return usual;
     for (const std::string& directory : {usual, std::string("/usr/lib"), std::string("/usr/lib64")})
@@ -83,11 +83,20 @@ std::string place_of_modules(const Draft& draft, std::string_view module)
     return "/usr/lib";
 }
 
+/// For an image that cannot run programs of this machine.
+Error explained(Error error, const rootfs::View& view, const elf::Machine* machine32)
+{
+    return machine32 != nullptr && rootfs::find_compat32_layout(view, *machine32)
+               ? std::move(error).with_hint("its programs are 32-bit: the driver capability "
+                                            "compat32 gives them the host's 32-bit libraries")
+               : std::move(error);
+}
+
 } // namespace
 
-Draft::Draft(const Request& wanted, const Target* in)
-    : request(wanted), target(in), view(in != nullptr ? in->view : typical_root()),
-      names(view, choose_way(wanted, in))
+Draft::Draft(const Request& wanted, const Target* in, const elf::Machine& of_drivers)
+    : request(wanted), target(in), machine(&of_drivers),
+      view(in != nullptr ? in->view : typical_root(of_drivers)), names(view, choose_way(wanted, in))
 {
     plan.has_root = target != nullptr;
     plan.writes_root = choose_way(wanted, in) != Names::Way::overlay;
@@ -174,7 +183,14 @@ Result<void> Draft::look_at_image()
     for (const Share& share : shares)
         searched.insert(searched.end(), share.driver.image_directories.begin(),
                         share.driver.image_directories.end());
-    GPUCTR_TRY(image, rootfs::find_layout(view, searched));
+    const elf::Machine* const machine32 = elf::compat32_of(*machine);
+    if (machine32 != nullptr && capabilities.contains(model::Capability::compat32))
+        image32 = rootfs::find_compat32_layout(view, *machine32);
+    auto native = rootfs::find_layout(view, *machine, searched);
+    if (native)
+        image = *std::move(native);
+    else if (!image32)
+        return explained(std::move(native).error(), view, machine32);
     const std::string path(loader_cache_path);
     auto bytes = view.read(path, elf::max_cache_size);
     if (!bytes && view.resolve(path).type == EntryType::regular)
@@ -186,10 +202,18 @@ Result<void> Draft::look_at_image()
     return {};
 }
 
-std::string Draft::library_path(const std::string& name) const
+const rootfs::Layout& Draft::layout_of(const DriverFile& file) const
 {
-    return (plan.layout == Layout::tree ? plan.tree_path + "/lib64" : image.library_directory) + "/"
-           + name;
+    return file.compat32 && image32 ? *image32 : image;
+}
+
+std::string Draft::library_path(const std::string& name, const DriverFile* beside) const
+{
+    const bool compat32 = beside != nullptr && beside->compat32;
+    if (plan.layout == Layout::tree)
+        return base::format("{}/{}/{}", plan.tree_path, compat32 ? "lib32" : "lib64", name);
+    const rootfs::Layout& layout = compat32 && image32 ? *image32 : image;
+    return base::format("{}/{}", layout.library_directory, name);
 }
 
 std::string Draft::tool_path(const std::string& name) const
@@ -202,12 +226,14 @@ std::string Draft::path_of(const DriverFile& file) const
     switch (file.kind) {
     case FileKind::library:
         return plan.layout == Layout::merged ? usual_directory(file) + "/" + file.name
-                                             : library_path(file.name);
+                                             : library_path(file.name, &file);
     case FileKind::tool:
         return tool_path(file.name);
     case FileKind::data:
         break;
     }
+    if (const std::string* const directory = file.registered(model::Manner::beside_libraries))
+        return library_path(base::format("{}/{}", *directory, file.name));
     if (plan.layout == Layout::merged)
         return *data_path(file);
     return base::format("{}/{}", plan.tree_path, place_in_tree(file));
@@ -227,14 +253,15 @@ std::string Draft::usual_directory(const DriverFile& file) const
     if (file.kind == FileKind::tool)
         return tool_directory;
     const std::string* const module = file.registered(model::Manner::module_directory);
-    return module == nullptr ? image.library_directory
-                             : base::format("{}/{}", place_of_modules(*this, *module), *module);
+    return module == nullptr
+               ? layout_of(file).library_directory
+               : base::format("{}/{}", place_of_modules(*this, file, *module), *module);
 }
 
 std::string Draft::module_path(const DriverFile& library) const
 {
     const std::string& name = *library.registered(model::Manner::module_name);
-    return base::format("{}/{}", place_of_modules(*this, name), name);
+    return base::format("{}/{}", place_of_modules(*this, library, name), name);
 }
 
 Owner Draft::owner_of(const DriverFile& file) const

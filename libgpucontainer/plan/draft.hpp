@@ -33,10 +33,17 @@ struct Share {
                const std::set<std::string>& extras) const;
 };
 
+/// The image's own user space of a newer driver.
+struct CompatUse {
+    std::string directory;               ///< That is used; "": none.
+    std::vector<std::string> libraries;  ///< Names there that programs find before the host's.
+    std::vector<rootfs::Entry> left_out; ///< Directories that are not used.
+};
+
 /// An unfinished plan: what it is made from, what is chosen so far, and its items so far. The parts
 /// of the builder add to it in turn.
 struct Draft {
-    Draft(const Request& wanted, const Target* in);
+    Draft(const Request& wanted, const Target* in, const elf::Machine& of_drivers);
 
     /// Adds a part of the tree, or something that is mounted over an existing name.
     void add(Item item) { plan.items.push_back(std::move(item)); }
@@ -61,13 +68,21 @@ struct Draft {
     /// The driver of one of the chosen files.
     Owner owner_of(const model::DriverFile& file) const;
 
-    /// The path of a library or tool with this name in the container.
-    std::string library_path(const std::string& name) const;
+    /// Where the image keeps such a library.
+    const rootfs::Layout& layout_of(const model::DriverFile& file) const;
+    /// Whether the image runs programs of this machine, and not its 32-bit ones alone. Call
+    /// look_at_image() before.
+    bool is_native() const { return !image.loader.empty(); }
+
+    /// The path of a library or tool with this name in the container; that of a library in the
+    /// directory that `beside` is in.
+    std::string library_path(const std::string& name,
+                             const model::DriverFile* beside = nullptr) const;
     std::string tool_path(const std::string& name) const;
     std::string path_of(const model::DriverFile& file) const;
     /// For a script: the chosen directory that it lies in, or null.
     const model::DriverFile* data_with(const model::DriverFile& script) const;
-    /// The path at which data is read; null for other files.
+    /// The path at which data is read; null for other files, and for data beside libraries.
     static const std::string* data_path(const model::DriverFile& file)
     {
         return file.registered(model::Manner::fixed_path);
@@ -90,11 +105,13 @@ struct Draft {
 
     /// Finds out where the image keeps libraries, and reads its loader cache. Only the first call
     /// does. A damaged cache counts as none. Errors: rootfs, if no program that uses our files can
-    /// run, or the cache cannot be read.
+    /// run, or the cache cannot be read. An image of 32-bit programs alone will do if 32-bit
+    /// libraries were asked for.
     Result<void> look_at_image();
 
     const Request& request;
     const Target* target;
+    const elf::Machine* machine; ///< That of the drivers' libraries.
     const rootfs::View& view;
     Names names;
     Plan plan;
@@ -102,7 +119,10 @@ struct Draft {
     std::set<model::Capability> capabilities;
     std::vector<const model::DriverFile*> files; ///< The chosen ones, which the drivers own.
     rootfs::Layout image; ///< Where it keeps libraries; empty before look_at_image().
+    /// The same for 32-bit programs, if their libraries were asked for and the image runs them.
+    std::optional<rootfs::Layout> image32;
     std::optional<elf::LdCache> image_cache;
+    CompatUse compat;
     bool cache_is_ours = false; ///< An earlier set-up made the loader cache.
 
 private:

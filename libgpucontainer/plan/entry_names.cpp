@@ -46,7 +46,9 @@ std::vector<TreeLink> tree_links(const Draft& draft)
     std::vector<TreeLink> links;
     for (const Share& share : draft.shares) {
         const std::string& link = share.driver.tree_link;
-        if (!link.empty() && !base::is_below(draft.plan.tree_path, link))
+        // Images have it in LD_LIBRARY_PATH, which counts more than the loader cache.
+        if (draft.compat.directory.empty() && !link.empty()
+            && !base::is_below(draft.plan.tree_path, link))
             links.push_back({link, share.driver.vendor});
     }
     return links;
@@ -59,7 +61,7 @@ void add_entry_names(Draft& draft)
     for (const DriverFile* file : draft.files)
         for (const std::string& name : well_known_names(*file))
             add_link(draft, {Symlink{file->kind == FileKind::tool ? draft.tool_path(name)
-                                                                  : draft.library_path(name)},
+                                                                  : draft.library_path(name, file)},
                              draft.usual_directory(*file) + "/" + name, "programs look for it here",
                              draft.owner_of(*file)});
     for (const DriverFile* file : draft.files)

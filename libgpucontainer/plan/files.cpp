@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/try.hpp"
+#include "plan/compat32.hpp"
 #include "plan/image_libraries.hpp"
 #include "search/c_library.hpp"
 
@@ -35,7 +36,7 @@ std::string_view objection(std::span<const DriverFile* const> others, const Driv
     for (const DriverFile* other : others) {
         const bool same_name =
             other->name == file.name || (!file.soname.empty() && other->soname == file.soname);
-        if (same_name && other->kind == file.kind)
+        if (same_name && other->kind == file.kind && other->compat32 == file.compat32)
             return other->path == file.path ? "another driver brings the same file"
                                             : "another driver brings a file of this name";
     }
@@ -54,20 +55,89 @@ public:
     {
         choose_by_capability();
         if (!driver_.optional_files)
-            choose_needed([&](const DriverFile& file) {
-                // No container gets it, whatever would load it: a site may say so.
-                if (file.capability == Capability::none)
-                    return objection_to(file);
-                share_.also_needed.insert(file.capability);
-                return std::string();
-            });
+            GPUCTR_CHECK(choose_own());
         else if (is_any_chosen())
             GPUCTR_CHECK(fit_parts());
+        // Other images either run programs of this machine, or are refused.
+        if (is_any_chosen() && draft_.capabilities.contains(Capability::compat32)) {
+            GPUCTR_CHECK(draft_.look_at_image());
+            for (std::size_t i = 0; i < reasons_.size(); ++i)
+                if (is_chosen(i))
+                    reasons_[i] = objection_of_image(draft_, driver_.files[i]);
+        }
         take();
         return {};
     }
 
 private:
+    /// For a driver whose files are of the kernel module's version.
+    Result<void> choose_own()
+    {
+        choose_needed([&](const DriverFile& file) {
+            // No container gets it, whatever would load it: a site may say so.
+            if (file.capability == Capability::none || file.precedence == Precedence::image)
+                return objection_to(file);
+            share_.also_needed.insert(file.capability);
+            return std::string();
+        });
+        const auto is_neutral = [&](std::size_t index) {
+            return is_chosen(index) && driver_.files[index].precedence == Precedence::image;
+        };
+        std::vector<bool> seen(reasons_.size());
+        for (std::size_t i = 0; i < reasons_.size(); ++i)
+            if (!seen[i] && is_neutral(i)) {
+                const auto parts = of_one_build(i);
+                GPUCTR_TRY(const std::string reason, objection_to_build(parts));
+                for (const std::size_t part : parts) {
+                    seen[part] = true;
+                    if (is_neutral(part))
+                        reasons_[part] = reason;
+                }
+            }
+        return {};
+    }
+
+    /// A library that the distribution built, and those that need each other with it.
+    std::vector<std::size_t> of_one_build(std::size_t first) const
+    {
+        const auto needs = [&](const DriverFile& file, const DriverFile& other) {
+            return std::ranges::find(file.needed, other.soname) != file.needed.end();
+        };
+        std::vector<std::size_t> parts = {first};
+        for (std::size_t at = 0; at < parts.size(); ++at)
+            for (std::size_t i = 0; i < driver_.files.size(); ++i) {
+                const DriverFile& file = driver_.files[i];
+                const DriverFile& part = driver_.files[parts[at]];
+                if (file.precedence == Precedence::image && file.compat32 == part.compat32
+                    && (needs(file, part) || needs(part, file))
+                    && std::ranges::find(parts, i) == parts.end())
+                    parts.push_back(i);
+            }
+        return parts;
+    }
+
+    /// Such libraries come all or none, because the image's would not fit them.
+    Result<std::string> objection_to_build(const std::vector<std::size_t>& parts) const
+    {
+        if (draft_.target == nullptr)
+            return std::string("comes only to an image that has none of its own");
+        GPUCTR_CHECK(draft_.look_at_image());
+        const ImageLibraries image(draft_);
+        for (const std::size_t i : parts)
+            if (const std::string own = image.find(driver_.files[i]); !own.empty())
+                return base::format("the image has its own: {}", own);
+        DriverFile c_library;
+        c_library.soname = search::c_library;
+        c_library.compat32 = driver_.files[parts.front()].compat32;
+        if (image.find(c_library).empty())
+            return std::string("the image's C library is not found");
+        for (const std::size_t i : parts)
+            for (const model::VersionNeed& need : driver_.files[i].versions)
+                if (auto fits = check(image, driver_.files[i], need); !fits)
+                    return fits.error().message();
+        return std::string();
+    }
+
     // A file without a reason against it is chosen.
     bool is_chosen(std::size_t index) const { return reasons_[index].empty(); }
     bool is_any_chosen() const { return std::ranges::find(reasons_, "") != reasons_.end(); }
@@ -138,14 +208,18 @@ private:
     {
         if (draft_.request.vendor_libs == VendorLibs::none)
             return "only device nodes were asked for";
-        if (file.kind == FileKind::data && may_be_images(file) && has_own(file))
+        if (file.compat32 && !draft_.capabilities.contains(Capability::compat32))
+            return base::format("is for 32-bit programs, and compat32 was not asked for: {}",
+                                file.reason);
+        const std::string* const read_at = Draft::data_path(file);
+        if (read_at != nullptr && may_be_images(file, *read_at) && has_own(file, *read_at))
             return "the image has its own";
-        if (file.kind == FileKind::data && !draft_.can_have(*Draft::data_path(file)))
+        if (read_at != nullptr && !draft_.can_have(*read_at))
             return "the image has something else in its place";
         if (const std::string* const interpreter = file.registered(Manner::script))
             if (std::string reason = objection_to_script(*interpreter); !reason.empty())
                 return reason;
-        if (file.precedence == Precedence::image)
+        if (file.precedence == Precedence::image && driver_.optional_files)
             return "nothing that was asked for needs it";
         if (draft_.capabilities.contains(file.capability)
             || draft_.capabilities.contains(file.also))
@@ -180,16 +254,15 @@ private:
     }
 
     /// A driver's own data that fits one version only is mounted over the image's.
-    bool may_be_images(const DriverFile& data) const
+    bool may_be_images(const DriverFile& data, const std::string& path) const
     {
         return driver_.optional_files || data.directory || data.precedence != Precedence::always
-               || draft_.view.resolve(*Draft::data_path(data)).type != rootfs::EntryType::regular;
+               || draft_.view.resolve(path).type != rootfs::EntryType::regular;
     }
 
     /// Whether the image has something of its own at the path of the data.
-    bool has_own(const DriverFile& data) const
+    bool has_own(const DriverFile& data, const std::string& path) const
     {
-        const std::string& path = *Draft::data_path(data);
         if (!draft_.view.look(path) || draft_.leads_into_tree(path))
             return false;
         return !is_ours(draft_.view.resolve(path), data);
@@ -230,7 +303,7 @@ private:
             const std::size_t at = open.back();
             open.pop_back();
             for (const std::string& soname : driver_.files[at].needed) {
-                const std::size_t i = index_of(soname);
+                const std::size_t i = index_of(soname, driver_.files[at].compat32);
                 if (i == reasons_.size() || is_chosen(i))
                     continue;
                 reasons_[i] = objection_to_needed(driver_.files[i]);
@@ -248,9 +321,11 @@ private:
         return path.empty() ? "" : base::format("the image has its own: {}", path);
     }
 
-    std::size_t index_of(const std::string& soname) const
+    std::size_t index_of(const std::string& soname, bool compat32) const
     {
-        const auto found = std::ranges::find(driver_.files, soname, &DriverFile::soname);
+        const auto found = std::ranges::find_if(driver_.files, [&](const DriverFile& file) {
+            return file.soname == soname && file.compat32 == compat32;
+        });
         return static_cast<std::size_t>(found - driver_.files.begin());
     }
 
@@ -266,11 +341,12 @@ private:
     Result<void> check(const ImageLibraries& image, const DriverFile& file,
                        const model::VersionNeed& need) const
     {
-        const std::size_t ours = index_of(need.library);
+        const std::size_t ours = index_of(need.library, file.compat32);
         if (ours != reasons_.size() && is_chosen(ours))
             return {};
         DriverFile wanted;
         wanted.soname = need.library;
+        wanted.compat32 = file.compat32;
         const std::string path = image.find(wanted);
         if (path.empty())
             return {}; // nobody knows what its programs will load
@@ -338,7 +414,7 @@ Result<void> choose_files(Draft& draft)
 {
     for (Share& share : draft.shares)
         GPUCTR_CHECK(Choice(draft, share).run());
-    return {};
+    return require_libraries(draft);
 }
 
 } // namespace gpucontainer::plan

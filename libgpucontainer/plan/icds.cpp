@@ -132,6 +132,16 @@ std::optional<Icd> icd_of(const DriverFile& file, const Registration& one, const
     return icd;
 }
 
+/// Whether a 64-bit library that comes along has the same file made: by the library's name, it
+/// leads to both.
+bool comes_with_other(const Draft& draft, const DriverFile& file, const Registration& one)
+{
+    return file.compat32 && std::ranges::any_of(draft.files, [&](const DriverFile* other) {
+               const std::string* const name = other->registered(one.manner);
+               return !other->compat32 && name != nullptr && *name == one.name;
+           });
+}
+
 /// Whether the host's own file comes to one of these places.
 bool comes_as_data(const Draft& draft, const std::vector<std::string>& places)
 {
@@ -149,7 +159,8 @@ std::vector<Icd> icds_of(const Draft& draft)
             if (std::ranges::find(draft.files, &file) == draft.files.end())
                 continue;
             for (const Registration& one : file.registrations)
-                if (auto icd = icd_of(file, one, share); icd && !comes_as_data(draft, icd->places))
+                if (auto icd = icd_of(file, one, share); icd && !comes_as_data(draft, icd->places)
+                                                         && !comes_with_other(draft, file, one))
                     icds.push_back(*std::move(icd));
         }
     return icds;

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/facts.hpp"
+#include "elf/machine.hpp"
 #include "elf/symbol_versions.hpp"
 
 #include <algorithm>
@@ -20,12 +21,12 @@ bool is_ours(const rootfs::Entry& entry, const DriverFile& file)
 
 std::string ImageLibraries::find(const DriverFile& file) const
 {
-    return first_of(places_of(file.soname), file);
+    return first_of(places_of(file), file);
 }
 
 std::string ImageLibraries::find_anywhere(const DriverFile& file) const
 {
-    std::vector<std::string> paths = places_of(file.soname);
+    std::vector<std::string> paths = places_of(file);
     for (const std::string& directory : draft_.image.searched_directories)
         paths.push_back(base::format("{}/{}", directory, file.soname));
     if (file.registered(model::Manner::module_directory) != nullptr)
@@ -39,33 +40,40 @@ std::string ImageLibraries::first_of(const std::vector<std::string>& paths,
     for (const std::string& path : paths) {
         const rootfs::Entry entry = draft_.view.resolve(path);
         if (entry.type == rootfs::EntryType::regular && !draft_.is_in_tree(path)
-            && !draft_.leads_into_tree(path) && !is_ours(entry, file) && is_library(path))
+            && !draft_.leads_into_tree(path) && !is_ours(entry, file)
+            && is_library(path, file.compat32))
             return path;
     }
     return "";
 }
 
-std::vector<std::string> ImageLibraries::places_of(const std::string& soname) const
+std::vector<std::string> ImageLibraries::places_of(const DriverFile& file) const
 {
+    const std::string& soname = file.soname;
     constexpr std::size_t most_entries = 16; // for one soname, in a cache that anybody wrote
     std::vector<std::string> paths;
+    const elf::Machine* const machine = elf::machine_for(*draft_.machine, file.compat32);
+    if (machine == nullptr)
+        return paths;
     if (draft_.image_cache)
-        for (const elf::CacheEntry& entry : draft_.image_cache->lookup(soname))
+        for (const elf::CacheEntry& entry :
+             draft_.image_cache->lookup(soname, machine->cache_flags))
             if (paths.size() < most_entries
                 && std::ranges::none_of(entry.value, base::is_control)) // it is shown in messages
                 paths.emplace_back(entry.value);
-    for (const std::string& directory : rootfs::native_machine().library_directories)
+    for (const std::string& directory : rootfs::library_directories(*machine))
         paths.push_back(base::format("{}/{}", directory, soname));
     return paths;
 }
 
-bool ImageLibraries::is_library(const std::string& path) const
+bool ImageLibraries::is_library(const std::string& path, bool compat32) const
 {
     const auto file = draft_.view.open(path);
     if (!file)
         return false;
     const auto facts = elf::read_facts(file->get());
-    return facts && elf::is_native(*facts);
+    const elf::Machine* const machine = elf::machine_for(*draft_.machine, compat32);
+    return facts && machine != nullptr && elf::is_for(*facts, *machine);
 }
 
 Result<std::vector<std::string>> ImageLibraries::versions_of(const std::string& path) const

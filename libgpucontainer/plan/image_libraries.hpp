@@ -21,7 +21,7 @@ public:
     explicit ImageLibraries(const Draft& draft) : draft_(draft) {}
 
     /// The library with the soname of `file` that the image's loader finds; "" if there is none for
-    /// this machine.
+    /// the file's machine.
     std::string find(const model::DriverFile& file) const;
 
     /// The same, also in directories where images may keep the vendor's libraries.
@@ -33,8 +33,8 @@ public:
 private:
     std::string first_of(const std::vector<std::string>& paths,
                          const model::DriverFile& file) const;
-    std::vector<std::string> places_of(const std::string& soname) const;
-    bool is_library(const std::string& path) const;
+    std::vector<std::string> places_of(const model::DriverFile& file) const;
+    bool is_library(const std::string& path, bool compat32) const;
 
     const Draft& draft_;
     mutable std::map<std::string, std::vector<std::string>> versions_;

@@ -2,10 +2,13 @@
 #include "plan/loader_cache.hpp"
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "base/try.hpp"
 #include "elf/ld_cache_writer.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 namespace gpucontainer::plan {
 namespace {
@@ -14,21 +17,54 @@ using model::DriverFile;
 using model::FileKind;
 using rootfs::EntryType;
 
+/// Whether it is a directory of libraries that are not used. `known` is what was asked before.
+bool is_left_out(const Draft& draft, const std::string& directory,
+                 std::map<std::string, bool, std::less<>>& known)
+{
+    constexpr std::size_t most_known = 256; // a cache that anybody wrote may name any number
+    if (const auto found = known.find(directory); found != known.end())
+        return found->second;
+    if (known.size() == most_known)
+        return false;
+    const rootfs::Entry entry = draft.view.resolve(directory);
+    const bool is_one = std::ranges::any_of(
+        draft.compat.left_out, [&](const rootfs::Entry& one) { return one.same_file(entry); });
+    return known.emplace(directory, is_one).first->second;
+}
+
 Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old)
 {
-    std::vector<std::pair<std::string, std::string>> names;
+    struct Named {
+        std::string name;
+        std::string path;
+        std::int32_t flags;
+    };
+    std::vector<Named> names;
+    for (const std::string& name : draft.compat.libraries) // of equal names, the first counts
+        names.push_back({name, base::format("{}/{}", draft.compat.directory, name),
+                         draft.machine->cache_flags});
     for (const DriverFile* file : draft.files) {
         if (file->kind != FileKind::library)
             continue;
-        names.emplace_back(file->name, draft.library_path(file->name));
+        const elf::Machine* const machine = elf::machine_for(*draft.machine, file->compat32);
+        if (machine == nullptr)
+            continue;
+        const std::int32_t flags = machine->cache_flags;
+        names.push_back({file->name, draft.library_path(file->name, file), flags});
         for (const std::string& link : file->links)
-            names.emplace_back(link, draft.library_path(link));
+            names.push_back({link, draft.library_path(link, file), flags});
     }
     std::vector<elf::NewCacheEntry> entries;
     entries.reserve(names.size());
-    for (const auto& [name, path] : names)
-        entries.push_back({name, path});
-    return elf::merge(old, entries);
+    for (const auto& [name, path, flags] : names)
+        entries.push_back({name, path, flags});
+    const auto& left_out = draft.compat.left_out;
+    if (left_out.empty())
+        return elf::merge(old, entries);
+    std::map<std::string, bool, std::less<>> known;
+    return elf::merge(old, entries, [&](const elf::CacheEntry& entry) {
+        return is_left_out(draft, std::string(base::directory_of(entry.value)), known);
+    });
 }
 
 /// Path of a file with which a later ldconfig in the container keeps our libraries. "" if it is not
@@ -50,8 +86,13 @@ void add_configuration(Draft& draft)
     const std::string path = configuration_path(draft);
     if (path.empty())
         return;
-    draft.add_name({GeneratedFile{draft.plan.tree_path + "/lib64\n"}, path,
-                    "has a later ldconfig find our libraries"});
+    std::string directories = draft.plan.tree_path + "/lib64\n";
+    if (std::ranges::any_of(draft.files, &DriverFile::compat32))
+        directories += draft.plan.tree_path + "/lib32\n";
+    if (!draft.compat.directory.empty())
+        directories.insert(0, draft.compat.directory + "\n");
+    draft.add_name(
+        {GeneratedFile{std::move(directories)}, path, "has a later ldconfig find our libraries"});
 }
 
 } // namespace
@@ -61,10 +102,13 @@ void recognise_loader_cache(Draft& draft)
     if (!draft.image_cache)
         return;
     const DriverFile& file = *draft.files.front();
-    const auto found = draft.image_cache->lookup(file.soname);
+    const elf::Machine* const machine = elf::machine_for(*draft.machine, file.compat32);
+    if (machine == nullptr)
+        return;
+    const auto found = draft.image_cache->lookup(file.soname, machine->cache_flags);
     draft.cache_is_ours =
         std::any_of(found.begin(), found.end(), [&](const elf::CacheEntry& entry) {
-            return entry.value == draft.library_path(file.soname);
+            return entry.value == draft.library_path(file.soname, &file);
         });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "elf/machine.hpp"
 #include "model/driver.hpp"
 #include "plan/item.hpp"
 #include "rootfs/view.hpp"
@@ -47,6 +48,9 @@ struct Plan {
     bool has_root = false;    ///< Made for a root file system; else it can only be shown.
     bool lock = false;        ///< Nobody can remove the mounts' flags.
     std::string mount_label;  ///< SELinux label of file systems that are made; maybe "".
+    /// That of the driver's libraries. It may be another than this machine's if they are only
+    /// shown.
+    const elf::Machine* machine = &elf::own_machine();
 
     std::vector<Item> items; ///< In the order in which they are applied.
     std::vector<Variable> variables;

@@ -58,6 +58,7 @@ Result<void> restrict_to(const Selection& allowed, const Policy& policy, const D
             .with_argument("devices")
             .with_hint("the allowed devices are the administrator's choice; `auto` keeps to them");
     std::erase_if(selection.gpus, is_refused);
+    selection.gpus = without_lone_parents(driver, std::move(selection.gpus));
     selection.wanted = !selection.gpus.empty();
     return {};
 }

@@ -20,6 +20,13 @@ enum class VendorLibs : std::uint8_t {
     none, ///< Device nodes only.
 };
 
+/// Whether programs use the image's own user space of a newer driver.
+enum class Compat : std::uint8_t {
+    automatic, ///< If it works with the host's driver and GPUs.
+    never,
+    always,
+};
+
 /// What a caller asks for.
 struct Request {
     std::string devices = "auto";
@@ -32,6 +39,7 @@ struct Request {
     Layout layout = Layout::tree;
     std::optional<std::string> tree_path; ///< None: the usual one.
     VendorLibs vendor_libs = VendorLibs::automatic;
+    Compat compat = Compat::automatic;
     bool lock = false;                                 ///< As in Plan.
     std::string mount_label;                           ///< As in Plan.
     std::vector<requirement::Expression> requirements; ///< All must be met.

@@ -213,14 +213,6 @@ bool is_accessible(const DriverStack& driver, unsigned gpu)
               });
 }
 
-/// How many instances of a GPU are among these.
-std::size_t instances_among(const DriverStack& driver, unsigned gpu,
-                            const std::vector<unsigned>& gpus)
-{
-    return static_cast<std::size_t>(std::ranges::count_if(
-        gpus, [&](unsigned one) { return driver.gpus[one].parent == static_cast<int>(gpu); }));
-}
-
 /// The GPUs that permissions, the device cgroup and mounts allow.
 std::vector<unsigned> usable_gpus(const DriverStack& driver)
 {
@@ -229,11 +221,7 @@ std::vector<unsigned> usable_gpus(const DriverStack& driver)
         if (is_accessible(driver, gpu.index)
             && (!gpu.is_instance() || is_accessible(driver, static_cast<unsigned>(gpu.parent))))
             gpus.push_back(gpu.index);
-    // A GPU in MIG mode computes by its instances alone.
-    const auto all = gpus;
-    std::erase_if(gpus, [&](unsigned gpu) {
-        return !driver.instances_of(gpu).empty() && instances_among(driver, gpu, all) == 0;
-    });
+    gpus = without_lone_parents(driver, std::move(gpus));
     // Without a kernel driver there are no nodes, and a plan can only be shown.
     for (const Gpu& gpu : driver.gpus)
         if (gpu.minor < 0 && driver.version_source != model::VersionSource::module)
@@ -321,7 +309,8 @@ Result<std::set<model::Capability>> parse_capabilities(std::string_view list)
 {
     using model::Capability;
     constexpr std::array all = {Capability::compute, Capability::utility, Capability::graphics,
-                                Capability::video,   Capability::display, Capability::ngx};
+                                Capability::video,   Capability::display, Capability::ngx,
+                                Capability::compat32};
     std::set<Capability> chosen;
     for (std::string_view part : base::split(list, ',')) {
         const std::string_view word = base::trim(part);
@@ -334,9 +323,9 @@ Result<std::set<model::Capability>> parse_capabilities(std::string_view list)
             return Error(Errc::usage, base::format("unknown driver capability '{}'", word))
                 .with_object(std::string(word))
                 .with_hint(base::suggestion(word, {"compute", "utility", "graphics", "video",
-                                                   "display", "ngx", "firmware", "all"})
+                                                   "display", "ngx", "firmware", "compat32", "all"})
                            + "known capabilities are compute, utility, graphics, video, display, "
-                             "ngx, firmware and all");
+                             "ngx, firmware, compat32 and all");
         chosen.insert(*capability);
     }
     return chosen;

@@ -110,9 +110,10 @@ void add_file(Draft& draft, const DriverFile& file)
     add_to_tree(
         draft, {Bind{file.path, file.id, file.directory}, draft.path_of(file), file.reason, owner});
     for (const std::string& link : file.links)
-        add_to_tree(draft, {Symlink{file.name}, draft.library_path(link),
-                            link == file.soname ? "the name programs are linked to"
-                                                : "the name a linker looks for",
+        add_to_tree(draft, {Symlink{file.name}, draft.library_path(link, &file),
+                            link == file.soname     ? "the name programs are linked to"
+                            : link.ends_with(".so") ? "the name a linker looks for"
+                                                    : "another name of it",
                             owner});
 }
 

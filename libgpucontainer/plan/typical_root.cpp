@@ -6,24 +6,34 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
+#include <string_view>
 
 namespace gpucontainer::plan {
 namespace {
 
 class TypicalRoot final : public rootfs::View {
 public:
+    explicit TypicalRoot(const elf::Machine& machine) : machine_(machine) {}
+
     rootfs::Entry look(const std::string& path) const override { return resolve(path); }
 
     rootfs::Entry resolve(const std::string& path) const override
     {
         constexpr std::array directories = {"/",          "/usr", "/usr/bin", "/usr/lib",
                                             "/usr/local", "/etc", "/dev",     "/etc/ld.so.conf.d"};
-        const rootfs::Machine& machine = rootfs::native_machine();
+        const auto is_of = [&](const elf::Machine* machine, bool loader) {
+            return machine != nullptr
+                   && path
+                          == (loader ? std::string(machine->loader)
+                                     : rootfs::library_directories(*machine).front());
+        };
+        const elf::Machine* const compat32 = elf::compat32_of(machine_);
         const auto known = std::find(directories.begin(), directories.end(), path);
         rootfs::Entry entry;
-        if (path == machine.loader || path == "/etc/ld.so.conf")
+        if (is_of(&machine_, true) || is_of(compat32, true) || path == "/etc/ld.so.conf")
             entry.type = rootfs::EntryType::regular;
-        else if (known != directories.end() || path == machine.library_directories.front())
+        else if (known != directories.end() || is_of(&machine_, false) || is_of(compat32, false))
             entry.type = rootfs::EntryType::directory;
         entry.inode = std::hash<std::string>()(path); // so that entries differ
         constexpr std::uint32_t usual_mode = 0755;
@@ -42,14 +52,23 @@ public:
     }
     bool is_empty_directory(const std::string& /*path*/) const override { return false; }
     bool is_for_names(const std::string& /*path*/) const override { return true; }
+
+private:
+    const elf::Machine& machine_;
+    const std::string libraries_ = rootfs::library_directories(machine_).front();
 };
 
 } // namespace
 
-const rootfs::View& typical_root()
+const rootfs::View& typical_root(const elf::Machine& machine)
 {
-    static const TypicalRoot root;
-    return root;
+    static const auto roots = [] {
+        std::map<std::string_view, TypicalRoot> all;
+        for (const elf::Machine& one : elf::machines)
+            all.emplace(one.name, one);
+        return all;
+    }();
+    return roots.at(machine.name);
 }
 
 } // namespace gpucontainer::plan

@@ -262,6 +262,17 @@ std::vector<unsigned> with_parents(const DriverStack& driver, std::vector<unsign
     return {all.begin(), all.end()};
 }
 
+std::vector<unsigned> without_lone_parents(const DriverStack& driver, std::vector<unsigned> gpus)
+{
+    std::set<int> parents;
+    for (const unsigned gpu : gpus)
+        parents.insert(driver.gpus[gpu].parent);
+    std::erase_if(gpus, [&](unsigned gpu) {
+        return !driver.instances_of(gpu).empty() && !parents.contains(static_cast<int>(gpu));
+    });
+    return gpus;
+}
+
 Result<Narrowed> narrow(const DriverStack& driver, const Environment& environment,
                         const std::vector<unsigned>& granted,
                         const std::optional<VisibleLayer>& scheduler)

@@ -35,6 +35,9 @@ struct Narrowed {
 /// of those that are instances: what a container needs.
 std::vector<unsigned> without_parents(const model::DriverStack& driver, std::vector<unsigned> gpus);
 std::vector<unsigned> with_parents(const model::DriverStack& driver, std::vector<unsigned> gpus);
+/// These GPUs without those that have instances, and none of them here: they would compute nothing.
+std::vector<unsigned> without_lone_parents(const model::DriverStack& driver,
+                                           std::vector<unsigned> gpus);
 
 /// Applies each of the driver's variables that is set, in turn. `granted` are the GPUs that may be
 /// used, and that programs count; the scheduler may have left only some of them. A list of numbers

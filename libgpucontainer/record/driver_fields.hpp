@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "config/names.hpp"
+#include "elf/machine.hpp"
 #include "model/driver.hpp"
 #include "record/fields.hpp"
 
@@ -119,7 +120,7 @@ requires std::is_same_v<std::remove_const_t<Self>, model::DriverFile>
 void visit(Visitor& field, Self& file)
 {
     auto& [kind, capability, also, name, soname, path, links, entry_names, reason, id,
-           registrations, precedence, directory, needed, versions] = file;
+           registrations, precedence, directory, needed, versions, compat32] = file;
     field("kind", kind, Word<model::FileKind>{model::parse_file_kind});
     field("name", name, Text{is_name});
     field("soname", soname, TextOrNull{is_name});
@@ -133,6 +134,7 @@ void visit(Visitor& field, Self& file)
     field("directory", directory, Flag());
     field("needed", needed, Texts{most_needed, is_name});
     field("versions", versions, List{most_needed});
+    field("compat32", compat32, Flag());
     field("id", id, Identity());
     field("reason", reason, Text{is_line});
 }
@@ -235,11 +237,16 @@ inline const char* is_vendor(std::string_view text)
     return config::is_vendor_name(text) ? nullptr : "not the name of a vendor";
 }
 
+inline const char* is_machine(std::string_view text)
+{
+    return elf::find_machine(text) != nullptr ? nullptr : "not an architecture that is known";
+}
+
 template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, model::DriverStack>
 void visit(Visitor& field, Self& driver)
 {
-    auto& [vendor, vendor_name, cdi_kind, version, version_source, root, library_directory,
+    auto& [vendor, vendor_name, cdi_kind, version, version_source, root, machine, library_directory,
            optional_files, visible_devices, needs, image_directories, tree_link, gpus,
            library_order, files, nodes, missing_nodes, shared_paths, masks, findings] = driver;
     field("vendor", vendor, Text{is_vendor});
@@ -249,6 +256,7 @@ void visit(Visitor& field, Self& driver)
     field("version_source", version_source,
           Word<model::VersionSource>{model::parse_version_source});
     field("root", root, Text{is_path});
+    field("machine", machine, TextOrNull{is_machine, true});
     field("library_directory", library_directory, TextOrNull{is_path});
     field("optional_files", optional_files, Flag());
     field("visible_devices", visible_devices, List{most_names});

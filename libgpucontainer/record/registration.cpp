@@ -37,6 +37,7 @@ model::FileKind kind_for(model::Manner manner)
     case model::Manner::script:
         return model::FileKind::tool;
     case model::Manner::fixed_path:
+    case model::Manner::beside_libraries:
         break;
     }
     return model::FileKind::data;
@@ -53,6 +54,7 @@ const char* problem_with_name(const model::Registration& registration)
         return name.empty() ? nullptr : "not null";
     case Manner::module_directory:
     case Manner::module_name:
+    case Manner::beside_libraries:
         return is_path_in_container(name);
     case Manner::opencl_icd:
     case Manner::egl_vendor:

@@ -38,13 +38,17 @@ std::string describe_programs(const View& view)
     return {};
 }
 
-Error unfit(const View& view, const std::string& missing)
+Error unfit(const View& view, const elf::Machine& machine, const std::string& missing)
 {
+    const bool is_own = machine.name == elf::own_machine().name;
+    const std::string wanted =
+        is_own ? "this machine's architecture" : base::format("architecture {}", machine.name);
     return Error(Errc::rootfs,
                  "no " + missing + " in the root file system" + describe_programs(view))
         .with_object(missing)
-        .with_hint("the driver's libraries need glibc of this machine's architecture; "
-                   "--vendor-libs none gives the container the device nodes alone");
+        .with_hint(base::format("the driver's libraries need glibc of {}; --vendor-libs none gives "
+                                "the container the device nodes alone",
+                                wanted));
 }
 
 bool has_c_library(const View& view, const std::string& directory)
@@ -59,35 +63,13 @@ bool has_musl(const View& view)
     });
 }
 
-} // namespace
-
-const Machine& native_machine()
+Layout layout_of(const View& view, const elf::Machine& machine,
+                 std::span<const std::string> further)
 {
-    // Loader paths are part of each processor's ABI supplement.
-#if defined(__x86_64__)
-    static const Machine machine = {
-        "/lib64/ld-linux-x86-64.so.2",
-        {"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/lib64", "/usr/lib"}};
-#elif defined(__aarch64__)
-    static const Machine machine = {"/lib/ld-linux-aarch64.so.1",
-                                    {"/usr/lib/aarch64-linux-gnu", "/lib/aarch64-linux-gnu",
-                                     "/usr/lib64", "/lib64", "/usr/lib"}};
-#else
-#error "which loader do programs of this machine name?"
-#endif
-    return machine;
-}
-
-Result<Layout> find_layout(const View& view, std::span<const std::string> further)
-{
-    const Machine& machine = native_machine();
-    if (view.resolve(machine.loader).type != EntryType::regular)
-        return unfit(view, machine.loader);
-
     Layout layout;
     layout.loader = machine.loader;
     std::vector<Entry> seen;
-    std::vector<std::string> directories = machine.library_directories;
+    std::vector<std::string> directories = library_directories(machine);
     directories.insert(directories.end(), further.begin(), further.end());
     for (const std::string& directory : directories) {
         const Entry entry = view.resolve(directory);
@@ -104,12 +86,42 @@ Result<Layout> find_layout(const View& view, std::span<const std::string> furthe
     const auto& searched = layout.searched_directories;
     const auto home = std::find_if(searched.begin(), searched.end(),
                                    [&](const std::string& d) { return has_c_library(view, d); });
-    // A system with musl can also have glibc's loader, to run single programs.
-    if (home == searched.end() && has_musl(view))
-        return unfit(view, "libc.so.6");
     if (!searched.empty())
         layout.library_directory = home != searched.end() ? *home : searched.front();
     return layout;
+}
+
+} // namespace
+
+std::vector<std::string> library_directories(const elf::Machine& machine)
+{
+    const char* const bits = machine.elf_class == elf::Facts::Class::elf64 ? "64" : "32";
+    std::vector<std::string> directories = {
+        base::format("/usr/lib/{}", machine.multiarch), base::format("/lib/{}", machine.multiarch),
+        base::format("/usr/lib{}", bits), base::format("/lib{}", bits), "/usr/lib"};
+    if (machine.elf_class == elf::Facts::Class::elf32)
+        directories.emplace_back("/lib");
+    return directories;
+}
+
+Result<Layout> find_layout(const View& view, const elf::Machine& machine,
+                           std::span<const std::string> further)
+{
+    const std::string loader(machine.loader);
+    if (view.resolve(loader).type != EntryType::regular)
+        return unfit(view, machine, loader);
+    Layout layout = layout_of(view, machine, further);
+    // A system with musl can also have glibc's loader, to run single programs.
+    if (!has_c_library(view, layout.library_directory) && has_musl(view))
+        return unfit(view, machine, "libc.so.6");
+    return layout;
+}
+
+std::optional<Layout> find_compat32_layout(const View& view, const elf::Machine& machine)
+{
+    if (view.resolve(std::string(machine.loader)).type != EntryType::regular)
+        return std::nullopt;
+    return layout_of(view, machine, {});
 }
 
 } // namespace gpucontainer::rootfs

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "elf/machine.hpp"
 #include "rootfs/view.hpp"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,16 +21,16 @@ struct Layout {
     std::vector<std::string> searched_directories;
 };
 
-/// Fails with Errc::rootfs if programs for this machine and C library cannot run in the root.
-/// `further`: more directories that programs search.
-Result<Layout> find_layout(const View& view, std::span<const std::string> further = {});
+/// Fails with Errc::rootfs if the root has not the machine's programs and C library. `further`:
+/// more directories that programs search.
+Result<Layout> find_layout(const View& view, const elf::Machine& machine,
+                           std::span<const std::string> further = {});
 
-/// The loader of programs for this machine, and its library directories in the order of
-/// preference.
-struct Machine {
-    std::string loader;
-    std::vector<std::string> library_directories;
-};
-const Machine& native_machine();
+/// Where the root has libraries for 32-bit programs of the machine, one of elf::compat32_of(); none
+/// if it cannot run these.
+std::optional<Layout> find_compat32_layout(const View& view, const elf::Machine& machine);
+
+/// The library directories of a machine, in the order of preference.
+std::vector<std::string> library_directories(const elf::Machine& machine);
 
 } // namespace gpucontainer::rootfs

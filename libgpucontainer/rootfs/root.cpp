@@ -227,7 +227,11 @@ Result<base::UniqueFd> Root::open(const std::string& path) const
                           : Error(Errc::rootfs, path + ": a file of the kernel").with_object(path);
     GPUCTR_TRY(const auto descriptors, base::open_own_descriptors());
     const std::string same = std::to_string(found.get());
-    base::UniqueFd fd(::openat(descriptors.get(), same.c_str(), O_RDONLY | O_CLOEXEC));
+    // Whoever has a lease on it would have the time of lease-break-time, for each file.
+    base::UniqueFd fd(::openat(descriptors.get(), same.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!fd && errno == EWOULDBLOCK)
+        return Error::from_errno(errno, path + ": another process has a lease on it", Errc::rootfs)
+            .with_object(path);
     if (!fd)
         return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
     return fd;

@@ -126,8 +126,7 @@ private:
     {
         if (cache_entries_.empty())
             for (const elf::CacheEntry& entry : root_.loader_cache()->entries())
-                // Variants for certain processors are skipped: other machines cannot run them.
-                if (entry.flags == elf::native_cache_flags && entry.hwcap == 0)
+                if (root_.is_loaded(entry))
                     cache_entries_.push_back(entry);
         return cache_entries_;
     }

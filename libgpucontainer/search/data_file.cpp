@@ -32,9 +32,14 @@ Result<DriverFile> open_data_at(const host::DriverRoot& root, const std::string&
 }
 
 /// The paths of the rule's data below other directories than /usr, the likely one first.
-std::vector<std::string> other_paths(std::string_view path, const DataPlaces& places)
+std::vector<std::string> other_paths(const model::CatalogueRule& rule, std::string_view path,
+                                     const DataPlaces& places)
 {
     std::vector<std::string> all;
+    if (!rule.module.empty())
+        for (const std::string& directory : places.libraries)
+            all.push_back(base::format("{}/{}/{}", directory == "/" ? "" : directory, rule.module,
+                                       base::name_of(path)));
     for (const std::string& prefix : places.prefixes) {
         if (prefix.empty()) { // unpacked into one directory
             all.push_back(base::format("/{}", base::name_of(path)));
@@ -55,10 +60,11 @@ Result<DriverFile> open_data(const host::DriverRoot& root, const model::Catalogu
     file.kind = model::FileKind::data;
     file.classify(rule);
     for (model::Registration& one : file.registrations)
-        one.name = path;
+        if (one.manner == model::Manner::fixed_path)
+            one.name = path;
     file.name = base::name_of(path);
     auto found = open_data_at(root, path, file);
-    for (const std::string& other : other_paths(path, places)) {
+    for (const std::string& other : other_paths(rule, path, places)) {
         if (found || found.error().os_error() != ENOENT)
             break;
         if (auto there = open_data_at(root, other, file))

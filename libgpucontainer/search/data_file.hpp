@@ -13,8 +13,9 @@ namespace gpucontainer::search {
 
 /// Where a driver's data may be besides the paths that rules have.
 struct DataPlaces {
-    std::string version = {};               ///< Of the driver, for "{version}".
-    std::vector<std::string> prefixes = {}; ///< Directories in the place of "/usr".
+    std::string version = {};                ///< Of the driver, for "{version}".
+    std::vector<std::string> prefixes = {};  ///< Directories in the place of "/usr".
+    std::vector<std::string> libraries = {}; ///< Directories of the driver's libraries.
 };
 
 /// Adds data: files and directories that rules name by their paths in the driver root. What is

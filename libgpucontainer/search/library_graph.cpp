@@ -77,7 +77,7 @@ bool LibraryGraph::add_tool(const CatalogueRule& rule, const std::string& path)
         return false;
     }
     auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
-    if (!facts || !elf::is_native(*facts)) {
+    if (!facts || !elf::is_for(*facts, root_.machine())) {
         object(name, path, facts ? "is for another machine" : "is not an ELF program");
         return false;
     }
@@ -98,11 +98,9 @@ bool LibraryGraph::add_tool(const CatalogueRule& rule, const std::string& path)
 std::vector<std::string> LibraryGraph::cached(const std::string& name) const
 {
     std::vector<std::string> paths;
-    if (root_.loader_cache())
-        for (const elf::CacheEntry& entry : root_.loader_cache()->lookup(name))
-            // Variants for certain processors are skipped: other machines cannot run them.
-            if (entry.hwcap == 0)
-                paths.emplace_back(entry.value);
+    for (const elf::CacheEntry& entry : root_.cached(name))
+        if (root_.is_loaded(entry))
+            paths.emplace_back(entry.value);
     return paths;
 }
 
@@ -197,7 +195,7 @@ bool LibraryGraph::is_of_installation(const CatalogueRule& rule, const std::stri
 std::string LibraryGraph::objection_to(const elf::Facts& facts, const CatalogueRule* rule,
                                        const std::string& name) const
 {
-    if (!elf::is_native(facts))
+    if (!elf::is_for(facts, root_.machine()))
         return base::format("is for {}", elf::machine_name(facts.machine));
     if (objects_.size() >= most_objects)
         return base::format("exceeds the limit of {} libraries", most_objects);
@@ -267,10 +265,11 @@ std::vector<std::string> LibraryGraph::directories_for(std::size_t by) const
 {
     const Object& object = objects_[by];
     if (!object.facts.runpath.empty())
-        return expand_loader_path(object.facts.runpath, object.directory);
+        return expand_loader_path(object.facts.runpath, object.directory, root_.machine());
     std::vector<std::string> all;
     for (std::optional<std::size_t> at = by; at; at = objects_[*at].loaded_by) {
-        auto directories = expand_loader_path(objects_[*at].facts.rpath, objects_[*at].directory);
+        auto directories =
+            expand_loader_path(objects_[*at].facts.rpath, objects_[*at].directory, root_.machine());
         std::ranges::move(directories, std::back_inserter(all));
     }
     return all;

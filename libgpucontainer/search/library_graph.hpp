@@ -2,6 +2,7 @@
 #pragma once
 
 #include "elf/facts.hpp"
+#include "elf/machine.hpp"
 #include "host/driver_root.hpp"
 #include "model/catalogue.hpp"
 #include "model/driver.hpp"

@@ -16,17 +16,6 @@ namespace {
 constexpr std::size_t most_directories = 64;
 constexpr std::size_t most_candidates = 10'000; // of which few are directories
 
-#if defined(__x86_64__)
-constexpr std::string_view platform = "x86_64";
-// Most loaders replace $LIB by "lib64"; those of Debian and its derivatives by the other.
-constexpr std::array<std::string_view, 2> library_words = {"lib64", "lib/x86_64-linux-gnu"};
-#elif defined(__aarch64__)
-constexpr std::string_view platform = "aarch64";
-constexpr std::array<std::string_view, 2> library_words = {"lib64", "lib/aarch64-linux-gnu"};
-#else
-#error "unknown: what the loader of this machine replaces $PLATFORM and $LIB by"
-#endif
-
 /// `text` with each $NAME and ${NAME} replaced.
 std::string replace(std::string text, std::string_view name, std::string_view value)
 {
@@ -46,13 +35,16 @@ void add_once(std::vector<std::string>& list, std::string value)
 } // namespace
 
 std::vector<std::string> expand_loader_path(std::span<const std::string> directories,
-                                            const std::string& origin)
+                                            const std::string& origin, const elf::Machine& machine)
 {
+    // Most loaders replace $LIB by "lib64"; those of Debian and its derivatives by the other.
+    const std::array library_words = {std::string("lib64"),
+                                      base::format("lib/{}", machine.multiarch)};
     std::vector<std::string> all;
     for (const std::string& directory : directories)
-        for (const std::string_view word : library_words) {
+        for (const std::string& word : library_words) {
             std::string path = replace(replace(replace(directory, "ORIGIN", origin), "LIB", word),
-                                       "PLATFORM", platform);
+                                       "PLATFORM", machine.platform);
             if (path.starts_with('/'))
                 add_once(all, std::move(path));
         }

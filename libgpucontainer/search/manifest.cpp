@@ -3,8 +3,10 @@
 
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "elf/machine.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -12,6 +14,7 @@
 #include <array>
 #include <cerrno>
 #include <functional>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -26,7 +29,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t largest_manifest = 64U << 10U;
-constexpr int most_levels = 16;
+constexpr std::size_t most_levels = 16;
 
 /// Where the loaders look, below /etc and /usr/share.
 struct Place {
@@ -47,7 +50,23 @@ const Place* place_of(Manner manner)
     return found == places.end() ? nullptr : &*found;
 }
 
-Error bad_manifest(std::string what) { return Error(Errc::driver, std::move(what)); }
+/// The directories above these places.
+std::vector<std::string> tops_of(std::span<const std::string> prefixes)
+{
+    std::vector<std::string> tops = {"/etc/", "/usr/local/share/", "/usr/share/"};
+    for (const std::string& prefix : prefixes)
+        for (const char* top : {"/etc/", "/share/"})
+            tops.push_back(prefix + top);
+    return tops;
+}
+
+/// Fedora adds the machine's name: NAME.x86_64.json.
+std::array<std::string, 2> names_of(const std::string& name, const elf::Machine& machine)
+{
+    return {name, base::format("{}.{}.json", name.substr(0, name.rfind('.')), machine.name)};
+}
+
+Error bad_manifest(std::string what) { return {Errc::driver, std::move(what)}; }
 
 /// Replaces the path of an object by its library's name, and returns that.
 Result<std::string> fit_library(Json& part)
@@ -59,6 +78,7 @@ Result<std::string> fit_library(Json& part)
     if (name.empty() || name == "." || name == ".." || std::ranges::any_of(name, base::is_control))
         return bad_manifest("names no library");
     part["library_path"] = name;
+    part.erase("library_arch"); // the name leads programs of 32 bits and of 64 to a library
     return name;
 }
 
@@ -68,25 +88,22 @@ public:
                    std::vector<DriverFile>& files, model::Findings& findings)
         : root_(root), files_(files), findings_(findings)
     {
-        tops_ = {"/etc/", "/usr/local/share/", "/usr/share/"};
-        for (const std::string& prefix : prefixes)
-            for (const char* top : {"/etc/", "/share/"})
-                tops_.push_back(prefix + top);
+        tops_ = tops_of(prefixes);
         unpacked_ = std::ranges::find(prefixes, "") != prefixes.end();
     }
 
     void run()
     {
-        for (std::size_t i = 0; i < files_.size(); ++i)
-            for (const Registration& one : std::vector(files_[i].registrations))
+        for (DriverFile& file : files_)
+            for (const Registration& one : std::vector(file.registrations))
                 if (const Place* const place = place_of(one.manner))
-                    fill(files_[i], one, *place);
+                    fill(file, one, *place);
     }
 
 private:
     void fill(DriverFile& file, const Registration& wanted, const Place& place)
     {
-        auto found = find(wanted.name, place.directory);
+        auto found = find(wanted.name, place.directory, file.compat32);
         if (!found) {
             if (wanted.manner == Manner::vulkan_layer)
                 remove(file, wanted.manner);
@@ -94,7 +111,7 @@ private:
         }
         DriverFile* named = &file;
         if (wanted.manner != Manner::vulkan_layer) // its file may name several
-            named = owner_of(found->library);
+            named = owner_of(found->library, file.compat32);
         if (named != &file) {
             remove(file, wanted.manner);
             if (named->registered(wanted.manner) == nullptr)
@@ -102,7 +119,7 @@ private:
         }
         for (Registration& one : named->registrations)
             if (one.manner == wanted.manner)
-                one.content = std::move(found->content);
+                one.content = found->content;
     }
 
     static void remove(DriverFile& file, Manner manner)
@@ -111,41 +128,30 @@ private:
                       [&](const Registration& one) { return one.manner == manner; });
     }
 
-    DriverFile* owner_of(const std::string& library)
+    DriverFile* owner_of(const std::string& library, bool compat32)
     {
         const auto found = std::ranges::find_if(files_, [&](const DriverFile& file) {
-            return file.kind == model::FileKind::library
+            return file.kind == model::FileKind::library && file.compat32 == compat32
                    && (file.soname == library || file.name == library
                        || std::ranges::find(file.links, library) != file.links.end());
         });
         return found == files_.end() ? nullptr : &*found;
     }
 
-    /// Fedora adds the machine's name: NAME.x86_64.json.
-    static std::array<std::string, 2> names_of(const std::string& name)
+    std::optional<Manifest> find(const std::string& name, std::string_view directory, bool compat32)
     {
-#if defined(__aarch64__)
-        constexpr const char* machine = "aarch64";
-#else
-        constexpr const char* machine = "x86_64";
-#endif
-        return {name, base::format("{}.{}.json", name.substr(0, name.rfind('.')), machine)};
-    }
-
-    std::optional<Manifest> find(const std::string& name, std::string_view directory)
-    {
-        for (const std::string& one : names_of(name)) {
+        for (const std::string& one : names_of(name, root_.machine())) {
             for (const std::string& top : tops_)
-                if (auto found = read(base::format("{}{}/{}", top, directory, one)))
+                if (auto found = read(base::format("{}{}/{}", top, directory, one), compat32))
                     return found;
             if (unpacked_)
-                if (auto found = read("/" + one))
+                if (auto found = read("/" + one, compat32))
                     return found;
         }
         return std::nullopt;
     }
 
-    std::optional<Manifest> read(const std::string& path)
+    std::optional<Manifest> read(const std::string& path, bool compat32)
     {
         const auto opened = root_.open_file(path);
         if (!opened) {
@@ -158,8 +164,9 @@ private:
             note(std::string(base::name_of(path)), text.error().cause(), path);
             return std::nullopt;
         }
-        auto manifest = read_manifest(
-            *text, [&](const std::string& library) { return owner_of(library) != nullptr; });
+        auto manifest = read_manifest(*text, [&](const std::string& library) {
+            return owner_of(library, compat32) != nullptr;
+        });
         if (!manifest) {
             note(std::string(base::name_of(path)), manifest.error().message(), path);
             return std::nullopt;
@@ -167,8 +174,12 @@ private:
         return *std::move(manifest);
     }
 
+    /// Once for each path: libraries for 32-bit programs have the same manifests.
     void note(std::string name, std::string text, const std::string& path)
     {
+        if (std::ranges::find(findings_, root_.prefix() + path, &model::Finding::evidence)
+            != findings_.end())
+            return;
         findings_.push_back({model::FindingCode::file_unusable, std::move(name), std::move(text),
                              root_.prefix() + path});
     }
@@ -187,13 +198,9 @@ Result<Manifest> read_manifest(std::string_view json,
 {
     if (json.size() > largest_manifest)
         return bad_manifest("is larger than a manifest");
-    bool is_too_deep = false;
-    const auto look = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-        is_too_deep |= depth > most_levels;
-        return depth <= most_levels;
-    };
-    Json document = Json::parse(json, look, false);
-    if (is_too_deep || document.is_discarded() || !document.is_object())
+    const bool is_shallow = base::json_depth(json) <= most_levels;
+    Json document = is_shallow ? Json::parse(json, nullptr, false) : Json();
+    if (!document.is_object())
         return bad_manifest("is not the JSON document of a manifest");
     std::vector<Json*> parts;
     for (const char* name : {"ICD", "layer"})
@@ -235,6 +242,24 @@ Result<Manifest> read_manifest(std::string_view json,
     constexpr int indent = 4;
     manifest.content = document.dump(indent) + "\n";
     return manifest;
+}
+
+std::vector<ManifestPlace> manifest_places(std::span<const DriverFile> files,
+                                           std::span<const std::string> prefixes)
+{
+    std::vector<ManifestPlace> all;
+    bool has_any = false;
+    for (const Place& place : places) {
+        std::vector<std::string> names;
+        for (const DriverFile& file : files)
+            if (const std::string* const name = file.registered(place.manner);
+                name != nullptr && std::ranges::find(names, *name) == names.end())
+                std::ranges::copy(names_of(*name, elf::own_machine()), std::back_inserter(names));
+        has_any = has_any || !names.empty();
+        for (const std::string& top : tops_of(prefixes))
+            all.push_back({base::format("{}{}", top, place.directory), names});
+    }
+    return has_any ? all : std::vector<ManifestPlace>();
 }
 
 void add_manifests(const host::DriverRoot& root, std::span<const std::string> prefixes,

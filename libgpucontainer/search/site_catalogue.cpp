@@ -95,7 +95,9 @@ CatalogueRule rule_of(const config::FileRule& rule)
             rule.module,
             rule.own,
             rule.manifests,
-            rule.loads};
+            rule.loads,
+            rule.neutral,
+            rule.links};
 }
 
 CatalogueRule* find(std::vector<CatalogueRule>& rules, const CatalogueRule& like)
@@ -212,6 +214,9 @@ void MergedCatalogue::add(const config::FileRule& given)
             rule.manifests = known->manifests;
         if (rule.loads.empty())
             rule.loads = known->loads;
+        rule.neutral = rule.neutral || known->neutral;
+        if (rule.links.empty())
+            rule.links = known->links;
         *known = rule;
     }
     const bool of_driver = rule.kind == FileKind::tool ? known != nullptr : !rule.unversioned;

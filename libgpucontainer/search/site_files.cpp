@@ -5,6 +5,8 @@
 #include "base/text.hpp"
 #include "config/catalogue_file.hpp"
 #include "elf/facts.hpp"
+#include "elf/machine.hpp"
+#include "search/c_library.hpp"
 
 #include <algorithm>
 #include <map>
@@ -38,6 +40,8 @@ public:
         : root_(root), is_driver_version_(is_driver_version), driver_(driver)
     {
         for (const DriverFile& file : driver.files) {
+            if (file.compat32)
+                continue;
             taken_.insert({file.soname, file.name});
             taken_.insert(file.links.begin(), file.links.end());
         }
@@ -78,9 +82,8 @@ private:
     {
         if (!root_.loader_cache())
             return;
-        // Variants for certain processors are skipped: other machines cannot run them.
         for (const elf::CacheEntry& entry : root_.loader_cache()->entries())
-            if (entry.flags == elf::native_cache_flags && entry.hwcap == 0)
+            if (root_.is_loaded(entry))
                 take_library(entry.key, std::string(entry.value));
     }
 
@@ -108,6 +111,15 @@ private:
             file.links.push_back(file.soname);
         if (rule.entry)
             file.entry_names.push_back(file.soname);
+        if (!rule.links.empty())
+            for (const std::string_view link : base::split(rule.links, ','))
+                file.links.push_back(model::with_version(link, driver_.version));
+        if (rule.neutral) {
+            auto versions = read_version_needs(opened->fd.get());
+            if (!versions)
+                return object(rule, path, versions.error().message());
+            file.versions = *std::move(versions);
+        }
         add(std::move(file));
     }
 
@@ -123,11 +135,11 @@ private:
         return base::format("is version {}; the driver is version {}", version, driver_.version);
     }
 
-    static std::string objection(const Result<elf::Facts>& facts, const CatalogueRule& rule)
+    std::string objection(const Result<elf::Facts>& facts, const CatalogueRule& rule) const
     {
         if (!facts)
             return facts.error().message();
-        if (!elf::is_native(*facts))
+        if (!elf::is_for(*facts, root_.machine()))
             return base::format("is for {}", elf::machine_name(facts->machine));
         if (facts->soname.empty())
             return "has no soname";
@@ -149,7 +161,7 @@ private:
             if (!opened)
                 continue;
             const auto facts = root_.noted(elf::read_facts(opened->fd.get()), path);
-            if (!facts || !elf::is_native(*facts)) {
+            if (!facts || !elf::is_for(*facts, root_.machine())) {
                 object(rule, path, facts ? "is for another machine" : "is not an ELF program");
                 continue;
             }
@@ -223,8 +235,13 @@ void add_site_files(const host::DriverRoot& root, model::Catalogue rules,
     if (rules.empty())
         return;
     SiteSearch(root, rules, is_driver_version, driver).run();
-    std::sort(driver.files.begin(), driver.files.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);
+    sort(driver.files);
+}
+
+void sort(std::vector<DriverFile>& files)
+{
+    std::ranges::sort(files, [](const auto& a, const auto& b) {
+        return std::tie(a.kind, a.name, a.compat32) < std::tie(b.kind, b.name, b.compat32);
     });
 }
 

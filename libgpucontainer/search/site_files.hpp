@@ -5,6 +5,8 @@
 #include "model/catalogue.hpp"
 #include "model/driver.hpp"
 
+#include <vector>
+
 namespace gpucontainer::search {
 
 /// Adds files to a driver that only a site's rules name. Libraries are found as the loader finds
@@ -14,5 +16,9 @@ namespace gpucontainer::search {
 /// driver. What is not found goes to `driver.findings`.
 void add_site_files(const host::DriverRoot& root, model::Catalogue rules,
                     bool (*is_driver_version)(std::string_view), model::DriverStack& driver);
+
+/// Sorts files by kind, then by name. Of two libraries of one name, that for 32-bit programs is
+/// last.
+void sort(std::vector<model::DriverFile>& files);
 
 } // namespace gpucontainer::search

@@ -25,7 +25,7 @@ AT(gpuctr_host_options, catalogue_dir, 48);
 AT(gpuctr_host_options, dev_root, 56);
 AT(gpuctr_host_options, mig_map, 64);
 
-SIZE(gpuctr_request, 104);
+SIZE(gpuctr_request, 112);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
@@ -41,6 +41,8 @@ AT(gpuctr_request, devices_name, 72);
 AT(gpuctr_request, requirements, 80);
 AT(gpuctr_request, extras, 88);
 AT(gpuctr_request, container_environment, 96);
+AT(gpuctr_request, compat, 104);
+AT(gpuctr_request, reserved, 108);
 
 SIZE(gpuctr_apply_options, 56);
 AT(gpuctr_apply_options, struct_size, 0);
@@ -127,6 +129,8 @@ _Static_assert(GPUCTR_LAYOUT_TREE == 0 && GPUCTR_LAYOUT_MERGED == 1,
 _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
                    && GPUCTR_VENDOR_LIBS_NONE == 2,
                "values of gpuctr_request.vendor_libs");
+_Static_assert(GPUCTR_COMPAT_AUTO == 0 && GPUCTR_COMPAT_NEVER == 1 && GPUCTR_COMPAT_ALWAYS == 2,
+               "values of gpuctr_request.compat");
 _Static_assert(GPUCTR_REQUEST_LOCK == 1 && GPUCTR_REQUEST_NAMES_DEVICES == 2
                    && GPUCTR_REQUEST_NAMES_CAPABILITIES == 4,
                "values of gpuctr_request.flags");

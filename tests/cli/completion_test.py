@@ -105,7 +105,7 @@ class Cases:
                          {"auto", "detached", "assembled", "legacy"})
         self.assertEqual(self.candidates("gpuctr-setup --driver-capabilities "),
                          {"compute", "utility", "graphics", "video", "display", "ngx", "firmware",
-                          "all"})
+                          "compat32", "all"})
         self.becomes("gpuctr-setup --driver-capabilities compute,v",
                      "gpuctr-setup --driver-capabilities compute,video")
 

@@ -29,9 +29,11 @@ class Distribution(VendorCase):
             os.environ["GPUCTR_DRIVER_ROOT"] = self.driver_root
             self.addCleanup(os.environ.pop, "GPUCTR_DRIVER_ROOT")
 
-    def files(self, kind):
+    def files(self, kind, compat32=False):
         return {pathlib.PurePath(file["path"].removeprefix(self.driver_root))
-                for file in self.driver()["files"] if file["kind"] == kind}
+                for file in self.driver()["files"]
+                if file["kind"] == kind and file["compat32"] == compat32
+                and file["precedence"] != "image"}
 
     def test_all_of_the_driver_is_found(self):
         self.assertEqual(self.driver()["version"], VERSION)
@@ -80,8 +82,87 @@ class Debian(Distribution):
         self.assertEqual(len(self.files("library")), LIBRARIES)
 
 
-class Ubuntu(Distribution):
-    pass
+class With32Bit(Distribution):
+    """Libraries for 32-bit programs are installed too."""
+
+    libraries32 = {}
+    own_directory = ""  # in images of the same distribution
+    count32 = 16
+
+    def setUp(self):
+        super().setUp()
+        for path in ("/lib/ld-linux.so.2", f"{self.own_directory}/libc.so.6"):
+            place = self.root / path[1:]
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if not place.exists():
+                place.write_text("of 32-bit programs")
+
+    def cached(self):
+        """Sonames with the paths that 32-bit programs load, as ldconfig reads the loader cache."""
+        lines = harness.must("chroot", self.root, "ldconfig", "-p").splitlines()
+        return {words[0]: words[3] for words in map(str.split, lines)
+                if len(words) == 4 and words[1] == "(libc6)"}
+
+    def tree32(self):
+        tree = pathlib.Path(f"{self.root}{TREE}/lib32")
+        return set(os.listdir(tree)) if tree.exists() else set()
+
+    def test_its_libraries_for_32_bit_programs_are_found(self):
+        libraries = self.files("library", compat32=True)
+        self.assertEqual({str(path.parent) for path in libraries},
+                         self.libraries32 | {f"{directory}/vdpau" for directory in self.libraries32})
+        self.assertEqual(len(libraries), self.count32)
+        self.assertTrue(all(path.name.endswith(f".so.{VERSION}") for path in libraries))
+
+    def test_they_come_if_they_are_asked_for(self):
+        for write in ("auto", "never"):
+            with self.subTest(write=write):
+                before = self.state()
+                self.set_up("--write", write, "--driver-capabilities", "compute,compat32")
+                cached = self.cached()
+                self.assertEqual(cached["libcuda.so.1"], f"{TREE}/lib32/libcuda.so.1")
+                self.assertEqual(os.path.realpath(f"{self.root}{TREE}/lib32/libcuda.so.1"),
+                                 f"{self.root}{TREE}/lib32/libcuda.so.{VERSION}")
+                self.assertEqual(pathlib.Path(f"{self.root}{TREE}/lib32/libcuda.so.1").read_bytes()[4],
+                                 1, "an ELF file of 32 bits")
+                self.assertEqual(os.readlink(f"{self.root}{self.own_directory}/libcuda.so.1"),
+                                 f"{TREE}/lib32/libcuda.so.1")
+                self.assertNotIn("libGLX_nvidia.so.0", cached)
+                self.assertNotIn("libnvidia-ml.so.1", cached)
+                self.assertEqual(harness.must("chroot", self.root, "/usr/bin/opens_driver",
+                                              "libcuda.so.1").strip(),
+                                 f"{TREE}/lib64/libcuda.so.{VERSION}")
+                self.undo()
+                self.assert_state(before)
+
+    def test_they_are_part_of_all(self):
+        self.set_up("--driver-capabilities", "all")
+        self.assertEqual({name for name in self.tree32() if name.endswith(f".so.{VERSION}")},
+                         {path.name for path in self.files("library", compat32=True)})
+        self.undo()
+        self.set_up()
+        self.assertEqual(self.tree32(), set())
+        self.undo()
+
+    def test_they_are_named_if_they_are_not_asked_for(self):
+        self.assertRegex(self.command("list", "--nv", "-v").stdout,
+                         rf"libcuda.so.1 +compute,compat32 +/usr/lib.*/libcuda.so.{VERSION}\n")
+        self.assertIn("is for 32-bit programs, and compat32 was not asked for: CUDA driver API, "
+                      "loaded by every CUDA program", self.why_not(f"libcuda.so.{VERSION}"))
+
+    def test_an_image_without_32_bit_programs_is_told(self):
+        (self.root / "lib/ld-linux.so.2").unlink()
+        done = self.set_up("--driver-capabilities", "utility,compat32")
+        self.assertIn("the image runs no 32-bit programs: it has no /lib/ld-linux.so.2",
+                      done.stderr)
+        self.assertEqual(self.tree32(), set())
+        self.undo()
+
+
+class Ubuntu(With32Bit):
+    libraries32 = {"/usr/lib/i386-linux-gnu"}
+    own_directory = "/usr/lib/i386-linux-gnu"
+    count32 = 17
 
 
 class BesideNouveau(Distribution):
@@ -96,8 +177,21 @@ class BesideNouveau(Distribution):
         self.assertIn("0000:0a:00.0", self.command("list", "--nv", "-v").stdout)
 
 
-class RedHat(Distribution):
+class RedHat(With32Bit):
     libraries = {"/usr/lib64"}
+    libraries32 = {"/usr/lib"}
+    own_directory = "/usr/lib"
+
+    def test_an_old_copy_for_32_bit_programs_is_covered_by_one_of_them(self):
+        stale = self.root / "usr/lib/libcuda.so.1"
+        stale.write_bytes(pathlib.Path(f"/usr/lib/libcuda.so.{VERSION}").read_bytes() + b"old")
+        size = stale.stat().st_size
+        self.set_up("--driver-capabilities", "compute")
+        self.assertEqual(stale.stat().st_size, size, "64-bit programs do not take it")
+        self.undo()
+        self.set_up("--driver-capabilities", "compute,compat32")
+        self.assertTrue(os.path.samefile(stale, f"{self.root}{TREE}/lib32/libcuda.so.1"))
+        self.undo()
 
 
 class Suse(Distribution):
@@ -122,8 +216,10 @@ class GraceBlackwell(Grace):
     capability = "10.0"
 
 
-class Arch(Distribution):
+class Arch(With32Bit):
     libraries = {"/usr/lib"}
+    libraries32 = {"/usr/lib32"}
+    own_directory = "/usr/lib32"
 
 
 class NixOS(Distribution):
@@ -173,7 +269,7 @@ class VirtualGpu(Distribution):
             self.assertTrue(text.startswith("of no use in a container: "), text)
 
 
-del Distribution  # it is not a host
+del Distribution, With32Bit  # they are no hosts
 
 
 if __name__ == "__main__":

@@ -132,6 +132,20 @@ class Graphics(harness.Case):
         self.assertTrue((self.root / "dev/nvidia-uvm").exists())
         self.undo()
 
+    def test_protons_dlls_are_beside_the_library_that_it_finds(self):
+        def check():
+            library = self.inside("/usr/bin/opens_driver", "libGLX_nvidia.so.0").strip()
+            self.assertEqual(self.inside("/usr/bin/opens_driver", "libGLX_indirect.so.0").strip(),
+                             library)
+            for name in ("nvngx.dll", "_nvngx.dll"):
+                self.assertEqual(self.inside("cat", f"{os.path.dirname(library)}/nvidia/wine/{name}"),
+                                 f"{name} of {VERSION}\n")
+
+        self.in_each_way(check, "--driver-capabilities", "graphics,ngx")
+        self.apply()
+        self.assertFalse((self.root / TREE[1:] / "lib64/nvidia").exists())
+        self.undo()
+
     def test_firmware_has_to_be_asked_for(self):
         self.apply("--driver-capabilities", "all")
         self.assertFalse((self.root / FIRMWARE).exists())

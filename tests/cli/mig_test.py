@@ -146,6 +146,19 @@ class OneOfTwo(Mig):
             self.assertIn("GPU 0:gi5:ci0 is not one of the allowed devices",
                           self.refused("--device", word, status=6))
 
+    def test_no_gpu_without_instances_stands_for_one_that_is_not_allowed(self):
+        self.configure("config.yaml", "allowed-devices: '0:gi1:ci0'\n")
+        uuid = self.driver()["gpus"][0]["uuid"]
+        asked = ("--request-env", "NVIDIA_VISIBLE_DEVICES=0:gi{}:ci0")
+
+        self.assertEqual(self.gpus(asked[0], asked[1].format(1)), ["0", "0:gi1:ci0"])
+        self.assertIn("names no GPU that it may have here",
+                      self.refused(asked[0], asked[1].format(5), status=3))
+        self.assertIn("the container may not have GPU 0:gi5:ci0, 0:gi13:ci0 of these here",
+                      self.command("plan", "--nv", "--request-env", "NVIDIA_VISIBLE_DEVICES=0").stderr)
+        self.assertIn("leaves none of the allowed devices", self.refused(
+            status=6, env=os.environ | {"CUDA_VISIBLE_DEVICES": f"MIG-{uuid}/5/0"}))
+
     def listed(self, *profiles, first=0):
         """What `nvidia-smi -L` prints on this host, and the UUIDs of its instances."""
         names = [gpu["uuid"] for gpu in self.driver()["gpus"][:2]]

@@ -17,7 +17,7 @@ tearDownModule = config_test.tearDownModule
 DOCS = pathlib.Path(__file__).parents[2] / "docs"
 OF_APPLY = "gpuctr-setup apply --help"
 OF_LIST = "gpuctr-setup list --help"
-CAPABILITIES = "compute, utility, graphics, video, display, ngx, firmware and all"
+CAPABILITIES = "compute, utility, graphics, video, display, ngx, firmware, compat32 and all"
 
 
 class Words(harness.Case):

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace gpucontainer::fuzz {
 namespace {
@@ -31,38 +33,61 @@ void check(const Variables& variables)
     }
 }
 
-/// Four GPUs, one of which may not be used.
-model::DriverStack host()
+/// Four GPUs. The last one has two instances.
+model::DriverStack host(model::VisibleDevices variable)
 {
     model::DriverStack driver;
     driver.vendor = "nvidia";
     driver.vendor_name = "NVIDIA";
     driver.cdi_kind = "nvidia.com/gpu";
-    driver.visible_devices = {{"NVIDIA_VISIBLE_DEVICES", model::VisibleDevices::Reader::toolkit,
-                               model::VisibleDevices::Inside::nothing}};
+    driver.visible_devices = {std::move(variable)};
     for (unsigned i = 0; i < 4; ++i) {
         model::Gpu gpu;
         gpu.index = i;
         gpu.uuid = "GPU-aaaaaaa" + std::to_string(i) + "-0000-0000-0000-000000000000";
         driver.gpus.push_back(std::move(gpu));
     }
+    for (unsigned i = 0; i < 2; ++i) {
+        model::Gpu instance;
+        instance.index = 4 + i;
+        instance.parent = 3;
+        instance.names = {"3:gi" + std::to_string(i) + ":ci0"};
+        driver.gpus.push_back(std::move(instance));
+    }
     return driver;
+}
+
+/// What is left of GPUs, one of which may not be used, and an instance neither.
+void check_choice(const model::DriverStack& driver, const plan::Request& request,
+                  model::Findings& findings)
+{
+    std::vector<plan::Selection> granted(1);
+    granted.front().gpus = {0, 2, 3, 4};
+    const auto asked = plan::narrow_to_asked({&driver, 1}, request, granted, findings);
+    if (!asked) {
+        demand(is_line(asked.error().message()), "an error is one line");
+        return;
+    }
+    const auto& gpus = asked->front().gpus;
+    demand(std::ranges::includes(granted.front().gpus, gpus), "no GPU is added");
+    demand(plan::without_lone_parents(driver, gpus) == gpus, "each GPU can compute");
 }
 
 /// What the variables ask for.
 void check_request(const Variables& variables)
 {
-    static const std::array drivers = {host()};
+    using model::VisibleDevices;
+    static const std::array drivers = {
+        host({"NVIDIA_VISIBLE_DEVICES", VisibleDevices::Reader::toolkit,
+              VisibleDevices::Inside::nothing}),
+        host({"NVIDIA_VISIBLE_DEVICES", VisibleDevices::Reader::runtime,
+              VisibleDevices::Inside::nothing})};
     plan::Request request;
     request.container = variables;
     request.required = {"nvidia"};
-    std::vector<plan::Selection> granted(1);
-    granted.front().gpus = {0, 2, 3};
     model::Findings findings;
-    const auto asked = plan::narrow_to_asked(drivers, request, granted, findings);
-    demand(asked || is_line(asked.error().message()), "an error is one line");
-    demand(!asked || std::ranges::includes(granted.front().gpus, asked->front().gpus),
-           "no GPU is added");
+    for (const model::DriverStack& driver : drivers)
+        check_choice(driver, request, findings);
     const std::array used = {plan::UsedDriver{"nvidia", "580.1", {}, {}, true}};
     demand(plan::parse_capabilities(plan::asked_capabilities(used, request, findings)).has_value(),
            "capabilities are those that are known");

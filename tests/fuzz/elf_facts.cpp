@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "elf/facts.hpp"
+#include "elf/machine.hpp"
+#include "elf/notes.hpp"
 #include "elf/symbol_versions.hpp"
 #include "elf/symbols.hpp"
 
@@ -43,7 +45,7 @@ void run(std::string_view input)
     demand(is_clean(facts->interpreter) && facts->interpreter.size() < PATH_MAX,
            "an interpreter is a path");
     (void)elf::machine_name(facts->machine);
-    (void)elf::is_native(*facts);
+    (void)elf::is_for(*facts, elf::own_machine());
     if (const auto needed = elf::read_needed_versions(file.get()))
         for (const elf::NeededVersion& version : *needed)
             demand(is_clean(version.library) && is_clean(version.version),
@@ -55,6 +57,8 @@ void run(std::string_view input)
                            [](const std::string& name) { return name.starts_with("hsa"); }),
                "symbols begin as was asked for");
 
+    if (const auto notes = elf::read_notes(file.get(), "NVIDIA Corporation"))
+        demand(notes->size() <= input.size(), "notes are in the file");
     const auto again = elf::read_facts(file.get());
     demand(again && again->soname == facts->soname && again->needed == facts->needed
                && again->runpath == facts->runpath && again->interpreter == facts->interpreter,

@@ -66,9 +66,9 @@ Wanted read_head(std::string_view head)
 /// What an image must have for a driver to be of use in it.
 std::string usual_image()
 {
-    const rootfs::Machine& machine = rootfs::native_machine();
+    const elf::Machine& machine = elf::own_machine();
     return base::format("\n== {}\n== {}/libc.so.6\n== etc/ld.so.conf\n== usr/bin/\n== usr/lib/\n",
-                        machine.loader, machine.library_directories.front());
+                        machine.loader, rootfs::library_directories(machine).front());
 }
 
 const std::string& name_of(const model::DriverFile& file)

@@ -105,11 +105,46 @@ class NixOS:
                       f"{package}-bin/bin/{name}")
 
 
-def add_32bit(host, sonames, _tools, version):
-    """In /usr/lib, as where 64-bit libraries are in /usr/lib64."""
-    for soname in sonames:
-        if soname in ("libcuda.so.1", "libnvidia-ml.so.1"):
-            host.library("/usr/lib", soname, version, machine="ELF32\tIntel 80386")
+I386 = "ELF32\tIntel 80386"
+# What the driver has for 32-bit programs: no tools, and no ray tracing, among others.
+COMPAT32 = """libcuda.so.1 libnvidia-ml.so.1 libnvidia-ptxjitcompiler.so.1 libnvidia-nvvm.so.4
+    libnvidia-gpucomp.so.{} libnvidia-allocator.so.1 libnvidia-opencl.so.1 libnvcuvid.so.1
+    libnvidia-encode.so.1 libGLX_nvidia.so.0 libEGL_nvidia.so.0 libnvidia-glcore.so.{}
+    libnvidia-eglcore.so.{} libnvidia-glsi.so.{} libnvidia-tls.so.{}""".split()
+
+
+def add_32bit(directory):
+    """In /usr/lib where 64-bit libraries are in /usr/lib64, else in a directory of their own."""
+    def add_to(host, _sonames, _tools, version):
+        for soname in COMPAT32:
+            host.library(directory, soname.format(version), version, machine=I386)
+        host.file(f"{directory}/vdpau/libvdpau_nvidia.so.{version}", I386, "libvdpau_nvidia.so.1")
+    return add_to
+
+
+# What the distribution builds: the library, what it needs, and how new a C library.
+LOADERS = (("libGLdispatch.so.0", "libc.so.6", "2.34"), ("libEGL.so.1", "libGLdispatch.so.0", "2.34"),
+           ("libOpenGL.so.0", "libGLdispatch.so.0", "2.2.5"), ("libvulkan.so.1", "libc.so.6", "2.34"),
+           ("libOpenCL.so.1", "libc.so.6", "2.99"))
+
+
+def add_loaders(host):
+    for soname, needed, newest in LOADERS:
+        name = f"{MULTIARCH}/{soname}.0.0"
+        host.file(name, soname=soname, needed=f"{needed},libc.so.6",
+                  versions=f"GLIBC_2.2.5,GLIBC_{newest}")
+        host.link(f"{MULTIARCH}/{soname}", f"{soname}.0.0")
+        host.cached(soname, f"{MULTIARCH}/{soname}")
+
+
+def add_uncached_32bit(host, sonames, _tools, version):
+    """Ubuntu's. What the loader cache does not name lies beside what it names; another driver's
+    libraries lie there too."""
+    add_32bit("/usr/lib/i386-linux-gnu")(host, sonames, _tools, version)
+    add_loaders(host)
+    host.file(f"/usr/lib/i386-linux-gnu/libnvidia-fbc.so.{version}", I386, "libnvidia-fbc.so.1")
+    host.file(f"/usr/lib/i386-linux-gnu/libnvidia-ngx.so.{TESLA_VERSION}", I386,
+              "libnvidia-ngx.so.1")
 
 
 def add_system_link(host, _sonames, _tools, _version):
@@ -125,7 +160,7 @@ def add_guest_services(host, _sonames, _tools, _version):
 
 
 LAYOUTS = {
-    "arch": Layout("/usr/lib"),
+    "arch": Layout("/usr/lib", add_more=add_32bit("/usr/lib32")),
     "bottlerocket": Layout(f"{BOTTLEROCKET}/usr/lib/nvidia/tesla",
                            f"{BOTTLEROCKET}/usr/libexec/nvidia/tesla/bin",
                            root=BOTTLEROCKET_ROOT, cached=False, add_more=add_system_link),
@@ -133,11 +168,11 @@ LAYOUTS = {
     "flatcar": Layout("/opt/nvidia/current/usr/lib64", "/opt/bin", cached=False),
     "nixos": NixOS(),
     "operator": Layout(root=OPERATOR_ROOT, cached=False),
-    "rhel": Layout("/usr/lib64", add_more=add_32bit),
+    "rhel": Layout("/usr/lib64", add_more=add_32bit("/usr/lib")),
     "sbsa": Layout("/usr/lib/aarch64-linux-gnu"),
     "suse": Layout("/usr/lib64"),
     "talos": Layout("/usr/local/glibc/lib", "/usr/local/bin", cached=False),
-    "ubuntu": Layout(),
+    "ubuntu": Layout(add_more=add_uncached_32bit),
     "vgpu-guest": Layout(add_more=add_guest_services),
 }
 

@@ -18,8 +18,13 @@ std::vector<std::string> prefixes_of(std::span<const std::string> library_direct
 
 /// Where plug-ins of the driver may be, which no loader cache names: in the directories of their
 /// loaders beside the driver's libraries, or where distributions keep modules of the X server.
-/// Paths are in the driver root.
+/// Paths are in the driver root. There is no X server for 32-bit programs.
 std::vector<std::string> module_directories(model::Catalogue catalogue,
-                                            std::span<const std::string> library_directories);
+                                            std::span<const std::string> library_directories,
+                                            bool compat32);
+
+/// Where the driver whose libraries are in these directories may have those for 32-bit programs. A
+/// "*" stands for any name.
+std::vector<std::string> compat32_directories(std::span<const std::string> library_directories);
 
 } // namespace gpucontainer::drivers::nvidia

@@ -3,7 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "drivers/nvidia/user_space.hpp"
+#include "drivers/nvidia/libraries.hpp"
 
 #include <algorithm>
 #include <string>
@@ -22,11 +22,6 @@ struct Place {
     const Release* release = nullptr; ///< Its own; null if it is before the first one.
     bool is_later = false;            ///< It is of a branch behind the last one.
 };
-
-std::string_view branch_of(std::string_view version)
-{
-    return version.substr(0, version.find('.'));
-}
 
 Place place_of(std::string_view version, std::span<const Release> all)
 {
@@ -83,9 +78,7 @@ Fact cuda_fact(const std::string& version)
     const bool is_package = is_driver_version(version);
     const std::string name =
         base::format("{} {}", is_package ? "driver" : "Linux for Tegra", version);
-    const Place place = requirement::is_version(version)
-                            ? place_of(version, is_package ? releases() : platform_releases())
-                            : Place();
+    const SupportedCuda cuda = supported_cuda(version);
     Fact fact = {"cuda",
                  false,
                  {},
@@ -93,12 +86,12 @@ Fact cuda_fact(const std::string& version)
                  base::format("it is not known which CUDA this driver ({}) supports", version)};
     if (is_package)
         fact.sources = drivers_by_cuda();
-    if (place.release == nullptr)
+    if (cuda.version.empty())
         return fact;
-    fact.values = {std::string(place.release->cuda)};
-    fact.or_later = place.is_later;
-    fact.sentence = base::format("{} supports CUDA {}{}", name, place.release->cuda,
-                                 place.is_later ? " or later" : "");
+    fact.values = {std::string(cuda.version)};
+    fact.or_later = cuda.or_later;
+    fact.sentence =
+        base::format("{} supports CUDA {}{}", name, cuda.version, cuda.or_later ? " or later" : "");
     return fact;
 }
 
@@ -142,16 +135,14 @@ Fact brand_fact(const model::Gpu& gpu)
     const std::string name = name_of(gpu);
     if (!is_driven(gpu)) // nothing tells the model
         return {"brand", true, {}, false, base::format("the brand of {} is not known", name)};
-    const auto all = brands();
-    const auto row = std::ranges::find_if(
-        all, [&](const Brand& brand) { return gpu.model.starts_with(brand.model); });
-    if (row == all.end())
+    const auto known = brands_of(gpu);
+    if (known.empty())
         return {"brand", true, {"unknown"}, false, base::format("{} is of no known brand", name)};
     return {"brand",
             true,
-            {row->brands.begin(), row->brands.end()},
+            {known.begin(), known.end()},
             false,
-            base::format("{} is of brand {}", name, base::joined(row->brands, " or "))};
+            base::format("{} is of brand {}", name, base::joined(known, " or "))};
 }
 
 void add_obstacle(Subject& subject, const model::Gpu& gpu, const std::string& version)
@@ -166,6 +157,29 @@ void add_obstacle(Subject& subject, const model::Gpu& gpu, const std::string& ve
 }
 
 } // namespace
+
+std::string_view branch_of(std::string_view version)
+{
+    return version.substr(0, version.find('.'));
+}
+
+SupportedCuda supported_cuda(std::string_view driver_version)
+{
+    if (!requirement::is_version(driver_version))
+        return {};
+    const bool is_package = is_driver_version(driver_version);
+    const Place place = place_of(driver_version, is_package ? releases() : platform_releases());
+    return place.release == nullptr ? SupportedCuda()
+                                    : SupportedCuda{place.release->cuda, place.is_later};
+}
+
+std::span<const std::string_view> brands_of(const model::Gpu& gpu)
+{
+    const auto all = brands();
+    const auto row = std::ranges::find_if(
+        all, [&](const Brand& brand) { return gpu.model.starts_with(brand.model); });
+    return row == all.end() ? std::span<const std::string_view>() : row->brands;
+}
 
 std::string_view architecture_of_device(std::uint16_t device)
 {

@@ -30,11 +30,25 @@ struct Brand {
     std::span<const std::string_view> brands;
 };
 
+/// A brand's number in NVML.
+struct BrandNumber {
+    unsigned number;
+    std::string_view brand;
+    bool compat; ///< A libcuda for older drivers that names no brands supports it.
+};
+/// A branch of a libcuda for older drivers.
+struct CompatRelease {
+    std::string_view version;                  ///< Its first branch.
+    std::span<const std::string_view> drivers; ///< Branches of the driver that it supports.
+};
+
 // The tables in facts.yaml, made from it at build time. Versions ascend.
 std::span<const Release> releases();
 std::span<const Release> platform_releases();
 std::span<const Chip> chips();
 std::span<const Brand> brands();
+std::span<const BrandNumber> brand_numbers();
+std::span<const CompatRelease> compat_releases();
 
 /// Names of facts in requirements, as NVIDIA's container images have them.
 inline constexpr std::array fact_names = {requirement::Name{"cuda"}, requirement::Name{"driver"},
@@ -45,6 +59,19 @@ inline constexpr std::array fact_names = {requirement::Name{"cuda"}, requirement
 std::string_view architecture_of_device(std::uint16_t device);
 /// The same of a Tegra: "nvidia,tegra234".
 std::string_view architecture_of_soc(std::string_view soc);
+
+/// The version of CUDA that a driver, or Linux for Tegra, supports; "" if that is not known.
+struct SupportedCuda {
+    std::string_view version;
+    bool or_later = false; ///< The tables do not have its branch, which is newer than theirs.
+};
+SupportedCuda supported_cuda(std::string_view driver_version);
+
+/// The brands that a GPU may be of; none if that is not known.
+std::span<const std::string_view> brands_of(const model::Gpu& gpu);
+
+/// "575" of "575.57.08"
+std::string_view branch_of(std::string_view version);
 
 /// What is known of a driver with one of its GPUs, or of the driver alone if that is null.
 requirement::Subject facts_of(const model::DriverStack& driver, const model::Gpu* gpu);

@@ -7,6 +7,7 @@
 #include "drivers/nvidia/catalogue_nvidia.hpp"
 #include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/kernel.hpp"
+#include "drivers/nvidia/libraries.hpp"
 #include "drivers/nvidia/mig_map.hpp"
 #include "drivers/nvidia/stack.hpp"
 #include "drivers/nvidia/tegra.hpp"
@@ -53,9 +54,9 @@ void keep_own_data(DriverStack& stack)
 {
     for (const model::CatalogueRule& rule : nvidia_catalogue())
         for (model::DriverFile& file : stack.files)
-            if (rule.kind == model::FileKind::data && file.kind == rule.kind
-                && *file.registered(model::Manner::fixed_path)
-                       == model::with_version(rule.name, stack.version))
+            if (const std::string* const path = file.registered(model::Manner::fixed_path);
+                rule.kind == model::FileKind::data && path != nullptr
+                && *path == model::with_version(rule.name, stack.version))
                 file.precedence = model::Precedence::always;
 }
 
@@ -101,19 +102,20 @@ Result<void> add_files(const Sources& sources, const std::optional<std::string>&
     search::add_site_files(sources.driver_root, catalogue.of_site(), is_driver_version, stack);
     search::add_manifests(sources.driver_root, user_space.prefixes, stack.files, stack.findings);
     search::add_data(sources.driver_root, catalogue.of_driver(), search::Installation(),
-                     stack.files, stack.findings, {stack.version, user_space.prefixes});
+                     stack.files, stack.findings,
+                     {stack.version, user_space.prefixes, user_space.directories});
     keep_own_data(stack);
     return sources.driver_root.check();
 }
 
 /// An error that says what has each GPU, and how that changes.
-Error nothing_driven(std::string message, const Gpus& gpus, std::string hint)
+Error nothing_driven(std::string message, const Gpus& gpus, const std::string& hint)
 {
     for (const model::Finding& finding : gpus.findings)
         message +=
             base::format("{} {}", &finding == gpus.findings.data() ? ":" : ",", finding.message());
     return Error(Errc::no_device, std::move(message))
-        .with_hint(gpus.advice.empty() ? std::move(hint) : gpus.advice);
+        .with_hint(gpus.advice.empty() ? hint : gpus.advice);
 }
 
 /// The module is loaded, but no GPU is listed.

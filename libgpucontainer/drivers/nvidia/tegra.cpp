@@ -7,10 +7,10 @@
 #include "base/try.hpp"
 #include "drivers/nvidia/catalogue_nvidia.hpp"
 #include "drivers/nvidia/facts.hpp"
+#include "drivers/nvidia/libraries.hpp"
 #include "drivers/nvidia/stack.hpp"
 #include "drivers/nvidia/tegra_files.hpp"
 #include "drivers/nvidia/tegra_nodes.hpp"
-#include "drivers/nvidia/user_space.hpp"
 #include "host/kernel_files.hpp"
 #include "search/site_files.hpp"
 

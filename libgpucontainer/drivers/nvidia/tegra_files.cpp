@@ -167,6 +167,10 @@ private:
     void want(FileKind kind, const std::string& path, const std::string& name)
     {
         const CatalogueRule* const known = model::find_rule(catalogue_, kind, name);
+        if (known != nullptr && known->neutral) {
+            skip(path, base::format("the image's is used: {}", known->reason));
+            return;
+        }
         if (known != nullptr && known->capability == Capability::none) {
             skip(path, base::format("of no use in a container: {}", known->reason));
             return;

@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "elf/facts.hpp"
+#include "elf/machine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -71,11 +72,11 @@ std::vector<std::string> directories_of_tools(const std::string& library_directo
 }
 
 /// Why a program would not run in a container; "" if it would.
-std::string objection(const Result<elf::Facts>& facts)
+std::string objection(const Result<elf::Facts>& facts, const elf::Machine& machine)
 {
     if (!facts)
         return "is not an ELF program";
-    if (!elf::is_native(*facts))
+    if (!elf::is_for(*facts, machine))
         return "is for another machine";
     // Every ABI has its loader in /lib or /lib64, but programs of NixOS use another one.
     if (facts->has_interpreter() && !facts->interpreter.starts_with("/lib"))
@@ -94,7 +95,7 @@ void find_tool(const host::DriverRoot& root, const CatalogueRule& rule,
             continue;
         const std::string path = base::format("{}/{}", directory.real_path, name);
         const auto facts = root.noted(elf::read_facts(opened->fd.get()), path);
-        if (auto reason = objection(facts); !reason.empty()) {
+        if (auto reason = objection(facts, root.machine()); !reason.empty()) {
             findings.push_back(
                 {model::FindingCode::file_unusable, name, std::move(reason), root.prefix() + path});
             continue;

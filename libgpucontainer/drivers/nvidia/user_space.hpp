@@ -15,7 +15,8 @@ namespace gpucontainer::drivers::nvidia {
 /// The files of a driver, and what was found but not taken.
 struct UserSpace {
     std::string version;
-    std::string library_directory; ///< Of libcuda's real file.
+    std::string library_directory;        ///< Of libcuda's real file.
+    std::vector<std::string> directories; ///< Of its libraries, in the driver root.
     /// Directories in the driver root that the driver has in the place of "/usr"; "" if all its
     /// files are in one directory.
     std::vector<std::string> prefixes;
@@ -23,12 +24,8 @@ struct UserSpace {
     model::Findings findings;
 };
 
-/// Whether it is a version of a driver: 300 or higher, with a dot. "4" and "1.1.13" are versions of
-/// the library itself.
-bool is_driver_version(std::string_view text);
-
 /// Finds libcuda and every other library and tool of its driver: of `version`, or of the first one
-/// found if that is none.
+/// found if that is none. So also its libraries for 32-bit programs, if it has some.
 ///
 /// A file counts only if its ELF class, machine and soname fit, it is neither a stub nor a
 /// forward-compatibility copy, and its real name ends in the version. `source` is where the version

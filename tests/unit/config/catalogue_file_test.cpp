@@ -120,14 +120,19 @@ TEST(CatalogueFile, ReadsWhatSpeaksOfGraphics)
         "files:\n"
         "  - {library: liba.so.1, capability: graphics, reason: a, module: gbm/a_gbm.so,\n"
         "     manifests: [vulkan_icd/a.json, egl_vendor/10_a.json],\n"
-        "     loads: [libb.so.1, \"libc.so.{version}\"]}\n"
-        "  - {data: \"/usr/share/a/{version}-rc\", capability: firmware, reason: a}\n");
+        "     loads: [libb.so.1, \"libc.so.{version}\"], links: [libd.so.0], neutral: true}\n"
+        "  - {data: \"/usr/share/a/{version}-rc\", capability: firmware, reason: a}\n"
+        "  - {data: /usr/lib/a/b.dll, capability: ngx, module: a, reason: a}\n");
 
     ASSERT_TRUE(file) << file.error().message();
     EXPECT_EQ(file->rules.at(0).module, "gbm/a_gbm.so");
     EXPECT_EQ(file->rules.at(0).manifests, "vulkan_icd/a.json,egl_vendor/10_a.json");
     EXPECT_EQ(file->rules.at(0).loads, "libb.so.1,libc.so.{version}");
+    EXPECT_EQ(file->rules.at(0).links, "libd.so.0");
+    EXPECT_TRUE(file->rules.at(0).neutral);
     EXPECT_EQ(file->rules.at(1).name, "/usr/share/a/{version}-rc");
+    EXPECT_FALSE(file->rules.at(1).neutral);
+    EXPECT_EQ(file->rules.at(2).module, "a");
 }
 
 TEST(CatalogueFile, HasManifestsAndLoadedLibrariesOfPlainNames)
@@ -202,14 +207,14 @@ TEST(CatalogueFile, NamesTheMistakeInARule)
     EXPECT_EQ(
         problem_with_rule("- libcuda.so.1\n"),
         "line 3: a rule is not a map (allowed keys: library, tool, data, capability, also, entry, "
-        "unversioned, icd, module, own, manifests, loads, reason)");
+        "unversioned, icd, module, own, manifests, loads, neutral, links, reason)");
     EXPECT_EQ(
         problem_with_rule("- tool: a\n  colour: red\n"),
         "line 4: unknown key \"colour\" (allowed: library, tool, data, capability, also, entry, "
-        "unversioned, icd, module, own, manifests, loads, reason)");
+        "unversioned, icd, module, own, manifests, loads, neutral, links, reason)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  [b]: red\n"),
               "line 4: unknown key \"\" (allowed: library, tool, data, capability, also, entry, "
-              "unversioned, icd, module, own, manifests, loads, reason)");
+              "unversioned, icd, module, own, manifests, loads, neutral, links, reason)");
     EXPECT_EQ(problem_with_rule("- capability: compute\n"),
               "line 3: a rule names one file (needed: one of library, tool and data)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  library: liba.so\n"),
@@ -218,12 +223,12 @@ TEST(CatalogueFile, NamesTheMistakeInARule)
     EXPECT_EQ(problem_with_rule("- tool: a\n"), "line 3: capability is missing");
     EXPECT_EQ(problem_with_rule("- tool: a\n  capability: magic\n"),
               "line 4: unknown capability \"magic\" (allowed: none, compute, utility, graphics, "
-              "video, display, ngx, firmware)");
+              "video, display, ngx, firmware, compat32)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  capability: [compute]\n"),
               "line 4: capability is not a single value");
     EXPECT_EQ(problem_with_rule("- tool: a\n  capability: ngx\n  also: all\n"),
               "line 5: unknown also \"all\" (allowed: none, compute, utility, graphics, video, "
-              "display, ngx, firmware)");
+              "display, ngx, firmware, compat32)");
     EXPECT_EQ(problem_with_rule("- library: liba.so\n  capability: ngx\n  entry: yes\n"),
               "line 5: unknown entry \"yes\" (allowed: true, false)");
     EXPECT_EQ(problem_with_rule("- tool: a\n  capability: ngx\n  entry: false\n"),

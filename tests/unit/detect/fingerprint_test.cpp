@@ -37,6 +37,8 @@ protected:
         driver.gpus[0].pci_address = "0000:3b:00.0";
         driver.files.resize(1);
         driver.files[0].path = host_.at("drv/lib/libcuda.so.580.1").string();
+        driver.files[0].registrations = {{model::Manner::egl_vendor, "10_nvidia.json"}};
+        host_.file("drv/usr/share/glvnd/egl_vendor.d/10_nvidia.json", "{}");
         driver.nodes.resize(1);
         driver.nodes[0].host_path = "/dev/nvidia0";
         driver.missing_nodes.resize(1);
@@ -122,6 +124,21 @@ TEST_F(FingerprintTest, ChangesWhenAGpuIsUnbound)
     std::filesystem::remove_all(host_.at("proc/driver/nvidia/gpus/0000:3b:00.0"));
 
     EXPECT_FALSE(is_current());
+}
+
+TEST_F(FingerprintTest, ChangesWithTheManifestsOfTheHost)
+{
+    host_.file("drv/usr/share/glvnd/egl_vendor.d/10_nvidia.json", "{ }");
+    EXPECT_FALSE(is_current());
+
+    marks_ = detect([] {});
+    EXPECT_TRUE(is_current());
+    host_.file("drv/etc/glvnd/egl_vendor.d/10_nvidia.json", "{}"); // goes before the other
+    EXPECT_FALSE(is_current());
+
+    host_.file("drv/usr/local/share/vulkan/icd.d/nvidia_icd.json", "{}");
+    EXPECT_FALSE(is_current_after(
+        [&] { host_.file("drv/usr/share/glvnd/egl_vendor.d/10_nvidia.json", "{  }"); }));
 }
 
 TEST_F(FingerprintTest, ChangesWhenTheDriverIsReplaced)

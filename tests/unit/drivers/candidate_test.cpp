@@ -28,10 +28,10 @@ TEST_F(UserSpaceTest, PassesOverA32BitLibraryThatTheCacheGivesFirst)
 
 TEST_F(UserSpaceTest, DoesNotEvenLookAtCacheEntriesOfOtherMachines)
 {
-    constexpr std::int32_t old_libc6_flags = 0x0003;
+    const std::int32_t foreign_flags = elf::native_cache_flags ^ 0x0900;
     install("usr/lib64", "libcuda.so.1");
     tree_.file("usr/lib/libcuda.so.1", "not even ELF");
-    tree_.remember("libcuda.so.1", "/usr/lib/libcuda.so.1", old_libc6_flags);
+    tree_.remember("libcuda.so.1", "/usr/lib/libcuda.so.1", foreign_flags);
     tree_.remember("libcuda.so.1", "/usr/lib64/libcuda.so.1");
 
     EXPECT_THAT(skipped(found(), "libcuda.so.1"), IsEmpty());
@@ -39,6 +39,7 @@ TEST_F(UserSpaceTest, DoesNotEvenLookAtCacheEntriesOfOtherMachines)
 
 TEST_F(UserSpaceTest, RefusesALibraryOfAnotherMachine)
 {
+    tree_.of_this_machine();
     tree_.library("usr/lib64/libcuda.so.535.183.01", "libcuda.so.1", test::foreign_machine);
     tree_.link("usr/lib64/libcuda.so.1", "libcuda.so.535.183.01");
 
@@ -46,6 +47,20 @@ TEST_F(UserSpaceTest, RefusesALibraryOfAnotherMachine)
                          "ROOT/usr/lib64/libcuda.so.1 is for aarch64");
     EXPECT_EQ(find().error().hint(),
               "name a driver root whose files are for this machine's architecture");
+}
+
+TEST_F(UserSpaceTest, TakesTheLibrariesOfADriverRootOfAnotherMachine)
+{
+    constexpr std::int32_t cache_flags = 0x0503;
+    tree_.file("lib64/ld64.so.2");
+    tree_.library("usr/lib64/libcuda.so.535.183.01", "libcuda.so.1", "PowerPC64");
+    tree_.link("usr/lib64/libcuda.so.1", "libcuda.so.535.183.01");
+    tree_.library("usr/lib/libcuda.so.535.183.01", "libcuda.so.1");
+    tree_.link("usr/lib/libcuda.so.1", "libcuda.so.535.183.01");
+    tree_.remember("libcuda.so.1", "/usr/lib/libcuda.so.1");
+    tree_.remember("libcuda.so.1", "/usr/lib64/libcuda.so.1", cache_flags);
+
+    EXPECT_THAT(paths(found()), ElementsAre("ROOT/usr/lib64/libcuda.so.535.183.01"));
 }
 
 TEST_F(UserSpaceTest, RefusesALibraryWithoutItsSoname)

@@ -60,6 +60,9 @@ public:
         remembered_.push_back({std::move(soname), std::move(path), flags});
     }
 
+    /// Makes it a root file system of this machine, whatever libraries it has.
+    void of_this_machine() { file(std::string(elf::own_machine().loader.substr(1))); }
+
     /// Leaves the tree without a loader cache after all.
     void forget() { remembered_.clear(); }
 

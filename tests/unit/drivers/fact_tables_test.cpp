@@ -21,12 +21,14 @@ struct Parts {
                         "  - {chip: GH100, devices: 2300-23ff, arch: 9.0}\n";
     std::string brands = "  - {model: Tesla, brands: [tesla, nvidia]}\n"
                          "  - {model: NVIDIA, brands: [nvidia]}\n";
+    std::string numbers = "  - {number: 2, brand: tesla, compat: true}\n";
+    std::string compat = "  - {compat: 550, drivers: [470, 525]}\n";
 
     std::string text() const
     {
         return base::format("vendor: nvidia\nreleases:\n{}platform_releases:\n{}chips:\n{}"
-                            "brands:\n{}",
-                            releases, platform, chips, brands);
+                            "brands:\n{}brand_numbers:\n{}compat_releases:\n{}",
+                            releases, platform, chips, brands, numbers, compat);
     }
 };
 
@@ -55,6 +57,37 @@ std::string problem_with_brand(const std::string& row)
     Parts parts;
     parts.brands += base::format("  - {{{}}}\n", row);
     return problem_with(parts);
+}
+
+TEST(FactTablesTest, HaveRowsAboutForwardCompatibility)
+{
+    const auto tables = parse_fact_tables(Parts().text());
+    ASSERT_TRUE(tables) << tables.error().message();
+    EXPECT_EQ(tables->brand_numbers.at(0).number, 2U);
+    EXPECT_EQ(tables->brand_numbers.at(0).brand, "tesla");
+    EXPECT_TRUE(tables->brand_numbers.at(0).compat);
+    EXPECT_EQ(tables->compat_releases.at(0).version, "550");
+    EXPECT_EQ(tables->compat_releases.at(0).drivers.at(1), "525");
+
+    const auto with_number = [](const std::string& row) {
+        Parts parts;
+        parts.numbers += base::format("  - {{{}}}\n", row);
+        return problem_with(parts);
+    };
+    EXPECT_NE(with_number("number: 2, brand: nvs, compat: false"), "");
+    EXPECT_NE(with_number("number: x, brand: nvs, compat: false"), "");
+    EXPECT_NE(with_number("number: 3, brand: 'a b', compat: false"), "");
+    EXPECT_NE(with_number("number: 3, brand: nvs"), "");
+    EXPECT_EQ(with_number("number: 3, brand: nvs, compat: false"), "");
+    const auto with_compat = [](const std::string& row) {
+        Parts parts;
+        parts.compat += base::format("  - {{{}}}\n", row);
+        return problem_with(parts);
+    };
+    EXPECT_NE(with_compat("compat: 550, drivers: [535]"), "");
+    EXPECT_NE(with_compat("compat: 580, drivers: [590]"), "");
+    EXPECT_NE(with_compat("compat: 580, drivers: []"), "");
+    EXPECT_EQ(with_compat("compat: 580, drivers: [535]"), "");
 }
 
 TEST(FactTablesTest, HaveWhatTheFileSays)

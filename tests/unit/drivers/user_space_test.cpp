@@ -82,6 +82,104 @@ TEST_F(UserSpaceTest, FindsModulesInTheDirectoriesOfTheirLoaders)
     EXPECT_EQ(space.files.back().capability, Capability::display);
 }
 
+TEST_F(UserSpaceTest, GivesALibraryTheNamesOfTheInstaller)
+{
+    install(multiarch, "libcuda.so.1");
+    install(multiarch, "libGLX_nvidia.so.0");
+
+    EXPECT_THAT(names(found()),
+                ElementsAre("libGLX_nvidia.so.535.183.01 libGLX_indirect.so.0 libGLX_nvidia.so.0",
+                            "libcuda.so.535.183.01 libcuda.so.1"));
+}
+
+/// Libraries for 32-bit programs.
+class Compat32UserSpaceTest : public UserSpaceTest {
+protected:
+    void SetUp() override
+    {
+        if (elf::compat32_of(elf::own_machine()) == nullptr)
+            GTEST_SKIP() << "this machine runs no 32-bit programs";
+    }
+
+    void install32(const std::string& directory, const std::string& soname,
+                   const std::string& of_version = version)
+    {
+        const std::string name = soname.substr(0, soname.find(".so")) + ".so." + of_version;
+        tree_.library(directory + "/" + name, soname,
+                      elf::own_machine().number == EM_X86_64 ? "Intel 80386" : "ARM", "ELF32");
+        if (soname != name)
+            tree_.link(directory + "/" + soname, name);
+    }
+
+    static std::vector<std::string> names32(const UserSpace& space)
+    {
+        std::vector<std::string> all;
+        for (const model::DriverFile& file : space.files)
+            if (file.compat32)
+                all.push_back(file.name);
+        return all;
+    }
+};
+
+TEST_F(Compat32UserSpaceTest, LieBesideTheUnpackedOnes)
+{
+    tree_.library("opt/driver/libcuda.so.535.183.01", "libcuda.so.1");
+    install32("opt/driver/32", "libcuda.so.1");
+    install32("opt/driver/32", "libGLX_nvidia.so.0");
+    const auto root = tree_.open_driver("opt/driver");
+
+    const auto space =
+        find_user_space(root, nvidia_catalogue(), version, model::VersionSource::module);
+
+    ASSERT_TRUE(space) << space.error().message();
+    EXPECT_THAT(paths(*space), ElementsAre("ROOT/opt/driver/32/libGLX_nvidia.so.535.183.01",
+                                           "ROOT/opt/driver/libcuda.so.535.183.01",
+                                           "ROOT/opt/driver/32/libcuda.so.535.183.01"));
+    EXPECT_FALSE(space->files[1].compat32);
+    EXPECT_TRUE(space->files[2].compat32);
+}
+
+TEST_F(Compat32UserSpaceTest, AreOfTheKernelModulesVersion)
+{
+    install(multiarch, "libcuda.so.1");
+    for (const char* branch : {"current", "tesla-470"})
+        install32(base::format("usr/lib/i386-linux-gnu/nvidia/{}", branch), "libcuda.so.1",
+                  std::string_view(branch) == "current" ? version : "470.256.02");
+    install32("usr/lib/i386-linux-gnu", "libnvidia-eglcore.so.535.183.01");
+    install32("usr/lib/i386-linux-gnu", "libnvidia-eglcore.so.470.256.02", "470.256.02");
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(names32(space),
+                ElementsAre("libcuda.so.535.183.01", "libnvidia-eglcore.so.535.183.01"));
+}
+
+TEST_F(Compat32UserSpaceTest, AreLeftAloneWhereTheOthersAre)
+{
+    install("usr/lib", "libcuda.so.1");
+    install32("usr/lib32", "libcuda.so.1");
+
+    const UserSpace space = found();
+
+    EXPECT_THAT(paths(space), ElementsAre("ROOT/usr/lib/libcuda.so.535.183.01",
+                                          "ROOT/usr/lib32/libcuda.so.535.183.01"));
+    EXPECT_THAT(space.findings, ::testing::Each(::testing::Field(
+                                    &model::Finding::code, model::FindingCode::not_installed)));
+}
+
+TEST_F(Compat32UserSpaceTest, NeedOneAnother)
+{
+    install(multiarch, "libcuda.so.1");
+    install(multiarch, "libnvcuvid.so.1");
+    install32("usr/lib/i386-linux-gnu", "libnvcuvid.so.1");
+
+    const UserSpace space = found();
+
+    ASSERT_EQ(space.files.size(), 3U);
+    EXPECT_THAT(space.files[1].needed, ElementsAre("libcuda.so.1"));
+    EXPECT_THAT(space.files[2].needed, IsEmpty()) << "the 64-bit libcuda is no help to it";
+}
+
 TEST_F(UserSpaceTest, NamesALibraryWithoutSonameByItsFile)
 {
     install(multiarch, "libcuda.so.1");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "elf/facts.hpp"
 
+#include "elf/machine.hpp"
 #include "unit/elf/elf_image.hpp"
 
 #include <array>
@@ -58,7 +59,7 @@ TEST(ReadFacts, KnowsThisProgram)
     const auto facts = read_facts(open_file("/proc/self/exe").get());
 
     ASSERT_TRUE(facts) << facts.error().message();
-    EXPECT_TRUE(is_native(*facts));
+    EXPECT_TRUE(is_for(*facts, own_machine()));
     EXPECT_TRUE(facts->has_interpreter());
     EXPECT_EQ(facts->soname, "");
     EXPECT_THAT(facts->needed, Contains("libelf.so.1"));
@@ -72,7 +73,7 @@ TEST(ReadFacts, KnowsTheCLibrary)
     ASSERT_TRUE(facts) << facts.error().message();
     EXPECT_EQ(facts->soname, "libc.so.6");
     EXPECT_EQ(facts->type, ET_DYN);
-    EXPECT_TRUE(is_native(*facts));
+    EXPECT_TRUE(is_for(*facts, own_machine()));
 }
 
 TEST(ReadFacts, ReadsALibraryWithoutSections)
@@ -92,13 +93,17 @@ TEST(ReadFacts, ReadsA32BitLibrary)
     ElfImage<test::Elf32> image;
     image.add(DT_SONAME, image.string("libcuda.so.1"));
 
-    const auto facts = facts_of(image.bytes());
+    auto facts = facts_of(image.bytes());
 
     ASSERT_TRUE(facts) << facts.error().message();
     EXPECT_EQ(facts->elf_class, Facts::Class::elf32);
     EXPECT_EQ(facts->soname, "libcuda.so.1");
     EXPECT_EQ(machine_name(facts->machine), "i386");
-    EXPECT_FALSE(is_native(*facts));
+    EXPECT_FALSE(is_for(*facts, own_machine()));
+    const Machine& i386 = *compat32_of(*find_machine("x86_64"));
+    EXPECT_TRUE(is_for(*facts, i386));
+    facts->elf_class = Facts::Class::elf64;
+    EXPECT_FALSE(is_for(*facts, i386));
 }
 
 TEST(ReadFacts, ReadsTheHeaderOfAnotherByteOrder)
@@ -118,7 +123,7 @@ TEST(ReadFacts, ReadsTheHeaderOfAnotherByteOrder)
     ASSERT_TRUE(facts) << facts.error().message();
     EXPECT_EQ(facts->byte_order, std::endian::big);
     EXPECT_EQ(machine_name(facts->machine), "s390");
-    EXPECT_FALSE(is_native(*facts));
+    EXPECT_FALSE(is_for(*facts, own_machine()));
 }
 
 TEST(ReadFacts, TellsRpathFromRunpath)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "drivers/registry.hpp"
 #include "export/json.hpp"
 #include "export/read_host.hpp"
@@ -313,8 +314,21 @@ TEST(HostRecord, HasALimitedSizeAndDepth)
     EXPECT_NE(problem_of(std::string(deep, '[')), "");
     EXPECT_NE(problem_of(std::string(deep, '[') + std::string(deep, ']')), "");
     std::string text = make_document().dump();
-    text.insert(1, "\"later\":" + std::string(deep, '[') + std::string(deep, ']') + ",");
-    EXPECT_EQ(problem_of(text), "");
+    const auto with_later = [&](const std::string& value) {
+        return base::format("{{\"later\":{},{}", value, text.substr(1));
+    };
+    EXPECT_EQ(problem_of(with_later(std::string(60, '[') + std::string(60, ']'))), "");
+    EXPECT_THAT(problem_of(with_later(std::string(deep, '[') + std::string(deep, ']'))),
+                HasSubstr("nested in more than 64 levels"));
+}
+
+/// A list of objects once took hours.
+TEST(HostRecord, TakesTheTimeOfItsLength)
+{
+    std::string text = "[";
+    while (text.size() < (4U << 20U) - 16)
+        text += R"({"":1},)";
+    EXPECT_NE(problem_of(text + "0]"), "");
 }
 
 TEST(HostRecord, IsRefusedWhereverItIsCutShort)
@@ -370,9 +384,10 @@ TEST(HostRecord, SurvivesAnyValueInAnyPlace)
         if (document[at.parent_pointer()].is_object()) {
             Json without = document;
             without[at.parent_pointer()].erase(at.back());
-            // Earlier versions did not write the owners of nodes, whose part a GPU is, nor what
-            // manifests say.
+            // Earlier versions did not write the owners of nodes, whose part a GPU is, what
+            // manifests say, nor the architecture.
             const bool is_later = at.back() == "uid" || at.back() == "parent"
+                                  || at.back() == "machine"
                                   || (at.back() == "content"
                                       && at.to_string().find("registrations") != std::string::npos);
             EXPECT_EQ(host_from_json(without.dump()).has_value(), is_later) << at;

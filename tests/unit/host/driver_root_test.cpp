@@ -3,6 +3,7 @@
 #include "host/driver_root.hpp"
 
 #include "elf/ld_cache_writer.hpp"
+#include "elf_stub.hpp"
 #include "support/temp_root.hpp"
 
 #include <gmock/gmock.h>
@@ -198,6 +199,54 @@ TEST_F(DriverRootTest, ReadsItsOwnLoaderCache)
 
     ASSERT_TRUE(root().loader_cache());
     EXPECT_THAT(root().loader_cache()->lookup("libx.so.1"), SizeIs(1));
+}
+
+TEST_F(DriverRootTest, IsOfTheMachineOfItsLoader)
+{
+    EXPECT_EQ(root().machine().name, elf::own_machine().name);
+    EXPECT_EQ(DriverRoot::open("/")->machine().name, elf::own_machine().name);
+
+    tree_.file("lib64/ld64.so.2");
+
+    EXPECT_EQ(root().machine().name, "ppc64le");
+    EXPECT_THAT(root().configured_directories(),
+                ::testing::Contains("/usr/lib/powerpc64le-linux-gnu"));
+
+    tree_.file(std::string(elf::own_machine().loader.substr(1)));
+
+    EXPECT_EQ(root().machine().name, elf::own_machine().name) << "it has programs of both";
+}
+
+TEST_F(DriverRootTest, IsOfTheMachineOfItsLibrariesIfItHasNoLoader)
+{
+    const auto stub = [](const char* elf_class, const char* machine) {
+        return *simhost::make_elf_stub(
+            {simhost::StubKind::library, elf_class, machine, "libx.so.1", {}, {}});
+    };
+    for (const char* const directory : {"", "usr/lib64/", "usr/lib/aarch64-linux-gnu/"}) {
+        tree_.file(directory + std::string("libw.so"), "INPUT(libx.so.1)");
+        tree_.file(directory + std::string("libx.so.0"), stub("ELF32", "Intel 80386"));
+        tree_.file(directory + std::string("libx.so.1"), stub("ELF64", "AArch64"));
+        EXPECT_EQ(root().machine().name, "aarch64") << directory;
+        std::filesystem::remove(tree_.at(directory + std::string("libx.so.1")));
+        EXPECT_EQ(root().machine().name, elf::own_machine().name) << directory;
+    }
+}
+
+TEST_F(DriverRootTest, HasInTheLoaderCacheWhatItsMachineLoads)
+{
+    tree_.file("lib/ld-linux-aarch64.so.1");
+    tree_.file("etc/ld.so.cache", elf::merge(nullptr, {{"libx.so.1", "/lib/libx.so.1", 0x0303},
+                                                       {"libx.so.1", "/arm/libx.so.1", 0x0a03}})
+                                      ->bytes);
+
+    const auto opened = root();
+    const auto found = opened.cached("libx.so.1");
+
+    ASSERT_THAT(found, SizeIs(1));
+    EXPECT_EQ(found.front().value, "/arm/libx.so.1");
+    EXPECT_TRUE(opened.is_loaded(found.front()));
+    EXPECT_FALSE(opened.is_loaded(opened.loader_cache()->lookup("libx.so.1", 0x0303).front()));
 }
 
 TEST_F(DriverRootTest, HasNoLoaderCacheWhenThatIsDamaged)

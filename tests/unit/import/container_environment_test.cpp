@@ -20,13 +20,15 @@ using ::testing::Pair;
 
 class ImageTest : public ::testing::Test {
 protected:
-    Result<ContainerEnvironment> read() const
+    static Result<ContainerEnvironment> read(const test::TempRoot& image)
     {
-        const auto fd = image_.open();
+        const auto fd = image.open();
         auto root = rootfs::Root::open(fd.get());
         EXPECT_TRUE(root);
         return read_image(*root);
     }
+
+    Result<ContainerEnvironment> read() const { return read(image_); }
 
     Variables variables() const
     {
@@ -35,11 +37,13 @@ protected:
         return environment ? environment->variables : Variables();
     }
 
-    std::string problem() const
+    static std::string problem_of(const test::TempRoot& image)
     {
-        const auto environment = read();
+        const auto environment = read(image);
         return environment ? "no error" : environment.error().message();
     }
+
+    std::string problem() const { return problem_of(image_); }
 
     test::TempRoot image_;
     test::TempRoot outside_;
@@ -109,6 +113,40 @@ TEST_F(ImageTest, IsReadOnlyWhereItHasRegularFilesOfSomeSize)
     const auto environment = read_image(*root);
     ASSERT_FALSE(environment);
     EXPECT_EQ(environment.error().code(), Errc::rootfs);
+}
+
+/// Each script may be small, and all of them together not.
+TEST_F(ImageTest, HasAnEnvironmentOfSomeSize)
+{
+    for (int i = 0; i < 101; ++i) {
+        std::string text;
+        for (int j = 0; j < 100; ++j)
+            text += "export A" + std::to_string(i) + "_" + std::to_string(j) + "=1\n";
+        image_.file(".singularity.d/env/" + std::to_string(i) + ".sh", text);
+    }
+    EXPECT_THAT(problem(), HasSubstr(".sh: more than 10000 variables"));
+
+    test::TempRoot other;
+    std::string text = "export A=" + std::string(longest_value - 16, 'x') + "\n";
+    for (int i = 0; i < 100; ++i)
+        text += "export A" + std::to_string(i) + "=$A\n";
+    other.file(".singularity.d/env/1.sh", text);
+    other.file(".singularity.d/env/2.sh", "export B" + text.substr(text.find('=')));
+    EXPECT_THAT(problem_of(other), "no error");
+    for (char& c : text)
+        c = c == 'A' ? 'C' : c;
+    other.file(".singularity.d/env/3.sh", text);
+    EXPECT_EQ(problem_of(other), "/.singularity.d/env/3.sh: variables of more than 4194304 bytes");
+
+    text.clear();
+    for (int i = 0; i < 10001; ++i)
+        text += "A" + std::to_string(i) + "=1\n";
+    test::TempRoot list;
+    list.file("ch/environment", text);
+    EXPECT_EQ(problem_of(list), "/ch/environment: more than 10000 variables");
+    const auto of_file = read_text(text);
+    ASSERT_FALSE(of_file);
+    EXPECT_EQ(of_file.error().code(), Errc::usage);
 }
 
 TEST_F(ImageTest, HasNotManyScripts)

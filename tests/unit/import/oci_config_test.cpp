@@ -95,10 +95,11 @@ TEST(OciConfigTest, IsRefusedIfItIsNone)
 TEST(OciConfigTest, HasLimits)
 {
     EXPECT_THAT(problem(std::string(5U << 20U, ' ')), HasSubstr("larger than"));
-    EXPECT_THAT(problem(std::string(1U << 20U, '[')), HasSubstr("no JSON document"));
+    EXPECT_THAT(problem(std::string(1U << 20U, '[')), HasSubstr("nested in more than"));
     const std::string deep = std::string(100000, '[') + std::string(100000, ']');
-    EXPECT_THAT(read(R"({"process": {"env": ["A=1"]}, "x": )" + deep + "}"),
-                ElementsAre(Pair("A", "1")));
+    EXPECT_THAT(problem(R"({"process": {"env": ["A=1"]}, "x": )" + deep + "}"),
+                HasSubstr("nested in more than 64 levels"));
+    EXPECT_LT(problem("[\"" + std::string(1U << 20U, 'x')).size(), 300U);
     EXPECT_THAT(problem(R"({"process": {"env": ["A=)" + std::string(40000, 'x') + "\"]}}"),
                 HasSubstr("the value of A in it is too long"));
     EXPECT_THAT(problem(R"({"process": {"env": ["A=\u0000"]}})"), HasSubstr("too long"));
@@ -107,6 +108,16 @@ TEST(OciConfigTest, HasLimits)
         many += "\"A=1\",";
     many.back() = ']';
     EXPECT_THAT(problem(many + "}}"), HasSubstr("not a list of variables"));
+}
+
+/// A list of objects once took hours.
+TEST(OciConfigTest, TakesTheTimeOfItsLength)
+{
+    std::string text = R"({"process": {"env": ["A=1"]}, "x": [)";
+    while (text.size() < (4U << 20U) - 16)
+        text += R"({"":1},)";
+    text += "0]}";
+    EXPECT_THAT(read(text), ElementsAre(Pair("A", "1")));
 }
 
 } // namespace

@@ -131,6 +131,25 @@ TEST_F(ShellScriptTest, GrowsNoFurtherThanAnEnvironment)
     EXPECT_THAT(read(text), IsEmpty());
 }
 
+/// Of texts like these, each byte once took the time of the longest name or value.
+TEST_F(ShellScriptTest, TakesTheTimeOfItsLength)
+{
+    constexpr std::size_t size = 1U << 20U;
+    const std::string name(longest_value, 'n');
+    EXPECT_THAT(read(name.substr(1) + "-" + std::string(size, '=')), IsEmpty());
+
+    std::string text = name + "=";
+    while (text.size() < size)
+        text += "$a";
+    EXPECT_THAT(read("export " + text), IsEmpty());
+
+    before_ = {{"A", name}};
+    text = "export B=";
+    while (text.size() < size)
+        text += "${A!}";
+    EXPECT_EQ(read(text), before_);
+}
+
 TEST_F(ShellScriptTest, NamesTheLinesThatItSkips)
 {
     std::string text;

@@ -53,6 +53,11 @@ protected:
         tree_.tool("usr/bin/nvidia-smi");
     }
 
+    static std::string library_32_bit()
+    {
+        return base::format("ROOT/{}/libcuda.so.{}", GetParam().libraries_32_bit, version);
+    }
+
     static std::string libraries() { return std::string("/") + GetParam().libraries; }
 };
 
@@ -61,6 +66,7 @@ TEST_P(DistributionTest, HasItsDriverFoundByTheLoaderCache)
     const auto driver = detected();
 
     expect_driver(driver, libraries());
+    EXPECT_THAT(compat32_paths(driver), ::testing::ElementsAre(library_32_bit()));
     EXPECT_THAT(skipped(driver, "libcuda.so.1"), ::testing::IsEmpty());
 }
 
@@ -68,7 +74,10 @@ TEST_P(DistributionTest, HasItsDriverFoundWithoutALoaderCache)
 {
     tree_.forget();
 
-    expect_driver(detected(), libraries());
+    const auto driver = detected();
+
+    expect_driver(driver, libraries());
+    EXPECT_THAT(compat32_paths(driver), ::testing::ElementsAre(library_32_bit()));
 }
 
 std::string name_of(const testing::TestParamInfo<Distribution>& distribution)

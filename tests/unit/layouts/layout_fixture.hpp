@@ -90,6 +90,16 @@ protected:
             ::testing::Contains(base::format("{}libcuda.so.1 from libcuda.so.{}", tree, version)));
     }
 
+    /// Where the libraries for 32-bit programs are.
+    std::vector<std::string> compat32_paths(const model::DriverStack& driver) const
+    {
+        std::vector<std::string> all;
+        for (const model::DriverFile& file : driver.files)
+            if (file.compat32)
+                all.push_back(with_root(file.path));
+        return all;
+    }
+
     /// "SOURCE: REASON" of what was left out under this name.
     std::vector<std::string> skipped(const model::DriverStack& driver, std::string_view name) const
     {

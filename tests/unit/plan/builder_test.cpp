@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "elf/ld_cache.hpp"
 #include "unit/plan/plan_fixture.hpp"
 
 #include <gmock/gmock.h>
@@ -107,7 +108,38 @@ TEST_F(PlanTest, NeedsARootWithTheMachinesLoader)
     root_ = {};
     root_.directory("/usr/lib");
 
-    EXPECT_EQ(problem(), "5 no " + rootfs::native_machine().loader + " in the root file system");
+    EXPECT_EQ(problem(),
+              "5 no " + std::string(elf::own_machine().loader) + " in the root file system");
+}
+
+TEST_F(PlanTest, IsForTheMachineOfTheDriversLibraries)
+{
+    const elf::Machine& arm = *elf::find_machine("aarch64");
+    driver_.machine = arm.name;
+    root_ = test::FakeView::distribution(arm);
+
+    const Plan plan = made();
+    const auto cache = elf::LdCache::parse(item(ItemKind::ldcache).as<LoaderCache>()->content);
+
+    EXPECT_EQ(plan.machine, &arm);
+    ASSERT_TRUE(cache) << cache.error().message();
+    EXPECT_EQ(cache->lookup("libcuda.so.1", arm.cache_flags).size(), 1U);
+    EXPECT_EQ(cache->lookup("libcuda.so.1", 0x0303).size(), 0U);
+    EXPECT_TRUE(create_plan({&driver_, 1}, request_, nullptr)) << "a typical root";
+}
+
+TEST_F(PlanTest, NeedsDriversOfOneMachine)
+{
+    std::vector<model::DriverStack> drivers = {driver_, driver_};
+    drivers[0].machine = "aarch64";
+    drivers[1].machine = "ppc64le";
+    drivers[1].vendor = "amd";
+    const Target target = {root_, facts_, may_make_nodes_};
+
+    const auto plan = create_plan(drivers, request_, &target);
+
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().message(), "the drivers' libraries are for different architectures");
 }
 
 TEST_F(PlanTest, WithoutARootWritesIntoATypicalOne)

@@ -20,13 +20,14 @@ namespace gpucontainer::test {
 class FakeView final : public rootfs::View {
 public:
     /// One of this machine's: what every distribution has.
-    static FakeView distribution()
+    static FakeView distribution() { return distribution(elf::own_machine()); }
+
+    static FakeView distribution(const elf::Machine& machine)
     {
-        const rootfs::Machine& machine = rootfs::native_machine();
         FakeView view;
-        view.file(machine.loader);
+        view.file(std::string(machine.loader));
         view.file("/etc/ld.so.conf");
-        view.file(machine.library_directories.front() + "/libc.so.6");
+        view.file(rootfs::library_directories(machine).front() + "/libc.so.6");
         for (const char* path : {"/usr/bin", "/usr/lib", "/usr/local", "/etc/ld.so.conf.d", "/dev"})
             view.directory(path);
         return view;

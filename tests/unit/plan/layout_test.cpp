@@ -202,7 +202,7 @@ TEST_F(PlanTest, ConfiguresTheLoaderOfAnImageWithoutConfiguration)
 {
     EXPECT_EQ(item(ItemKind::file).target, "/etc/ld.so.conf.d/00-gpuctr.conf");
     root_ = {};
-    root_.file(rootfs::native_machine().loader);
+    root_.file(std::string(elf::own_machine().loader));
     EXPECT_EQ(item(ItemKind::file).target, "/etc/ld.so.conf");
 }
 

@@ -163,7 +163,7 @@ TEST_F(OverlayPlanTest, LiesOverThoseDirectoriesAloneThatAreNotForNames)
 TEST_F(OverlayPlanTest, TakesTheNearestDirectoryWhereOneIsMissing)
 {
     root_ = {};
-    root_.file(rootfs::native_machine().loader);
+    root_.file(std::string(elf::own_machine().loader));
     for (const char* path : {"/usr/lib", "/etc", "/dev"})
         root_.directory(path);
 

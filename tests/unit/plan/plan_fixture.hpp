@@ -161,7 +161,7 @@ protected:
     test::FakeView root_ = test::FakeView::distribution();
     rootfs::RootFacts facts_;
     bool may_make_nodes_ = true;
-    const std::string libraries_ = rootfs::native_machine().library_directories.front();
+    const std::string libraries_ = rootfs::library_directories(elf::own_machine()).front();
 };
 
 } // namespace gpucontainer::plan

@@ -362,8 +362,9 @@ TEST(Capabilities, AreAListOfNames)
                 ElementsAre(Capability::compute, Capability::utility));
     EXPECT_THAT(*parse_capabilities("all"),
                 ElementsAre(Capability::compute, Capability::utility, Capability::graphics,
-                            Capability::video, Capability::display, Capability::ngx));
-    for (const char* word : {"graphics", "display", "ngx", "firmware"})
+                            Capability::video, Capability::display, Capability::ngx,
+                            Capability::compat32));
+    for (const char* word : {"graphics", "display", "ngx", "firmware", "compat32"})
         EXPECT_EQ(parse_capabilities(word)->size(), 1U) << word;
 }
 
@@ -377,11 +378,11 @@ TEST(Capabilities, AreRefusedWhenUnknown)
         EXPECT_EQ(parsed.error().message(), base::format("unknown driver capability '{}'", word));
         EXPECT_THAT(parsed.error().hint(),
                     EndsWith("known capabilities are compute, utility, graphics, video, display, "
-                             "ngx, firmware and all"));
+                             "ngx, firmware, compat32 and all"));
     }
     EXPECT_EQ(parse_capabilities("Compute").error().hint(),
               "did you mean compute? known capabilities are compute, utility, graphics, video, "
-              "display, ngx, firmware and all");
+              "display, ngx, firmware, compat32 and all");
 }
 
 } // namespace

@@ -18,7 +18,7 @@ protected:
     {
         const auto root = Root::open(image_.open().get());
         EXPECT_TRUE(root) << root.error().message();
-        return find_layout(*root, further);
+        return find_layout(*root, elf::own_machine(), further);
     }
 
     Layout found() const
@@ -28,8 +28,8 @@ protected:
         return layout ? *std::move(layout) : Layout();
     }
 
-    const std::string loader_ = native_machine().loader.substr(1);
-    const std::string multiarch_ = native_machine().library_directories.front();
+    const std::string loader_ = std::string(elf::own_machine().loader.substr(1));
+    const std::string multiarch_ = library_directories(elf::own_machine()).front();
     test::TempRoot image_;
 };
 
@@ -42,7 +42,7 @@ TEST_F(LayoutTest, IsDebiansWithMergedUsr)
 
     const Layout layout = found();
 
-    EXPECT_EQ(layout.loader, native_machine().loader);
+    EXPECT_EQ(layout.loader, elf::own_machine().loader);
     EXPECT_EQ(layout.library_directory, multiarch_);
     EXPECT_EQ(layout.searched_directories.front(), multiarch_);
     EXPECT_THAT(layout.searched_directories, ::testing::Contains("/usr/lib"));
@@ -123,9 +123,9 @@ TEST_F(LayoutTest, IsNoneForAnImageWithMusl)
 
     ASSERT_FALSE(layout);
     EXPECT_EQ(layout.error().code(), Errc::rootfs);
-    EXPECT_EQ(layout.error().object(), native_machine().loader);
+    EXPECT_EQ(layout.error().object(), elf::own_machine().loader);
     EXPECT_EQ(layout.error().message(),
-              "no " + native_machine().loader
+              "no " + std::string(elf::own_machine().loader)
                   + " in the root file system: its programs use musl (/lib/ld-musl-x86_64.so.1)");
     EXPECT_EQ(layout.error().hint(),
               "the driver's libraries need glibc of this machine's architecture; --vendor-libs "
@@ -144,6 +144,28 @@ TEST_F(LayoutTest, IsNoneForAnImageWithMuslThatCanStartGlibcsPrograms)
                                         "musl (/lib/ld-musl-x86_64.so.1)");
 }
 
+TEST_F(LayoutTest, IsThatOfTheMachineThatIsAskedFor)
+{
+    image_.file("lib/ld-linux-aarch64.so.1");
+    image_.file("usr/lib/aarch64-linux-gnu/libc.so.6");
+    image_.directory(multiarch_.substr(1));
+    const auto root = Root::open(image_.open().get());
+
+    const auto layout = find_layout(*root, *elf::find_machine("aarch64"));
+    const auto other = find_layout(*root, *elf::find_machine("ppc64le"));
+
+    ASSERT_TRUE(layout) << layout.error().message();
+    EXPECT_EQ(layout->loader, "/lib/ld-linux-aarch64.so.1");
+    EXPECT_EQ(layout->library_directory, "/usr/lib/aarch64-linux-gnu");
+    ASSERT_FALSE(other);
+    EXPECT_EQ(other.error().message(),
+              "no /lib64/ld64.so.2 in the root file system: its programs are for another "
+              "architecture (/lib/ld-linux-aarch64.so.1)");
+    EXPECT_EQ(other.error().hint(),
+              "the driver's libraries need glibc of architecture ppc64le; --vendor-libs none "
+              "gives the container the device nodes alone");
+}
+
 TEST_F(LayoutTest, IsNoneForAnImageOfAnotherArchitecture)
 {
     image_.file("lib/ld-linux-riscv64-lp64d.so.1");
@@ -152,7 +174,7 @@ TEST_F(LayoutTest, IsNoneForAnImageOfAnotherArchitecture)
 
     ASSERT_FALSE(layout);
     EXPECT_EQ(layout.error().message(),
-              "no " + native_machine().loader
+              "no " + std::string(elf::own_machine().loader)
                   + " in the root file system: its programs are for another architecture "
                     "(/lib/ld-linux-riscv64-lp64d.so.1)");
 }

@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <functional>
 #include <linux/magic.h>
@@ -172,6 +173,18 @@ TEST_F(RootTest, DoesNotOpenWhatIsNoRegularFile)
     std::array<char, 256> event = {};
     const ssize_t got = ::read(watch.get(), event.data(), event.size());
     EXPECT_TRUE(got < 0 && errno == EAGAIN) << "something was opened";
+}
+
+/// Its owner may take a lease, and open() waits for its end.
+TEST_F(RootTest, WaitsForNoLease)
+{
+    tree_.file("leased", "x");
+    (void)::signal(SIGIO, SIG_IGN); // tells the holder that somebody waits
+    const base::UniqueFd holder(::open(tree_.at("leased").c_str(), O_RDWR | O_CLOEXEC));
+    ASSERT_EQ(::fcntl(holder.get(), F_SETLEASE, F_WRLCK), 0);
+    EXPECT_THAT(read("/leased"), HasSubstr("/leased: another process has a lease on it"));
+    ASSERT_EQ(::fcntl(holder.get(), F_SETLEASE, F_UNLCK), 0);
+    EXPECT_EQ(read("/leased"), "x");
 }
 
 TEST_F(RootTest, KnowsAnEmptyDirectory)

@@ -216,11 +216,11 @@ TEST_F(ClosedSetTest, LeavesOutWhatLacksSomethingAndWhatNeedsThat)
 
 TEST_F(ClosedSetTest, HasNothingOfAnotherMachine)
 {
+    tree_.of_this_machine();
     tree_.library("usr/lib64/libelf.so.1", "libelf.so.1", test::foreign_machine);
     install("opt/rocm/lib", "libhip.so.6", {"libelf.so.1"});
     tree_.library("opt/rocm/lib/libsmi.so.1", "libsmi.so.1", test::foreign_machine);
     const std::vector<CatalogueRule> rules = {library("libhip.so.6"), library("libsmi.so.1")};
-
     EXPECT_THAT(found(rules), IsEmpty());
     EXPECT_THAT(skipped(rules),
                 ElementsAre(HasSubstr("needs libelf.so.1, but /usr/lib64/libelf"),

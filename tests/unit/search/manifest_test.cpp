@@ -38,6 +38,14 @@ TEST(Manifest, NamesItsLibraryWithoutADirectory)
     }
 }
 
+TEST(Manifest, IsForProgramsOf32BitsAndOf64)
+{
+    const auto manifest = read_manifest(
+        R"({"ICD": {"library_path": "/usr/lib64/libacme.so.1", "library_arch": "64"}})", is_acme);
+    ASSERT_TRUE(manifest) << manifest.error().message();
+    EXPECT_THAT(manifest->content, Not(HasSubstr("library_arch")));
+}
+
 TEST(Manifest, KeepsTheLayersOfKnownLibraries)
 {
     const auto manifest = read_manifest(

@@ -126,7 +126,7 @@ TEST_F(SiteCatalogueTest, NamesFileAndLineOfAMistake)
     EXPECT_EQ(site.error().message(),
               "catalogue: " + path("d/bad.yaml")
                   + ": line 4: unknown capability \"x\" (allowed: none, compute, utility, "
-                    "graphics, video, display, ngx, firmware)");
+                    "graphics, video, display, ngx, firmware, compat32)");
     EXPECT_NE(site.error().hint(), "");
     EXPECT_EQ(read_site_catalogue("", {path("missing.yaml")}, lists).error().message(),
               "catalogue " + path("missing.yaml") + ": No such file or directory");

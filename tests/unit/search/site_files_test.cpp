@@ -151,6 +151,7 @@ TEST_F(SiteFilesTest, AreNotWantedTwiceOrForNothing)
 
 TEST_F(SiteFilesTest, SayWhyTheyAreNotTaken)
 {
+    tree_.of_this_machine();
     tree_.library("usr/lib64/libforeign.so.1", "libforeign.so.1", test::foreign_machine);
     tree_.library("usr/lib64/libother.so.1", "libsomething.so.1");
     tree_.file("usr/lib64/libtext.so.1", "INPUT(libc.so.6)\n");

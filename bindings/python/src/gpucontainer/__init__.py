@@ -16,6 +16,7 @@ from ._host import VENDOR_ANY, Host
 from ._native import decode as _decode
 from ._native import library as _library
 from ._plan import (
+    Compat,
     ContainerEnvironment,
     DeviceRule,
     Item,
@@ -50,6 +51,7 @@ __all__ = [
     "AttachError",
     "Backend",
     "Code",
+    "Compat",
     "Config",
     "ContainerEnvironment",
     "DeviceRule",

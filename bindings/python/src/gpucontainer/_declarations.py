@@ -85,6 +85,8 @@ class Request(Struct):
         ("requirements", POINTER(c_char_p)),
         ("extras", c_char_p),
         ("container_environment", POINTER(c_char_p)),
+        ("compat", c_uint32),
+        ("reserved", c_uint32),
     ]
 
 
@@ -202,6 +204,9 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_WRITE_ALWAYS": 2,
     "GPUCTR_LAYOUT_TREE": 0,
     "GPUCTR_LAYOUT_MERGED": 1,
+    "GPUCTR_COMPAT_AUTO": 0,
+    "GPUCTR_COMPAT_NEVER": 1,
+    "GPUCTR_COMPAT_ALWAYS": 2,
     "GPUCTR_VENDOR_LIBS_AUTO": 0,
     "GPUCTR_VENDOR_LIBS_HOST": 1,
     "GPUCTR_VENDOR_LIBS_NONE": 2,
@@ -333,7 +338,7 @@ _getters(
     finding_code finding_object finding_text finding_evidence finding_hint finding_capability
     setting_key setting_value setting_mistake
     driver_vendor driver_vendor_name driver_version driver_version_source driver_root
-    driver_cdi_kind driver_library_directory driver_tree_link
+    driver_cdi_kind driver_library_directory driver_tree_link driver_machine
     gpu_uuid gpu_pci_address gpu_model gpu_architecture
     file_kind file_name file_soname file_path file_capability file_also file_reason
     file_precedence version_need_library version_need_version
@@ -352,7 +357,7 @@ _getters(
     c_int,
     """
     error_os_error setting_in_list host_is_current driver_has_optional_files
-    file_is_directory node_accessible node_required node_cgroup_forbids mask_is_directory
+    file_is_directory file_is_compat32 node_accessible node_required node_cgroup_forbids mask_is_directory
     mask_is_against_nodes shown_is_directory
     node_is_makeable shared_path_accessible
     plan_writes_root plan_is_locked item_is_directory item_required setup_writes_root

@@ -52,6 +52,14 @@ class VendorLibs(Words):
     NONE = c.CONSTANTS["GPUCTR_VENDOR_LIBS_NONE"]
 
 
+class Compat(Words):
+    """Whether programs use the image's own user space of a newer driver."""
+
+    AUTO = c.CONSTANTS["GPUCTR_COMPAT_AUTO"]
+    NEVER = c.CONSTANTS["GPUCTR_COMPAT_NEVER"]
+    ALWAYS = c.CONSTANTS["GPUCTR_COMPAT_ALWAYS"]
+
+
 class Outcome(Words):
     """What Plan.apply() did."""
 
@@ -241,6 +249,7 @@ class Plan(Owner):
         container_environment: Iterable[str] = (),
         names_devices: bool = False,
         names_capabilities: bool = False,
+        compat: Compat = Compat.AUTO,
     ) -> None:
         request: c.Request = initialised("gpuctr_request")
         request.devices = encode(devices)
@@ -253,6 +262,7 @@ class Plan(Owner):
         request.write = write
         request.layout = layout
         request.vendor_libs = vendor_libs
+        request.compat = compat
         request.allowed_devices = encode(allowed_devices)
         request.tree_path = encode(tree_path)
         request.mount_label = encode(mount_label)

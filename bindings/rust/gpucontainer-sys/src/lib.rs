@@ -44,6 +44,9 @@ pub const GPUCTR_LAYOUT_MERGED: u32 = 1;
 pub const GPUCTR_VENDOR_LIBS_AUTO: u32 = 0;
 pub const GPUCTR_VENDOR_LIBS_HOST: u32 = 1;
 pub const GPUCTR_VENDOR_LIBS_NONE: u32 = 2;
+pub const GPUCTR_COMPAT_AUTO: u32 = 0;
+pub const GPUCTR_COMPAT_NEVER: u32 = 1;
+pub const GPUCTR_COMPAT_ALWAYS: u32 = 2;
 pub const GPUCTR_REQUEST_LOCK: u32 = 0x1;
 pub const GPUCTR_REQUEST_NAMES_DEVICES: u32 = 0x2;
 pub const GPUCTR_REQUEST_NAMES_CAPABILITIES: u32 = 0x4;
@@ -160,6 +163,8 @@ pub struct gpuctr_request {
     pub requirements: *const *const c_char,
     pub extras: *const c_char,
     pub container_environment: *const *const c_char,
+    pub compat: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -306,6 +311,7 @@ extern "C" {
     pub fn gpuctr_driver_root(driver: *const gpuctr_driver) -> *const c_char;
     pub fn gpuctr_driver_cdi_kind(driver: *const gpuctr_driver) -> *const c_char;
     pub fn gpuctr_driver_library_directory(driver: *const gpuctr_driver) -> *const c_char;
+    pub fn gpuctr_driver_machine(driver: *const gpuctr_driver) -> *const c_char;
     pub fn gpuctr_driver_has_optional_files(driver: *const gpuctr_driver) -> c_int;
     pub fn gpuctr_driver_tree_link(driver: *const gpuctr_driver) -> *const c_char;
     pub fn gpuctr_driver_need_count(driver: *const gpuctr_driver) -> usize;
@@ -352,6 +358,7 @@ extern "C" {
     pub fn gpuctr_file_also(file: *const gpuctr_file) -> *const c_char;
     pub fn gpuctr_file_reason(file: *const gpuctr_file) -> *const c_char;
     pub fn gpuctr_file_is_directory(file: *const gpuctr_file) -> c_int;
+    pub fn gpuctr_file_is_compat32(file: *const gpuctr_file) -> c_int;
     pub fn gpuctr_file_precedence(file: *const gpuctr_file) -> *const c_char;
     pub fn gpuctr_file_link_count(file: *const gpuctr_file) -> usize;
     pub fn gpuctr_file_link_at(file: *const gpuctr_file, index: usize) -> *const c_char;

@@ -54,6 +54,18 @@ constants! {
     }
 }
 constants! {
+    /// Whether programs use the image's own user space of a newer driver.
+    Compat {
+        /// If it works with the host's driver and the chosen GPUs.
+        #[default]
+        Auto = GPUCTR_COMPAT_AUTO,
+        /// No.
+        Never = GPUCTR_COMPAT_NEVER,
+        /// Even if it may fail.
+        Always = GPUCTR_COMPAT_ALWAYS,
+    }
+}
+constants! {
     /// How mounts are made; to choose one is for tests and for narrowing down a fault.
     Backend {
         /// The first of the others that the kernel supports.

@@ -2,7 +2,7 @@
 use crate::call::{check, getters, initialised, json, lists, text, view, Texts};
 use crate::error::Result;
 use crate::host::Host;
-use crate::options::{Backend, Collected, Layout, Report, StageOptions, VendorLibs, Write};
+use crate::options::{Backend, Collected, Compat, Layout, Report, StageOptions, VendorLibs, Write};
 use crate::prepared::Prepared;
 use crate::root::fd_of;
 use crate::values::{findings, FileId, UsedDriver};
@@ -49,6 +49,8 @@ pub struct Request {
     pub names_devices: bool,
     /// It does not change `driver_capabilities`.
     pub names_capabilities: bool,
+    /// Is the image's own user space of a newer driver used?
+    pub compat: Compat,
 }
 
 impl Request {
@@ -85,6 +87,7 @@ impl Request {
         native.extras = texts.add("extras", os(&self.extras).as_deref())?;
         native.container_environment =
             texts.add_list("container_environment", &self.container_environment)?;
+        native.compat = self.compat as u32;
         Ok(native)
     }
 }

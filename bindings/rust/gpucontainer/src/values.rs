@@ -199,6 +199,8 @@ impl<'a> File<'a> {
         text reason = gpuctr_file_reason;
         /// Whether it is a directory with all that is in it.
         flag is_directory = gpuctr_file_is_directory;
+        /// Whether only 32-bit programs load it.
+        flag is_compat32 = gpuctr_file_is_compat32;
         /// When a container gets it: "driver", "runtime", "always" or "image".
         text precedence = gpuctr_file_precedence;
     }
@@ -350,6 +352,8 @@ impl<'a> Driver<'a> {
         text cdi_kind = gpuctr_driver_cdi_kind;
         /// Directory of the driver's main library; empty if it has none.
         path library_directory = gpuctr_driver_library_directory;
+        /// The architecture that its libraries are for, "aarch64".
+        text machine = gpuctr_driver_machine;
         /// Whether an image may bring its own files instead.
         flag has_optional_files = gpuctr_driver_has_optional_files;
         /// Path in a container that leads to the files if the image has no such name.

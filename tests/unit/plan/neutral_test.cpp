@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "elf_stub.hpp"
+#include "unit/plan/plan_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+namespace gpucontainer::plan {
+namespace {
+
+using model::Capability;
+using model::DriverFile;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// What the host's distribution built: libglvnd and OpenCL's loader. The image has a C library.
+class DistributionLoadersTest : public PlanTest {
+protected:
+    DistributionLoadersTest()
+    {
+        add("libGLdispatch.so.0", Capability::graphics, {});
+        add("libEGL.so.1", Capability::graphics, {"libGLdispatch.so.0"});
+        add("libOpenGL.so.0", Capability::graphics, {"libGLdispatch.so.0"});
+        add("libOpenCL.so.1", Capability::compute, {});
+        driver_.files[2].needed = {"libGLdispatch.so.0"};
+        request_.capabilities = "compute,graphics";
+        give("libc.so.6", {"libc.so.6", "GLIBC_2.2.5", "GLIBC_2.36"});
+    }
+
+    void add(const std::string& soname, Capability capability, std::vector<std::string> needed)
+    {
+        DriverFile file = test::make_library(soname, capability, next_inode_++);
+        file.precedence = model::Precedence::image;
+        file.needed = std::move(needed);
+        file.versions = {{"libc.so.6", "GLIBC_2.34"}};
+        driver_.files.push_back(file);
+    }
+
+    void give(const std::string& soname, std::vector<std::string> versions = {})
+    {
+        simhost::ElfStub stub;
+        stub.elf_class = "ELF64";
+        stub.machine =
+            elf::own_machine().number == EM_X86_64 ? "Advanced Micro Devices X86-64" : "AArch64";
+        stub.soname = soname;
+        stub.definitions = std::move(versions);
+        const auto bytes = simhost::make_elf_stub(stub);
+        ASSERT_TRUE(bytes) << bytes.error().message();
+        root_.file(libraries_ + "/" + soname, *bytes);
+    }
+
+    /// Which of them are taken.
+    std::vector<std::string> taken() const
+    {
+        std::vector<std::string> all;
+        for (const std::string& text : items({ItemKind::bind}))
+            for (const char* name : {"libEGL", "libGLdispatch", "libOpenCL", "libOpenGL"})
+                if (text.find(std::string("/lib64/") + name) != std::string::npos)
+                    all.emplace_back(name);
+        return all;
+    }
+
+    std::string reason_against(const std::string& name) const
+    {
+        const auto reasons = skipped(name + ".so.580.1");
+        return reasons.size() == 1 ? reasons.front() : std::to_string(reasons.size());
+    }
+
+private:
+    std::uint64_t next_inode_ = 50;
+};
+
+TEST_F(DistributionLoadersTest, ComeToAnImageThatHasNone)
+{
+    EXPECT_THAT(taken(), ElementsAre("libGLdispatch", "libEGL", "libOpenGL", "libOpenCL"));
+}
+
+TEST_F(DistributionLoadersTest, ComeWithWhatNeedsThem)
+{
+    request_.capabilities = "compute";
+    EXPECT_THAT(taken(), ElementsAre("libOpenCL"));
+    EXPECT_THAT(reason_against("libEGL"), HasSubstr("belongs to graphics, which was not asked"));
+
+    request_.capabilities = "graphics";
+    EXPECT_THAT(taken(), ElementsAre("libGLdispatch", "libEGL", "libOpenGL"));
+
+    request_.vendor_libs = VendorLibs::none;
+    EXPECT_THAT(taken(), ElementsAre());
+}
+
+TEST_F(DistributionLoadersTest, StayOutTogetherIfTheImageHasOneOfThem)
+{
+    give("libOpenGL.so.0");
+
+    EXPECT_THAT(taken(), ElementsAre("libOpenCL"));
+    const std::string own = base::format("the image has its own: {}/libOpenGL.so.0", libraries_);
+    for (const char* name : {"libEGL", "libGLdispatch", "libOpenGL"})
+        EXPECT_THAT(reason_against(name), HasSubstr(own)) << name;
+    EXPECT_THAT(items({ItemKind::cover}), Not(Contains(HasSubstr("libOpenGL"))));
+}
+
+TEST_F(DistributionLoadersTest, StayOutOfAnImageThatIsTooOldForOneOfThem)
+{
+    driver_.files[5].versions = {{"libc.so.6", "GLIBC_2.38"}};
+
+    EXPECT_THAT(taken(), ElementsAre("libOpenCL"));
+    EXPECT_THAT(reason_against("libGLdispatch"),
+                HasSubstr(base::format("libEGL.so.1 needs GLIBC_2.38, but the image's {}/libc.so.6 "
+                                       "has nothing newer than GLIBC_2.36",
+                                       libraries_)));
+    EXPECT_THAT(warnings(), ElementsAre());
+}
+
+TEST_F(DistributionLoadersTest, StayOutOfAnImageWhoseCLibraryTellsNothing)
+{
+    root_.file(libraries_ + "/libc.so.6", "no library");
+    EXPECT_THAT(taken(), ElementsAre());
+    EXPECT_THAT(reason_against("libOpenCL"), HasSubstr("the image's C library is not found"));
+
+    const auto plan = create_plan({&driver_, 1}, request_, nullptr);
+    ASSERT_TRUE(plan) << plan.error().message();
+    for (const Item& item : plan->items)
+        EXPECT_THAT(item.target, Not(HasSubstr("libOpenCL")));
+}
+
+} // namespace
+} // namespace gpucontainer::plan
