@@ -26,7 +26,7 @@ void gpus(benchmark::State& state)
         if (!version || !found || found->gpus.empty())
             return state.SkipWithError("no GPU");
         benchmark::DoNotOptimize(drivers::nvidia::device_nodes("", "", found->gpus, *pci,
-                                                               found->instances, found->findings));
+                                                               found->rights, found->findings));
     }
 }
 

@@ -119,6 +119,7 @@ type Shown struct {
 	Name        string  // Path below the directory.
 	GPU         *uint32 // Index of its GPU; nil: all of the vendor.
 	IsDirectory bool
+	Extra       string // The extra that shows it; empty: none.
 }
 
 // Driver is the driver of one vendor.
@@ -304,6 +305,7 @@ func shownOf(s *C.gpuctr_shown) Shown {
 		Name:        text(C.gpuctr_shown_name(s)),
 		GPU:         optional(C.gpuctr_shown_gpu(s)),
 		IsDirectory: C.gpuctr_shown_is_directory(s) != 0,
+		Extra:       text(C.gpuctr_shown_extra(s)),
 	}
 }
 

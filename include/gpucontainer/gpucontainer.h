@@ -741,6 +741,8 @@ GPUCTR_API const char* gpuctr_shown_name(const gpuctr_shown* shown);
 GPUCTR_API int32_t gpuctr_shown_gpu(const gpuctr_shown* shown);
 /** 1 for a directory, with all that is in it. @since 0.2 */
 GPUCTR_API int gpuctr_shown_is_directory(const gpuctr_shown* shown);
+/** The extra that shows it, as in gpuctr_request.extras: "mig-config"; "": none. @since 0.2 */
+GPUCTR_API const char* gpuctr_shown_extra(const gpuctr_shown* shown);
 
 /* -- Plan ---------------------------------------------------------------- */
 
@@ -845,9 +847,9 @@ typedef struct gpuctr_request {
     const char* const* requirements;
     /**
      * Comma-separated: what else a container gets, such as "gds", "gdrcopy", "mofed",
-     * "nvswitch", "fabric-manager", "imex-channel:0" or "imex-channel:all"; and what it does not
-     * get: "no-persistenced", "no-mps". It is GPUCTR_E_NO_DEVICE if the host does not have what is
-     * asked for. NULL: nothing. @since 0.2
+     * "nvswitch", "fabric-manager", "mig-config", "mig-monitor", "imex-channel:0" or
+     * "imex-channel:all"; and what it does not get: "no-persistenced", "no-mps". It is
+     * GPUCTR_E_NO_DEVICE if the host does not have what is asked for. NULL: nothing. @since 0.2
      */
     const char* extras;
     /**

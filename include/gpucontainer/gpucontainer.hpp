@@ -226,6 +226,8 @@ public:
         return gpu < 0 ? std::nullopt : std::optional(static_cast<unsigned>(gpu));
     }
     bool is_directory() const noexcept { return gpuctr_shown_is_directory(shown_) != 0; }
+    /// The extra that shows it, as in Request::extras; "": none.
+    std::string_view extra() const noexcept { return gpuctr_shown_extra(shown_); }
 
 private:
     const gpuctr_shown* shown_;

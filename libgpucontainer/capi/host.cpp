@@ -261,3 +261,4 @@ const gpuctr_shown* gpuctr_mask_shown_at(const gpuctr_mask* mask, size_t index)
 const char* gpuctr_shown_name(const gpuctr_shown* shown) { return shown->name.c_str(); }
 int32_t gpuctr_shown_gpu(const gpuctr_shown* shown) { return shown->gpu; }
 int gpuctr_shown_is_directory(const gpuctr_shown* shown) { return shown->directory ? 1 : 0; }
+const char* gpuctr_shown_extra(const gpuctr_shown* shown) { return shown->extra.c_str(); }

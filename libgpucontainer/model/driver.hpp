@@ -180,9 +180,10 @@ std::optional<SharedPath::Kind> parse_shared_kind(std::string_view text);
 
 /// An entry of a masked directory that stays visible in a container with its GPU.
 struct Shown {
-    std::string name;      ///< Path below the directory: "0000:3b:00.0".
-    int gpu = -1;          ///< As in DeviceNode.
-    bool directory = true; ///< With all that is in it.
+    std::string name;       ///< Path below the directory: "0000:3b:00.0".
+    int gpu = -1;           ///< As in DeviceNode.
+    bool directory = true;  ///< With all that is in it.
+    std::string extra = {}; ///< As in DeviceNode.
 
     bool operator==(const Shown&) const = default;
 };

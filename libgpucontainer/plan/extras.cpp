@@ -20,7 +20,8 @@ constexpr std::string_view channel = "imex-channel:";
 constexpr std::string_view all_channels = "imex-channel:all";
 constexpr std::string_view no = "no-";
 
-constexpr std::array known_words = {"gds", "gdrcopy", "mofed", "nvswitch", "fabric-manager"};
+constexpr std::array known_words = {
+    "gds", "gdrcopy", "mofed", "nvswitch", "fabric-manager", "mig-config", "mig-monitor"};
 constexpr std::array given_words = {"no-persistenced", "no-mps"};
 
 bool is_channel(std::string_view word)

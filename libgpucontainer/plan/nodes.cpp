@@ -120,8 +120,10 @@ Result<void> add_nodes(Draft& draft, const Share& share)
     return {};
 }
 
-bool is_shown(const Share& share, const model::Shown& shown)
+bool is_shown(const Draft& draft, const Share& share, const model::Shown& shown)
 {
+    if (!shown.extra.empty())
+        return has_extra(draft.request.extras, shown.extra);
     return shown.gpu < 0
            || std::ranges::find(share.selection.gpus, static_cast<unsigned>(shown.gpu))
                   != share.selection.gpus.end();
@@ -133,8 +135,8 @@ bool is_shown(const Share& share, const model::Shown& shown)
 bool has_use(const Draft& draft, const Share& share, const Mask& mask)
 {
     if (!mask.against_nodes)
-        return !std::ranges::all_of(mask.shown,
-                                    [&](const auto& shown) { return is_shown(share, shown); });
+        return !std::ranges::all_of(
+            mask.shown, [&](const auto& shown) { return is_shown(draft, share, shown); });
     return draft.target->may_make_nodes || (mask.directory && draft.plan.writes_root);
 }
 
@@ -158,7 +160,7 @@ bool is_added(const Draft& draft, const std::string& target)
 void add_shown(Draft& draft, const Share& share, const Mask& mask, const model::Shown& shown)
 {
     const std::string path = base::format("{}/{}", mask.path, shown.name);
-    if (!is_shown(share, shown) || is_added(draft, path))
+    if (!is_shown(draft, share, shown) || is_added(draft, path))
         return;
     draft.identify("shown " + path);
     draft.add({KernelEntry{path, shown.directory},

@@ -181,10 +181,11 @@ template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, model::Shown>
 void visit(Visitor& field, Self& shown)
 {
-    auto& [name, gpu, directory] = shown;
+    auto& [name, gpu, directory, extra] = shown;
     field("name", name, Text{is_path_below});
     field("gpu", gpu, NumberOrNull{most_gpus});
     field("directory", directory, Flag());
+    field("extra", extra, TextOrNull{is_word});
 }
 
 template <typename Visitor, typename Self>

@@ -123,7 +123,8 @@ json of(const Mask& mask)
     const auto of_shown = [](const Shown& shown) {
         return json{{"name", shown.name()},
                     {"gpu", number(shown.gpu())},
-                    {"directory", shown.is_directory()}};
+                    {"directory", shown.is_directory()},
+                    {"extra", text(shown.extra())}};
     };
     return {{"path", mask.path()},
             {"content", mask.content()},

@@ -256,6 +256,14 @@ class OneOfTwo(Mig):
         self.assertEqual(self.shown("--device", "1"), [])
         self.assertEqual(len(self.shown("--device", "all")), 6)
 
+    def test_managing_is_a_right_of_its_own(self):
+        for word, number in (("config", 1), ("monitor", 2)):
+            with self.subTest(word=word):
+                options = ("--device", "1", "--extras", f"mig-{word}")
+                self.assertEqual(self.own_devices(*options),
+                                 [f"/dev/nvidia-caps/nvidia-cap{number}", "/dev/nvidia0"])
+                self.assertEqual(self.shown(*options), [f"mig/{word}"])
+
     def test_what_a_set_up_masks_is_there_again_after_it(self):
         place = self.root / "proc"
         harness.must("mount", "--rbind", "/proc", place)

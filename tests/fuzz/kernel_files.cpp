@@ -106,7 +106,7 @@ void run(std::string_view input)
     check_gpus(*gpus);
     model::Findings skipped;
     const auto nodes =
-        drivers::nvidia::device_nodes(root, "", gpus->gpus, pci, gpus->instances, skipped);
+        drivers::nvidia::device_nodes(root, "", gpus->gpus, pci, gpus->rights, skipped);
     demand(nodes.has_value() && nodes->nodes.empty(), "there is no node");
     (void)drivers::nvidia::warnings(gpus->gpus, nodes->nodes);
     check_masks(root);

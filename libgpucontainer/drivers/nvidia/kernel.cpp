@@ -175,8 +175,9 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
         }
     }
     number(found.gpus);
-    GPUCTR_TRY(found.instances, find_instances(system_root, found.gpus, found.findings));
-    add_instances(found.instances, found.gpus);
+    GPUCTR_TRY(found.rights.instances, find_instances(system_root, found.gpus, found.findings));
+    add_instances(found.rights.instances, found.gpus);
+    found.rights.management = find_management(system_root);
     return found;
 }
 
@@ -270,8 +271,7 @@ Result<void> want_drm_nodes(const std::string& system_root, const std::string& d
 
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
                                    const std::vector<Gpu>& gpus, host::Enumerator& pci,
-                                   const std::vector<Instance>& instances,
-                                   model::Findings& findings)
+                                   const Rights& rights, model::Findings& findings)
 {
     const std::string path = system_root + "/proc/devices";
     const auto devices = base::read_file(path);
@@ -279,7 +279,7 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
         return unreadable(devices.error(), path);
     const auto uvm = devices ? search::character_major(*devices, "nvidia-uvm") : std::nullopt;
 
-    GPUCTR_TRY(const auto rights, rights_of_nodes(system_root));
+    GPUCTR_TRY(const auto of_nodes, rights_of_nodes(system_root));
     std::vector<search::WantedNode> wanted = {
         {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none, is_driven(gpus), {}},
         {uvm_path, uvm, 0, -1, Capability::compute, false, {}},
@@ -296,7 +296,7 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
                               {}});
     const auto caps = devices ? search::character_major(*devices, "nvidia-caps") : std::nullopt;
     std::ranges::move(
-        nodes_of(instances, static_cast<unsigned>(gpus.size() - instances.size()), caps),
+        nodes_of(rights, static_cast<unsigned>(gpus.size() - rights.instances.size()), caps),
         std::back_inserter(wanted));
 
     if (const auto modeset =
@@ -307,9 +307,9 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
 
     search::Nodes found;
     for (search::WantedNode& node : wanted) {
-        // udev makes those of DRM, and rights of instances have modes of their own.
+        // udev makes those of DRM, and those of rights have modes of their own.
         if (!node.path.starts_with("/dev/dri/") && !node.path.starts_with("/dev/nvidia-caps/"))
-            node.rights = rights;
+            node.rights = of_nodes;
         GPUCTR_CHECK(search::add_node(system_root, dev_root, node, found, findings));
     }
     GPUCTR_CHECK(add_extra_nodes(system_root, dev_root, found, findings));
@@ -352,16 +352,20 @@ Result<void> mask_parameters(const std::string& system_root, std::vector<Mask>& 
 }
 
 /// Each file below this directory names its node in /dev/nvidia-caps, which the driver's libraries
-/// then make, whatever the parameters say. Containers get those of their instances alone.
-Result<void> mask_capabilities(const std::string& system_root,
-                               const std::vector<Instance>& instances, unsigned first,
+/// then make, whatever the parameters say. Containers get those of their instances and extras
+/// alone.
+Result<void> mask_capabilities(const std::string& system_root, const Rights& rights, unsigned first,
                                std::vector<Mask>& masks)
 {
     const std::string path = capabilities;
     Mask mask = {path, "", "keeps the driver from making nodes of its capabilities", true, {}};
-    for (std::size_t i = 0; i < instances.size(); ++i)
-        for (const Instance::Right& right : instances[i].rights)
-            mask.shown.push_back({right.access, static_cast<int>(first + i), false});
+    for (const Management& management : rights.management)
+        mask.shown.push_back({management.right.access, -1, false, management.extra});
+    for (const Instance& instance : rights.instances) {
+        for (const Instance::Right& right : instance.rights)
+            mask.shown.push_back({right.access, static_cast<int>(first), false});
+        ++first;
+    }
     struct stat status = {};
     if (::stat((system_root + path).c_str(), &status) == 0) {
         if (S_ISDIR(status.st_mode))
@@ -392,12 +396,12 @@ Result<void> mask_gpus(const std::string& system_root, const std::vector<Gpu>& g
 } // namespace
 
 Result<std::vector<Mask>> masks(const std::string& system_root, const std::vector<Gpu>& gpus,
-                                const std::vector<Instance>& instances)
+                                const Rights& rights)
 {
-    const auto first = static_cast<unsigned>(gpus.size() - instances.size());
+    const auto first = static_cast<unsigned>(gpus.size() - rights.instances.size());
     std::vector<Mask> masks;
     GPUCTR_CHECK(mask_parameters(system_root, masks));
-    GPUCTR_CHECK(mask_capabilities(system_root, instances, first, masks));
+    GPUCTR_CHECK(mask_capabilities(system_root, rights, first, masks));
     GPUCTR_CHECK(mask_gpus(system_root, gpus, masks));
     return masks;
 }

@@ -18,7 +18,7 @@ Result<std::optional<std::string>> module_version(const std::string& system_root
 
 struct Gpus {
     std::vector<model::Gpu> gpus; ///< Instances come last.
-    std::vector<Instance> instances = {};
+    Rights rights = {};
     model::Findings findings; ///< GPUs that programs cannot use, and why.
     std::string advice = {};  ///< How the driver gets GPUs that another one has; maybe "".
 };
@@ -33,11 +33,10 @@ Result<model::Findings> gpus_of_others(host::Enumerator& pci);
 Result<Gpus> undriven_gpus(host::Enumerator& pci);
 
 /// The nodes below `dev_root`: control nodes, unified memory, mode setting, those of each GPU
-/// and of its instances. Those that are missing, or another device, go to `findings`.
+/// and of rights. Those that are missing, or another device, go to `findings`.
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
                                    const std::vector<model::Gpu>& gpus, host::Enumerator& pci,
-                                   const std::vector<Instance>& instances,
-                                   model::Findings& findings);
+                                   const Rights& rights, model::Findings& findings);
 
 /// Warnings about what does not work with these nodes.
 model::Findings warnings(const std::vector<model::Gpu>& gpus,
@@ -47,7 +46,6 @@ model::Findings warnings(const std::vector<model::Gpu>& gpus,
 /// libraries make the nodes of every GPU if they have the privilege, whichever GPUs the container
 /// got. The information of GPUs is masked but for that of a container's.
 Result<std::vector<model::Mask>> masks(const std::string& system_root,
-                                       const std::vector<model::Gpu>& gpus,
-                                       const std::vector<Instance>& instances);
+                                       const std::vector<model::Gpu>& gpus, const Rights& rights);
 
 } // namespace gpucontainer::drivers::nvidia

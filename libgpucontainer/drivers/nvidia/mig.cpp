@@ -50,10 +50,19 @@ bool has_no_directories(const std::string& path)
     return ::stat(path.c_str(), &status) == 0 && status.st_nlink == 2;
 }
 
+/// The minor number in a file of a right.
+std::optional<unsigned> minor_in(std::string_view text)
+{
+    const auto minor = base::to_number(fields(text)["DeviceFileMinor"]);
+    if (!minor || *minor >= most_minors)
+        return std::nullopt;
+    return static_cast<unsigned>(*minor);
+}
+
 /// Reads the files below the directory of capabilities.
-class Rights {
+class InstanceReader {
 public:
-    Rights(std::string system_root, model::Findings& findings)
+    InstanceReader(std::string system_root, model::Findings& findings)
         : place_(std::move(system_root) + capabilities), findings_(findings)
     {
     }
@@ -89,15 +98,14 @@ private:
             {{directory + "/access"}, {base::format("{}/ci{}/access", directory, ci)}}};
         for (Instance::Right& right : instance.rights) {
             const auto text = base::read_file(at(right.access));
-            const auto minor = text ? base::to_number(fields(*text)["DeviceFileMinor"])
-                                    : std::optional<std::uint64_t>();
-            if (!minor || *minor >= most_minors) {
+            const auto minor = text ? minor_in(*text) : std::nullopt;
+            if (!minor) {
                 leave_out(base::format("{}:gi{}:ci{}", gpu.index, gi, ci),
                           text ? "its file names no device node" : text.error().message(),
                           right.access);
                 return std::nullopt;
             }
-            right.minor = static_cast<unsigned>(*minor);
+            right.minor = *minor;
         }
         return instance;
     }
@@ -126,6 +134,17 @@ Gpu gpu_of(const Instance& instance, const Gpu& parent)
     return gpu;
 }
 
+search::WantedNode node_of(const Instance::Right& right, std::optional<unsigned> major)
+{
+    search::WantedNode node;
+    node.path = base::format("/dev/nvidia-caps/nvidia-cap{}", right.minor);
+    node.major = major;
+    node.minor = right.minor;
+    node.remedy =
+        base::format("`nvidia-modprobe -f {}/{}` as root makes it", capabilities, right.access);
+    return node;
+}
+
 } // namespace
 
 Result<std::vector<Instance>> find_instances(const std::string& system_root,
@@ -133,12 +152,28 @@ Result<std::vector<Instance>> find_instances(const std::string& system_root,
                                              model::Findings& findings)
 {
     std::vector<Instance> all;
-    Rights rights(system_root, findings);
+    InstanceReader reader(system_root, findings);
     for (const Gpu& gpu : gpus) {
         if (gpu.minor < 0)
             continue;
-        GPUCTR_TRY(auto found, rights.of(gpu));
+        GPUCTR_TRY(auto found, reader.of(gpu));
         std::ranges::move(found, std::back_inserter(all));
+    }
+    return all;
+}
+
+std::vector<Management> find_management(const std::string& system_root)
+{
+    std::vector<Management> all;
+    for (const std::string_view name : {"config", "monitor"}) {
+        Instance::Right right = {base::format("mig/{}", name)};
+        const auto text =
+            base::read_file(base::format("{}{}/{}", system_root, capabilities, right.access));
+        const auto minor = text ? minor_in(*text) : std::nullopt;
+        if (!minor)
+            continue;
+        right.minor = *minor;
+        all.push_back({base::format("mig-{}", name), std::move(right)});
     }
     return all;
 }
@@ -152,21 +187,22 @@ void add_instances(const std::vector<Instance>& instances, std::vector<Gpu>& gpu
     }
 }
 
-std::vector<search::WantedNode> nodes_of(const std::vector<Instance>& instances, unsigned first,
+std::vector<search::WantedNode> nodes_of(const Rights& rights, unsigned first,
                                          std::optional<unsigned> major)
 {
     std::vector<search::WantedNode> nodes;
-    for (std::size_t i = 0; i < instances.size(); ++i)
-        for (const Instance::Right& right : instances[i].rights) {
-            search::WantedNode node;
-            node.path = base::format("/dev/nvidia-caps/nvidia-cap{}", right.minor);
-            node.major = major;
-            node.minor = right.minor;
-            node.gpu = static_cast<int>(first + i);
-            node.remedy = base::format("`nvidia-modprobe -f {}/{}` as root makes it", capabilities,
-                                       right.access);
-            nodes.push_back(std::move(node));
+    for (const Management& management : rights.management) {
+        nodes.push_back(node_of(management.right, major));
+        nodes.back().required = false;
+        nodes.back().extra = management.extra;
+    }
+    for (const Instance& instance : rights.instances) {
+        for (const Instance::Right& right : instance.rights) {
+            nodes.push_back(node_of(right, major));
+            nodes.back().gpu = static_cast<int>(first);
         }
+        ++first;
+    }
     return nodes;
 }
 

@@ -27,6 +27,18 @@ struct Instance {
     std::array<Right, 2> rights; ///< To the GPU instance and to the compute instance.
 };
 
+/// A right to manage MIG: that to make instances, or to see those of all processes.
+struct Management {
+    std::string extra; ///< By which a container gets it: "mig-config".
+    Instance::Right right;
+};
+
+/// What the kernel module grants by its capabilities.
+struct Rights {
+    std::vector<Instance> instances;
+    std::vector<Management> management;
+};
+
 /// Where the kernel shows instances and other rights.
 inline constexpr const char* capabilities = "/proc/driver/nvidia/capabilities";
 
@@ -36,12 +48,15 @@ Result<std::vector<Instance>> find_instances(const std::string& system_root,
                                              const std::vector<model::Gpu>& gpus,
                                              model::Findings& findings);
 
+/// The rights to manage MIG that this kernel module knows; none if they cannot be read.
+std::vector<Management> find_management(const std::string& system_root);
+
 /// Adds each as a GPU of its own, after all others: the one at position i of `instances` has the
 /// index that many GPUs there were, plus i.
 void add_instances(const std::vector<Instance>& instances, std::vector<model::Gpu>& gpus);
 
-/// The nodes of their rights, in /dev/nvidia-caps. `first` is the index of the first instance.
-std::vector<search::WantedNode> nodes_of(const std::vector<Instance>& instances, unsigned first,
+/// The nodes of these rights, in /dev/nvidia-caps. `first` is the index of the first instance.
+std::vector<search::WantedNode> nodes_of(const Rights& rights, unsigned first,
                                          std::optional<unsigned> major);
 
 } // namespace gpucontainer::drivers::nvidia

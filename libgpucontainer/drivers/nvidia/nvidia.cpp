@@ -172,7 +172,7 @@ driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sour
         GPUCTR_TRY(auto others, gpus_of_others(sources.pci));
         append(stack.findings, std::move(others));
     }
-    GPUCTR_CHECK(name_instances(sources, gpus.instances, stack));
+    GPUCTR_CHECK(name_instances(sources, gpus.rights.instances, stack));
 
     std::optional<std::string> version = loaded;
     stack.version_source = loaded ? VersionSource::module : VersionSource::files;
@@ -188,13 +188,13 @@ driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sour
     }
     register_profile(stack);
     GPUCTR_TRY(search::Nodes nodes, device_nodes(sources.system_root, sources.dev_root, stack.gpus,
-                                                 sources.pci, gpus.instances, stack.findings));
+                                                 sources.pci, gpus.rights, stack.findings));
     stack.nodes = std::move(nodes.nodes);
     stack.missing_nodes = std::move(nodes.missing);
     append(stack.findings, warnings(stack.gpus, stack.nodes));
     stack.shared_paths = shared_paths(sources.system_root, stack.nodes, stack.findings);
     warn_of_noexec(stack);
-    GPUCTR_TRY(stack.masks, masks(sources.system_root, stack.gpus, gpus.instances));
+    GPUCTR_TRY(stack.masks, masks(sources.system_root, stack.gpus, gpus.rights));
     return std::optional(std::move(stack));
 }
 

@@ -344,7 +344,7 @@ _getters(
     file_precedence version_need_library version_need_version
     registration_manner registration_name registration_content
     node_path node_container_path node_capability mask_path mask_content mask_reason
-    shown_name node_extra node_problem shared_path_path shared_path_kind
+    shown_name shown_extra node_extra node_problem shared_path_path shared_path_kind
     shared_path_capability shared_path_extra shared_path_reason
     plan_tree_path plan_mount_label
     item_kind item_source item_target item_options item_reason item_vendor item_place

@@ -187,6 +187,7 @@ class Shown(View):
     name = text("gpuctr_shown_name", "Path below the directory.")
     gpu = number_or_none("gpuctr_shown_gpu", "Index of its GPU; None: all of the vendor.")
     is_directory = flag("gpuctr_shown_is_directory", "With all that is in it.")
+    extra = text("gpuctr_shown_extra", "The extra that shows it; empty: none.")
 
 
 class Mask(View):

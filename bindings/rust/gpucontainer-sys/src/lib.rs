@@ -421,6 +421,7 @@ extern "C" {
     pub fn gpuctr_shown_name(shown: *const gpuctr_shown) -> *const c_char;
     pub fn gpuctr_shown_gpu(shown: *const gpuctr_shown) -> i32;
     pub fn gpuctr_shown_is_directory(shown: *const gpuctr_shown) -> c_int;
+    pub fn gpuctr_shown_extra(shown: *const gpuctr_shown) -> *const c_char;
     pub fn gpuctr_environment_read(
         rootfs_fd: c_int,
         text: *const c_char,

@@ -329,6 +329,8 @@ impl<'a> Shown<'a> {
         option gpu = gpuctr_shown_gpu;
         /// Whether it is a directory, with all that is in it.
         flag is_directory = gpuctr_shown_is_directory;
+        /// The extra that shows it, as in [`crate::Request::extras`]; empty: none.
+        text extra = gpuctr_shown_extra;
     }
 }
 
