@@ -43,8 +43,9 @@ TEST_F(UserSpaceTest, RefusesALibraryOfAnotherMachine)
     tree_.library("usr/lib64/libcuda.so.535.183.01", "libcuda.so.1", test::foreign_machine);
     tree_.link("usr/lib64/libcuda.so.1", "libcuda.so.535.183.01");
 
-    EXPECT_EQ(problem(), "no libcuda.so.1 of version 535.183.01 in ROOT: "
-                         "ROOT/usr/lib64/libcuda.so.1 is for aarch64");
+    EXPECT_EQ(problem(), base::format("no libcuda.so.1 of version 535.183.01 in ROOT: "
+                                      "ROOT/usr/lib64/libcuda.so.1 is for {}",
+                                      test::foreign_name));
     EXPECT_EQ(find().error().hint(),
               "name a driver root whose files are for this machine's architecture");
 }

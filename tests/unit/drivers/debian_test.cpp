@@ -15,15 +15,15 @@ protected:
     {
         tree_.link("lib", "usr/lib");
         tree_.link("bin", "usr/bin");
-        tree_.file("etc/ld.so.conf", "/usr/local/lib\n/lib/x86_64-linux-gnu\n");
+        tree_.file("etc/ld.so.conf", "/usr/local/lib\n/" + multiarch.substr(4) + "\n");
         for (const char* soname : {"libcuda.so.1", "libnvidia-ml.so.1", "libnvcuvid.so.1"}) {
             install(current, soname);
-            alternative("/" + std::string(multiarch) + "/" + soname,
-                        base::format("nvidia--{}-x86_64-linux-gnu", soname),
+            alternative("/" + multiarch + "/" + soname,
+                        base::format("nvidia--{}-{}", soname, elf::own_machine().multiarch),
                         "/" + std::string(current) + "/" + soname);
         }
         tree_.link(current + std::string("/libcuda.so"), "libcuda.so.1");
-        tree_.library(multiarch + std::string("/libnvidia-glcore.so.535.183.01"),
+        tree_.library(multiarch + "/libnvidia-glcore.so.535.183.01",
                       "libnvidia-glcore.so.535.183.01");
         install(multiarch, "libnvidia-nvvm.so.4");
         tree_.tool("usr/lib/nvidia/current/nvidia-smi");
@@ -35,10 +35,10 @@ protected:
     {
         for (const char* soname : {"libcuda.so.1", "libnvidia-ml.so.1", "libnvcuvid.so.1",
                                    "libnvidia-glcore.so.535.183.01", "libnvidia-nvvm.so.4"})
-            tree_.remember(soname, std::string("/lib/x86_64-linux-gnu/") + soname);
+            tree_.remember(soname, "/" + multiarch.substr(4) + "/" + soname);
     }
 
-    static constexpr const char* current = "usr/lib/x86_64-linux-gnu/nvidia/current";
+    const std::string current = multiarch + "/nvidia/current";
 
 private:
     void alternative(const std::string& path, const std::string& name, const std::string& target)
@@ -52,8 +52,8 @@ constexpr const char* smi_path = "ROOT/usr/lib/nvidia/current/nvidia-smi";
 
 std::vector<std::string> debian_paths()
 {
-    const std::string current = "ROOT/usr/lib/x86_64-linux-gnu/nvidia/current/";
-    const std::string beside = "ROOT/usr/lib/x86_64-linux-gnu/";
+    const std::string current = "ROOT/" + multiarch + "/nvidia/current/";
+    const std::string beside = "ROOT/" + multiarch + "/";
     return {current + "libcuda.so.535.183.01",         current + "libnvcuvid.so.535.183.01",
             beside + "libnvidia-glcore.so.535.183.01", current + "libnvidia-ml.so.535.183.01",
             beside + "libnvidia-nvvm.so.535.183.01",   smi_path};
@@ -88,15 +88,15 @@ TEST_F(DebianUserSpaceTest, IsTheBranchOfTheKernelModule)
 {
     const std::string other = "535.274.02";
     for (const char* soname : {"libcuda.so.1", "libnvidia-ml.so.1"})
-        install("usr/lib/x86_64-linux-gnu/nvidia/tesla-535", soname, other);
+        install(multiarch + "/nvidia/tesla-535", soname, other);
     const std::string core = "libnvidia-glcore.so." + other;
     tree_.library(base::format("{}/{}", multiarch, core), core);
     tree_.tool("usr/lib/nvidia/tesla-535/nvidia-smi");
     remember_all();
-    tree_.remember(core, "/lib/x86_64-linux-gnu/" + core);
+    tree_.remember(core, "/" + multiarch.substr(4) + "/" + core);
 
     EXPECT_EQ(paths(found()), debian_paths());
-    const std::string directory = "ROOT/usr/lib/x86_64-linux-gnu/";
+    const std::string directory = "ROOT/" + multiarch + "/";
     EXPECT_EQ(paths(found(other)),
               (std::vector{directory + "nvidia/tesla-535/libcuda.so." + other, directory + core,
                            directory + "nvidia/tesla-535/libnvidia-ml.so." + other,

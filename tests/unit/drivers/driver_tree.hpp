@@ -18,10 +18,20 @@ namespace gpucontainer::test {
 #if defined(__aarch64__)
 inline constexpr const char* native_machine = "AArch64";
 inline constexpr const char* foreign_machine = "Advanced Micro Devices X86-64";
+inline constexpr const char* foreign_name = "x86-64";
 #else
 inline constexpr const char* native_machine = "Advanced Micro Devices X86-64";
 inline constexpr const char* foreign_machine = "AArch64";
+inline constexpr const char* foreign_name = "aarch64";
 #endif
+
+/// Of this machine, as packages of Debian have it: "usr/lib/x86_64-linux-gnu".
+inline const std::string multiarch = "usr/lib/" + std::string(elf::own_machine().multiarch);
+/// The same for its 32-bit programs. "": it runs none.
+inline const std::string multiarch32 =
+    elf::compat32_of(elf::own_machine()) == nullptr
+        ? ""
+        : "usr/lib/" + std::string(elf::compat32_of(elf::own_machine())->multiarch);
 
 /// A file system with a driver in it, made of ELF files that define nothing:
 ///

@@ -24,7 +24,7 @@ using ::testing::UnorderedElementsAre;
 /// A host with one GPU or accelerator, and user space in a tree that a test builds.
 class IntelUserSpaceTest : public ::testing::Test {
 protected:
-    static constexpr const char* lib = "usr/lib/x86_64-linux-gnu/";
+    const std::string lib = test::multiarch + "/";
 
     IntelUserSpaceTest()
     {

@@ -62,16 +62,16 @@ TEST_F(TegraFilesTest, KnowsFilesByEachNameThatRowsHave)
 {
     install();
     tree_.link("usr/lib/aarch64-linux-gnu/libcuda.so", "nvidia/libcuda.so.1");
-    tree_.link("usr/lib/aarch64-linux-gnu/libnvos.so", "nvidia/libcuda.so.1");
+    tree_.link("usr/lib/other/libnvos.so", "../aarch64-linux-gnu/nvidia/libcuda.so.1");
     tree_.link("usr/lib/aarch64-linux-gnu/libgone.so", "nvidia/libgone.so");
     tree_.link("usr/lib/aarch64-linux-gnu/libout.so", "/../../../../../../../../../etc/passwd");
     tree_.file("usr/lib/other.so", "text");
     const std::string here = "/usr/lib/aarch64-linux-gnu/";
 
     const ClosedSet set =
-        files("lib, " + here + "nvidia/lib*.so*\nsym, " + here + "libcuda.so\nsym, " + here
-              + "libnvos.so\nsym, " + here + "libgone.so\nsym, " + here
-              + "libout.so\nsym, /usr/lib/other.so\n");
+        files("lib, " + here + "nvidia/lib*.so*\nsym, " + here
+              + "libcuda.so\nsym, /usr/lib/other/libnvos.so\nsym, " + here + "libgone.so\nsym, "
+              + here + "libout.so\nsym, /usr/lib/other.so\n");
 
     ASSERT_THAT(names(set.files), SizeIs(3));
     EXPECT_THAT(set.files[0].links, UnorderedElementsAre("libcuda.so.1", "libcuda.so"));

@@ -17,7 +17,7 @@
 namespace gpucontainer::drivers::nvidia {
 
 inline constexpr const char* version = "535.183.01";
-inline constexpr const char* multiarch = "usr/lib/x86_64-linux-gnu";
+using test::multiarch;
 
 /// Looks for the driver in a tree that a test builds.
 class UserSpaceTest : public ::testing::Test {

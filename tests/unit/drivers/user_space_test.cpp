@@ -19,7 +19,7 @@ TEST_F(UserSpaceTest, TakesWhatTheLoaderCacheNames)
     install("opt/driver", "libcuda.so.1");
     install(multiarch, "libnvidia-ml.so.1");
     tree_.remember("libcuda.so.1", "/opt/driver/libcuda.so.1");
-    tree_.remember("libnvidia-ml.so.1", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1");
+    tree_.remember("libnvidia-ml.so.1", "/" + multiarch + "/libnvidia-ml.so.1");
 
     const UserSpace space = found();
 
@@ -67,7 +67,7 @@ TEST_F(UserSpaceTest, DescribesAFileAsTheCatalogueDoes)
 TEST_F(UserSpaceTest, FindsModulesInTheDirectoriesOfTheirLoaders)
 {
     install(multiarch, "libcuda.so.1");
-    install(std::string(multiarch) + "/vdpau", "libvdpau_nvidia.so.1");
+    install(multiarch + "/vdpau", "libvdpau_nvidia.so.1");
     tree_.library("usr/lib/xorg/modules/drivers/nvidia_drv.so", "nvidia_drv.so");
     install("usr/lib/nvidia/current", "libglxserver_nvidia.so");
     install("usr/lib/elsewhere", "libnvidia-ngx.so.1");
@@ -75,9 +75,9 @@ TEST_F(UserSpaceTest, FindsModulesInTheDirectoriesOfTheirLoaders)
     const UserSpace space = found();
 
     EXPECT_THAT(paths(space),
-                ElementsAre("ROOT/usr/lib/x86_64-linux-gnu/libcuda.so.535.183.01",
+                ElementsAre("ROOT/" + multiarch + "/libcuda.so.535.183.01",
                             "ROOT/usr/lib/nvidia/current/libglxserver_nvidia.so.535.183.01",
-                            "ROOT/usr/lib/x86_64-linux-gnu/vdpau/libvdpau_nvidia.so.535.183.01",
+                            "ROOT/" + multiarch + "/vdpau/libvdpau_nvidia.so.535.183.01",
                             "ROOT/usr/lib/xorg/modules/drivers/nvidia_drv.so"));
     EXPECT_EQ(space.files.back().capability, Capability::display);
 }
@@ -143,10 +143,10 @@ TEST_F(Compat32UserSpaceTest, AreOfTheKernelModulesVersion)
 {
     install(multiarch, "libcuda.so.1");
     for (const char* branch : {"current", "tesla-470"})
-        install32(base::format("usr/lib/i386-linux-gnu/nvidia/{}", branch), "libcuda.so.1",
+        install32(base::format("{}/nvidia/{}", test::multiarch32, branch), "libcuda.so.1",
                   std::string_view(branch) == "current" ? version : "470.256.02");
-    install32("usr/lib/i386-linux-gnu", "libnvidia-eglcore.so.535.183.01");
-    install32("usr/lib/i386-linux-gnu", "libnvidia-eglcore.so.470.256.02", "470.256.02");
+    install32(test::multiarch32, "libnvidia-eglcore.so.535.183.01");
+    install32(test::multiarch32, "libnvidia-eglcore.so.470.256.02", "470.256.02");
 
     const UserSpace space = found();
 
@@ -171,7 +171,7 @@ TEST_F(Compat32UserSpaceTest, NeedOneAnother)
 {
     install(multiarch, "libcuda.so.1");
     install(multiarch, "libnvcuvid.so.1");
-    install32("usr/lib/i386-linux-gnu", "libnvcuvid.so.1");
+    install32(test::multiarch32, "libnvcuvid.so.1");
 
     const UserSpace space = found();
 
@@ -183,7 +183,7 @@ TEST_F(Compat32UserSpaceTest, NeedOneAnother)
 TEST_F(UserSpaceTest, NamesALibraryWithoutSonameByItsFile)
 {
     install(multiarch, "libcuda.so.1");
-    const std::string directory = std::string(multiarch) + "/";
+    const std::string directory = multiarch + "/";
     tree_.library(directory + "libnvidia-vulkan-producer.so.535.183.01", "");
     tree_.library(directory + "libnvidia-brandnew.so.535.183.01", "");
 
@@ -201,13 +201,12 @@ TEST_F(UserSpaceTest, KnowsWhatItsLibrariesNeedOfItsOwn)
 {
     install(multiarch, "libcuda.so.1");
     install(multiarch, "libnvcuvid.so.1");
-    tree_.elf(std::string(multiarch) + "/libnvidia-encode.so.535.183.01",
-              {simhost::StubKind::library,
-               "",
-               "",
-               "libnvidia-encode.so.1",
-               {"libnvcuvid.so.1", "libc.so.6"},
-               {}});
+    tree_.elf(multiarch + "/libnvidia-encode.so.535.183.01", {simhost::StubKind::library,
+                                                              "",
+                                                              "",
+                                                              "libnvidia-encode.so.1",
+                                                              {"libnvcuvid.so.1", "libc.so.6"},
+                                                              {}});
 
     const UserSpace space = found();
 

@@ -12,9 +12,9 @@ struct Link {
 /// Where one distribution's packages put the driver.
 struct Distribution {
     const char* name;
-    const char* libraries;
-    const char* cached_as; ///< What the loader calls that directory.
-    const char* libraries_32_bit;
+    std::string libraries;
+    std::string cached_as; ///< What the loader calls that directory.
+    std::string libraries_32_bit;
     std::vector<Link> links;
 };
 
@@ -23,9 +23,9 @@ const std::vector<Distribution>& distributions()
     static const std::vector<Distribution> all = {
         {"Fedora", "usr/lib64", "/lib64", "usr/lib", {{"lib64", "usr/lib64"}, {"lib", "usr/lib"}}},
         {"Ubuntu",
-         "usr/lib/x86_64-linux-gnu",
-         "/lib/x86_64-linux-gnu",
-         "usr/lib/i386-linux-gnu",
+         test::multiarch,
+         test::multiarch.substr(3),
+         test::multiarch32,
          {{"lib64", "usr/lib64"}, {"lib", "usr/lib"}}},
         {"Arch",
          "usr/lib",
@@ -45,7 +45,7 @@ protected:
         for (const Link& link : here.links)
             tree_.link(link.path, link.target);
         tree_.file("etc/ld.so.conf", "include ld.so.conf.d/*.conf\n");
-        tree_.file("etc/ld.so.conf.d/here.conf", std::string(here.cached_as) + "\n");
+        tree_.file("etc/ld.so.conf.d/here.conf", here.cached_as + "\n");
         install_32_bit(here.libraries_32_bit);
         install_libraries(here.libraries);
         link_libraries(here.libraries);
@@ -58,7 +58,7 @@ protected:
         return base::format("ROOT/{}/libcuda.so.{}", GetParam().libraries_32_bit, version);
     }
 
-    static std::string libraries() { return std::string("/") + GetParam().libraries; }
+    static std::string libraries() { return "/" + GetParam().libraries; }
 };
 
 TEST_P(DistributionTest, HasItsDriverFoundByTheLoaderCache)

@@ -75,7 +75,7 @@ TEST_F(DriverRootTest, IsADirectoryOfLibrariesBesideOneOfPrograms)
 TEST_F(DriverRootTest, IsADriverContainerWhoseLinksStayInIt)
 {
     const std::string container = "run/nvidia/driver";
-    const std::string multiarch = "/usr/lib/x86_64-linux-gnu";
+    const std::string multiarch = "/" + test::multiarch;
     install_libraries(multiarch.substr(1));
     link_libraries(multiarch.substr(1));
     tree_.tool("usr/bin/nvidia-smi");
@@ -84,7 +84,7 @@ TEST_F(DriverRootTest, IsADriverContainerWhoseLinksStayInIt)
     tree_.link(container + "/etc/alternatives/libcuda.so.1", multiarch + "/libcuda.so.580.159.04");
     tree_.link(container + "/lib", "/usr/lib");
     tree_.tool(container + "/usr/bin/nvidia-smi");
-    tree_.remember("libcuda.so.1", "/lib/x86_64-linux-gnu/libcuda.so.1");
+    tree_.remember("libcuda.so.1", test::multiarch.substr(3) + "/libcuda.so.1");
 
     const auto driver = detected(container);
 

@@ -50,10 +50,11 @@ protected:
     void install_32_bit(const std::string& directory)
     {
         const std::string name = std::string("libcuda.so.") + version;
-        constexpr std::int32_t i386 = 0x0003;
-        tree_.library(directory + "/" + name, "libcuda.so.1", "Intel 80386", "ELF32");
+        const elf::Machine& machine = *elf::compat32_of(elf::own_machine());
+        tree_.library(directory + "/" + name, "libcuda.so.1",
+                      machine.number == EM_386 ? "Intel 80386" : "ARM", "ELF32");
         tree_.link(directory + "/libcuda.so.1", name);
-        tree_.remember("libcuda.so.1", "/" + directory + "/libcuda.so.1", i386);
+        tree_.remember("libcuda.so.1", "/" + directory + "/libcuda.so.1", machine.cache_flags);
     }
 
     /// Without a loaded module, so that a plan can do without device nodes.
