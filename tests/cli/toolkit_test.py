@@ -83,6 +83,15 @@ class Toolkit(Case):
             self.assertEqual((done.stdout, done.stderr), ("13.0\n", ""))
         self.assertEqual(os.listdir(self.root / "usr/local"), [])
 
+    def test_goes_with_a_staged_tree(self):
+        staged = DIRECTORY / "staged/tree"
+        self.run_setup("prepare", "--nv", "--staged-tree", staged)
+        self.addCleanup(self.run_setup, "prepare", "--undo", "--staged-tree", staged)
+        self.apply("--staged-tree", staged, "--cuda-toolkit", "auto")
+        self.assertEqual(os.stat(f"{self.root}{harness.TREE}").st_dev, os.stat(staged).st_dev)
+        self.assertEqual(self.inside(NVCC), "13.0\n")
+        self.undo()
+
     def test_another_choice_is_another_set_up(self):
         other = make_toolkit(DIRECTORY / "other", "11.8")
         self.addCleanup(shutil.rmtree, other)
