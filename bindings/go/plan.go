@@ -136,6 +136,8 @@ type Request struct {
 	NamesCapabilities bool
 	// Compat says whether the image's own user space of a newer driver is used.
 	Compat Compat
+	// Toolkit is the host's toolkit for a container without one: "auto", or its directory.
+	Toolkit string
 }
 
 // Item is one thing that a plan puts into the container.
@@ -214,6 +216,7 @@ func NewPlan(host *Host, root *os.File, request Request) (*Plan, error) {
 	native.extras = a.text("extras", request.Extras)
 	native.container_environment = a.list("container_environment", request.ContainerEnvironment)
 	native.compat = C.uint32_t(request.Compat)
+	native.toolkit = a.text("toolkit", request.Toolkit)
 	rootFd := a.fd(root)
 	if a.err != nil {
 		return nil, a.err

@@ -144,6 +144,11 @@ std::string check_fixed(const std::string& path)
                : "";
 }
 
+std::string check_toolkit(const std::string& path)
+{
+    return path == "auto" ? "" : check_fixed(path);
+}
+
 } // namespace
 
 void HostOptions::add_to(CLI::App& command)
@@ -196,6 +201,8 @@ void HostOptions::add_record_to(CLI::App& command)
     for (const char* const other :
          {"--driver-root", "--driver-version", "--dev-root", "--catalogue", "--mig-map"})
         option->excludes(command.get_option(other));
+    if (CLI::Option* const toolkit = command.get_option_no_throw("--cuda-toolkit"))
+        option->excludes(toolkit);
 }
 
 gpucontainer::Host HostOptions::open(bool files_alone) const
@@ -276,6 +283,12 @@ void RequestOptions::add_to(CLI::App& command)
     add_choice(command, "--cuda-compat", compat_names(), compat,
                "whether programs use the image's own libcuda for older drivers "
                "(/usr/local/cuda/compat)");
+    command
+        .add_option("--cuda-toolkit", toolkit,
+                    "put the host's CUDA toolkit at /usr/local/cuda if the image has none: its "
+                    "directory, or auto")
+        ->type_name("auto|DIR")
+        ->check(check_toolkit);
     command.option_defaults()->group(how);
     add_choice(command, "--layout", layout_names(), layout,
                "put driver files into a tree of their own, or among the image's libraries");
@@ -303,6 +316,7 @@ gpucontainer::Request RequestOptions::request() const
     request.layout = layout;
     request.vendor_libs = vendor_libs;
     request.compat = compat;
+    request.toolkit = toolkit;
     request.tree_path = tree_path;
     request.mount_label = mount_label;
     request.lock = lock;

@@ -46,6 +46,7 @@ struct RequestOptions {
     std::uint32_t layout = GPUCTR_LAYOUT_TREE;
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
     std::uint32_t compat = GPUCTR_COMPAT_AUTO;
+    std::string toolkit; ///< "auto", a directory, or "".
     std::string tree_path;
     std::string mount_label;
     bool lock = false;

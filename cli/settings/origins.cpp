@@ -21,6 +21,7 @@ constexpr std::array renamed = {
     Renamed{"json", "host"},
     Renamed{"requirements", "require"},
     Renamed{"rootfs_fd", "rootfs"},
+    Renamed{"toolkit", "cuda-toolkit"},
     Renamed{"vendors", "vendor"},
 };
 

@@ -159,10 +159,10 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  *
  * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
  *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
- *   "variable_ignored", "compat_decided"
+ *   "variable_ignored", "compat_decided", "toolkit_decided"
  * - needs: "container_need"
  * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "compat_forced",
- *   "search_differs", "files_left_out",
+ *   "toolkit_unfit", "search_differs", "files_left_out",
  *   "library_unloadable", "library_missing", "releases_differ", "compute_node_unusable",
  *   "node_forbidden", "variable_contradicted", "device_unknown", "node_left",
  *   "namespace_gone", "root_gone"
@@ -875,11 +875,21 @@ typedef struct gpuctr_request {
      */
     uint32_t compat;
     uint32_t reserved; /**< 0. @since 0.2 */
+    /**
+     * The host's toolkit for building programs, for a container whose image has nothing at
+     * /usr/local/cuda: the absolute path of a CUDA toolkit, or "auto" for /usr/local/cuda or else
+     * the newest /usr/local/cuda-VERSION of those that the driver supports. It is mounted there,
+     * read-only. Whoever names a directory shows the container all that is in it. A directory that
+     * is no toolkit is GPUCTR_E_USAGE, and one of a CUDA that the driver does not support
+     * GPUCTR_E_REQUIREMENT. With "auto" these are left out, with a finding. NULL or "": none.
+     * @since 0.2
+     */
+    const char* toolkit;
 } gpuctr_request;
 
 /* clang-format off */
 #define GPUCTR_REQUEST_INIT \
-    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0 }
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL }
 /* clang-format on */
 
 /** Variables of a container, and what of them is not known. @since 0.2 */

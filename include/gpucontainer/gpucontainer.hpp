@@ -511,6 +511,7 @@ struct Request {
     bool names_devices = false;                ///< It does not change `devices`,
     bool names_capabilities = false;           ///< nor `driver_capabilities`.
     std::uint32_t compat = GPUCTR_COMPAT_AUTO; ///< The image's own user space of a newer driver.
+    std::string toolkit = {}; ///< The host's toolkit: "auto", a directory, or "" for none.
 };
 
 /// The variables that an image or a runtime gives to a container; gpuctr_environment_read()
@@ -835,6 +836,7 @@ public:
         const std::vector<const char*> container = detail::texts_of(request.container_environment);
         native.container_environment = container.data();
         native.compat = request.compat;
+        native.toolkit = request.toolkit.empty() ? nullptr : request.toolkit.c_str();
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);

@@ -116,6 +116,7 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     request.layout = static_cast<plan::Layout>(given.layout);
     request.vendor_libs = static_cast<plan::VendorLibs>(given.vendor_libs);
     request.compat = static_cast<plan::Compat>(given.compat);
+    assign(request.toolkit.wanted, given.toolkit);
     request.lock = (given.flags & GPUCTR_REQUEST_LOCK) != 0;
     assign(request.mount_label, given.mount_label);
     GPUCTR_CHECK(privilege::check_label(request.mount_label));

@@ -13,6 +13,7 @@
 #include "drivers/nvidia/compat.hpp"
 #include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/nvidia.hpp"
+#include "drivers/nvidia/toolkit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,14 +31,15 @@ constexpr Vendor::Methods methods()
             [](const Vendor&, const std::string& root) { return loaded_version(root); }};
 }
 
-/// The vendor with facts for requirements, the names by which containers ask for them, and what
-/// images have for older drivers.
-constexpr Vendor with_facts(Vendor vendor, std::span<const requirement::Name> names,
-                            requirement::Subject (*facts)(const model::DriverStack&,
-                                                          const model::Gpu*),
-                            const ContainerNames& container, const Compat& compat)
+/// The vendor with facts for requirements, the names by which containers ask for them, what images
+/// have for older drivers, and what hosts have to build programs.
+constexpr Vendor
+with_facts(Vendor vendor, std::span<const requirement::Name> names,
+           requirement::Subject (*facts)(const model::DriverStack&, const model::Gpu*),
+           const ContainerNames& container, const Compat& compat, const Toolkits& toolkits)
 {
     vendor.compat = &compat;
+    vendor.toolkits = &toolkits;
     vendor.container = container;
     vendor.fact_names = names;
     vendor.facts = facts;
@@ -50,7 +52,8 @@ constexpr std::array in_code = {
                       nvidia::variable_names,
                       methods<nvidia::detect, nvidia::files_alone, nvidia::loaded_version>(),
                       nvidia::root_places, nvidia::node_directories, "nvidia", "nvliblist.conf"},
-               nvidia::fact_names, nvidia::facts_of, nvidia::container_names, nvidia::compat),
+               nvidia::fact_names, nvidia::facts_of, nvidia::container_names, nvidia::compat,
+               nvidia::toolkits),
     Vendor{"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places, amd::variable_names,
            methods<amd::detect, amd::files_alone, amd::loaded_version>()},
     Vendor{"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,

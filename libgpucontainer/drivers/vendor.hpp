@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "config/maker.hpp"
+#include "drivers/toolkit.hpp"
 #include "host/driver_root.hpp"
 #include "host/enumerator.hpp"
 #include "model/driver.hpp"
@@ -105,7 +106,8 @@ struct Vendor {
     std::span<const requirement::Name> fact_names = {};
     requirement::Subject (*facts)(const model::DriverStack&, const model::Gpu*) = nullptr;
     ContainerNames container = {};
-    const Compat* compat = nullptr; ///< Null: images have nothing like that.
+    const Compat* compat = nullptr;     ///< Null: images have nothing like that.
+    const Toolkits* toolkits = nullptr; ///< Null: hosts have nothing like that.
 
     /// None if the host has no GPU of this vendor.
     Result<std::optional<model::DriverStack>> detect(const Sources& sources) const

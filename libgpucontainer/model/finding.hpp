@@ -33,6 +33,7 @@ enum class FindingCode : std::uint8_t {
     rule_ignored,      ///< An entry of a catalogue has no effect.
     variable_ignored,  ///< An environment variable has no effect.
     compat_decided,    ///< Whether the image's newer libraries of the driver count.
+    toolkit_decided,   ///< Why the host's toolkit is not put into the container.
 
     container_need, ///< Something else that a container must have.
 
@@ -41,6 +42,7 @@ enum class FindingCode : std::uint8_t {
     no_gpu,                ///< The driver's files are there, but no GPU.
     map_unfit,             ///< A map of MIG instances is not true of this host.
     compat_forced,         ///< The image's newer libraries of the driver count, and may not work.
+    toolkit_unfit,         ///< The host's toolkit is left out, or may not work with the driver.
     search_differs,        ///< An environment variable has programs find other libraries.
     files_left_out,        ///< The image cannot use the driver's files, and gets only the nodes.
     library_unloadable,    ///< Programs cannot load a library of the driver.

@@ -19,6 +19,7 @@
 #include "plan/policy.hpp"
 #include "plan/requirements.hpp"
 #include "plan/selection.hpp"
+#include "plan/toolkit.hpp"
 #include "plan/tree.hpp"
 
 #include <optional>
@@ -110,6 +111,8 @@ Result<void> expect_names(Draft& draft)
                 paths.insert(paths.end(), node.links.begin(), node.links.end());
             }
     std::erase_if(paths, [&](const std::string& path) { return !draft.is_missing(path); });
+    if (draft.toolkit.is_missing)
+        paths.emplace_back(draft.toolkit.kind->place);
     return draft.names.expect(paths, draft.plan.items);
 }
 
@@ -217,9 +220,11 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
     GPUCTR_CHECK(choose_files(draft));
     report_compat32(draft, asked);
     GPUCTR_CHECK(choose_tree_path(draft));
+    GPUCTR_CHECK(choose_toolkit(draft));
     GPUCTR_CHECK(draft.files.empty() ? expect_names(draft) : add_files(draft));
     GPUCTR_CHECK(add_nodes(draft));
     add_shared_paths(draft);
+    add_toolkit(draft);
     add_masks(draft);
     add_warnings(draft);
     add_variables(draft);

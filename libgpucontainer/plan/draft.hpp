@@ -40,6 +40,15 @@ struct CompatUse {
     std::vector<rootfs::Entry> left_out; ///< Directories that are not used.
 };
 
+/// The host's toolkit that a container gets.
+struct ToolkitUse {
+    const drivers::Toolkit* toolkit = nullptr; ///< Null: none.
+    const drivers::Toolkits* kind = nullptr;
+    Owner owner = {};
+    bool is_missing = false; ///< Its name has to be made.
+    bool is_there = false;   ///< It is mounted already.
+};
+
 /// An unfinished plan: what it is made from, what is chosen so far, and its items so far. The parts
 /// of the builder add to it in turn.
 struct Draft {
@@ -123,6 +132,7 @@ struct Draft {
     std::optional<rootfs::Layout> image32;
     std::optional<elf::LdCache> image_cache;
     CompatUse compat;
+    ToolkitUse toolkit;
     bool cache_is_ours = false; ///< An earlier set-up made the loader cache.
 
 private:

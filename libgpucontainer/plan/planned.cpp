@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/try.hpp"
 #include "plan/builder.hpp"
+#include "plan/toolkit.hpp"
 #include "privilege/capabilities.hpp"
 #include "rootfs/remembered_view.hpp"
 #include "rootfs/root.hpp"
@@ -78,6 +79,7 @@ Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_
     for (const model::DriverStack& driver : *host.drivers)
         if (std::ranges::find(host.required, driver.vendor) != host.required.end())
             request.required.insert(driver.vendor);
+    GPUCTR_CHECK(find_toolkits(*host.drivers, request.toolkit));
     GPUCTR_TRY(Plan plan, plan_for(*host.drivers, request, rootfs_fd));
     return Planned{std::move(plan), std::move(request), host.drivers, host.unproven};
 }

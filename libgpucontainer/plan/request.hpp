@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "drivers/toolkit.hpp"
 #include "plan/plan.hpp"
 #include "plan/visible_devices.hpp"
 #include "requirement/expression.hpp"
@@ -27,6 +28,13 @@ enum class Compat : std::uint8_t {
     always,
 };
 
+/// Whether a container without a toolkit for building programs gets the host's.
+struct ToolkitChoice {
+    std::string wanted;                  ///< "": none; "auto"; or a directory of the host.
+    std::vector<drivers::Toolkit> found; ///< By find_toolkits(), the preferred one first.
+    model::Findings findings;            ///< About those that cannot be used.
+};
+
 /// What a caller asks for.
 struct Request {
     std::string devices = "auto";
@@ -40,6 +48,7 @@ struct Request {
     std::optional<std::string> tree_path; ///< None: the usual one.
     VendorLibs vendor_libs = VendorLibs::automatic;
     Compat compat = Compat::automatic;
+    ToolkitChoice toolkit;
     bool lock = false;                                 ///< As in Plan.
     std::string mount_label;                           ///< As in Plan.
     std::vector<requirement::Expression> requirements; ///< All must be met.

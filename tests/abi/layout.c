@@ -25,7 +25,7 @@ AT(gpuctr_host_options, catalogue_dir, 48);
 AT(gpuctr_host_options, dev_root, 56);
 AT(gpuctr_host_options, mig_map, 64);
 
-SIZE(gpuctr_request, 112);
+SIZE(gpuctr_request, 120);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
@@ -43,6 +43,7 @@ AT(gpuctr_request, extras, 88);
 AT(gpuctr_request, container_environment, 96);
 AT(gpuctr_request, compat, 104);
 AT(gpuctr_request, reserved, 108);
+AT(gpuctr_request, toolkit, 112);
 
 SIZE(gpuctr_apply_options, 56);
 AT(gpuctr_apply_options, struct_size, 0);

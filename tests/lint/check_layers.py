@@ -35,7 +35,7 @@ CONFINED = [
     (r"elf\.h|gelf\.h|link\.h|libelf\.h|elfutils/.*", ["elf/"]),
     (r"yaml-cpp/.*", ["config/"]),
     (r"nlohmann/.*", ["export/", "import/", "record/", "journal/journal.cpp", "search/manifest.cpp",
-                        "drivers/nvidia/compat.cpp"]),
+                        "drivers/nvidia/compat.cpp", "drivers/nvidia/toolkit.cpp"]),
     (r"sys/capability\.h|linux/capability\.h", ["privilege/"]),
     (r"libmount(/.*)?\.h", ["mount/"]),
     (r"CLI/.*", []),

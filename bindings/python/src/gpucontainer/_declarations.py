@@ -87,6 +87,7 @@ class Request(Struct):
         ("container_environment", POINTER(c_char_p)),
         ("compat", c_uint32),
         ("reserved", c_uint32),
+        ("toolkit", c_char_p),
     ]
 
 

@@ -225,6 +225,7 @@ class Plan(Owner):
     container_environment: NAME=VALUE each, what the container itself asks for, such as
     ContainerEnvironment has it; names_devices and names_capabilities: what the caller chose
     stays.
+    toolkit: the host's for a container without one: "auto", or its directory.
     Raises Error: USAGE, NO_DEVICE, ROOTFS, PERMISSION; OSError if root cannot be opened.
     """
 
@@ -250,6 +251,7 @@ class Plan(Owner):
         names_devices: bool = False,
         names_capabilities: bool = False,
         compat: Compat = Compat.AUTO,
+        toolkit: str | None = None,
     ) -> None:
         request: c.Request = initialised("gpuctr_request")
         request.devices = encode(devices)
@@ -263,6 +265,7 @@ class Plan(Owner):
         request.layout = layout
         request.vendor_libs = vendor_libs
         request.compat = compat
+        request.toolkit = encode(toolkit)
         request.allowed_devices = encode(allowed_devices)
         request.tree_path = encode(tree_path)
         request.mount_label = encode(mount_label)

@@ -165,6 +165,7 @@ pub struct gpuctr_request {
     pub container_environment: *const *const c_char,
     pub compat: u32,
     pub reserved: u32,
+    pub toolkit: *const c_char,
 }
 
 #[repr(C)]

@@ -51,6 +51,8 @@ pub struct Request {
     pub names_capabilities: bool,
     /// Is the image's own user space of a newer driver used?
     pub compat: Compat,
+    /// The host's toolkit for a container without one: "auto", or its directory.
+    pub toolkit: Option<PathBuf>,
 }
 
 impl Request {
@@ -88,6 +90,7 @@ impl Request {
         native.container_environment =
             texts.add_list("container_environment", &self.container_environment)?;
         native.compat = self.compat as u32;
+        native.toolkit = texts.add("toolkit", self.toolkit.as_deref().map(Path::as_os_str))?;
         Ok(native)
     }
 }
