@@ -72,6 +72,7 @@ std::vector<std::string> compat32_directories(std::span<const std::string> libra
         "/usr/lib32",                       // Arch
         "/usr/lib",                         // RHEL, Fedora, SUSE
         "/usr/lib/arm-linux-gnueabihf",
+        "/usr/lib/arm-linux-gnueabihf/nvidia/*",
         "/usr/local/nvidia/lib32",
         "/run/opengl-driver-32/lib", // NixOS
     };

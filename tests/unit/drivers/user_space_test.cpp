@@ -26,8 +26,7 @@ TEST_F(UserSpaceTest, TakesWhatTheLoaderCacheNames)
     EXPECT_EQ(space.version, version);
     EXPECT_EQ(with_root(space.library_directory), "ROOT/opt/driver");
     EXPECT_THAT(paths(space), ElementsAre("ROOT/opt/driver/libcuda.so.535.183.01",
-                                          "ROOT/usr/lib/x86_64-linux-gnu/"
-                                          "libnvidia-ml.so.535.183.01"));
+                                          "ROOT/" + multiarch + "/libnvidia-ml.so.535.183.01"));
 }
 
 TEST_F(UserSpaceTest, LooksInConfiguredDirectoriesWithoutACache)
