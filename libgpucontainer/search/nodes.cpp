@@ -106,6 +106,8 @@ Result<void> add_node(const std::string& system_root, const std::string& dev_roo
     const bool seen = ::fstatat(AT_FDCWD, opened_path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (!seen && base::leaves_open(errno))
         return Error::from_errno(errno, node.host_path, Errc::driver).with_object(node.host_path);
+    if (!seen && !wanted.extra.empty() && !wanted.required)
+        return {}; // who asks for it is told
     if (!seen) {
         const int why = errno;
         // A directory that the caller names for nodes is taken as it is.
