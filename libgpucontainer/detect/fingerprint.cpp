@@ -202,7 +202,9 @@ private:
         if (prefix.size() > root.size() && prefix.starts_with(root)
             && !base::is_below("/usr/lib", prefix.substr(root.size())))
             prefixes.push_back(prefix.substr(root.size()));
-        for (const search::ManifestPlace& place : search::manifest_places(driver.files, prefixes)) {
+        const elf::Machine* const machine = elf::find_machine(driver.machine);
+        for (const search::ManifestPlace& place : search::manifest_places(
+                 driver.files, prefixes, machine == nullptr ? elf::own_machine() : *machine)) {
             const std::string directory = root + place.directory;
             add_optional(directory, 0);
             for (const std::string& name : place.names)

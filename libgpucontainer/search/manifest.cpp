@@ -245,7 +245,8 @@ Result<Manifest> read_manifest(std::string_view json,
 }
 
 std::vector<ManifestPlace> manifest_places(std::span<const DriverFile> files,
-                                           std::span<const std::string> prefixes)
+                                           std::span<const std::string> prefixes,
+                                           const elf::Machine& machine)
 {
     std::vector<ManifestPlace> all;
     bool has_any = false;
@@ -254,7 +255,7 @@ std::vector<ManifestPlace> manifest_places(std::span<const DriverFile> files,
         for (const DriverFile& file : files)
             if (const std::string* const name = file.registered(place.manner);
                 name != nullptr && std::ranges::find(names, *name) == names.end())
-                std::ranges::copy(names_of(*name, elf::own_machine()), std::back_inserter(names));
+                std::ranges::copy(names_of(*name, machine), std::back_inserter(names));
         has_any = has_any || !names.empty();
         for (const std::string& top : tops_of(prefixes))
             all.push_back({base::format("{}{}", top, place.directory), names});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "elf/machine.hpp"
 #include "host/driver_root.hpp"
 #include "model/driver.hpp"
 
@@ -26,13 +27,14 @@ Result<Manifest> read_manifest(std::string_view json,
                                const std::function<bool(const std::string& library)>& is_known);
 
 /// A directory, in the driver root, in which the loaders of these files look for manifests, and the
-/// names there that could be of the driver.
+/// names there that could be of a driver for this machine.
 struct ManifestPlace {
     std::string directory;
     std::vector<std::string> names;
 };
 std::vector<ManifestPlace> manifest_places(std::span<const model::DriverFile> files,
-                                           std::span<const std::string> prefixes);
+                                           std::span<const std::string> prefixes,
+                                           const elf::Machine& machine);
 
 /// Gives the libraries' registrations as manifests the content of the host's. A manifest is looked
 /// for in the directories of its loader in /etc, /usr/local/share and /usr/share, and in those

@@ -3,6 +3,7 @@
 
 import os
 import pathlib
+import shutil
 import unittest
 
 import harness
@@ -15,8 +16,10 @@ TOOLS = {"nvidia-smi", "nvidia-debugdump", "nvidia-persistenced", "nvidia-cuda-m
 LIBRARIES = 33
 
 
-class Distribution(VendorCase):
+class Found(VendorCase):
     """The directories are those of the real files, in the driver root."""
+
+    version = VERSION
 
     vendor = "--nv"
     driver_root = ""
@@ -27,7 +30,7 @@ class Distribution(VendorCase):
         super().setUp()
         if self.driver_root:
             os.environ["GPUCTR_DRIVER_ROOT"] = self.driver_root
-            self.addCleanup(os.environ.pop, "GPUCTR_DRIVER_ROOT")
+            self.addCleanup(os.environ.pop, "GPUCTR_DRIVER_ROOT", None)
 
     def files(self, kind, compat32=False):
         return {pathlib.PurePath(file["path"].removeprefix(self.driver_root))
@@ -36,7 +39,7 @@ class Distribution(VendorCase):
                 and file["precedence"] != "image"}
 
     def test_all_of_the_driver_is_found(self):
-        self.assertEqual(self.driver()["version"], VERSION)
+        self.assertEqual(self.driver()["version"], self.version)
         libraries = self.files("library")
         self.assertEqual({str(path.parent) for path in libraries}, self.libraries)
         self.assertEqual(len(libraries), LIBRARIES)
@@ -44,6 +47,11 @@ class Distribution(VendorCase):
         self.assertEqual({str(path.parent) for path in tools}, self.tools)
         self.assertLessEqual(TOOLS, {path.name for path in tools})
 
+    def why_not(self, name):
+        return [entry["text"] for entry in self.planned()["findings"] if entry["object"] == name]
+
+
+class Distribution(Found):
     def test_it_is_set_up_and_taken_back(self):
         for write in ("auto", "never"):
             with self.subTest(write=write):
@@ -57,9 +65,6 @@ class Distribution(VendorCase):
                 self.assertEqual(set(os.listdir(f"{self.root}{TREE}/bin")) & TOOLS, TOOLS)
                 self.undo()
                 self.assert_state(before)
-
-    def why_not(self, name):
-        return [entry["text"] for entry in self.planned()["findings"] if entry["object"] == name]
 
 
 class Debian(Distribution):
@@ -198,9 +203,61 @@ class Suse(Distribution):
     libraries = {"/usr/lib64"}
 
 
-class Grace(Distribution):
+class OtherMachine(Found):
+    """The file system of a machine of another architecture, as driver root."""
+
+    machine = loader = ""
+
+    def other_root(self):
+        """A root file system of that architecture."""
+        root = harness.DIRECTORY / "other"
+        for name in (*self.libraries, self.loader):
+            (root / name[1:]).parent.mkdir(parents=True, exist_ok=True)
+        for name in (*self.libraries, "/dev", "/etc", "/proc", "/run", "/sys", "/tmp", "/usr/bin"):
+            (root / name[1:]).mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.driver_root + self.loader, root / self.loader[1:])
+        self.addCleanup(shutil.rmtree, root)
+        return root
+
+    def test_it_is_planned_for_a_root_file_system_of_its_own(self):
+        self.root = self.other_root()
+        plan = self.planned()
+
+        self.assertEqual(self.driver()["machine"], self.machine)
+        self.assertIn(f"{TREE}/lib64/libcuda.so.{self.version}",
+                      {item["target"] for item in plan["items"]})
+
+    def test_one_of_this_machine_is_refused(self):
+        done = self.command("plan", "--nv", "--rootfs", self.root, status=5)
+
+        self.assertIn(self.machine, done.stderr)
+
+    def test_nothing_is_set_up(self):
+        self.root = self.other_root()
+        before = self.state()
+        for words, status in ((("--nv",), 4), (("--nv", "--", "true"), 125)):
+            with self.subTest(words=words):
+                done = self.command(*words[:1], "--rootfs", self.root, *words[1:], status=status)
+                self.assertIn(self.machine, done.stderr)
+                self.assertIn(os.uname().machine, done.stderr)
+        self.assert_state(before)
+
+    def test_its_record_makes_the_same_plan(self):
+        self.root = self.other_root()
+        planned = self.planned()
+        record = harness.DIRECTORY / "record.json"
+        record.write_text(self.command("list", "--nv", "--format", "json").stdout, encoding="utf-8")
+        self.addCleanup(record.unlink)
+        del os.environ["GPUCTR_DRIVER_ROOT"]
+
+        self.assertEqual(self.planned("--host", record), planned)
+
+
+class Grace(OtherMachine):
     """Server with Arm processors that share their memory with the GPUs."""
 
+    driver_root = "/run/grace"
+    machine, loader = "aarch64", "/lib/ld-linux-aarch64.so.1"
     libraries = {"/usr/lib/aarch64-linux-gnu"}
     capability = "9.0"
 
@@ -208,12 +265,22 @@ class Grace(Distribution):
         gpus = self.driver()["gpus"]
         self.assertEqual([gpu["numa_node"] for gpu in gpus], [0, 0, 1, 1])
         self.assertEqual({gpu["architecture"] for gpu in gpus}, {self.capability})
+        self.root = self.other_root()
         self.assertEqual([node for node in self.devices("--device", "2") if node[-1].isdigit()],
                          [f"/dev/nvidia{gpus[2]['minor']}"])
 
 
 class GraceBlackwell(Grace):
     capability = "10.0"
+
+
+class Power(OtherMachine):
+    """POWER9 with V100, which this driver was the last for."""
+
+    driver_root = "/run/power"
+    version = "535.274.02"
+    machine, loader = "ppc64le", "/lib64/ld64.so.2"
+    libraries = {"/usr/lib64"}
 
 
 class Arch(With32Bit):

@@ -27,7 +27,7 @@ TREE = "/usr/lib/gpuctr"
 STATE = pathlib.Path("/var/lib/gpucontainer")
 DIRECTORY = pathlib.Path(os.environ["GPUCTR_TEST_DIRECTORY"])
 # Below /run, on simulated hosts whose driver lies in a file system of its own.
-DRIVER_ROOTS = ("bottlerocket", "nixos", "nvidia")
+DRIVER_ROOTS = ("bottlerocket", "nixos", "nvidia", "grace", "power")
 ORDINARY_USER = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
 
 _numbers = itertools.count()

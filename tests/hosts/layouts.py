@@ -12,11 +12,14 @@ import re
 MULTIARCH = "/usr/lib/x86_64-linux-gnu"
 # Of the other branch that Debian can have installed beside the main one.
 TESLA, TESLA_VERSION = "tesla-535", "535.274.02"
+X86_64, AARCH64, PPC64 = (f"ELF64\t{name}" for name in (
+    "Advanced Micro Devices X86-64", "AArch64", "PowerPC64"))
 STORE = "/nix/store/1a2b3c4d5e6f7g8h9i0jklmnopqrstuv"
 BOTTLEROCKET = "/x86_64-bottlerocket-linux-gnu/sys-root"
 # Whole file systems of hosts, as a program in a container of theirs sees them: a simulated host has
 # no directories beside the machine's in its root directory.
 NIXOS_ROOT, BOTTLEROCKET_ROOT, OPERATOR_ROOT = "/run/nixos", "/run/bottlerocket", "/run/nvidia/driver"
+GRACE_ROOT, POWER_ROOT = "/run/grace", "/run/power"
 
 
 @dataclasses.dataclass
@@ -28,13 +31,17 @@ class Layout:
     root: str = ""       # of the driver's file system
     cached: bool = True  # the host's loader cache names the libraries
     add_more: object = None
+    machine: str = X86_64
+    loader: str = ""     # of another machine
 
     def add(self, host, sonames, tools, version):
         for soname in sonames:
             add_library(host, self.root + self.libraries, soname, version,
-                        cached_in=self.libraries if self.cached else None)
+                        cached_in=self.libraries if self.cached else None, machine=self.machine)
         for name in tools:
-            host.file(f"{self.root}{self.tools}/{name}")
+            host.file(f"{self.root}{self.tools}/{name}", self.machine)
+        if self.loader:
+            host.file(self.root + self.loader, self.machine, needed="")
         if self.add_more:
             self.add_more(host, sonames, tools, version)
 
@@ -43,9 +50,9 @@ def file_name(soname, version):
     return re.sub(r"\.so\..*", f".so.{version}", soname)
 
 
-def add_library(host, directory, soname, version, cached_in=None):
+def add_library(host, directory, soname, version, cached_in=None, machine=X86_64):
     name = file_name(soname, version)
-    host.file(f"{directory}/{name}", soname=soname)
+    host.file(f"{directory}/{name}", machine, soname)
     if name != soname:
         host.link(f"{directory}/{soname}", name)
     if cached_in:
@@ -165,11 +172,14 @@ LAYOUTS = {
                            f"{BOTTLEROCKET}/usr/libexec/nvidia/tesla/bin",
                            root=BOTTLEROCKET_ROOT, cached=False, add_more=add_system_link),
     "debian": Debian(),
+    "grace": Layout("/usr/lib/aarch64-linux-gnu", root=GRACE_ROOT, cached=False, machine=AARCH64,
+                    loader="/lib/ld-linux-aarch64.so.1"),
     "flatcar": Layout("/opt/nvidia/current/usr/lib64", "/opt/bin", cached=False),
     "nixos": NixOS(),
     "operator": Layout(root=OPERATOR_ROOT, cached=False),
     "rhel": Layout("/usr/lib64", add_more=add_32bit("/usr/lib")),
-    "sbsa": Layout("/usr/lib/aarch64-linux-gnu"),
+    "power": Layout("/usr/lib64", root=POWER_ROOT, cached=False, machine=PPC64,
+                    loader="/lib64/ld64.so.2"),
     "suse": Layout("/usr/lib64"),
     "talos": Layout("/usr/local/glibc/lib", "/usr/local/bin", cached=False),
     "ubuntu": Layout(add_more=add_uncached_32bit),

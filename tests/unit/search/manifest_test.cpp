@@ -11,7 +11,9 @@ namespace {
 
 using model::DriverFile;
 using model::Manner;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -175,6 +177,15 @@ TEST_F(ManifestsTest, AreMadeWhereTheHostsAreOfNoUse)
     EXPECT_EQ(findings_[0].text, "names no library");
     EXPECT_EQ(findings_[0].evidence, tree_.prefix() + "/usr/share/vulkan/icd.d/acme_icd.json");
     EXPECT_EQ(findings_[1].text, "names libother.so.0, which is no library of the driver");
+}
+
+TEST_F(ManifestsTest, AreLookedForByTheNameOfTheDriversMachine)
+{
+    for (const char* name : {"aarch64", "ppc64le"}) {
+        const auto places = manifest_places(files_, {}, *elf::find_machine(name));
+        EXPECT_THAT(places, Contains(Field(&ManifestPlace::names,
+                                           Contains(base::format("acme_icd.{}.json", name)))));
+    }
 }
 
 } // namespace
