@@ -11,6 +11,7 @@
 #include <array>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
+#include <string_view>
 #include <sys/stat.h>
 
 namespace gpuctr_cli {
@@ -29,6 +30,9 @@ constexpr std::array allowed_options = {"nv",          "rocm",        "intel",
                                         "format",      "json",        "output",
                                         "noheadings",  "chdir",       "setenv",
                                         "clean-env",   "cuda-compat"};
+
+/// What a container asks for by it is an extra, which may not be typed either.
+constexpr std::string_view variable_of_extras = "NVIDIA_IMEX_CHANNELS=";
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint)
 {
@@ -53,6 +57,10 @@ void check_command(const CLI::App& command, bool with_command)
             std::find(allowed_options.begin(), allowed_options.end(), key) != allowed_options.end();
         if (option->count() != 0 && !allowed)
             refuse("--" + key, ask_for("it for all restricted calls"));
+        if (key == "request-env")
+            for (const std::string& variable : option->results())
+                if (variable.starts_with(variable_of_extras))
+                    refuse("--request-env " + variable, ask_for("extras for all restricted calls"));
     }
 }
 

@@ -46,6 +46,7 @@ struct ContainerNames {
     std::string_view requirements;    ///< Prefix of variables with requirements.
     std::string_view no_requirements; ///< Prefix of some of them that have none.
     std::string_view no_check;        ///< The variable by which they do not count.
+    std::string_view channels;        ///< The variable that names channels to other hosts.
 };
 
 /// The library that decides about an image's newer user space of a driver.

@@ -106,7 +106,7 @@ Result<void> expect_names(Draft& draft)
     }
     for (const Share& share : draft.shares)
         for (const model::DeviceNode& node : share.driver.nodes)
-            if (share.needs(node, draft.capabilities, draft.request.extras) && node.accessible) {
+            if (share.needs(node, draft.capabilities, draft.extras) && node.accessible) {
                 paths.push_back(node.path);
                 paths.insert(paths.end(), node.links.begin(), node.links.end());
             }
@@ -116,11 +116,12 @@ Result<void> expect_names(Draft& draft)
     return draft.names.expect(paths, draft.plan.items);
 }
 
-Result<void> check_extras(const Draft& draft)
+Result<void> choose_extras(Draft& draft)
 {
     std::vector<const DriverStack*> drivers;
     for (const Share& share : draft.shares)
         drivers.push_back(&share.driver);
+    draft.extras = asked_extras(drivers, draft.request, draft.plan.findings);
     return require_extras(draft.request.extras, drivers);
 }
 
@@ -216,7 +217,7 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
     GPUCTR_CHECK(check_requirements(draft, drivers));
     const std::string asked = asked_capabilities(draft.plan.drivers, request, draft.plan.findings);
     GPUCTR_TRY(draft.capabilities, about("driver_capabilities", parse_capabilities(asked)));
-    GPUCTR_CHECK(check_extras(draft));
+    GPUCTR_CHECK(choose_extras(draft));
     GPUCTR_CHECK(choose_files(draft));
     report_compat32(draft, asked);
     GPUCTR_CHECK(choose_tree_path(draft));

@@ -159,9 +159,9 @@ std::string_view value_of(const Environment& container, std::string_view name)
     return name.empty() || set == container.end() ? "" : base::trim(set->second);
 }
 
-const drivers::ContainerNames* names_of(const UsedDriver& driver)
+const drivers::ContainerNames* names_of(std::string_view vendor_name)
 {
-    const drivers::Vendor* const vendor = drivers::find_vendor(driver.vendor);
+    const drivers::Vendor* const vendor = drivers::find_vendor(vendor_name);
     return vendor != nullptr ? &vendor->container : nullptr;
 }
 
@@ -205,7 +205,7 @@ std::string asked_capabilities(std::span<const UsedDriver> vendors, const Reques
                                model::Findings& findings)
 {
     for (const UsedDriver& driver : vendors) {
-        const drivers::ContainerNames* const names = names_of(driver);
+        const drivers::ContainerNames* const names = names_of(driver.vendor);
         const auto value = names != nullptr ? value_of(request.container, names->capabilities) : "";
         if (value.empty())
             continue;
@@ -233,12 +233,36 @@ std::string asked_capabilities(std::span<const UsedDriver> vendors, const Reques
     return request.capabilities;
 }
 
+Extras asked_extras(std::span<const DriverStack* const> drivers, const Request& request,
+                    model::Findings& findings)
+{
+    Extras extras = request.extras;
+    for (const DriverStack* const driver : drivers) {
+        const drivers::ContainerNames* const names = names_of(driver->vendor);
+        const auto value = names != nullptr ? value_of(request.container, names->channels) : "";
+        for (const std::string_view part : base::split(value, ',')) {
+            const std::string_view word = base::trim(part);
+            if (word.empty())
+                continue;
+            if (std::string extra = channel_extra(word); !extra.empty() && offers(*driver, extra)) {
+                extras.insert(std::move(extra));
+                continue;
+            }
+            findings.push_back({FindingCode::variable_ignored,
+                                shown(base::format("{}={}", names->channels, value)),
+                                base::format("this host has no channel '{}'", shown(word))});
+            break; // the value may have any number of words
+        }
+    }
+    return extras;
+}
+
 Result<std::vector<AskedRequirement>> asked_requirements(std::span<const UsedDriver> vendors,
                                                          const Request& request)
 {
     std::vector<AskedRequirement> all;
     for (const UsedDriver& driver : vendors) {
-        const drivers::ContainerNames* const names = names_of(driver);
+        const drivers::ContainerNames* const names = names_of(driver.vendor);
         if (names == nullptr || names->requirements.empty()
             || std::ranges::find(true_words, value_of(request.container, names->no_check))
                    != true_words.end())

@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "model/driver.hpp"
+#include "plan/extras.hpp"
 #include "plan/request.hpp"
 #include "plan/selection.hpp"
 #include "requirement/expression.hpp"
@@ -29,6 +30,11 @@ Result<std::vector<Selection>> narrow_to_asked(std::span<const model::DriverStac
 /// otherwise. `vendors` are those of the plan. Words that are not known are a finding.
 std::string asked_capabilities(std::span<const UsedDriver> vendors, const Request& request,
                                model::Findings& findings);
+
+/// The request's extras, and the channels to other hosts that the container asks for. One that is
+/// not on this host is a finding.
+Extras asked_extras(std::span<const model::DriverStack* const> drivers, const Request& request,
+                    model::Findings& findings);
 
 /// A requirement, and the variable that has it.
 struct AskedRequirement {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "elf/ld_cache.hpp"
+#include "plan/extras.hpp"
 #include "plan/names.hpp"
 #include "plan/plan.hpp"
 #include "plan/request.hpp"
@@ -126,6 +127,7 @@ struct Draft {
     Plan plan;
     std::vector<Share> shares; ///< Of the drivers that are wanted.
     std::set<model::Capability> capabilities;
+    Extras extras;                               ///< The request's and the container's.
     std::vector<const model::DriverFile*> files; ///< The chosen ones, which the drivers own.
     rootfs::Layout image; ///< Where it keeps libraries; empty before look_at_image().
     /// The same for 32-bit programs, if their libraries were asked for and the image runs them.

@@ -55,14 +55,6 @@ bool is_of(std::string_view offered, std::string_view word)
     return offered == word || (word == all_channels && offered.starts_with(channel));
 }
 
-bool has(const DriverStack& driver, std::string_view word)
-{
-    const auto offers = [&](const auto& one) { return is_of(one.extra, word); };
-    return std::ranges::any_of(driver.nodes, offers)
-           || std::ranges::any_of(driver.missing_nodes, offers)
-           || std::ranges::any_of(driver.shared_paths, offers);
-}
-
 Error no_extra(const std::string& word)
 {
     return Error(Errc::no_device, base::format("extra {}: not on this host", word))
@@ -86,6 +78,20 @@ Result<Extras> parse_extras(std::string_view list)
     return extras;
 }
 
+std::string channel_extra(std::string_view word)
+{
+    std::string extra = base::format("{}{}", channel, word);
+    return is_channel(extra) ? extra : "";
+}
+
+bool offers(const DriverStack& driver, std::string_view extra)
+{
+    const auto is_it = [&](const auto& one) { return is_of(one.extra, extra); };
+    return std::ranges::any_of(driver.nodes, is_it)
+           || std::ranges::any_of(driver.missing_nodes, is_it)
+           || std::ranges::any_of(driver.shared_paths, is_it);
+}
+
 bool has_extra(const Extras& extras, const std::string& name)
 {
     return extras.contains(name)
@@ -105,7 +111,7 @@ Result<void> require_extras(const Extras& extras, std::span<const DriverStack* c
 {
     for (const std::string& word : extras)
         if (!word.starts_with(no) && std::ranges::none_of(drivers, [&](const auto* driver) {
-                return has(*driver, word);
+                return offers(*driver, word);
             }))
             return no_extra(word).with_argument("extras");
     return {};

@@ -17,6 +17,12 @@ using Extras = std::set<std::string>;
 /// Reads a comma-separated list such as "gds,imex-channel:0,no-mps". Errors: usage.
 Result<Extras> parse_extras(std::string_view list);
 
+/// The extra of a channel, by its number or "all". "": the word is neither.
+std::string channel_extra(std::string_view word);
+
+/// Whether the host has this extra.
+bool offers(const model::DriverStack& driver, std::string_view extra);
+
 /// Whether an extra such as "gds" or "imex-channel:0" is asked for.
 bool has_extra(const Extras& extras, const std::string& name);
 

@@ -95,8 +95,7 @@ Result<void> require_existing(const Draft& draft, const Share& share)
 {
     for (const DeviceNode& node : share.driver.missing_nodes)
         if ((node.required || !node.problem.empty())
-            && share.needs(node, draft.capabilities, draft.request.extras)
-            && !share.selection.gpus.empty())
+            && share.needs(node, draft.capabilities, draft.extras) && !share.selection.gpus.empty())
             return node.gpu >= 0 && share.selection.explicitly
                        ? missing_node(share.driver, node).context(choice_of(draft))
                        : missing_node(share.driver, node);
@@ -110,7 +109,7 @@ Result<void> add_nodes(Draft& draft, const Share& share)
     for (const DeviceNode& node : share.driver.nodes) {
         // A GPU that may not be used is left out, unless somebody chose it.
         const bool is_no_choice = automatically && node.gpu >= 0 && !node.accessible;
-        if (!share.needs(node, draft.capabilities, draft.request.extras) && !is_no_choice)
+        if (!share.needs(node, draft.capabilities, draft.extras) && !is_no_choice)
             continue;
         if (node.accessible)
             add_node(draft, share, node);
@@ -123,7 +122,7 @@ Result<void> add_nodes(Draft& draft, const Share& share)
 bool is_shown(const Draft& draft, const Share& share, const model::Shown& shown)
 {
     if (!shown.extra.empty())
-        return has_extra(draft.request.extras, shown.extra);
+        return has_extra(draft.extras, shown.extra);
     return shown.gpu < 0
            || std::ranges::find(share.selection.gpus, static_cast<unsigned>(shown.gpu))
                   != share.selection.gpus.end();
@@ -241,7 +240,7 @@ void add_shared_paths(Draft& draft)
     for (const Share& share : draft.shares)
         for (const SharedPath& shared : share.driver.shared_paths)
             if (!share.selection.gpus.empty()
-                && is_shared(shared, draft.capabilities, draft.request.extras))
+                && is_shared(shared, draft.capabilities, draft.extras))
                 add_shared(draft, share, shared);
 }
 

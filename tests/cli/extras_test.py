@@ -88,6 +88,21 @@ class Extras(Host):
         self.run_setup("plan", "--nv", "--extras", "imex-channel:7", status=3,
                        stderr=ABSENT.format("imex-channel:7"))
 
+    def test_a_container_asks_for_channels(self):
+        def asked(value, *words, prefix=()):
+            done = harness.call(*prefix, harness.SETUP, "plan", "--nv", "--rootfs", self.root,
+                                "--request-env", f"NVIDIA_IMEX_CHANNELS={value}", *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return sorted({word for word in done.stdout.split() if word.startswith(f"{CHANNELS}/")})
+        for number in (0, 5):
+            self.node(f"{CHANNELS}/channel{number}", 242, number)
+        os.chmod(f"{CHANNELS}/channel5", 0o600)
+
+        self.assertEqual(asked("0"), [f"{CHANNELS}/channel0"])
+        self.assertEqual(asked("all"), [f"{CHANNELS}/channel{number}" for number in (0, 5)])
+        self.assertEqual(asked("7"), [])
+        self.assertEqual(asked("all", prefix=harness.ORDINARY_USER), [f"{CHANNELS}/channel0"])
+
     def test_a_channel_of_another_number_is_no_channel(self):
         self.node(f"{CHANNELS}/channel7", 242, 8)
         done = self.run_setup("plan", "--nv", "--extras", "imex-channel:7", status=3, stderr=None)

@@ -219,7 +219,7 @@ class Options(Sudo):
         ("--mount-label", "system_u:object_r:container_file_t:s0"), ("--backend", "assembled"),
         ("--state-dir", str(DIRECTORY / "state")), ("--allow-setuid",), ("--allow-setuid=false",),
         ("--allowed-devices", "all"), ("--restricted-rootfs", "/"), ("--restricted-user", "root"),
-        ("--cuda-toolkit", "auto"), ("--cuda-toolkit", str(SECRET)),
+        ("--cuda-toolkit", "auto"), ("--request-env", "NVIDIA_IMEX_CHANNELS=all"), ("--cuda-toolkit", str(SECRET)),
         ("--host", str(SECRET)), ("--all",), ("--undo",), ("--restricted=false",),
         ("--restricted=0",), ("--no-restricted",),
     )

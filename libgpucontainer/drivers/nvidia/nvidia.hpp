@@ -30,7 +30,8 @@ inline constexpr std::array<std::string_view, 2> variable_names = {"NVIDIA_VISIB
 inline constexpr ContainerNames container_names = {
     "NVIDIA_VISIBLE_DEVICES",     "/var/run/nvidia-container-devices",
     "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_",
-    "NVIDIA_REQUIRE_JETPACK",     "NVIDIA_DISABLE_REQUIRE"};
+    "NVIDIA_REQUIRE_JETPACK",     "NVIDIA_DISABLE_REQUIRE",
+    "NVIDIA_IMEX_CHANNELS"};
 
 /// Root places of a Tegra's user space.
 inline constexpr std::array<std::string_view, 2> root_places = {tegra_lists, tegra_release};

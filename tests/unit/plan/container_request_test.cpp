@@ -170,6 +170,33 @@ TEST_F(ContainerRequestTest, ChoosesPartsOfTheDriver)
     EXPECT_EQ(asked_capabilities(used("amd"), request_, findings_), "compute,utility");
 }
 
+TEST_F(ContainerRequestTest, GetsTheChannelsOfThisHostThatItNames)
+{
+    const auto channels = [&](const std::string& value) {
+        request_.container["NVIDIA_IMEX_CHANNELS"] = value;
+        findings_.clear();
+        const model::DriverStack* const driver = drivers_.data();
+        return asked_extras(std::span(&driver, 1), request_, findings_);
+    };
+    EXPECT_THAT(channels("all"), IsEmpty()) << "the host has none";
+    EXPECT_THAT(found(), ElementsAre("note NVIDIA_IMEX_CHANNELS=all: this host has no channel "
+                                     "'all'"));
+    for (const unsigned number : {0U, 5U}) {
+        drivers_.front().nodes.push_back(drivers_.front().nodes.front());
+        drivers_.front().nodes.back().extra = base::format("imex-channel:{}", number);
+    }
+    request_.extras = {"gds"};
+
+    EXPECT_THAT(channels("0, 5"), ElementsAre("gds", "imex-channel:0", "imex-channel:5"));
+    EXPECT_THAT(channels("all"), ElementsAre("gds", "imex-channel:all"));
+    EXPECT_THAT(channels(""), ElementsAre("gds"));
+    EXPECT_THAT(found(), IsEmpty());
+    for (const char* wrong : {"5,7", "5,x", "5,-1", "5,0x0", "5,all\n", "5,1048576"}) {
+        EXPECT_THAT(channels(wrong), ::testing::Contains("imex-channel:5")) << wrong;
+        EXPECT_EQ(findings_.size(), wrong == std::string_view("5,all\n") ? 0U : 1U) << wrong;
+    }
+}
+
 TEST_F(ContainerRequestTest, HasRequirementsOfThisVendor)
 {
     request_.container = {{"NVIDIA_REQUIRE_CUDA", "cuda>=12.4 brand=tesla,driver>=470"},
