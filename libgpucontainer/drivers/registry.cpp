@@ -31,29 +31,32 @@ constexpr Vendor::Methods methods()
             [](const Vendor&, const std::string& root) { return loaded_version(root); }};
 }
 
-/// The vendor with facts for requirements, the names by which containers ask for them, what images
-/// have for older drivers, and what hosts have to build programs.
-constexpr Vendor
-with_facts(Vendor vendor, std::span<const requirement::Name> names,
-           requirement::Subject (*facts)(const model::DriverStack&, const model::Gpu*),
-           const ContainerNames& container, const Compat& compat, const Toolkits& toolkits)
-{
-    vendor.compat = &compat;
-    vendor.toolkits = &toolkits;
-    vendor.container = container;
-    vendor.fact_names = names;
-    vendor.facts = facts;
+/// With facts for requirements, the names by which containers ask for it, what images have for
+/// older drivers, and what hosts have to build programs.
+constexpr Vendor of_nvidia = [] {
+    Vendor vendor{"nvidia",
+                  "NVIDIA",
+                  "nvidia.com/gpu",
+                  true,
+                  true,
+                  nvidia::kernel_places,
+                  nvidia::variable_names,
+                  methods<nvidia::detect, nvidia::files_alone, nvidia::loaded_version>(),
+                  nvidia::root_places,
+                  nvidia::node_directories,
+                  "nvidia",
+                  "nvliblist.conf"};
+    vendor.compat = &nvidia::compat;
+    vendor.toolkits = &nvidia::toolkits;
+    vendor.container = nvidia::container_names;
+    vendor.fact_names = nvidia::fact_names;
+    vendor.facts = nvidia::facts_of;
     return vendor;
-}
+}();
 
 /// The makers in C++, which a description could not express. All others are in built_in_makers.
 constexpr std::array in_code = {
-    with_facts(Vendor{"nvidia", "NVIDIA", "nvidia.com/gpu", true, true, nvidia::kernel_places,
-                      nvidia::variable_names,
-                      methods<nvidia::detect, nvidia::files_alone, nvidia::loaded_version>(),
-                      nvidia::root_places, nvidia::node_directories, "nvidia", "nvliblist.conf"},
-               nvidia::fact_names, nvidia::facts_of, nvidia::container_names, nvidia::compat,
-               nvidia::toolkits),
+    of_nvidia,
     Vendor{"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places, amd::variable_names,
            methods<amd::detect, amd::files_alone, amd::loaded_version>()},
     Vendor{"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,

@@ -267,19 +267,11 @@ Result<void> want_drm_nodes(const std::string& system_root, const std::string& d
     return {};
 }
 
-} // namespace
-
-Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
-                                   const std::vector<Gpu>& gpus, host::Enumerator& pci,
-                                   const Rights& rights, model::Findings& findings)
+/// Those of the driver's own modules, whose major numbers are in `devices`.
+std::vector<search::WantedNode> own_nodes(const std::string& devices, const std::vector<Gpu>& gpus,
+                                          const Rights& rights)
 {
-    const std::string path = system_root + "/proc/devices";
-    const auto devices = base::read_file(path);
-    if (!devices && base::leaves_open(devices.error().os_error()))
-        return unreadable(devices.error(), path);
-    const auto uvm = devices ? search::character_major(*devices, "nvidia-uvm") : std::nullopt;
-
-    GPUCTR_TRY(const auto of_nodes, rights_of_nodes(system_root));
+    const auto uvm = search::character_major(devices, "nvidia-uvm");
     std::vector<search::WantedNode> wanted = {
         {"/dev/nvidiactl", node_major, control_minor, -1, Capability::none, is_driven(gpus), {}},
         {uvm_path, uvm, 0, -1, Capability::compute, false, {}},
@@ -294,15 +286,27 @@ Result<search::Nodes> device_nodes(const std::string& system_root, const std::st
                               Capability::none,
                               true,
                               {}});
-    const auto caps = devices ? search::character_major(*devices, "nvidia-caps") : std::nullopt;
-    std::ranges::move(
-        nodes_of(rights, static_cast<unsigned>(gpus.size() - rights.instances.size()), caps),
-        std::back_inserter(wanted));
-
-    if (const auto modeset =
-            devices ? search::character_major(*devices, "nvidia-modeset") : std::nullopt)
+    std::ranges::move(nodes_of(rights, static_cast<unsigned>(gpus.size() - rights.instances.size()),
+                               search::character_major(devices, "nvidia-caps")),
+                      std::back_inserter(wanted));
+    if (const auto modeset = search::character_major(devices, "nvidia-modeset"))
         wanted.push_back(
             {"/dev/nvidia-modeset", modeset, modeset_minor, -1, Capability::graphics, false, {}});
+    return wanted;
+}
+
+} // namespace
+
+Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
+                                   const std::vector<Gpu>& gpus, host::Enumerator& pci,
+                                   const Rights& rights, model::Findings& findings)
+{
+    const std::string path = system_root + "/proc/devices";
+    const auto devices = base::read_file(path);
+    if (!devices && base::leaves_open(devices.error().os_error()))
+        return unreadable(devices.error(), path);
+    GPUCTR_TRY(const auto of_nodes, rights_of_nodes(system_root));
+    auto wanted = own_nodes(devices ? *devices : "", gpus, rights);
     GPUCTR_CHECK(want_drm_nodes(system_root, dev_root, gpus, pci, wanted));
 
     search::Nodes found;

@@ -45,7 +45,8 @@ std::uint64_t major_of(std::string_view version)
 std::string without_patch(std::string_view version)
 {
     const std::size_t dot = version.find('.');
-    return std::string(version.substr(0, dot == version.npos ? dot : version.find('.', dot + 1)));
+    return std::string(
+        version.substr(0, dot == std::string_view::npos ? dot : version.find('.', dot + 1)));
 }
 
 /// Content of a file in the toolkit, whose links do not lead out of it; "" if it cannot be read.
@@ -103,7 +104,7 @@ std::string cuda_of_header(std::string_view text)
     constexpr std::uint64_t of_major = 1000;
     constexpr std::uint64_t of_minor = 10;
     const std::size_t at = text.find(definition);
-    if (at == text.npos)
+    if (at == std::string_view::npos)
         return "";
     const std::string_view rest = text.substr(at + definition.size());
     const auto number = base::to_number(base::trim(rest.substr(0, rest.find('\n'))));
