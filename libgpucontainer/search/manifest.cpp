@@ -86,10 +86,9 @@ class ManifestSearch {
 public:
     ManifestSearch(const host::DriverRoot& root, std::span<const std::string> prefixes,
                    std::vector<DriverFile>& files, model::Findings& findings)
-        : root_(root), files_(files), findings_(findings)
+        : root_(root), files_(files), findings_(findings), tops_(tops_of(prefixes)),
+          unpacked_(std::ranges::find(prefixes, "") != prefixes.end())
     {
-        tops_ = tops_of(prefixes);
-        unpacked_ = std::ranges::find(prefixes, "") != prefixes.end();
     }
 
     void run()
@@ -188,13 +187,11 @@ private:
     std::vector<DriverFile>& files_;
     model::Findings& findings_;
     std::vector<std::string> tops_;
-    bool unpacked_ = false; ///< The driver has all its files in one directory.
+    bool unpacked_; ///< The driver has all its files in one directory.
 };
 
-} // namespace
-
-Result<Manifest> read_manifest(std::string_view json,
-                               const std::function<bool(const std::string& library)>& is_known)
+/// The document. Its "layers" are a list, if it has any.
+Result<Json> document_of(std::string_view json)
 {
     if (json.size() > largest_manifest)
         return bad_manifest("is larger than a manifest");
@@ -202,16 +199,26 @@ Result<Manifest> read_manifest(std::string_view json,
     Json document = is_shallow ? Json::parse(json, nullptr, false) : Json();
     if (!document.is_object())
         return bad_manifest("is not the JSON document of a manifest");
-    std::vector<Json*> parts;
-    for (const char* name : {"ICD", "layer"})
-        if (document.contains(name))
-            parts.push_back(&document[name]);
-    Json layers = Json::array();
-    if (document.contains("layers")) {
-        layers = document["layers"];
-        if (!layers.is_array())
-            return bad_manifest("names no library");
-    }
+    if (document.contains("layers") && !document["layers"].is_array())
+        return bad_manifest("names no library");
+    return document;
+}
+
+Error names_another(const std::string& library)
+{
+    return bad_manifest(library.empty() ? "names no library"
+                                        : base::format("names {}, which is no library of the "
+                                                       "driver",
+                                                       library));
+}
+
+} // namespace
+
+Result<Manifest> read_manifest(std::string_view json,
+                               const std::function<bool(const std::string& library)>& is_known)
+{
+    GPUCTR_TRY(Json document, document_of(json));
+    Json layers = document.contains("layers") ? document["layers"] : Json::array();
     Manifest manifest;
     std::string unknown;
     const auto keep = [&](Json& part) -> Result<bool> {
@@ -226,17 +233,15 @@ Result<Manifest> read_manifest(std::string_view json,
         if (is_kept)
             kept.push_back(std::move(layer));
     }
-    for (Json* const part : parts) {
-        GPUCTR_TRY(const bool is_kept, keep(*part));
+    for (const char* name : {"ICD", "layer"}) {
+        if (!document.contains(name))
+            continue;
+        GPUCTR_TRY(const bool is_kept, keep(document[name]));
         if (!is_kept)
-            return bad_manifest(
-                base::format("names {}, which is no library of the driver", unknown));
+            return names_another(unknown);
     }
     if (manifest.library.empty())
-        return bad_manifest(unknown.empty() ? "names no library"
-                                            : base::format("names {}, which is no library of the "
-                                                           "driver",
-                                                           unknown));
+        return names_another(unknown);
     if (!layers.empty())
         document["layers"] = std::move(kept);
     constexpr int indent = 4;

@@ -101,7 +101,8 @@ protected:
         glx.registrations = {{Manner::loader},
                              {Manner::egl_vendor, "10_acme.json"},
                              {Manner::vulkan_layer, "layers.json"}};
-        files_ = {egl, glx};
+        files_.push_back(egl);
+        files_.push_back(glx);
     }
 
     void look()
