@@ -115,9 +115,9 @@ private:
     {
         const auto& words = statement.words;
         const bool is_certain =
-            !is_in_compound(statement) && !statement.odd && after_ != Statement::End::conditional
-            && after_ != Statement::End::pipe && statement.end != Statement::End::pipe
-            && statement.end != Statement::End::background;
+            !is_in_compound(statement) && !statement.odd && !statement.inside
+            && after_ != Statement::End::conditional && after_ != Statement::End::pipe
+            && statement.end != Statement::End::pipe && statement.end != Statement::End::background;
         if (words.empty())
             return;
         if (!is_certain)

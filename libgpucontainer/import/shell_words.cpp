@@ -10,6 +10,7 @@ namespace {
 // More than images need, and little enough to be read quickly.
 constexpr std::size_t most_work = 8U << 20U; // bytes that expansions may make
 constexpr int deepest_expansion = 8;         // nested expansions
+constexpr std::size_t deepest_command = 32;  // nested commands and quotes
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_character(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
@@ -89,6 +90,7 @@ Statement ShellWords::read_statement()
 {
     Statement statement;
     statement.line = line_;
+    statement.inside = parentheses_ > 0;
     std::optional<Word> word;
     const auto end_word = [&] {
         if (word)
@@ -115,6 +117,7 @@ Statement ShellWords::read_statement()
             take();
             end_word();
             statement.odd = true;
+            count_parenthesis(c);
         } else {
             if (!word)
                 word.emplace();
@@ -123,6 +126,14 @@ Statement ShellWords::read_statement()
     }
     end_word();
     return statement;
+}
+
+void ShellWords::count_parenthesis(char c)
+{
+    if (c == '(')
+        ++parentheses_;
+    else if (c == ')' && parentheses_ > 0) // a pattern of "case" has no other one
+        --parentheses_;
 }
 
 Statement::End ShellWords::take_end()
@@ -159,6 +170,8 @@ void ShellWords::read_part(Word& word)
         read_double(word, 0);
         return;
     case '$':
+        if (peek() == '\'')
+            return skip_ansi(word);
         read_expansion(word, 0);
         return;
     case '`':
@@ -233,7 +246,7 @@ void ShellWords::read_expansion(Word& word, int depth)
     }
     if (peek() == '(') {
         word.known = false;
-        return skip_to(')', '(');
+        return skip_command();
     }
     if (!is_letter(peek())) {
         word.known = false;
@@ -265,7 +278,7 @@ void ShellWords::read_braces(Word& word, int depth)
     const bool unless_empty = peek() == ':' && peek(1) == '-';
     if (name.empty() || depth >= deepest_expansion || (!unless_empty && peek() != '-')) {
         word.known = false;
-        return skip_to('}', '{');
+        return skip_braces();
     }
     at_ += unless_empty ? 2 : 1;
     const Word otherwise = read_default(depth + 1);
@@ -303,20 +316,83 @@ Word ShellWords::read_default(int depth)
     return word;
 }
 
-void ShellWords::skip_to(char closing, char opening)
+/// "$'...'", in which some shells have escapes and others have none.
+void ShellWords::skip_ansi(Word& word)
 {
     const std::size_t line = line_;
-    std::size_t open = opening == '{' ? 1 : 0; // that one was taken
+    word.known = false;
+    take();
+    while (!is_at_end()) {
+        const char c = take();
+        if (c == '\'')
+            return;
+        if (c == '\\' && peek() == '\'')
+            break; // where it ends depends on the shell
+    }
+    stop(line);
+}
+
+/// The rest of "${NAME...}".
+void ShellWords::skip_braces()
+{
+    const std::size_t line = line_;
+    std::size_t open = 1;
     while (!is_at_end()) {
         const char c = take();
         if (c == '\\' && !is_at_end())
             take();
-        else if (c == opening)
+        else if (c == '{')
             ++open;
-        else if (c == closing && --open == 0)
+        else if (c == '}' && --open == 0)
             return;
     }
     stop(line);
+}
+
+/// "(...)" of a command whose output is inserted.
+void ShellWords::skip_command()
+{
+    const std::size_t line = line_;
+    std::string closing; // of all that is open, the innermost last
+    while (!is_at_end() && closing.size() < deepest_command && !is_case()) {
+        const char c = take();
+        if (!closing.ends_with(c)) {
+            skip_in_command(c, closing);
+            continue;
+        }
+        closing.pop_back();
+        if (closing.empty())
+            return;
+    }
+    stop(line);
+}
+
+/// Notes what the character opens, or skips what belongs to it.
+void ShellWords::skip_in_command(char c, std::string& closing)
+{
+    const bool is_quoted = closing.ends_with('"');
+    if (c == '\\' && !is_at_end())
+        take();
+    else if (c == '(' && (!is_quoted || text_[at_ - 2] == '$'))
+        closing += ')';
+    else if (c == '"')
+        closing += '"';
+    else if (c == '`' || (c == '\'' && !is_quoted))
+        skip_to(c);
+}
+
+void ShellWords::skip_to(char closing)
+{
+    while (!is_at_end())
+        if (take() == closing)
+            return;
+}
+
+/// Whether "case" is next: its patterns have parentheses that nothing opened.
+bool ShellWords::is_case() const
+{
+    constexpr std::string_view word = "case ";
+    return text_.substr(at_).starts_with(word) && at_ > 0 && !is_name_character(text_[at_ - 1]);
 }
 
 /// Whether an assignment refers to the variable that it sets: nobody else gave that a value.

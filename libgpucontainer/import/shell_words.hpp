@@ -31,7 +31,8 @@ struct Statement {
 
     std::vector<Word> words;
     std::size_t line = 1;
-    bool odd = false; ///< It has parentheses or redirections.
+    bool odd = false;    ///< It has parentheses or redirections.
+    bool inside = false; ///< Parentheses of an earlier one are around it.
     End end = End::line;
 };
 
@@ -75,7 +76,13 @@ private:
     std::string take_name();
     void read_braces(Word& word, int depth);
     Word read_default(int depth);
-    void skip_to(char closing, char opening);
+    void count_parenthesis(char c);
+    void skip_ansi(Word& word);
+    void skip_braces();
+    void skip_command();
+    void skip_in_command(char c, std::string& closing);
+    void skip_to(char closing);
+    bool is_case() const;
     bool is_own(const Word& word, const std::string& name) const;
     void insert(Word& word, const std::string& name, const std::string* value);
 
@@ -84,6 +91,7 @@ private:
     std::size_t at_ = 0;
     std::size_t line_ = 1;
     std::size_t work_ = 0;
+    std::size_t parentheses_ = 0; ///< That are open between statements.
     bool stopped_ = false;
     std::size_t line_of_stop_ = 0;
 };

@@ -111,6 +111,43 @@ TEST_F(ShellScriptTest, EndsWhereItDoesNotKnowWhatATextIs)
     EXPECT_THAT(read("x '\nexport A=1\n'\nexport Z=1\n"), ElementsAre(Pair("Z", "1")));
 }
 
+/// What is quoted or in parentheses ends where a shell ends it, so that what follows counts.
+TEST_F(ShellScriptTest, KnowsWhereQuotesAndCommandsEnd)
+{
+    for (const char* const command :
+         {"export A=$'x'", "export A=$'a\\nb'", "A=$(echo ')')", "A=$(echo \")\" '\"')",
+          "A=\"$(dirname \"$(readlink -f \"$0\")\")\"", "A=$(echo `echo ')'`)", "A=$((1 + (2)))",
+          "A=$(echo \"\\\")\")"}) {
+        EXPECT_THAT(read(std::string(command) + "\nexport V=none\nexport B='y'\n"),
+                    ElementsAre(Pair("B", "y"), Pair("V", "none")))
+            << command;
+        EXPECT_EQ(skipped_, "1") << command;
+    }
+}
+
+TEST_F(ShellScriptTest, StopsWhereShellsDifferOrCountParentheses)
+{
+    for (const char* const command :
+         {"export A=$'it\\'s'", "A=$(case x in y)\n", "A=$(echo 'x)", "A=$(echo \"$(x)"}) {
+        EXPECT_THAT(read(std::string("export V=1\n") + command + "\nexport V=2\n"),
+                    ElementsAre(Pair("V", "1")))
+            << command;
+        EXPECT_EQ(skipped_, "2 and what follows") << command;
+    }
+    constexpr std::size_t deep = 1000;
+    EXPECT_THAT(read("A=$" + std::string(deep, '(') + std::string(deep, ')') + "\nexport V=2\n"),
+                IsEmpty());
+}
+
+/// A shell of its own, whose variables nobody else sees.
+TEST_F(ShellScriptTest, KnowsNothingThatASubshellSets)
+{
+    EXPECT_THAT(read("(\nexport V=all\nexport W=1\n)\nexport X=1\n"), ElementsAre(Pair("X", "1")));
+    EXPECT_EQ(skipped_, "2-3");
+    EXPECT_THAT(read("A=(one\nB=2\n)\ncase x in\n a) B=3;;\nesac\nexport X=1\n"),
+                ElementsAre(Pair("X", "1")));
+}
+
 TEST_F(ShellScriptTest, GrowsNoFurtherThanAnEnvironment)
 {
     std::string text = "export A=xxxxxxxx\n";
