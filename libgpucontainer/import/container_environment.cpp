@@ -18,6 +18,7 @@ namespace {
 // More than images have, and little enough to be read quickly.
 constexpr std::size_t largest_file = 1U << 20U;
 constexpr std::size_t most_scripts = 256;
+constexpr std::size_t largest_scripts = 4U << 20U; // of an image, together
 
 /// Of Apptainer and Singularity, whose images run all scripts in it in the order of their names.
 constexpr const char* scripts = "/.singularity.d/env";
@@ -64,11 +65,16 @@ Result<void> read_scripts(const rootfs::Root& root, ContainerEnvironment& enviro
         return {};
     if (!names)
         return std::move(names).error();
+    std::size_t size = 0;
     for (const std::string& name : *names) {
         if (!name.ends_with(".sh") || name.starts_with('.'))
             continue;
         const std::string path = base::format("{}/{}", scripts, name);
         GPUCTR_TRY(const std::string text, root.read(path, largest_file));
+        if ((size += text.size()) > largest_scripts)
+            return Error(Errc::rootfs, base::format("{}: scripts of more than {} bytes", scripts,
+                                                    largest_scripts))
+                .with_object(scripts);
         note(path, read_script(text, environment.variables), environment.findings);
         GPUCTR_CHECK(check_image(path, environment.variables));
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "import/container_environment.hpp"
 
+#include "base/format.hpp"
 #include "support/temp_root.hpp"
 
 #include <gmock/gmock.h>
@@ -154,6 +155,17 @@ TEST_F(ImageTest, HasNotManyScripts)
     for (int i = 0; i < 300; ++i)
         image_.file(".singularity.d/env/" + std::to_string(i) + ".sh");
     EXPECT_THAT(problem(), HasSubstr("/.singularity.d/env"));
+}
+
+/// Each byte of them takes time.
+TEST_F(ImageTest, HasScriptsOfSomeSizeTogether)
+{
+    const std::string script = "export A=1\n#" + std::string((1U << 20U) - 12, ' ');
+    for (const char* name : {"1", "2", "3", "4"})
+        image_.file(base::format(".singularity.d/env/{}.sh", name), script);
+    EXPECT_THAT(variables(), ElementsAre(Pair("A", "1")));
+    image_.file(".singularity.d/env/5.sh", "B=1\n");
+    EXPECT_EQ(problem(), "/.singularity.d/env: scripts of more than 4194304 bytes");
 }
 
 TEST(TextTest, MayHaveEachForm)
