@@ -2,6 +2,7 @@
 #include "drivers/nvidia/compat.hpp"
 
 #include "base/format.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/libraries.hpp"
@@ -25,6 +26,8 @@ constexpr const char* toolkit_home = "/usr/local/cuda";
 constexpr std::string_view of_orin = "compat_orin";
 constexpr std::string_view architecture_of_orin = "8.7";
 constexpr std::size_t most_listed = 256;
+constexpr std::size_t largest_note = 8U << 10U; // of many in an image, each takes time
+constexpr std::size_t deepest_note = 4;
 
 /// None if it is not a list of small numbers; empty if it is missing.
 std::optional<std::vector<unsigned>> numbers_of(const NoteJson& note, const char* key)
@@ -147,6 +150,8 @@ std::string objection_to_gpus(const DriverStack& driver, std::span<const Gpu> ch
 
 std::optional<CompatNote> parse_compat_note(std::string_view text)
 {
+    if (text.size() > largest_note || base::json_depth(text) > deepest_note)
+        return {};
     const NoteJson note = NoteJson::parse(text, nullptr, false);
     if (!note.is_object())
         return {};

@@ -151,6 +151,16 @@ TEST_F(CompatTest, ANoteThatIsNotUnderstoodIsNone)
     EXPECT_FALSE(parse_compat_note(std::string(60000, '[')));
 }
 
+/// An image may have a thousand of them.
+TEST_F(CompatTest, ReadsNoNoteThatTakesLong)
+{
+    EXPECT_TRUE(parse_compat_note(note_of_590 + std::string(4000, ' ')));
+    EXPECT_FALSE(parse_compat_note(note_of_590 + std::string(9000, ' ')));
+    const std::string beginning = R"({"Format": 1, "CUDA Version": "13.1", "Other": )";
+    EXPECT_TRUE(parse_compat_note(beginning + "[[[]]]}"));
+    EXPECT_FALSE(parse_compat_note(beginning + "[[[[]]]]}"));
+}
+
 TEST_F(CompatTest, DirectoriesAreThoseOfNvidiasPackages)
 {
     const auto directories = compat_directories(driver_);
