@@ -77,7 +77,8 @@ public:
     void run()
     {
         const auto own = std::ranges::find_if(draft_.files, [&](const DriverFile* file) {
-            return file->soname == rules_.library && draft_.owner_of(*file) == Owner{vendor(), -1};
+            return file->soname == rules_.library && !file->compat32
+                   && draft_.owner_of(*file) == Owner{vendor(), -1};
         });
         const bool has_own = own != draft_.files.end();
         if (!has_own && draft_.request.compat != Compat::never)
@@ -137,13 +138,23 @@ private:
         if (entry.type != EntryType::directory || again)
             return;
         const std::string library = library_in(path);
-        if (!draft_.view.look(library))
+        if (!draft_.view.look(library) || is_where_ours_goes(entry, library))
             return;
         CompatPlace place = {path, entry, "", {}};
         const CompatLibrary facts = read(library, path, place.problem);
         if (place.problem.empty())
             place.verdict = rules_.judge(share_.driver, chosen_gpus(), facts);
         places_.push_back(std::move(place));
+    }
+
+    /// Whether a link leads to what a set-up has made. Without it, such a directory would count
+    /// only from the second plan on.
+    bool is_where_ours_goes(const Entry& directory, const std::string& library) const
+    {
+        return draft_.leads_into_tree(library)
+               || (own_ != nullptr
+                   && draft_.view.resolve(std::string(base::directory_of(draft_.path_of(*own_))))
+                          .same_file(directory));
     }
 
     std::vector<model::Gpu> chosen_gpus() const

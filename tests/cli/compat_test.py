@@ -140,6 +140,18 @@ class Hostile(Case):
                 self.assert_hosts()
                 self.compat.unlink()
 
+    def test_a_link_to_where_the_hosts_library_goes(self):
+        shutil.rmtree(self.compat)
+        for target in (f"{TREE}/lib64", f"/usr/lib/{MULTIARCH}"):
+            self.compat.symlink_to(target)
+            for layout in ("tree", "merged"):
+                with self.subTest(f"{target} {layout}"), self.nothing_changes():
+                    self.apply("--layout", layout)
+                    self.apply("--layout", layout)  # nothing is replaced
+                    self.assertEqual(self.loaded(), HOSTS)
+                    self.undo()
+            self.compat.unlink()
+
     def test_no_regular_file(self):
         file = self.library()
         os.mkfifo(file)

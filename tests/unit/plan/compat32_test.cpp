@@ -183,6 +183,22 @@ TEST_F(Compat32Test, IsAllThatAnImageOf32BitProgramsGets)
     EXPECT_FALSE(make());
 }
 
+/// That of an image for older drivers is one for 64-bit programs.
+TEST_F(Compat32Test, IsNoLibcudaThatTheImagesOwnReplaces)
+{
+    root_.remove(std::string(elf::own_machine().loader));
+    const std::string compat = "/usr/local/cuda/compat";
+    root_.directory(compat);
+    root_.file(compat + "/libcuda.so.1", library(false));
+    for (const Compat choice : {Compat::automatic, Compat::always}) {
+        request_.compat = choice;
+        EXPECT_EQ(found("libcuda.so.1", false), "");
+        EXPECT_EQ(found("libcuda.so.1", true), "/usr/lib/gpuctr/lib32/libcuda.so.1");
+        EXPECT_THAT(skipped(compat), IsEmpty());
+        EXPECT_THAT(warnings(), IsEmpty());
+    }
+}
+
 TEST_F(Compat32Test, CoversTheImagesCopyOfTheSameKindAlone)
 {
     const std::string shared = "/usr/lib"; // of both kinds, in one distribution or the other
