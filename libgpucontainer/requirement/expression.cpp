@@ -81,12 +81,16 @@ Result<Clause> read_clause(std::string_view text, std::span<const Name> known)
         return refused(base::format("{}...", text.substr(0, longest_clause / 4)),
                        base::format("longer than {} characters", longest_clause),
                        "blanks separate alternatives, and commas join clauses");
-    const std::size_t end = std::min(text.find_first_of("=!<>"), text.size());
+    constexpr std::string_view signs = "=!<>";
+    const std::size_t end = std::min(text.find_first_of(signs), text.size());
     const std::string_view name = text.substr(0, end);
     if (name.empty())
         return malformed(text, text.empty() ? "an empty clause" : "no name in it");
     std::string_view rest = text.substr(end);
     GPUCTR_TRY(const Relation relation, read_relation(text, rest));
+    if (const std::size_t value = std::min(text.find_first_not_of(signs, end), text.size());
+        rest.size() != text.size() - value)
+        return malformed(text, base::format("{} is no comparison", text.substr(end, value - end)));
     const auto found = std::ranges::find(known, name, &Name::name);
     if (found == known.end())
         return unknown_name(text, name, known);
