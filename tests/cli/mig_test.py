@@ -241,6 +241,13 @@ class OneOfTwo(Mig):
                 self.assertIn("map_unfit", codes)
         os.unlink("/etc/gpucontainer/mig.map")
 
+    def test_nobody_is_told_to_write_over_another_file(self):
+        message = self.refused("--mig-map", "/etc/passwd", "--device", "MIG-x", status=7)
+        self.assertIn("/etc/passwd", message)
+        self.assertNotIn(">/etc/passwd", message)
+        done = self.command("plan", "--nv", "--rootfs", self.root, "--mig-map", "/etc/passwd")
+        self.assertIn("hint: name a file that `nvidia-smi -L` wrote", done.stderr)
+
     def shown(self, *options):
         """The files of capabilities in a container."""
         found = self.run_inside("/bin/sh", "-c",

@@ -149,13 +149,18 @@ Result<void> name_instances(const Sources& sources, const std::vector<Instance>&
     const bool is_read = map.has_value();
     const auto used =
         is_read ? use_mig_map(*map, instances, stack.gpus) : Result<void>(std::move(map).error());
-    if (!used)
+    if (!used) {
+        const bool is_map = is_read || text->starts_with("GPU ");
         stack.findings.push_back(
             {model::FindingCode::map_unfit, path,
              base::format("the map of MIG instances {}: {}",
                           is_read ? "does not fit this host" : "cannot be read",
                           used.error().message()),
-             path, base::format("make it again: `nvidia-smi -L >{}`", path)});
+             path,
+             // Nobody is told to write over a file of another kind.
+             is_map ? base::format("make it again: `nvidia-smi -L >{}`", path)
+                    : "name a file that `nvidia-smi -L` wrote"});
+    }
     return {};
 }
 
