@@ -66,8 +66,7 @@ public:
             report->step = step;
             ::_exit(0);
         }
-        while (::waitpid(static_cast<pid_t>(child), nullptr, __WALL) < 0 && errno == EINTR)
-            continue;
+        wait_for(static_cast<pid_t>(child));
         errno = report->os_error;
         return report->step;
     }
@@ -80,6 +79,20 @@ private:
         const bool told = ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
         const pid_t now = ::getppid();
         return told && (now == parent || now == 0);
+    }
+
+    /// A filter of the caller's may forbid one of the calls. If nobody waited, this process would
+    /// go on beside the child, which still opens and closes its descriptors.
+    static void wait_for(pid_t child) noexcept
+    {
+        while (::waitpid(child, nullptr, __WALL) < 0)
+            if (errno != EINTR) {
+                siginfo_t end = {};
+                while (::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | __WALL) < 0
+                       && errno == EINTR)
+                    continue;
+                return;
+            }
     }
 
     struct Report {

@@ -4,11 +4,17 @@
 #include "base/unique_fd.hpp"
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstddef>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +35,40 @@ TEST(Child, HandsBackWhatItHasToSay)
 
     EXPECT_EQ(child.numbers()[0], -1);
     EXPECT_EQ(child.numbers()[1], 5);
+}
+
+/// Has a system call fail in this process and its children.
+void forbid(unsigned call)
+{
+    std::array code = {
+        sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        sock_filter BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+        sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const sock_fprog filter = {code.size(), code.data()};
+    ASSERT_EQ(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+    ASSERT_EQ(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter), 0);
+}
+
+/// It shares its parent's descriptors, so they must not go on side by side.
+TEST(Child, IsWaitedForWhereAFilterForbidsThat)
+{
+    constexpr int late_ms = 100;
+    const pid_t parent = ::fork();
+    if (parent == 0) {
+        forbid(SYS_wait4);
+        Child child(1);
+        const char* const step = child.run([&]() -> const char* {
+            (void)::poll(nullptr, 0, late_ms);
+            child.numbers()[0] = 5;
+            return nullptr;
+        });
+        ::_exit(step == nullptr && child.numbers()[0] == 5 ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(parent, &status, 0), parent);
+    EXPECT_EQ(status, 0);
 }
 
 /// A process whose child would go on for ever. It holds the end of a pipe, as the child does.
