@@ -180,14 +180,23 @@ void require_module(const gpucontainer::Plan& plan)
                 0, std::string(driver.vendor()));
 }
 
+/// CMD finds libraries by variables that it is given.
+void add_variables_of_command(const Options& options, gpucontainer::Request& request)
+{
+    for (const std::string& variable : options.run.variables)
+        if (variable.starts_with("LD_LIBRARY_PATH="))
+            request.container_environment.push_back(variable);
+}
+
 /// The plan of run_command(), which makes the names in overlays.
 void show_for_command(const Options& options, const Call& call, Format format)
 {
     shrink_privileges(GPUCTR_PHASE_LOOK);
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
-    const gpucontainer::Plan plan(host, request_without_writing(options, root, call.messages()),
-                                  root.fd());
+    gpucontainer::Request request = request_without_writing(options, root, call.messages());
+    add_variables_of_command(options, request);
+    const gpucontainer::Plan plan(host, request, root.fd());
     warn_about(plan.findings(), call.messages());
     require_module(plan);
     check(options.run);
@@ -200,9 +209,7 @@ int run_command(const Options& options, const Call& call)
     prepare_to_run();
     const RootDirectory root = options.root.open();
     gpucontainer::Request request = options.request.request(root.fd(), messages);
-    for (const std::string& variable : options.run.variables)
-        if (variable.starts_with("LD_LIBRARY_PATH=")) // CMD finds libraries by it
-            request.container_environment.push_back(variable);
+    add_variables_of_command(options, request);
     const bool if_present = options.request.host.if_present;
     std::optional<Gpus> gpus;
     with_gpu(if_present, messages, [&] {

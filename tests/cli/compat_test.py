@@ -89,6 +89,9 @@ class Compat(Case):
                               "LD_LIBRARY_PATH=/opt/other", "--", OPENS, "libcuda.so.1",
                               stdout="/opt/other/libcuda.so.1\n", stderr=None)
         self.assertIn("has /opt/other", done.stderr)
+        dry = self.run_setup("--nv", "--rootfs", self.root, "--dry-run", "--setenv",
+                             "LD_LIBRARY_PATH=/opt/other", "--", OPENS, stdout=None, stderr=None)
+        self.assertEqual(dry.stderr, done.stderr)
 
     def test_in_a_container_that_runs(self):
         for choice, file in (("auto", f"{COMPAT}/{IMAGES}"), ("never", f"{TREE}/lib64/{HOSTS}")):
