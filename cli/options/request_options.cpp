@@ -336,6 +336,8 @@ gpucontainer::Request RequestOptions::request(int rootfs_fd, const Messages& mes
             of_image ? gpucontainer::ContainerEnvironment(rootfs_fd, nullptr, environ)
                      : read_environment(image_env);
         request.container_environment = read.variables();
+        if (!of_image && request.container_environment.empty() && !read.findings().empty())
+            messages.warn(formatted("--image-env {}: no variable in it is known", image_env));
         if (messages.verbosity == Verbosity::verbose)
             for (const gpucontainer::Finding finding : read.findings())
                 messages.tell(

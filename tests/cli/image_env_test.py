@@ -178,6 +178,15 @@ class ImageEnv(Case):
         self.assertIn(f"{CONFIG}:1: image-env: {file}: no JSON document: ", done.stderr)
 
 
+    def test_a_file_of_which_nothing_is_known_is_a_warning(self):
+        for content in ("root:x:0:0:root:/root:/bin/sh\n", "if true; then\nexport A=1\nfi\n"):
+            file = self.write(f"{harness.DIRECTORY}/other", content)
+            self.run_setup("plan", "--nv", "--image-env", file, stdout=None,
+                           stderr=f"gpuctr-setup: warning: --image-env {file}: no variable in it is "
+                           "known\n")
+        self.run_setup("plan", "--nv", "--image-env", self.write(file, "# none\n"), stdout=None)
+
+
 class HostileImages(Case):
     """What is not a file of the image is not read, and nothing hangs or grows."""
 
