@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
 #include <string_view>
@@ -32,7 +33,10 @@ constexpr std::array allowed_options = {"nv",          "rocm",        "intel",
                                         "clean-env",   "cuda-compat"};
 
 /// What a container asks for by it is an extra, which may not be typed either.
-constexpr std::string_view variable_of_extras = "NVIDIA_IMEX_CHANNELS=";
+constexpr std::string_view variable_of_extras = "NVIDIA_IMEX_CHANNELS";
+
+/// By which the caller's own variables become the container's.
+constexpr std::array prefixes_of_container = {"SINGULARITYENV_", "APPTAINERENV_"};
 
 [[noreturn]] void refuse(const std::string& what, const std::string& hint)
 {
@@ -59,8 +63,21 @@ void check_command(const CLI::App& command, bool with_command)
             refuse("--" + key, ask_for("it for all restricted calls"));
         if (key == "request-env")
             for (const std::string& variable : option->results())
-                if (variable.starts_with(variable_of_extras))
+                if (variable.starts_with(formatted("{}=", variable_of_extras)))
                     refuse("--request-env " + variable, ask_for("extras for all restricted calls"));
+    }
+}
+
+/// The site may have containers obey their variables, but a caller sets none of these.
+void check_variables(const CLI::App& command)
+{
+    const CLI::Option* const obeyed = command.get_option_no_throw("--image-env");
+    if (obeyed == nullptr || obeyed->count() == 0)
+        return;
+    for (const char* const prefix : prefixes_of_container) {
+        const std::string name = formatted("{}{}", prefix, variable_of_extras);
+        if (std::getenv(name.c_str()) != nullptr)
+            refuse(name, ask_for("extras for all restricted calls"));
     }
 }
 
@@ -71,6 +88,7 @@ void restrict(CLI::App& command, const Settings& settings, bool with_command, Or
     const CLI::Option* const root = command.get_option_no_throw("--rootfs");
     const bool chooses_root = root != nullptr && root->count() != 0;
     settings.give_to(command, true, settings, origins);
+    check_variables(command);
     if (chooses_root && command.get_option("--restricted-rootfs")->count() == 0)
         refuse("--rootfs", ask_for("restricted-rootfs"));
     const std::string user = settings.value(user_key, origins);

@@ -848,7 +848,8 @@ typedef struct gpuctr_request {
     /**
      * Comma-separated: what else a container gets, such as "gds", "gdrcopy", "mofed",
      * "nvswitch", "fabric-manager", "mig-config", "mig-monitor", "imex-channel:0" or
-     * "imex-channel:all"; and what it does not get: "no-persistenced", "no-mps". It is
+     * "imex-channel:all"; and what it does not get: "no-persistenced", "no-mps", and
+     * "no-imex-channel" for the channels that its NVIDIA_IMEX_CHANNELS names. It is
      * GPUCTR_E_NO_DEVICE if the host does not have what is asked for. NULL: nothing. @since 0.2
      */
     const char* extras;

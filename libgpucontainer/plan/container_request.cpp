@@ -165,6 +165,22 @@ const drivers::ContainerNames* names_of(std::string_view vendor_name)
     return vendor != nullptr ? &vendor->container : nullptr;
 }
 
+/// Adds the channels of a list that the host has. Returns the first word that is none of these: the
+/// list may have any number of words.
+std::string_view add_channels(const DriverStack& driver, std::string_view list, Extras& extras)
+{
+    std::string_view unknown;
+    for (const std::string_view part : base::split(list, ',')) {
+        const std::string_view word = base::trim(part);
+        std::string extra = channel_extra(word);
+        if (!extra.empty() && offers(driver, extra))
+            extras.insert(std::move(extra));
+        else if (unknown.empty())
+            unknown = word;
+    }
+    return unknown;
+}
+
 } // namespace
 
 Result<std::vector<Selection>> narrow_to_asked(std::span<const DriverStack> drivers,
@@ -240,19 +256,19 @@ Extras asked_extras(std::span<const DriverStack* const> drivers, const Request& 
     for (const DriverStack* const driver : drivers) {
         const drivers::ContainerNames* const names = names_of(driver->vendor);
         const auto value = names != nullptr ? value_of(request.container, names->channels) : "";
-        for (const std::string_view part : base::split(value, ',')) {
-            const std::string_view word = base::trim(part);
-            if (word.empty())
-                continue;
-            if (std::string extra = channel_extra(word); !extra.empty() && offers(*driver, extra)) {
-                extras.insert(std::move(extra));
-                continue;
-            }
-            findings.push_back({FindingCode::variable_ignored,
-                                shown(base::format("{}={}", names->channels, value)),
-                                base::format("this host has no channel '{}'", shown(word))});
-            break; // the value may have any number of words
+        if (value.empty())
+            continue;
+        const std::string setting = shown(base::format("{}={}", names->channels, value));
+        if (request.extras.contains(no_asked_channels)) {
+            findings.push_back({FindingCode::variable_ignored, setting,
+                                base::format("the container's wish does not count, because of {}",
+                                             no_asked_channels)});
+            continue;
         }
+        const std::string_view unknown = add_channels(*driver, value, extras);
+        if (!unknown.empty())
+            findings.push_back({FindingCode::variable_ignored, setting,
+                                base::format("this host has no channel '{}'", shown(unknown))});
     }
     return extras;
 }

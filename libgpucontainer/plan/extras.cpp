@@ -22,7 +22,7 @@ constexpr std::string_view no = "no-";
 
 constexpr std::array known_words = {
     "gds", "gdrcopy", "mofed", "nvswitch", "fabric-manager", "mig-config", "mig-monitor"};
-constexpr std::array given_words = {"no-persistenced", "no-mps"};
+constexpr std::array given_words = {"no-persistenced", "no-mps", no_asked_channels};
 
 bool is_channel(std::string_view word)
 {

@@ -17,6 +17,9 @@ using Extras = std::set<std::string>;
 /// Reads a comma-separated list such as "gds,imex-channel:0,no-mps". Errors: usage.
 Result<Extras> parse_extras(std::string_view list);
 
+/// The word by which a caller does not give a container the channels that it asks for itself.
+inline constexpr const char* no_asked_channels = "no-imex-channel";
+
 /// The extra of a channel, by its number or "all". "": the word is neither.
 std::string channel_extra(std::string_view word);
 

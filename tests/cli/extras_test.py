@@ -101,6 +101,10 @@ class Extras(Host):
         self.assertEqual(asked("0"), [f"{CHANNELS}/channel0"])
         self.assertEqual(asked("all"), [f"{CHANNELS}/channel{number}" for number in (0, 5)])
         self.assertEqual(asked("7"), [])
+        self.assertEqual(asked("7,0"), [f"{CHANNELS}/channel0"])
+        self.assertEqual(asked("all", "--extras", "no-imex-channel"), [])
+        self.assertEqual(asked("all", "--extras", "no-imex-channel,imex-channel:0"),
+                         [f"{CHANNELS}/channel0"])
         self.assertEqual(asked("all", prefix=harness.ORDINARY_USER), [f"{CHANNELS}/channel0"])
 
     def test_a_channel_of_another_number_is_no_channel(self):

@@ -275,6 +275,12 @@ class Options(Sudo):
         self.assert_refused("--restricted", "--nv", *self.BEHIND, message="--rootfs is required",
                             variables={"GPUCTR_ROOTFS": str(self.root)})
 
+    def test_do_not_come_by_variables_that_become_the_containers(self):
+        self.write(CONFIG, POLICY + "image-env: auto\n")
+        for name in ("SINGULARITYENV_NVIDIA_IMEX_CHANNELS", "APPTAINERENV_NVIDIA_IMEX_CHANNELS"):
+            self.assert_refused("--restricted", "--nv", "--rootfs", self.root, *self.BEHIND,
+                                variables={name: "all"}, message=f"{name}: refused")
+
     def test_are_not_chosen_by_variables_where_the_file_has_two(self):
         self.write(CONFIG, POLICY + "driver-root: /\nhost: /nowhere\n")
         self.assert_refused("--restricted", "list", variables={"GPUCTR_DRIVER_ROOT": "/"},

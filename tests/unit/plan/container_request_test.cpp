@@ -191,10 +191,15 @@ TEST_F(ContainerRequestTest, GetsTheChannelsOfThisHostThatItNames)
     EXPECT_THAT(channels("all"), ElementsAre("gds", "imex-channel:all"));
     EXPECT_THAT(channels(""), ElementsAre("gds"));
     EXPECT_THAT(found(), IsEmpty());
-    for (const char* wrong : {"5,7", "5,x", "5,-1", "5,0x0", "5,all\n", "5,1048576"}) {
+    for (const char* wrong :
+         {"5,7", "7,5,8", ",,x,5", "5,x", "5,-1", "5,0x0", "5,all\n", "5,1048576"}) {
         EXPECT_THAT(channels(wrong), ::testing::Contains("imex-channel:5")) << wrong;
         EXPECT_EQ(findings_.size(), wrong == std::string_view("5,all\n") ? 0U : 1U) << wrong;
     }
+    request_.extras = {"no-imex-channel"};
+    EXPECT_THAT(channels("0,5"), ElementsAre("no-imex-channel"));
+    EXPECT_THAT(found(), ElementsAre("note NVIDIA_IMEX_CHANNELS=0,5: the container's wish does not "
+                                     "count, because of no-imex-channel"));
 }
 
 TEST_F(ContainerRequestTest, HasRequirementsOfThisVendor)
