@@ -59,23 +59,41 @@ class DebianIntel(harness.Case):
         self.undo()
         self.assert_state(before)
 
-    def test_an_image_with_a_runtime_of_its_own_gets_the_nodes_alone(self):
-        for name in ("intel-opencl/libigdrcl.so", "dri/iHD_drv_video.so"):
-            own = f"/usr/lib/{harness.MULTIARCH}/{name}"
-            inside = pathlib.Path(f"{self.root}{own}")
-            inside.parent.mkdir(parents=True)
-            harness.must("cp", "-L", f"{ROOT}{own}", inside)
+    def bring(self, name):
+        """The image has this library itself."""
+        own = f"/usr/lib/{harness.MULTIARCH}/{name}"
+        inside = pathlib.Path(f"{self.root}{own}")
+        inside.parent.mkdir(parents=True, exist_ok=True)
+        harness.must("cp", "-L", f"{ROOT}{own}", inside)
+        return f"the image brings its own: {own}"
+
+    def planned(self):
+        """The names of the host's libraries, and why others are left out."""
+        done = self.run_setup("plan", "-v", "--intel", "--driver-root", ROOT, "--rootfs", self.root,
+                              "--driver-capabilities", "all", "--format", "json", stdout=None)
+        plan = json.loads(done.stdout)
+        self.assertIn("/dev/dri/renderD129", [item["target"] for item in plan["items"]])
+        return ({pathlib.Path(item["target"]).name for item in plan["items"]
+                 if item["kind"] in ("bind", "cover")},
+                {entry["text"] for entry in plan["findings"]})
+
+    def test_an_image_with_a_part_of_its_own_gets_the_other(self):
+        compute, pictures = "libigdrcl.so", "iHD_drv_video.so"
+        for own, other, name in ((compute, pictures, f"intel-opencl/{compute}"),
+                                 (pictures, compute, f"dri/{pictures}")):
             with self.subTest(own=own):
-                done = self.run_setup("plan", "--intel", "--driver-root", ROOT, "--rootfs", self.root,
-                                      "--driver-capabilities", "all", "--format", "json",
-                                      stdout=None)
-                plan = json.loads(done.stdout)
-                self.assertEqual({item["kind"] for item in plan["items"]} & {"tree", "bind", "cover"},
-                                 set())
-                self.assertIn("/dev/dri/renderD129", [item["target"] for item in plan["items"]])
-                self.assertIn(f"the image brings its own: {own}",
-                              {entry["text"] for entry in plan["findings"]})
-            inside.unlink()
+                reason = self.bring(name)
+                libraries, reasons = self.planned()
+                self.assertIn(reason, reasons)
+                self.assertNotIn(own, libraries)
+                self.assertIn(other, libraries)
+                os.unlink(f"{self.root}/usr/lib/{harness.MULTIARCH}/{name}")
+
+    def test_an_image_with_both_parts_of_its_own_gets_the_nodes_alone(self):
+        brought = {self.bring(name) for name in ("intel-opencl/libigdrcl.so", "dri/iHD_drv_video.so")}
+        libraries, reasons = self.planned()
+        self.assertEqual(libraries, set())
+        self.assertLessEqual(brought, reasons)
 
     def test_opencl_finds_the_driver(self):
         lib = f"usr/lib/{harness.MULTIARCH}"
