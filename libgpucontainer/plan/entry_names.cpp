@@ -40,7 +40,8 @@ struct TreeLink {
     std::string vendor;
 };
 
-/// Those of all drivers, except at or above the tree itself.
+/// Those of all drivers, except at or above the tree itself, and where the image has no directory:
+/// that of a system that is built from a repository has a link /usr/local that leads nowhere yet.
 std::vector<TreeLink> tree_links(const Draft& draft)
 {
     std::vector<TreeLink> links;
@@ -48,7 +49,7 @@ std::vector<TreeLink> tree_links(const Draft& draft)
         const std::string& link = share.driver.tree_link;
         // Images have it in LD_LIBRARY_PATH, which counts more than the loader cache.
         if (draft.compat.directory.empty() && !link.empty()
-            && !base::is_below(draft.plan.tree_path, link))
+            && !base::is_below(draft.plan.tree_path, link) && draft.can_have(link))
             links.push_back({link, share.driver.vendor});
     }
     return links;

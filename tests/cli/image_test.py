@@ -120,6 +120,19 @@ class Kinds(Images):
         self.assertEqual(snapshot.difference(before, snapshot.take(self.root)), [])
         self.undo(stderr=None)
 
+    def test_without_a_directory_for_the_link_of_older_images(self):
+        """As systems that are built from a repository have it: /usr/local leads nowhere yet."""
+        local = self.root / "usr/local"
+        harness.must("rm", "-rf", local)
+        for make in (lambda: local.symlink_to("../var/usrlocal"), local.touch):
+            make()
+            for write in ("auto", "never"):
+                with self.nothing_changes():
+                    self.apply("--write", write)
+                    self.assertEqual(self.opened("libcuda.so.1"), [LIBRARY])
+                    self.undo()
+            local.unlink()
+
     def test_distroless(self):
         image = harness.DIRECTORY / "distroless"
         for name in ("proc", "dev", "tmp", "etc", "usr/lib"):
