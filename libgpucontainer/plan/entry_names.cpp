@@ -30,8 +30,13 @@ std::vector<std::string> well_known_names(const DriverFile& file)
 void add_link(Draft& draft, Item link)
 {
     // What exists is a link of ours, or the image's own copy, which gets covered.
-    if (draft.is_missing(link.target))
+    if (!draft.is_missing(link.target))
+        return;
+    if (draft.can_have(link.target) || draft.names.are_overlaid(link.target))
         draft.add_name(std::move(link));
+    else
+        draft.skip(model::FindingCode::file_left_out, std::string(base::name_of(link.target)),
+                   "the image has something else in its place", link.target);
 }
 
 /// A well-known path of images that becomes a link to the tree.

@@ -86,6 +86,11 @@ void add_configuration(Draft& draft)
     const std::string path = configuration_path(draft);
     if (path.empty())
         return;
+    if (!draft.can_have(path)) {
+        draft.skip(model::FindingCode::file_left_out, std::string(base::name_of(path)),
+                   "the image has something else in its place", path);
+        return;
+    }
     std::string directories = draft.plan.tree_path + "/lib64\n";
     if (std::ranges::any_of(draft.files, &DriverFile::compat32))
         directories += draft.plan.tree_path + "/lib32\n";

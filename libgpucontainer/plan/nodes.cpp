@@ -74,6 +74,19 @@ void add_node(Draft& draft, const Share& share, const DeviceNode& node)
     add_group(draft, node);
 }
 
+/// What the image has in the place of a node; "" if the node can be had.
+std::string obstacle_in_image(Draft& draft, const DeviceNode& node)
+{
+    if (draft.is_missing(node.path))
+        return draft.can_have(node.path) || draft.names.are_overlaid(node.path)
+                   ? ""
+                   : base::format("{} is in the way: not a directory",
+                                  base::directory_of(node.path));
+    return draft.view.resolve(node.path).type == EntryType::directory
+               ? base::format("{} is in the way: a directory", node.path)
+               : "";
+}
+
 /// The option that named the GPUs, for messages.
 std::string choice_of(const Draft& draft)
 {
@@ -111,10 +124,20 @@ Result<void> add_nodes(Draft& draft, const Share& share)
         const bool is_no_choice = automatically && node.gpu >= 0 && !node.accessible;
         if (!share.needs(node, draft.capabilities, draft.extras) && !is_no_choice)
             continue;
-        if (node.accessible)
-            add_node(draft, share, node);
-        else
+        if (!node.accessible) {
             GPUCTR_CHECK(leave_out(draft, share, node));
+            continue;
+        }
+        std::string obstacle = obstacle_in_image(draft, node);
+        if (obstacle.empty())
+            add_node(draft, share, node);
+        else if (node.required)
+            return Error(Errc::rootfs, std::move(obstacle))
+                .with_object(node.path)
+                .with_hint("remove it from the image");
+        else
+            draft.skip(model::FindingCode::node_inaccessible, std::string(base::name_of(node.path)),
+                       std::move(obstacle), node.path);
     }
     return {};
 }

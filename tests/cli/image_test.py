@@ -133,6 +133,34 @@ class Kinds(Images):
                     self.undo()
             local.unlink()
 
+    def test_without_directories_for_names_that_are_of_use_and_not_needed(self):
+        for path in ("etc/ld.so.conf.d", f"usr/lib/{harness.MULTIARCH}/gbm",
+                     f"usr/lib/{harness.MULTIARCH}/vdpau"):
+            file = self.root / path
+            harness.must("rm", "-rf", file)
+            file.parent.mkdir(parents=True, exist_ok=True)
+            for make in (file.touch, lambda file=file: file.symlink_to("/nowhere/at/all")):
+                make()
+                with self.subTest(path), self.nothing_changes():
+                    self.apply("--driver-capabilities", "all")
+                    self.assertEqual(self.opened("libcuda.so.1"), [LIBRARY])
+                    self.undo()
+                file.unlink()
+
+    def test_something_else_in_the_place_of_a_node(self):
+        """As `docker run -v` leaves it, which makes a directory of what the host does not have."""
+        for path, make, why in (("dev/nvidia1", os.mkdir, "/dev/nvidia1 is in the way: a directory"),
+                                ("dev", lambda path: path.touch(),
+                                 "/dev is in the way: not a directory")):
+            file = self.root / path
+            harness.must("rm", "-rf", file)
+            make(file)
+            for words in (["plan"], ["apply", "--dry-run"], ["apply"]):
+                with self.subTest(words=words), self.nothing_changes():
+                    done = self.run_setup(*words, "--nv", "--rootfs", self.root, status=5,
+                                          stderr=None)
+                    self.assertIn(f"gpuctr-setup: {why}", done.stderr)
+
     def test_distroless(self):
         image = harness.DIRECTORY / "distroless"
         for name in ("proc", "dev", "tmp", "etc", "usr/lib"):
