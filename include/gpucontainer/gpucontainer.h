@@ -700,7 +700,8 @@ GPUCTR_API const char* gpuctr_node_link_at(const gpuctr_node* node, size_t index
 GPUCTR_API const char* gpuctr_node_extra(const gpuctr_node* node);
 /**
  * For a missing node: 1 if its driver is loaded and lets it be made. A plan has it made on a
- * tmpfs of its own if the caller may make device nodes. @since 0.2
+ * tmpfs of its own if the caller may make device nodes, and who started the program could use it
+ * on the host, by its mode, owner and the device cgroup. @since 0.2
  */
 GPUCTR_API int gpuctr_node_is_makeable(const gpuctr_node* node);
 /** For a missing node: what is there in its place; "" if nothing is. @since 0.2 */

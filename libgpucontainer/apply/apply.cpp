@@ -309,7 +309,7 @@ Result<void> commit_anew(const plan::Planned& planned, Site& site)
         GPUCTR_TRY(const auto anew,
                    plan::plan_anew(planned, site.target.rootfs_fd, site.shared, site.owner));
         // The rules of an older set-up may have been removed meanwhile.
-        GPUCTR_TRY(site.devices, ask_for_devices(anew.plan, site.target.pidfd, nullptr));
+        GPUCTR_TRY(site.devices, ask_for_devices(anew.plan, site.target, nullptr));
         return prepare_and_commit(anew, site);
     };
     auto done = commit();
@@ -345,6 +345,24 @@ Result<void> check_root(const plan::Plan& plan, const Target& target, const Root
         || mount::is_on(target.rootfs_fd, mount::mount_id(own.get())))
         return plan::callers_root();
     return {};
+}
+
+/// Another plan, if there are nodes that must not be made for the target.
+Result<std::optional<plan::Planned>>
+without_refused_nodes(const plan::Planned& wanted, const Target& target,
+                      const std::optional<privilege::Owner>& owner)
+{
+    GPUCTR_TRY(auto refused, nodes_not_to_make(wanted.plan, target));
+    if (refused.empty())
+        return std::optional<plan::Planned>();
+    plan::Planned narrower = wanted;
+    narrower.refused = std::move(refused);
+    GPUCTR_TRY(auto planned, plan::plan_anew(narrower, target.rootfs_fd, false, owner));
+    if (target.findings != nullptr)
+        for (const auto& [path, why] : planned.refused)
+            target.findings->push_back({model::FindingCode::node_forbidden, path,
+                                        "the host lacks it, and it is not made: " + why});
+    return std::optional(std::move(planned));
 }
 
 /// Whether an undo meanwhile removed what the plan found.
@@ -392,17 +410,19 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
     return error;
 }
 
-Result<Outcome> apply(const plan::Planned& planned, const Target& caller)
+Result<Outcome> apply(const plan::Planned& wanted, const Target& caller)
 {
-    GPUCTR_CHECK(plan::prove(planned));
-    const plan::Plan& plan = planned.plan;
+    GPUCTR_CHECK(plan::prove(wanted));
     Target target = caller;
     GPUCTR_CHECK(privilege::require_mounting());
     // Only detached mounts can be moved to another mount namespace.
     if (target.pidfd >= 0)
         GPUCTR_CHECK(require_detached(target.backend));
     GPUCTR_TRY(const auto owner, owner_in(target));
-    GPUCTR_TRY(auto devices, ask_for_devices(plan, target.pidfd, target.findings));
+    GPUCTR_TRY(const auto narrower, without_refused_nodes(wanted, target, owner));
+    const plan::Planned& planned = narrower ? *narrower : wanted;
+    const plan::Plan& plan = planned.plan;
+    GPUCTR_TRY(auto devices, ask_for_devices(plan, target, target.findings));
     GPUCTR_TRY(journal::SeenRoot root, journal::SeenRoot::of(target.rootfs_fd, target.pidfd >= 0));
     if (root.path().empty() && !root.is_of_process()) // undo --all needs it
         GPUCTR_CHECK(base::path_of(target.rootfs_fd));

@@ -11,7 +11,7 @@ namespace gpucontainer::apply {
 /// since the plan was made, the plan is made again. In the root of a process, it works as root of
 /// its user namespace. A dry run returns what it would do, as far as that is known without changing
 /// anything. Errors: those of plan::prove() first.
-Result<Outcome> apply(const plan::Planned& planned, const Target& caller);
+Result<Outcome> apply(const plan::Planned& wanted, const Target& caller);
 
 /// Applies the plan, all or nothing, without a journal. The caller must have its own mount
 /// namespace, with which the set-up ends. Uses only the root, the state directory and

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/device_access.hpp"
 
+#include "apply/layer.hpp"
 #include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -28,6 +30,13 @@ struct Asked {
     std::vector<AskedNode> items;
     std::vector<UniqueFd> fds;
     std::vector<cgroup::Node> nodes;
+
+    void add(const plan::Device& device, const std::string& path, UniqueFd fd)
+    {
+        items.push_back({&device, &path});
+        nodes.push_back({fd.get(), {device.major, device.minor}});
+        fds.push_back(std::move(fd));
+    }
 };
 
 std::optional<cgroup::DeviceNumber> number_of(int fd)
@@ -45,17 +54,32 @@ Asked nodes_of(const plan::Plan& plan)
     Asked asked;
     for (const plan::Item& item : plan.items) {
         const auto* const device = item.as<plan::Device>();
-        if (device == nullptr)
+        if (device == nullptr || device->source.empty())
             continue;
         UniqueFd fd(::open(device->source.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        const cgroup::DeviceNumber wanted = {device->major, device->minor};
-        if (!fd || number_of(fd.get()) != wanted)
-            continue;
-        asked.items.push_back({device, &item.target});
-        asked.nodes.push_back({fd.get(), wanted});
-        asked.fds.push_back(std::move(fd));
+        if (fd && number_of(fd.get()) == cgroup::DeviceNumber{device->major, device->minor})
+            asked.add(*device, item.target, std::move(fd));
     }
     return asked;
+}
+
+/// Adds the nodes that the host lacks: others like them, which are made to ask about.
+Result<void> add_made_nodes(const plan::Plan& plan, mount::Backend backend, Asked& asked)
+{
+    std::optional<Layer> layer;
+    for (const plan::Item& item : plan.items) {
+        const auto* const device = item.as<plan::Device>();
+        if (device == nullptr || !device->source.empty())
+            continue;
+        if (!layer) {
+            GPUCTR_TRY(layer, Layer::create({backend}, ""));
+        }
+        const std::string name = std::to_string(asked.items.size());
+        GPUCTR_CHECK(layer->node(name, *device), "prepare {}", item.target);
+        GPUCTR_TRY(UniqueFd fd, layer->open(name));
+        asked.add(*device, item.target, std::move(fd));
+    }
+    return {};
 }
 
 using Items = std::vector<AskedNode>;
@@ -140,10 +164,34 @@ void plan_rules(const Asked& asked, const cgroup::Answer& answer, DeviceAccess& 
 
 } // namespace
 
-Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, int pidfd, model::Findings* findings)
+Result<plan::RefusedNodes> nodes_not_to_make(const plan::Plan& plan, const Target& target)
 {
+    plan::RefusedNodes refused;
+    Asked asked;
+    if (target.pidfd >= 0)
+        GPUCTR_CHECK(add_made_nodes(plan, target.backend, asked));
+    if (asked.nodes.empty())
+        return refused;
+    GPUCTR_TRY(const auto groups, cgroup::Groups::of_process(target.pidfd));
+    const cgroup::Answer answer = groups.ask(asked.nodes);
+    for (std::size_t i = 0; i < asked.items.size(); ++i)
+        if (answer.verdicts[i] == Verdict::denied)
+            refused[*asked.items[i].path] = forbidden_by(answer.group);
+        else if (answer.verdicts[i] == Verdict::unknown)
+            refused[*asked.items[i].path] =
+                "it is not known whether the container's device cgroup allows it: "
+                + answer.unknown;
+    return refused;
+}
+
+Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, const Target& target,
+                                     model::Findings* findings)
+{
+    const int pidfd = target.pidfd;
     DeviceAccess access;
-    const Asked asked = pidfd >= 0 ? nodes_of(plan) : Asked();
+    Asked asked = pidfd >= 0 ? nodes_of(plan) : Asked();
+    if (pidfd >= 0)
+        GPUCTR_CHECK(add_made_nodes(plan, target.backend, asked));
     if (asked.nodes.empty())
         return access;
     GPUCTR_TRY(auto groups, cgroup::Groups::of_process(pidfd));

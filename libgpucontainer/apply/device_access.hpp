@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "apply/target.hpp"
 #include "base/result.hpp"
 #include "cgroup/devices.hpp"
 #include "journal/origin.hpp"
 #include "journal/store.hpp"
+#include "plan/made_nodes.hpp"
 #include "plan/plan.hpp"
 
 #include <optional>
@@ -31,11 +33,16 @@ struct DeviceAccess {
     std::string hint;                     ///< What to do if the list cannot be changed.
 };
 
-/// Asks about a plan's nodes, and opens none. -1: there is no process. A finding is added if an
-/// answer is unknown, or if a node is forbidden without which the GPUs still work. Errors:
-/// permission, if a node that is needed is forbidden and no rule can change that; those of
+/// The nodes of the plan that the host lacks and that must not be made, because the device cgroups
+/// of the target's process forbid them, or may do so. Errors: those of Groups::of_process().
+Result<plan::RefusedNodes> nodes_not_to_make(const plan::Plan& plan, const Target& target);
+
+/// Asks about a plan's nodes, and opens none; about none if the target has no process. A finding is
+/// added if an answer is unknown, or if a node is forbidden without which the GPUs still work.
+/// Errors: permission, if a node that is needed is forbidden and no rule can change that; those of
 /// Groups::of_process().
-Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, int pidfd, model::Findings* findings);
+Result<DeviceAccess> ask_for_devices(const plan::Plan& plan, const Target& target,
+                                     model::Findings* findings);
 
 /// Asks whether the process may use the nodes below `rootfs_fd` that a journal has mounted.
 /// Returns those that are forbidden, and why others are unknown.

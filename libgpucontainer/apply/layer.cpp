@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "apply/layer.hpp"
 
-#include "base/format.hpp"
 #include "base/write_all.hpp"
+#include "host/made_node.hpp"
 #include "mount/calls.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 namespace gpucontainer::apply {
@@ -66,15 +65,22 @@ Result<void> Layer::placeholder(const std::string& path)
 
 Result<void> Layer::node(const std::string& path, const plan::Device& device)
 {
-    constexpr mode_t permissions = 0777;
-    if (::mknodat(fd_.get(), path.c_str(), S_IFCHR, ::makedev(device.major, device.minor)) != 0)
-        return Error::from_errno(
-                   errno, base::format("make a device node {}:{}", device.major, device.minor))
-            .with_hint("the host lacks this node; make it there with the driver's own tools");
-    if (::fchownat(fd_.get(), path.c_str(), device.uid, device.gid, AT_SYMLINK_NOFOLLOW) != 0
-        || ::fchmodat(fd_.get(), path.c_str(), device.mode & permissions, 0) != 0)
-        return failed(path);
-    return {};
+    const host::Obstacle obstacle = host::make_node(
+        fd_.get(), path.c_str(), {device.major, device.minor, device.mode, device.uid, device.gid});
+    if (obstacle.text.empty())
+        return {};
+    return Error(Errc::permission,
+                 "the host lacks it, and it is not made for a container: " + obstacle.text)
+        .with_hint(
+            "make it on the host, with the driver's own tools as root, or choose without it");
+}
+
+Result<base::UniqueFd> Layer::open(const std::string& path) const
+{
+    base::UniqueFd fd(::openat(fd_.get(), path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd)
+        return Error::from_errno(errno, "open " + path + " in the tree", Errc::apply);
+    return fd;
 }
 
 Result<void> Layer::link(const std::string& path, const std::string& target)

@@ -26,7 +26,10 @@ public:
     Result<void> file(const std::string& path, std::string_view content);
     /// An empty file to mount over.
     Result<void> placeholder(const std::string& path);
+    /// Refers to what is there, and opens no device.
+    Result<base::UniqueFd> open(const std::string& path) const;
     Result<void> link(const std::string& path, const std::string& target);
+    /// Errors: permission, if whoever started this program may not use such a node.
     Result<void> node(const std::string& path, const plan::Device& device);
 
     base::UniqueFd take() && { return std::move(fd_); }

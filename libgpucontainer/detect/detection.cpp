@@ -201,8 +201,10 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
     for (const DeviceNode& node : recorded.nodes)
         if (!is_among(node, found.nodes))
             return not_found(node.path);
+    // Of a node that is made, its owner too: nobody else on this host says who that is.
     for (const DeviceNode& node : recorded.missing_nodes)
-        if (node.makeable && !is_among(node, found.missing_nodes))
+        if (node.makeable
+            && std::ranges::find(found.missing_nodes, node) == found.missing_nodes.end())
             return not_found(node.path);
     for (const DeviceNode& node : found.missing_nodes)
         if (std::ranges::find(recorded.missing_nodes, node) == recorded.missing_nodes.end())

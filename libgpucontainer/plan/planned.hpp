@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "detect/host.hpp"
+#include "plan/made_nodes.hpp"
 #include "plan/plan.hpp"
 #include "plan/request.hpp"
 #include "privilege/file_owner.hpp"
@@ -17,6 +18,7 @@ struct Planned {
     Request request;
     detect::Drivers drivers;
     std::optional<detect::Detection> unproven; ///< As in its host.
+    RefusedNodes refused;                      ///< For the container that it is for.
 };
 
 /// Makes a plan for the root file system at `rootfs_fd`, or for a typical one if it is -1. Errors:

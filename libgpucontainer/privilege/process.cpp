@@ -20,9 +20,10 @@ constexpr std::uint64_t for_look =
 /// To find out which mount namespaces exist: from the namespaces, before Linux 6.11 from their
 /// processes.
 constexpr std::uint64_t for_status = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_PTRACE);
-/// To mount. CAP_SYS_CHROOT is for locked mounts: the kernel makes no user namespace for a process
-/// in a chroot.
-constexpr std::uint64_t for_mounts = for_look | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT);
+/// To mount. CAP_CHOWN is for the owner of device nodes that the host lacks. CAP_SYS_CHROOT is for
+/// locked mounts: the kernel makes no user namespace for a process in a chroot.
+constexpr std::uint64_t for_mounts =
+    for_look | bit(CAP_CHOWN) | bit(CAP_SYS_ADMIN) | bit(CAP_SYS_CHROOT);
 /// To restore the times of directories that belong to somebody else, and to act as the owner of
 /// the names in a container.
 constexpr std::uint64_t for_apply =

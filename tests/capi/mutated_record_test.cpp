@@ -209,6 +209,34 @@ TEST_F(MutatedRecordTest, IsRefusedWhereItHidesThatANodeIsMissing)
     EXPECT_EQ(refused, 1);
 }
 
+TEST_F(MutatedRecordTest, IsRefusedWhereItGivesAMadeNodeToAnother)
+{
+    constexpr const char* path = "/dev/nvidia4";
+    struct stat node = {};
+    ASSERT_EQ(::stat(path, &node), 0);
+    (void)::umount2(path, MNT_DETACH);
+    ASSERT_EQ(::unlink(path), 0);
+    record_ = record_of_this_host();
+    const auto with_another = [&](const auto& change) {
+        Json changed = Json::parse(record_);
+        Json& missing = changed["drivers"][0]["missing_nodes"];
+        Json other = missing[0];
+        change(other);
+        missing.insert(missing.begin(), other);
+        (void)foreign_effects_of(changed.dump());
+    };
+
+    with_another([](Json& /*other*/) {});
+    EXPECT_EQ(accepted, 1);
+    with_another([](Json& other) { other["uid"] = 1000; });
+    with_another([](Json& other) { other["gid"] = 1000; });
+    with_another([](Json& other) { other["mode"] = 0667; });
+    with_another([](Json& other) { other["minor"] = 5; });
+    with_another([](Json& other) { other.erase("uid"); });
+    EXPECT_EQ(refused, 5);
+    ASSERT_EQ(::mknod(path, node.st_mode, node.st_rdev), 0);
+}
+
 TEST_F(MutatedRecordTest, MayGrantLess)
 {
     Json changed = Json::parse(record_);

@@ -87,9 +87,10 @@ class Group:
         while "frozen 1" not in self.read("cgroup.events"):
             time.sleep(0.001)
 
-    def forbid(self, major, minor=None):
-        """Version 2: has a program forbid a device, or all of a major number."""
-        program = _load(_program(major, minor))
+    def forbid(self, major, minor=None, nodes_too=True):
+        """Version 2: has a program forbid a device, or all of a major number. Without
+        `nodes_too` its nodes may be made, as in many containers."""
+        program = _load(_program(major, minor, nodes_too))
         group = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
             _bpf(PROG_ATTACH, struct.pack("IIII", group, program, CGROUP_DEVICE_ATTACH,
@@ -103,12 +104,17 @@ def _word(code, to=0, source=0, offset=0, value=0):
     return struct.pack("BBhi", code, to | source << 4, offset, value)
 
 
-def _program(major, minor):
+def _program(major, minor, nodes_too):
     """Of the kernel's BPF: 0, which forbids, for the device, else 1."""
-    checks = [_word(0x55, 2, 0, 1 if minor is None else 2, major)]
+    wanted = [(0x55, 2, major)]  # what must be equal to be forbidden, or must not
     if minor is not None:
-        checks.append(_word(0x55, 3, 0, 1, minor))
-    return b"".join([_word(0x61, 2, 1, 4), _word(0x61, 3, 1, 8), _word(0xb7, 0, 0, 0, 1), *checks,
+        wanted.append((0x55, 3, minor))
+    if not nodes_too:
+        wanted.append((0x15, 4, 1))  # BPF_DEVCG_ACC_MKNOD alone
+    checks = [_word(code, register, 0, len(wanted) - number, value)
+              for number, (code, register, value) in enumerate(wanted)]
+    return b"".join([_word(0x61, 2, 1, 4), _word(0x61, 3, 1, 8), _word(0x61, 4, 1, 0),
+                     _word(0x77, 4, 0, 0, 16), _word(0xb7, 0, 0, 0, 1), *checks,
                      _word(0xb7, 0, 0, 0, 0), _word(0x95)])
 
 

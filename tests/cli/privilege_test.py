@@ -12,7 +12,7 @@ from harness import DIRECTORY, ORDINARY_USER
 
 LOOK = {"DAC_OVERRIDE", "DAC_READ_SEARCH", "MKNOD"}
 STATE = LOOK | {"SYS_ADMIN", "SYS_PTRACE"}
-MOUNT = LOOK | {"SYS_ADMIN", "SYS_CHROOT"}
+MOUNT = LOOK | {"CHOWN", "SYS_ADMIN", "SYS_CHROOT"}
 APPLY = STATE | MOUNT | {"FOWNER", "SETUID", "SETGID"}
 IN_PROCESS = {"SYS_PTRACE", "SYS_ADMIN", "SYS_CHROOT"}
 
@@ -61,7 +61,7 @@ class Phases(harness.Case):
         tree = DIRECTORY / "tree"
         self.check(LOOK, "list")
         self.check(LOOK, "plan", "--nv", "--rootfs", self.root)
-        self.check(LOOK | {"SYS_ADMIN", "SYS_CHROOT"}, "prepare", "--nv", "--staged-tree", tree)
+        self.check(MOUNT, "prepare", "--nv", "--staged-tree", tree)
         self.run_setup("prepare", "--undo", "--staged-tree", tree)
         self.check(APPLY, "--nv", "--rootfs", self.root)
         self.check(STATE, "status", "--rootfs", self.root)
