@@ -465,6 +465,37 @@ func (plan *Plan) Apply(root *os.File, options ApplyOptions) (Outcome, error) {
 	return Outcome(outcome), err
 }
 
+// LoadOptions say what of this host to load and to make. The zero value has the defaults.
+type LoadOptions struct {
+	// Vendors whose GPUs need it; none: all.
+	Vendors []string
+	// Display: also what only mode setting needs.
+	Display bool
+	// Report gets each kernel module that was loaded, and each node that was made.
+	Report func(Finding)
+}
+
+// LoadKernelModules changes this host: it loads kernel modules that its GPUs lack, and makes device
+// nodes that are missing in /dev. Errors: ErrPermission, ErrNoDevice, ErrRequirement, ErrUsage.
+func LoadKernelModules(options LoadOptions) error {
+	var a arguments
+	defer a.free()
+	var native C.gpuctr_load_options
+	C.gpuctr_load_options_init(&native, C.sizeof_gpuctr_load_options)
+	native.vendors = a.list("vendors", options.Vendors)
+	native.flags = flags(flag{options.Display, C.GPUCTR_LOAD_DISPLAY})
+	if a.err != nil {
+		return a.err
+	}
+	return reporting(options.Report, func(report C.gpuctr_report, data unsafe.Pointer) error {
+		native.report = report
+		native.report_data = data
+		var failure *C.gpuctr_error
+		status := C.gpuctr_host_load_kernel_modules(&native, &failure)
+		return check(status, failure)
+	})
+}
+
 // StageOptions say how to stage and to unstage. The zero value has the defaults.
 type StageOptions struct {
 	// Setuid: the caller is a setuid program that has checked what its user may have.

@@ -206,6 +206,8 @@ void show_for_command(const Options& options, const Call& call, Format format)
 int run_command(const Options& options, const Call& call)
 {
     const Messages messages = call.messages();
+    with_gpu(options.request.host.if_present, messages,
+             [&] { options.request.load_kmods(messages); });
     prepare_to_run();
     const RootDirectory root = options.root.open();
     gpucontainer::Request request = options.request.request(root.fd(), messages);
@@ -252,6 +254,9 @@ void check_command_line(const Options& options, bool with_command)
         throw usage("--write always: with -- CMD nothing is ever written");
     if (with_command && options.no_journal)
         throw usage("--no-journal: -- CMD keeps no journal anyway");
+    if (options.dry_run && options.request.loads_kmods)
+        throw usage("--load-kmods: --dry-run changes nothing");
+    options.request.check_typed_loading("apply");
     if (options.no_journal && options.wants_journal != nullptr)
         throw usage(formatted("--no-journal: {}", options.wants_journal));
 }
@@ -263,6 +268,7 @@ public:
     void add_options(CLI::App& app) override
     {
         options_.request.add_to(app);
+        options_.request.add_loading_to(app);
         options_.root.add_to(app);
         add_state_option(app, options_.state);
         add_journal_options(app);
@@ -292,6 +298,8 @@ public:
         // A site's no-journal is ignored if an option that was typed needs a journal.
         const bool journal = !options_.no_journal || options_.wants_journal != nullptr;
         with_gpu(options_.request.host.if_present, call.messages(), [&] {
+            if (!options_.dry_run)
+                options_.request.load_kmods(call.messages());
             if (!call.command_line.empty())
                 show_for_command(options_, call, format());
             else if (journal)

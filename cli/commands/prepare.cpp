@@ -39,9 +39,13 @@ public:
     void add_options(CLI::App& app) override
     {
         request_.add_staging_to(app);
-        app.add_flag("--undo", undo_, "unmount the staged tree");
+        request_.add_loading_to(app);
+        CLI::Option* const undo = app.add_flag("--undo", undo_, "unmount the staged tree");
+        app.get_option("--load-kmods")->excludes(undo);
         add_format_to(app);
     }
+
+    void check_typed(const Call& /*call*/) override { request_.check_typed_loading("prepare"); }
 
     void check_complete() const override
     {
@@ -51,12 +55,17 @@ public:
 
     int run(const Call& call) override
     {
-        shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT);
-        if (undo_)
+        const auto shrink = [] { shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT); };
+        if (undo_) {
+            shrink();
             unstage(request_.staged_tree, call.messages());
-        else
-            with_gpu(request_.host.if_present, call.messages(),
-                     [&] { stage(request_, call.messages()); });
+            return ExitCode::done;
+        }
+        with_gpu(request_.host.if_present, call.messages(), [&] {
+            request_.load_kmods(call.messages());
+            shrink();
+            stage(request_, call.messages());
+        });
         return ExitCode::done;
     }
 

@@ -3,9 +3,11 @@
 
 #include "options/groups.hpp"
 #include "options/values.hpp"
+#include "output/failure.hpp"
 #include "output/format.hpp"
 #include "settings/settings.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -14,6 +16,7 @@
 #include <fmt/ranges.h>
 #include <fstream>
 #include <unistd.h>
+#include <utility>
 
 namespace gpuctr_cli {
 namespace {
@@ -248,6 +251,51 @@ void RequestOptions::add_staging_to(CLI::App& command)
     command
         .add_option("--mount-label", mount_label, "SELinux label of the file systems that are made")
         ->type_name("LABEL");
+}
+
+void RequestOptions::add_loading_to(CLI::App& command)
+{
+    command
+        .add_flag("--load-kmods", loads_kmods,
+                  "load kernel modules of NVIDIA that this host lacks, and make its device nodes, "
+                  "first; for administrators")
+        ->group(how);
+}
+
+void RequestOptions::check_typed_loading(const std::string& command) const
+{
+    const auto may_need_it = [](const std::string& vendor) {
+        return vendor == "nvidia" || vendor == GPUCTR_VENDOR_ANY;
+    };
+    if (loads_kmods && !host.vendors.empty()
+        && std::none_of(host.vendors.begin(), host.vendors.end(), may_need_it))
+        throw usage_error_of(command, "--load-kmods goes with --nv or --gpu: the kernel loads the "
+                                      "modules of other vendors by itself");
+}
+
+void RequestOptions::load_kmods(const Messages& messages) const
+{
+    if (!loads_kmods)
+        return;
+    for (const auto& [name, directory] :
+         {std::pair("--driver-root", &host.driver_root), std::pair("--dev-root", &host.dev_root)})
+        if (*directory != "/")
+            throw gpucontainer::Error(
+                GPUCTR_E_USAGE,
+                formatted("--load-kmods is for this host's own driver, not for "
+                          "{} {}",
+                          name, *directory),
+                "what runs a driver container loads its modules", 0, {}, "load_kmods");
+    gpucontainer::LoadOptions options;
+    options.vendors = host.vendors;
+    for (const char* const part : {"graphics", "display", "all"})
+        if (formatted(",{},", capabilities).find(formatted(",{},", part)) != std::string::npos)
+            options.display = true;
+    options.report = [&](const gpucontainer::Finding& finding) {
+        if (messages.verbosity == Verbosity::verbose)
+            messages.tell(formatted("{}: {}", finding.object(), finding.text()));
+    };
+    gpucontainer::load_kernel_modules(options);
 }
 
 void RequestOptions::add_to(CLI::App& command)

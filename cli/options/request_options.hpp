@@ -50,10 +50,18 @@ struct RequestOptions {
     std::string tree_path;
     std::string mount_label;
     bool lock = false;
+    bool loads_kmods = false;
 
     /// Only options about the driver's files, for prepare.
     void add_staging_to(CLI::App& command);
+    /// For commands that set something up.
+    void add_loading_to(CLI::App& command);
+    /// Refuses a typed --load-kmods if nothing can be loaded for the typed vendors.
+    void check_typed_loading(const std::string& command) const;
     void add_to(CLI::App& command);
+    /// Does what --load-kmods asks for. It changes the host, and needs privileges that are dropped
+    /// afterwards. Throws gpucontainer::Error.
+    void load_kmods(const Messages& messages) const;
     /// Of nothing that a container asks for itself.
     gpucontainer::Request request() const;
     /// With what the container in `rootfs_fd` asks for itself; -1: a typical one. Throws

@@ -159,7 +159,7 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  *
  * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
  *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
- *   "variable_ignored", "compat_decided", "toolkit_decided"
+ *   "variable_ignored", "compat_decided", "toolkit_decided", "module_loaded", "node_made"
  * - needs: "container_need"
  * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "compat_forced",
  *   "toolkit_unfit", "search_differs", "files_left_out",
@@ -1640,6 +1640,57 @@ GPUCTR_API gpuctr_status gpuctr_prepared_attach(gpuctr_prepared* prepared, int r
 GPUCTR_API gpuctr_status gpuctr_prepared_undo(gpuctr_prepared* prepared, int rootfs_fd,
                                               gpuctr_attach_error* ret_error);
 
+/* -- Kernel modules and device nodes of this host ------------------------- */
+
+/** Also what only mode setting needs, for "graphics" and "display". @since 0.2 */
+#define GPUCTR_LOAD_DISPLAY 0x1u
+
+/** What to load. Start from GPUCTR_LOAD_OPTIONS_INIT. @since 0.2 */
+typedef struct gpuctr_load_options {
+    size_t struct_size; /**< sizeof(gpuctr_load_options) in the caller. */
+    /**
+     * NULL-terminated list of vendors. NULL, empty or with GPUCTR_VENDOR_ANY: all. There is
+     * something to load for "nvidia" only; others are passed over, because the kernel loads their
+     * modules and makes their nodes by itself.
+     */
+    const char* const* vendors;
+    uint32_t flags;       /**< GPUCTR_LOAD_* */
+    uint32_t reserved;    /**< Zero. */
+    gpuctr_report report; /**< Gets "module_loaded" and "node_made". NULL: nobody does. */
+    void* report_data;    /**< Passed to `report`. */
+} gpuctr_load_options;
+
+/* clang-format off */
+#define GPUCTR_LOAD_OPTIONS_INIT { sizeof(gpuctr_load_options), NULL, 0, 0, NULL, NULL }
+/* clang-format on */
+
+/**
+ * Load the kernel modules that the GPUs of this host need and that are not loaded, and make their
+ * device nodes that are missing in /dev. This is the only function that changes the host, and no
+ * other function calls it. It is for an administrator's program that wants this, and is called
+ * before gpuctr_host_open().
+ *
+ * Modules have the names and options of modprobe's configuration. No process is started: an
+ * install command there is followed if it only calls modprobe, as Debian's for NVIDIA's modules do;
+ * any other is GPUCTR_E_PERMISSION. Nodes get the numbers of /proc/devices, and the mode and
+ * owner that the driver says, if it lets nodes be made. What is there stays, also if it is another
+ * device. If nothing is missing, or the host has no such GPU, nothing is done and no privilege is
+ * needed.
+ *
+ * libkmod is loaded into the process for this call (dlopen).
+ *
+ * @param options  NULL for the defaults
+ * @return GPUCTR_E_PERMISSION in a program that is setuid, setgid or has file capabilities,
+ *         whatever it says that it is made for; without CAP_SYS_MODULE or CAP_MKNOD in the
+ *         initial user namespace, if it is needed; if the configuration forbids it.
+ *         GPUCTR_E_NO_DEVICE if a module is not installed, or the kernel does not take it.
+ *         GPUCTR_E_REQUIREMENT if there is no libkmod. GPUCTR_E_USAGE. What was loaded or made
+ *         before an error stays, and is reported
+ * @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_options* options,
+                                                         gpuctr_error** ret_error);
+
 /* -- Initialising structs ------------------------------------------------ */
 
 /*
@@ -1662,6 +1713,8 @@ GPUCTR_API void gpuctr_stage_options_init(gpuctr_stage_options* options, size_t 
 GPUCTR_API void gpuctr_prepare_options_init(gpuctr_prepare_options* options, size_t size);
 /** GPUCTR_HARDEN_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_harden_options_init(gpuctr_harden_options* options, size_t size);
+/** GPUCTR_LOAD_OPTIONS_INIT. @since 0.2 */
+GPUCTR_API void gpuctr_load_options_init(gpuctr_load_options* options, size_t size);
 /** GPUCTR_ATTACH_ERROR_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_attach_error_init(gpuctr_attach_error* error, size_t size);
 

@@ -974,6 +974,31 @@ inline bool unstage(const std::string& directory, const StageOptions& options = 
     return found != 0;
 }
 
+/// What of this host to load and make; see gpuctr_load_options.
+struct LoadOptions {
+    std::vector<std::string> vendors = {}; ///< With GPUCTR_VENDOR_ANY, or if empty: all.
+    bool display = false;                  ///< GPUCTR_LOAD_DISPLAY
+    Report report = {};
+};
+
+/// Changes this host: loads kernel modules that its GPUs lack, and makes missing device nodes in
+/// /dev; see gpuctr_host_load_kernel_modules(). Throws Error: permission, no_device, requirement,
+/// usage.
+inline void load_kernel_modules(const LoadOptions& options = {})
+{
+    gpuctr_load_options native = GPUCTR_LOAD_OPTIONS_INIT;
+    std::vector<const char*> vendors;
+    for (const std::string& vendor : options.vendors)
+        vendors.push_back(vendor.c_str());
+    vendors.push_back(nullptr);
+    native.vendors = vendors.data();
+    if (options.display)
+        native.flags |= GPUCTR_LOAD_DISPLAY;
+    detail::set_report(options.report, native);
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_host_load_kernel_modules(&native, &error), error);
+}
+
 /// What Setup::undo() did.
 enum class Undone : std::uint32_t {
     undone = GPUCTR_UNDONE,

@@ -60,6 +60,11 @@ void gpuctr_harden_options_init(gpuctr_harden_options* options, size_t size)
     init(options, size, gpuctr_harden_options GPUCTR_HARDEN_OPTIONS_INIT);
 }
 
+void gpuctr_load_options_init(gpuctr_load_options* options, size_t size)
+{
+    init(options, size, gpuctr_load_options GPUCTR_LOAD_OPTIONS_INIT);
+}
+
 void gpuctr_attach_error_init(gpuctr_attach_error* error, size_t size)
 {
     init(error, size, gpuctr_attach_error GPUCTR_ATTACH_ERROR_INIT);

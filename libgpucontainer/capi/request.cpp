@@ -48,14 +48,6 @@ void assign(std::string& to, const char* given)
         to = given;
 }
 
-std::vector<std::string> strings(const char* const* list)
-{
-    std::vector<std::string> strings;
-    for (; list != nullptr && *list != nullptr; ++list)
-        strings.emplace_back(*list);
-    return strings;
-}
-
 /// Of several values the first counts, as for getenv().
 void read_environment(const char* const* variables, plan::Environment& environment)
 {
@@ -80,6 +72,14 @@ void read_container_environment(const char* const* variables, plan::Environment&
 }
 
 } // namespace
+
+std::vector<std::string> strings(const char* const* list)
+{
+    std::vector<std::string> strings;
+    for (; list != nullptr && *list != nullptr; ++list)
+        strings.emplace_back(*list);
+    return strings;
+}
 
 Result<detect::Detection> read_detection(const gpuctr_host_options* options)
 {

@@ -10,8 +10,12 @@
 #include "plan/request.hpp"
 
 #include <string>
+#include <vector>
 
 namespace gpucontainer::capi {
+
+/// The texts of a NULL-terminated list; none of a null pointer.
+std::vector<std::string> strings(const char* const* list);
 
 /// Reads options of the host. Errors: usage.
 Result<detect::Detection> read_detection(const gpuctr_host_options* options);

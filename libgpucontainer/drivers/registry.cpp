@@ -12,6 +12,7 @@
 #include "drivers/intel/intel.hpp"
 #include "drivers/nvidia/compat.hpp"
 #include "drivers/nvidia/facts.hpp"
+#include "drivers/nvidia/loading.hpp"
 #include "drivers/nvidia/nvidia.hpp"
 #include "drivers/nvidia/toolkit.hpp"
 
@@ -48,6 +49,7 @@ constexpr Vendor of_nvidia = [] {
                   "nvliblist.conf"};
     vendor.compat = &nvidia::compat;
     vendor.toolkits = &nvidia::toolkits;
+    vendor.loading = &nvidia::loading;
     vendor.container = nvidia::container_names;
     vendor.fact_names = nvidia::fact_names;
     vendor.facts = nvidia::facts_of;

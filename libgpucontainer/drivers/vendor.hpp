@@ -8,6 +8,7 @@
 #include "host/enumerator.hpp"
 #include "model/driver.hpp"
 #include "requirement/evaluation.hpp"
+#include "search/nodes.hpp"
 #include "search/site_catalogue.hpp"
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace gpucontainer::drivers {
 
@@ -74,6 +76,22 @@ struct Compat {
                            const CompatLibrary&);
 };
 
+/// A kernel module of a driver, by its name for modprobe.
+struct KernelModule {
+    std::string_view name;
+    bool for_display = false; ///< Only mode setting needs it.
+};
+
+/// What of a driver neither the kernel nor udev loads and makes by itself. An administrator can
+/// have it done (loading/); nothing else does it.
+struct Loading {
+    std::uint16_t pci_vendor;              ///< Of the GPUs that need it.
+    std::span<const KernelModule> modules; ///< In the order in which they are loaded.
+    /// The nodes of what is loaded, with the rights that they have on the host.
+    Result<std::vector<search::WantedNode>> (*nodes)(const std::string& system_root,
+                                                     host::Enumerator&);
+};
+
 /// A vendor: a maker in C++, with its own folder, or a described one.
 struct Vendor {
     struct Methods {
@@ -109,6 +127,7 @@ struct Vendor {
     ContainerNames container = {};
     const Compat* compat = nullptr;     ///< Null: images have nothing like that.
     const Toolkits* toolkits = nullptr; ///< Null: hosts have nothing like that.
+    const Loading* loading = nullptr;   ///< Null: all is loaded and made by itself.
 
     /// None if the host has no GPU of this vendor.
     Result<std::optional<model::DriverStack>> detect(const Sources& sources) const

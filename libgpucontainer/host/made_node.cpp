@@ -49,6 +49,18 @@ bool give_away(int directory, const char* name, const LackingNode& node)
 
 } // namespace
 
+bool make_plain_node(int directory, const char* name, const LackingNode& node)
+{
+    if (::mknodat(directory, name, S_IFCHR, ::makedev(node.major, node.minor)) != 0)
+        return false;
+    if (give_away(directory, name, node))
+        return true;
+    const int why = errno;
+    (void)::unlinkat(directory, name, 0);
+    errno = why;
+    return false;
+}
+
 Obstacle make_node(int directory, const char* name, const LackingNode& node)
 {
     // fchownat() takes this number for "leave it", which would be root.

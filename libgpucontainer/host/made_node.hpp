@@ -16,11 +16,14 @@ struct LackingNode {
     std::uint32_t gid = 0;
 };
 
-/// Makes the node `name` in `directory`, which nobody else reaches, with exactly this mode and
-/// owner. There is none afterwards, and the obstacle says why, unless whoever started this program
-/// could use such a node on the host: its permissions and the device cgroup are asked. A right to
-/// make nodes is not enough, because cgroups often let all be made and few be used. No device is
-/// opened.
+/// Makes the node `name` in `directory` with exactly this mode and owner, or none: false, with
+/// errno.
+bool make_plain_node(int directory, const char* name, const LackingNode& node);
+
+/// The same for somebody else, in a directory that nobody else reaches. There is none afterwards,
+/// and the obstacle says why, unless whoever started this program could use such a node on the
+/// host: its permissions and the device cgroup are asked. A right to make nodes is not enough,
+/// because cgroups often let all be made and few be used. No device is opened.
 Obstacle make_node(int directory, const char* name, const LackingNode& node);
 
 } // namespace gpucontainer::host

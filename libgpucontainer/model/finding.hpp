@@ -34,6 +34,8 @@ enum class FindingCode : std::uint8_t {
     variable_ignored,  ///< An environment variable has no effect.
     compat_decided,    ///< Whether the image's newer libraries of the driver count.
     toolkit_decided,   ///< Why the host's toolkit is not put into the container.
+    module_loaded,     ///< A kernel module was loaded.
+    node_made,         ///< A device node was made on the host.
 
     container_need, ///< Something else that a container must have.
 

@@ -103,6 +103,15 @@ AT(gpuctr_file_id, inode, 8);
 AT(gpuctr_file_id, size, 16);
 AT(gpuctr_file_id, mtime_ns, 24);
 
+/* since 0.2 */
+SIZE(gpuctr_load_options, 40);
+AT(gpuctr_load_options, struct_size, 0);
+AT(gpuctr_load_options, vendors, 8);
+AT(gpuctr_load_options, flags, 16);
+AT(gpuctr_load_options, reserved, 20);
+AT(gpuctr_load_options, report, 24);
+AT(gpuctr_load_options, report_data, 32);
+
 /* since 0.1 */
 SIZE(gpuctr_attach_error, 272);
 AT(gpuctr_attach_error, struct_size, 0);
@@ -146,6 +155,7 @@ _Static_assert(GPUCTR_UNDO_IN_PROCESS == 1 && GPUCTR_UNDO_SETUID == 2,
 _Static_assert(GPUCTR_SETUP_LIST_IN_PROCESS == 1, "values of gpuctr_setup_list_options.flags");
 _Static_assert(GPUCTR_PREPARE_SETUID == 1, "values of gpuctr_prepare_options.flags");
 _Static_assert(GPUCTR_STAGE_SETUID == 1, "values of gpuctr_stage_options.flags");
+_Static_assert(GPUCTR_LOAD_DISPLAY == 1, "values of gpuctr_load_options.flags");
 _Static_assert(GPUCTR_SEVERITY_NOTE == 0 && GPUCTR_SEVERITY_NEED == 1
                    && GPUCTR_SEVERITY_WARNING == 2 && GPUCTR_SEVERITY_ERROR == 3,
                "values of gpuctr_finding_severity()");

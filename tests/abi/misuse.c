@@ -118,6 +118,7 @@ static void wrong_options(int root)
     gpuctr_prepare_options prepare_options = GPUCTR_PREPARE_OPTIONS_INIT;
     gpuctr_stage_options stage_options = GPUCTR_STAGE_OPTIONS_INIT;
     gpuctr_undo_options undo_options = GPUCTR_UNDO_OPTIONS_INIT;
+    gpuctr_load_options load_options = GPUCTR_LOAD_OPTIONS_INIT;
     gpuctr_setup_list_options list_options = GPUCTR_SETUP_LIST_OPTIONS_INIT;
     gpuctr_prepared* prepared = NULL;
     gpuctr_plan* plan = NULL;
@@ -141,6 +142,11 @@ static void wrong_options(int root)
     harden_options.flags = 0;
     harden_options.phases = UINT32_C(1) << 31;
     USAGE(gpuctr_process_harden(&harden_options, &error));
+    load_options.flags = UINT32_C(1) << 31;
+    USAGE(gpuctr_host_load_kernel_modules(&load_options, &error));
+    load_options.flags = 0;
+    load_options.reserved = 1;
+    USAGE(gpuctr_host_load_kernel_modules(&load_options, &error));
     stage_options.flags = UINT32_C(1) << 31;
     USAGE(gpuctr_unstage("/nonexistent", &stage_options, NULL, &error));
     stage_options.flags = 0;

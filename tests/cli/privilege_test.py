@@ -203,13 +203,13 @@ class Raised(harness.Case):
     def test_a_caller_of_the_library_is_refused_unless_it_is_made_for_it(self):
         program = self.copy(os.environ["GPUCTR_RAISED_CALLER"], self.setuid)
         with self.nothing_changes():
-            done = harness.call(*ORDINARY_USER, program, self.root, DIRECTORY / "tree")
+            done = harness.call(*ORDINARY_USER, program, self.root, DIRECTORY / "tree", "load")
         self.assertEqual(done.returncode, 0, done.stderr)
         lines = done.stdout.splitlines()
         self.assertIn("setuid, setgid or has file capabilities; run it as root", lines.pop(1))
         self.assertEqual(lines, ["apply -6", "rootfs_undo -6", "stage -6", "unstage -6",
-                                 "prepare -6", "apply 0", "setup_undo 0", "rootfs_undo 0",
-                                 "stage 0", "unstage 0", "prepare 0", "attach 0", "undo 0"])
+                                 "prepare -6", "load -6", "apply 0", "setup_undo 0", "rootfs_undo 0",
+                                 "stage 0", "unstage 0", "prepare 0", "attach 0", "undo 0", "load -6"])
 
     def test_without_raised_privileges_it_says_nothing_of_the_kind(self):
         done = harness.call(os.environ["GPUCTR_RAISED_CALLER"], self.root, DIRECTORY / "tree")

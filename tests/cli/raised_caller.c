@@ -2,7 +2,7 @@
 /* A program that calls everything that changes something, once as it is and once
  * saying that it is made for raised privileges; prints what came of each.
  *
- *     raised_caller ROOT DIRECTORY
+ *     raised_caller ROOT DIRECTORY [load]
  */
 #include <gpucontainer/gpucontainer.h>
 
@@ -28,6 +28,7 @@ int main(int argc, char** argv)
         gpuctr_prepared* prepared = NULL;
         gpuctr_setup_list* list = NULL;
         gpuctr_attach_error attach_error = GPUCTR_ATTACH_ERROR_INIT;
+        gpuctr_load_options load = GPUCTR_LOAD_OPTIONS_INIT;
 
         if (made_for_it) {
             apply.flags = GPUCTR_APPLY_SETUID;
@@ -54,6 +55,8 @@ int main(int argc, char** argv)
             printf("undo %d\n", gpuctr_prepared_undo(prepared, root, &attach_error));
         }
         gpuctr_prepared_free(prepared);
+        if (argc > 3) /* which changes the host */
+            printf("load %d\n", gpuctr_host_load_kernel_modules(&load, NULL));
     }
     gpuctr_plan_free(plan);
     gpuctr_host_free(host);

@@ -220,7 +220,7 @@ class Options(Sudo):
         ("--state-dir", str(DIRECTORY / "state")), ("--allow-setuid",), ("--allow-setuid=false",),
         ("--allowed-devices", "all"), ("--restricted-rootfs", "/"), ("--restricted-user", "root"),
         ("--cuda-toolkit", "auto"), ("--request-env", "NVIDIA_IMEX_CHANNELS=all"), ("--cuda-toolkit", str(SECRET)),
-        ("--host", str(SECRET)), ("--all",), ("--undo",), ("--restricted=false",),
+        ("--host", str(SECRET)), ("--load-kmods",), ("--all",), ("--undo",), ("--restricted=false",),
         ("--restricted=0",), ("--no-restricted",),
     )
     BEHIND = ("--", "id", "-u")

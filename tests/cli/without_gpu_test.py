@@ -117,6 +117,13 @@ class Nvidia(WithoutGpu):
             done = self.command("--nv", "--rootfs", self.root, "--", "true", status=125)
             self.assertIn("no NVIDIA GPU on this host (error 3)", done.stderr)
 
+    def test_no_module_is_loaded(self):
+        """For that there would be no privilege."""
+        with self.nothing_changes():
+            done = harness.call(*harness.ORDINARY_USER, harness.SETUP, "--nv", "--load-kmods",
+                                "--rootfs", self.root, "--", "true")
+        self.assertIn("no NVIDIA GPU on this host (error 3)", done.stderr)
+
     def test_if_present_it_is_as_if_nothing_were_there(self):
         warning = "gpuctr-setup: warning: no NVIDIA GPU on this host\n"
         with self.nothing_changes():

@@ -22,7 +22,7 @@ LAYERS = {
     "search": 4, "record": 4,
     "drivers": 5,
     "detect": 6,
-    "plan": 7,
+    "plan": 7, "loading": 7,
     "journal": 8,
     "apply": 9, "check": 9,
     "export": 10, "import": 10,
@@ -38,6 +38,7 @@ CONFINED = [
                         "drivers/nvidia/compat.cpp", "drivers/nvidia/toolkit.cpp"]),
     (r"sys/capability\.h|linux/capability\.h", ["privilege/"]),
     (r"libmount(/.*)?\.h", ["mount/"]),
+    (r"libkmod\.h", ["loading/"]),
     (r"CLI/.*", []),
     (r"gtest/.*|gmock/.*", []),
 ]

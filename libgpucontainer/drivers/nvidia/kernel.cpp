@@ -25,7 +25,6 @@ using model::Mask;
 
 namespace {
 
-constexpr std::uint16_t pci_vendor = 0x10de;
 constexpr unsigned node_major = 195; // reserved for NVIDIA in the kernel
 constexpr unsigned control_minor = 255;
 constexpr unsigned modeset_minor = 254;
@@ -243,6 +242,11 @@ Result<std::optional<search::NodeRights>> rights_of_nodes(const std::string& sys
                                             static_cast<std::uint32_t>(*gid)});
 }
 
+bool is_node_of_right(const search::WantedNode& node)
+{
+    return node.path.starts_with("/dev/nvidia-caps/");
+}
+
 bool is_card_or_render_node(const host::ClassDevice& device)
 {
     return device.node.starts_with("/dev/dri/card") || device.node.starts_with("/dev/dri/renderD");
@@ -295,27 +299,58 @@ std::vector<search::WantedNode> own_nodes(const std::string& devices, const std:
     return wanted;
 }
 
+Result<std::string> read_devices(const std::string& system_root)
+{
+    const std::string path = system_root + "/proc/devices";
+    auto devices = base::read_file(path);
+    if (!devices && base::leaves_open(devices.error().os_error()))
+        return unreadable(devices.error(), path);
+    return devices ? *std::move(devices) : std::string();
+}
+
+} // namespace
+
+Result<std::vector<search::WantedNode>> host_nodes(const std::string& system_root,
+                                                   host::Enumerator& pci)
+{
+    GPUCTR_TRY(const Gpus found, driven_gpus(system_root, pci));
+    GPUCTR_TRY(const auto devices, read_devices(system_root));
+    GPUCTR_TRY(const auto of_nodes, rights_of_nodes(system_root));
+    auto nodes = own_nodes(devices, found.gpus, found.rights);
+    for (search::WantedNode& node : nodes)
+        if (!of_nodes || !is_node_of_right(node))
+            node.rights = of_nodes;
+    return nodes;
+}
+
+namespace {
+
+/// Those below a root of nodes, with the rights with which a container can have them made.
+Result<std::vector<search::WantedNode>> wanted_nodes(const std::string& system_root,
+                                                     const std::string& dev_root,
+                                                     const std::vector<Gpu>& gpus,
+                                                     host::Enumerator& pci, const Rights& rights)
+{
+    GPUCTR_TRY(const auto devices, read_devices(system_root));
+    GPUCTR_TRY(const auto of_nodes, rights_of_nodes(system_root));
+    auto wanted = own_nodes(devices, gpus, rights);
+    for (search::WantedNode& node : wanted) // those of rights are made on the host alone
+        node.rights = is_node_of_right(node) ? std::nullopt : of_nodes;
+    // udev makes these.
+    GPUCTR_CHECK(want_drm_nodes(system_root, dev_root, gpus, pci, wanted));
+    return wanted;
+}
+
 } // namespace
 
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
                                    const std::vector<Gpu>& gpus, host::Enumerator& pci,
                                    const Rights& rights, model::Findings& findings)
 {
-    const std::string path = system_root + "/proc/devices";
-    const auto devices = base::read_file(path);
-    if (!devices && base::leaves_open(devices.error().os_error()))
-        return unreadable(devices.error(), path);
-    GPUCTR_TRY(const auto of_nodes, rights_of_nodes(system_root));
-    auto wanted = own_nodes(devices ? *devices : "", gpus, rights);
-    GPUCTR_CHECK(want_drm_nodes(system_root, dev_root, gpus, pci, wanted));
-
+    GPUCTR_TRY(const auto wanted, wanted_nodes(system_root, dev_root, gpus, pci, rights));
     search::Nodes found;
-    for (search::WantedNode& node : wanted) {
-        // udev makes those of DRM, and those of rights have modes of their own.
-        if (!node.path.starts_with("/dev/dri/") && !node.path.starts_with("/dev/nvidia-caps/"))
-            node.rights = of_nodes;
+    for (const search::WantedNode& node : wanted)
         GPUCTR_CHECK(search::add_node(system_root, dev_root, node, found, findings));
-    }
     GPUCTR_CHECK(add_extra_nodes(system_root, dev_root, found, findings));
     return found;
 }

@@ -7,11 +7,14 @@
 #include "model/driver.hpp"
 #include "search/nodes.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace gpucontainer::drivers::nvidia {
+
+inline constexpr std::uint16_t pci_vendor = 0x10de;
 
 /// Version of the loaded kernel module; none if it is not loaded.
 Result<std::optional<std::string>> module_version(const std::string& system_root);
@@ -37,6 +40,11 @@ Result<Gpus> undriven_gpus(host::Enumerator& pci);
 Result<search::Nodes> device_nodes(const std::string& system_root, const std::string& dev_root,
                                    const std::vector<model::Gpu>& gpus, host::Enumerator& pci,
                                    const Rights& rights, model::Findings& findings);
+
+/// The nodes of the loaded modules in /dev, with the rights with which the driver has them made.
+/// They have none if it lets none be made.
+Result<std::vector<search::WantedNode>> host_nodes(const std::string& system_root,
+                                                   host::Enumerator& pci);
 
 /// Warnings about what does not work with these nodes.
 model::Findings warnings(const std::vector<model::Gpu>& gpus,

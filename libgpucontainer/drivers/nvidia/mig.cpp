@@ -59,6 +59,17 @@ std::optional<unsigned> minor_in(std::string_view text)
     return static_cast<unsigned>(*minor);
 }
 
+/// Mode of the node, in the same file. It belongs to root.
+std::optional<search::NodeRights> node_rights_in(std::string_view text)
+{
+    constexpr std::uint64_t permissions = 0777;
+    auto field = fields(text);
+    const auto mode = base::to_number(field["DeviceFileMode"]);
+    if (field["DeviceFileModify"] != "1" || !mode || *mode > permissions)
+        return std::nullopt;
+    return search::NodeRights{static_cast<std::uint32_t>(*mode), 0, 0};
+}
+
 /// Reads the files below the directory of capabilities.
 class InstanceReader {
 public:
@@ -106,6 +117,7 @@ private:
                 return std::nullopt;
             }
             right.minor = *minor;
+            right.rights = node_rights_in(*text);
         }
         return instance;
     }
@@ -140,6 +152,7 @@ search::WantedNode node_of(const Instance::Right& right, std::optional<unsigned>
     node.path = base::format("/dev/nvidia-caps/nvidia-cap{}", right.minor);
     node.major = major;
     node.minor = right.minor;
+    node.rights = right.rights;
     node.remedy =
         base::format("`nvidia-modprobe -f {}/{}` as root makes it", capabilities, right.access);
     return node;
@@ -173,6 +186,7 @@ std::vector<Management> find_management(const std::string& system_root)
         if (!minor)
             continue;
         right.minor = *minor;
+        right.rights = node_rights_in(*text);
         all.push_back({base::format("mig-{}", name), std::move(right)});
     }
     return all;

@@ -19,6 +19,7 @@ struct Instance {
     struct Right {
         std::string access; ///< "gpu0/mig/gi3/ci0/access", below the directory of capabilities.
         unsigned minor = 0;
+        std::optional<search::NodeRights> rights = {}; ///< Of its node; none if nobody makes it.
     };
 
     unsigned gpu = 0; ///< Index of the GPU.

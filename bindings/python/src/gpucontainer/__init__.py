@@ -29,7 +29,7 @@ from ._plan import (
     Write,
 )
 from ._process import Config, Harden, Phase, Setting, harden
-from ._root import Backend, open_in_root, undo, unstage
+from ._root import Backend, load_kernel_modules, open_in_root, undo, unstage
 from ._setups import Setup, SetupList, Undone
 from ._values import (
     Driver,
@@ -84,6 +84,7 @@ __all__ = [
     "VersionNeed",
     "Write",
     "harden",
+    "load_kernel_modules",
     "open_in_root",
     "undo",
     "unstage",

@@ -151,6 +151,17 @@ class StageOptions(Struct):
     ]
 
 
+class LoadOptions(Struct):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("vendors", POINTER(c_char_p)),
+        ("flags", c_uint32),
+        ("reserved", c_uint32),
+        ("report", REPORT),
+        ("report_data", c_void_p),
+    ]
+
+
 class AttachError(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -172,6 +183,7 @@ STRUCTS: dict[str, type[Structure]] = {
     "gpuctr_setup_list_options": SetupListOptions,
     "gpuctr_prepare_options": PrepareOptions,
     "gpuctr_stage_options": StageOptions,
+    "gpuctr_load_options": LoadOptions,
     "gpuctr_attach_error": AttachError,
 }
 
@@ -239,6 +251,7 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_STAGED": 0,
     "GPUCTR_STAGE_UNCHANGED": 1,
     "GPUCTR_STAGE_REPLACED": 2,
+    "GPUCTR_LOAD_DISPLAY": 0x1,
 }
 
 Signature = tuple[Any, tuple[Any, ...]]
@@ -306,6 +319,8 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_prepared_adopt": (c_void_p, (c_void_p, c_size_t, POINTER(c_int), c_size_t)),
     "gpuctr_prepared_attach": (STATUS, (c_void_p, c_int, POINTER(AttachError))),
     "gpuctr_prepared_undo": (STATUS, (c_void_p, c_int, POINTER(AttachError))),
+    "gpuctr_host_load_kernel_modules": (STATUS, (POINTER(LoadOptions), _ERROR)),
+    "gpuctr_load_options_init": (None, (POINTER(LoadOptions), c_size_t)),
     "gpuctr_host_options_init": (None, (POINTER(HostOptions), c_size_t)),
     "gpuctr_request_init": (None, (POINTER(Request), c_size_t)),
     "gpuctr_apply_options_init": (None, (POINTER(ApplyOptions), c_size_t)),

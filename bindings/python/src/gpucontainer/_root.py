@@ -7,12 +7,12 @@ import contextlib
 import ctypes
 import functools
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
 from . import _declarations as c
 from ._errors import Words
-from ._native import c_int, check, encode, initialised
+from ._native import c_int, check, encode, initialised, text_list
 from ._values import Finding
 
 #: A root directory: its path, or a descriptor of it, which is borrowed.
@@ -152,3 +152,22 @@ def unstage(
     found = ctypes.c_int()
     check("gpuctr_unstage", encode(directory), ctypes.byref(options), ctypes.byref(found))
     return bool(found.value)
+
+
+def load_kernel_modules(
+    *,
+    vendors: Iterable[str] = (),
+    display: bool = False,
+    report: Report | None = None,
+) -> None:
+    """Change this host: load kernel modules that its GPUs lack, and make device nodes that are
+    missing in /dev. display: also what only mode setting needs.
+
+    Raises Error: PERMISSION, NO_DEVICE, REQUIREMENT, USAGE.
+    """
+    options = initialised("gpuctr_load_options")
+    options.vendors = text_list(vendors)
+    if display:
+        options.flags = c.CONSTANTS["GPUCTR_LOAD_DISPLAY"]
+    with reporting(options, report):
+        check("gpuctr_host_load_kernel_modules", ctypes.byref(options))

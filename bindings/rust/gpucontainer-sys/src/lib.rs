@@ -75,6 +75,7 @@ pub const GPUCTR_STAGE_SETUID: u32 = 0x1;
 pub const GPUCTR_STAGED: u32 = 0;
 pub const GPUCTR_STAGE_UNCHANGED: u32 = 1;
 pub const GPUCTR_STAGE_REPLACED: u32 = 2;
+pub const GPUCTR_LOAD_DISPLAY: u32 = 0x1;
 
 macro_rules! opaque {
     ($($name:ident)*) => { $(
@@ -226,6 +227,17 @@ pub struct gpuctr_stage_options {
     pub struct_size: usize,
     pub flags: u32,
     pub backend: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gpuctr_load_options {
+    pub struct_size: usize,
+    pub vendors: *const *const c_char,
+    pub flags: u32,
+    pub reserved: u32,
+    pub report: gpuctr_report,
+    pub report_data: *mut c_void,
 }
 
 #[repr(C)]
@@ -588,6 +600,10 @@ extern "C" {
         ret_outcome: *mut u32,
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
+    pub fn gpuctr_host_load_kernel_modules(
+        options: *const gpuctr_load_options,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
     pub fn gpuctr_unstage(
         directory: *const c_char,
         options: *const gpuctr_stage_options,
@@ -622,6 +638,7 @@ extern "C" {
     pub fn gpuctr_setup_list_options_init(options: *mut gpuctr_setup_list_options, size: usize);
     pub fn gpuctr_stage_options_init(options: *mut gpuctr_stage_options, size: usize);
     pub fn gpuctr_prepare_options_init(options: *mut gpuctr_prepare_options, size: usize);
+    pub fn gpuctr_load_options_init(options: *mut gpuctr_load_options, size: usize);
     pub fn gpuctr_harden_options_init(options: *mut gpuctr_harden_options, size: usize);
     pub fn gpuctr_attach_error_init(error: *mut gpuctr_attach_error, size: usize);
 }

@@ -43,7 +43,9 @@ pub use plan::{
     ApplyOptions, DeviceRule, Item, Outcome, Plan, PrepareOptions, Request, Staged, Variable,
 };
 pub use prepared::Prepared;
-pub use root::{open_in_root, undo, unstage, UndoOptions};
+pub use root::{
+    load_kernel_modules, open_in_root, undo, unstage, LoadOptions, UndoOptions,
+};
 pub use setup::{Setup, SetupList, SetupListOptions, Undone};
 pub use values::{
     Driver, File, FileId, Finding, Gpu, Mask, Node, Registration, Severity, UsedDriver, VersionNeed,

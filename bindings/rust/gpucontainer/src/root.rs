@@ -84,6 +84,36 @@ pub fn open_in_root<F: AsFd>(root: &F, path: &Path, flags: i32) -> Result<OwnedF
     }
 }
 
+/// What of this host to load and to make.
+#[derive(Default)]
+pub struct LoadOptions<'o> {
+    /// Vendors whose GPUs need it; none: all.
+    pub vendors: Vec<String>,
+    /// Also what only mode setting needs.
+    pub display: bool,
+    /// Gets each kernel module that was loaded, and each node that was made.
+    pub report: Option<Report<'o>>,
+}
+
+/// Changes this host: loads kernel modules that its GPUs lack, and makes device nodes that are
+/// missing in /dev. Errors: Permission, NoDevice, Requirement, Usage.
+pub fn load_kernel_modules(options: LoadOptions<'_>) -> Result<()> {
+    let mut texts = Texts::default();
+    let mut findings = Collected::default();
+    // SAFETY: the function of this struct.
+    let mut native = unsafe { initialised(sys::gpuctr_load_options_init) };
+    native.vendors = texts.add_list("vendors", &options.vendors)?;
+    native.flags = if options.display { sys::GPUCTR_LOAD_DISPLAY } else { 0 };
+    if options.report.is_some() {
+        native.report = Some(Collected::collect);
+        native.report_data = findings.data();
+    }
+    // SAFETY: all that is passed outlives the call.
+    let result = unsafe { check(|error| sys::gpuctr_host_load_kernel_modules(&native, error)) };
+    findings.hand_over(options.report);
+    result
+}
+
 /// Unmounts what `Plan::stage()` mounted in a directory; false if no such tree was there.
 /// Errors: Permission, Usage.
 pub fn unstage(directory: &Path, options: &StageOptions) -> Result<bool> {
