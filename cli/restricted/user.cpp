@@ -138,6 +138,8 @@ void describe_in_environment(const User& user)
     (void)::setenv("HOME", user.home.c_str(), 1);
     (void)::setenv("USER", user.name.c_str(), 1);
     (void)::setenv("LOGNAME", user.name.c_str(), 1);
+    // It names a directory of the host for the container.
+    (void)::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
     (void)::unsetenv("MAIL");
     (void)::unsetenv("SHELL");
 }

@@ -11,6 +11,7 @@
 #include "drivers/habana/habana.hpp"
 #include "drivers/intel/intel.hpp"
 #include "drivers/nvidia/compat.hpp"
+#include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/loading.hpp"
 #include "drivers/nvidia/nvidia.hpp"
@@ -49,6 +50,7 @@ constexpr Vendor of_nvidia = [] {
                   "nvliblist.conf"};
     vendor.compat = &nvidia::compat;
     vendor.toolkits = &nvidia::toolkits;
+    vendor.named_directory = &nvidia::mps_directory;
     vendor.loading = &nvidia::loading;
     vendor.container = nvidia::container_names;
     vendor.fact_names = nvidia::fact_names;

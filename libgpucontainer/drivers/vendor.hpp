@@ -76,6 +76,17 @@ struct Compat {
                            const CompatLibrary&);
 };
 
+/// A directory of the host that programs find by a variable, else at its usual place. In a
+/// container it is at that place.
+struct NamedDirectory {
+    std::string_view variable;
+    std::string_view place;  ///< "/tmp/nvidia-mps"
+    std::string_view socket; ///< What it has in it if it is one: "control".
+    std::string_view extra;  ///< As in model::SharedPath, like the next.
+    model::Capability capability;
+    std::string_view reason;
+};
+
 /// A kernel module of a driver, by its name for modprobe.
 struct KernelModule {
     std::string_view name;
@@ -127,7 +138,8 @@ struct Vendor {
     ContainerNames container = {};
     const Compat* compat = nullptr;     ///< Null: images have nothing like that.
     const Toolkits* toolkits = nullptr; ///< Null: hosts have nothing like that.
-    const Loading* loading = nullptr;   ///< Null: all is loaded and made by itself.
+    const NamedDirectory* named_directory = nullptr;
+    const Loading* loading = nullptr; ///< Null: all is loaded and made by itself.
 
     /// None if the host has no GPU of this vendor.
     Result<std::optional<model::DriverStack>> detect(const Sources& sources) const

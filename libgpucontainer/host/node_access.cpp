@@ -2,6 +2,7 @@
 #include "host/node_access.hpp"
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -46,6 +47,15 @@ Obstacle obstacle_to_opening(const std::string& path)
         return {::strerrordesc_np(error)};
     return {base::format("its permissions forbid it (mode {:04o}, user {}, group {})",
                          status.st_mode & 07777U, status.st_uid, status.st_gid)};
+}
+
+bool is_anybodys(const std::string& path, std::uint32_t owner)
+{
+    struct stat above = {};
+    constexpr mode_t others = S_IWGRP | S_IWOTH;
+    return owner != 0 && owner != ::geteuid()
+           && (::lstat(std::string(base::directory_of(path)).c_str(), &above) != 0
+               || (above.st_mode & others) != 0);
 }
 
 } // namespace gpucontainer::host

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace gpucontainer::host {
@@ -14,5 +15,9 @@ struct Obstacle {
 
 /// Checks the node at `path` without opening it, so that no GPU wakes up.
 Obstacle obstacle_to_opening(const std::string& path);
+
+/// Whether anybody may have put the file at `path` there, which belongs to `owner`: others may
+/// write its directory, and it belongs to neither root nor the caller.
+bool is_anybodys(const std::string& path, std::uint32_t owner);
 
 } // namespace gpucontainer::host

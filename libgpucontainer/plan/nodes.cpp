@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "drivers/registry.hpp"
 #include "plan/extras.hpp"
 #include "plan/obstacles.hpp"
 
@@ -220,33 +221,70 @@ bool has_other(const Draft& draft, const SharedPath& shared)
     return type == EntryType::link || (type == EntryType::directory) != wants_directory;
 }
 
-/// A socket or directory of the host. An overlay for its name would take the image's directory the
-/// right to be written, such as /run and /tmp.
-void add_shared(Draft& draft, const Share& share, const SharedPath& shared)
+/// A socket or directory of the host, which is at `source` there. An overlay for its name would
+/// take the image's directory the right to be written, such as /run and /tmp. False if it is left
+/// out.
+bool add_shared(Draft& draft, const Share& share, const SharedPath& shared,
+                const std::string& source)
 {
     const auto leave_out = [&](std::string why) {
         draft.skip(model::FindingCode::file_left_out, shared.path, std::move(why), shared.path);
     };
     if (!shared.accessible)
-        return;
+        return false;
     const bool missing = draft.is_missing(shared.path);
     if (missing && draft.names.are_overlaid(shared.path)) {
         leave_out("the image has no such name to mount it over, and is not written");
-        return;
+        return false;
     }
     if (!missing && has_other(draft, shared)) {
         leave_out("the image has something else there");
-        return;
+        return false;
     }
-    draft.identify(base::format("shared {}", shared.path));
-    Item item = {Shared{shared.path, shared.kind, shared.uid},
-                 shared.path,
-                 shared.reason,
-                 {share.driver.vendor}};
+    draft.identify(base::format("shared {} {}", shared.path, source));
+    Item item = {
+        Shared{source, shared.kind, shared.uid}, shared.path, shared.reason, {share.driver.vendor}};
     if (missing)
         draft.add_name(std::move(item));
     else
         draft.add(std::move(item));
+    return true;
+}
+
+const NamedPath* named_for(const Draft& draft, const Share& share)
+{
+    const auto& all = draft.request.directories;
+    const auto found = std::ranges::find(all, share.driver.vendor, &NamedPath::vendor);
+    return found != all.end() ? &*found : nullptr;
+}
+
+/// The variable named a path of the host. Without it, programs look at the usual place.
+void add_named(Draft& draft, const Share& share, const NamedPath& named)
+{
+    const drivers::NamedDirectory& usual =
+        *drivers::find_vendor(share.driver.vendor)->named_directory;
+    const SharedPath shared = {std::string(usual.place),
+                               SharedPath::Kind::directory,
+                               usual.capability,
+                               std::string(usual.extra),
+                               named.uid,
+                               true,
+                               std::string(usual.reason)};
+    if (!is_shared(shared, draft.capabilities, draft.extras))
+        return;
+    if (!named.problem.empty())
+        draft.skip(model::FindingCode::variable_ignored,
+                   base::format("{}={}", usual.variable, named.path), named.problem, named.path);
+    else if (add_shared(draft, share, shared, named.path))
+        draft.plan.variables.push_back(
+            {"unset", std::string(usual.variable), "", share.driver.vendor});
+}
+
+/// Whether a variable names another directory in place of it.
+bool is_named_elsewhere(const NamedPath* named, const SharedPath& shared)
+{
+    return named != nullptr
+           && drivers::find_vendor(named->vendor)->named_directory->extra == shared.extra;
 }
 
 } // namespace
@@ -260,11 +298,17 @@ Result<void> add_nodes(Draft& draft)
 
 void add_shared_paths(Draft& draft)
 {
-    for (const Share& share : draft.shares)
+    for (const Share& share : draft.shares) {
+        if (share.selection.gpus.empty())
+            continue;
+        const NamedPath* const named = named_for(draft, share);
         for (const SharedPath& shared : share.driver.shared_paths)
-            if (!share.selection.gpus.empty()
-                && is_shared(shared, draft.capabilities, draft.extras))
-                add_shared(draft, share, shared);
+            if (is_shared(shared, draft.capabilities, draft.extras)
+                && !is_named_elsewhere(named, shared))
+                (void)add_shared(draft, share, shared, shared.path);
+        if (named != nullptr)
+            add_named(draft, share, *named);
+    }
 }
 
 void add_masks(Draft& draft)

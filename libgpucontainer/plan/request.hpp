@@ -2,6 +2,7 @@
 #pragma once
 
 #include "drivers/toolkit.hpp"
+#include "plan/named_directories.hpp"
 #include "plan/plan.hpp"
 #include "plan/visible_devices.hpp"
 #include "requirement/expression.hpp"
@@ -43,17 +44,18 @@ struct Request {
     std::set<std::string> required; ///< Vendors that were asked for by name.
     Environment environment;        ///< Scheduler variables.
     Write write = Write::automatic;
-    std::string allowed_devices; ///< Policy: the GPUs that may be chosen; "": all.
     Layout layout = Layout::tree;
+    std::string allowed_devices;          ///< Policy: the GPUs that may be chosen; "": all.
     std::optional<std::string> tree_path; ///< None: the usual one.
     VendorLibs vendor_libs = VendorLibs::automatic;
     Compat compat = Compat::automatic;
     ToolkitChoice toolkit;
-    bool lock = false;                                 ///< As in Plan.
+    std::vector<NamedPath> directories;                ///< From named_directories().
     std::string mount_label;                           ///< As in Plan.
     std::vector<requirement::Expression> requirements; ///< All must be met.
     std::set<std::string> extras;                      ///< From parse_extras().
     Environment container; ///< The container's own variables, which are not trusted.
+    bool lock = false;     ///< As in Plan.
     /// The caller chose the devices, or the capabilities: the container's variables do not.
     bool names_devices = false;
     bool names_capabilities = false;

@@ -2,8 +2,10 @@
 """What a container gets besides the GPUs' nodes: --extras, sockets of services, and nodes that the
 host lacks."""
 
+import json
 import os
 import pathlib
+import shutil
 import socket
 import stat
 import unittest
@@ -212,6 +214,84 @@ class Sockets(Host):
             place.symlink_to(target)
             self.assertNotIn(self.path, self.targets())
             place.unlink()
+
+
+class Mps(Host):
+    """The directory of MPS, where a variable of the caller names it."""
+
+    usual = "/tmp/nvidia-mps"
+
+    def setUp(self):
+        super().setUp()
+        self.new_run()
+        self.named = pathlib.Path("/run/mps")
+        self.listen(self.named / "control")
+
+    def environment(self, path=None):
+        return dict(os.environ, CUDA_MPS_PIPE_DIRECTORY=str(path or self.named))
+
+    def planned(self, path=None, prefix=(), **options):
+        done = harness.call(*prefix, harness.SETUP, "plan", "--nv", "--rootfs", self.root,
+                            "--format", "json", env=self.environment(path), **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        plan = json.loads(done.stdout)
+        return ([item["source"] for item in plan["items"] if item["target"] == self.usual],
+                [variable["name"] for variable in plan["environment"]
+                 if variable["name"].startswith("CUDA_MPS")],
+                [finding["text"] for finding in plan["findings"]
+                 if (finding["object"] or "").startswith("CUDA_MPS")])
+
+    def test_it_is_at_the_usual_place_in_a_container(self):
+        self.assertEqual(self.planned(), ([str(self.named)], ["CUDA_MPS_PIPE_DIRECTORY"], []))
+        self.assertEqual(self.planned(self.usual), ([], [], []))
+        with self.nothing_changes():
+            self.apply(env=self.environment())
+            with socket.socket(socket.AF_UNIX) as client:
+                client.connect(f"{self.root}{self.usual}/control")
+            with self.assertRaises(OSError):
+                (self.root / "tmp/nvidia-mps/new").touch()
+            self.undo()
+
+    def test_a_command_finds_it_there(self):
+        (self.root / "tmp/nvidia-mps").mkdir(parents=True)
+        done = harness.call(harness.SETUP, "--nv", "--rootfs", self.root, "--", "sh", "-c",
+                            f"ls {self.usual}; echo $CUDA_MPS_PIPE_DIRECTORY",
+                            env=self.environment())
+        self.assertEqual((done.returncode, done.stdout), (0, "control\n\n"), done.stderr)
+
+    def test_what_is_no_directory_of_mps_is_left_out_and_so_is_the_usual_one(self):
+        (self.named / "other").mkdir()
+        (self.named / "link").symlink_to(self.named)
+        for path, why in ((self.named / "other", "there is no socket control in it"),
+                          (self.named / "link", "no such directory"),
+                          (self.named / "missing", "no such directory"),
+                          ("run/mps", "not an absolute path"),
+                          ("/run/../run/mps", "not an absolute path"),
+                          (self.named / "control", "no such directory")):
+            self.assertEqual(self.planned(path), ([], [], [why]))
+
+    def test_what_somebody_put_where_others_may_write_is_left_out(self):
+        os.chmod("/run", 0o1777)
+        os.chown(self.named, 65534, 65534)
+        self.assertEqual(self.planned(), ([], [], [
+            "it belongs to user 65534, in a directory that others may write"]))
+
+    def test_one_that_may_not_be_used_is_left_out(self):
+        os.chmod(self.named / "control", 0o600)
+        self.assertEqual(self.planned(prefix=harness.ORDINARY_USER),
+                         ([], [], ["its socket control may not be used"]))
+
+    def test_a_setuid_program_shows_nobody_a_directory_by_it(self):
+        program = harness.DIRECTORY / "raised"
+        shutil.copy(os.environ["GPUCTR_RAISED_CALLER"], program)
+        self.addCleanup(program.unlink)
+        harness.DIRECTORY.chmod(0o755)
+        for mode, prefix, shows in ((0o755, (), True), (0o4755, harness.ORDINARY_USER, False)):
+            program.chmod(mode)
+            done = harness.call(*prefix, program, self.root, harness.DIRECTORY / "tree",
+                                env=self.environment())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual("mps /run/mps\n" in done.stdout, shows)
 
 
 class MissingNodes(Host):

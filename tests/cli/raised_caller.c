@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 int main(int argc, char** argv)
@@ -15,11 +16,18 @@ int main(int argc, char** argv)
     const int root = open(argc > 2 ? argv[1] : "", O_PATH | O_DIRECTORY | O_CLOEXEC);
     gpuctr_host* host = NULL;
     gpuctr_plan* plan = NULL;
+    gpuctr_request request = GPUCTR_REQUEST_INIT;
     gpuctr_error* error = NULL;
 
+    request.environment = (const char* const*)environ;
     if (root < 0 || setuid(0) != 0 || gpuctr_host_open(NULL, &host, NULL) != GPUCTR_OK
-        || gpuctr_plan_create(host, NULL, root, &plan, NULL) != GPUCTR_OK)
+        || gpuctr_plan_create(host, &request, root, &plan, NULL) != GPUCTR_OK)
         return 1;
+    for (size_t i = 0; i < gpuctr_plan_item_count(plan); ++i) {
+        const gpuctr_item* item = gpuctr_plan_item_at(plan, i);
+        if (strcmp(gpuctr_item_target(item), "/tmp/nvidia-mps") == 0)
+            printf("mps %s\n", gpuctr_item_source(item));
+    }
     for (int made_for_it = 0; made_for_it < 2; ++made_for_it) {
         gpuctr_apply_options apply = GPUCTR_APPLY_OPTIONS_INIT;
         gpuctr_undo_options undo = GPUCTR_UNDO_OPTIONS_INIT;

@@ -166,6 +166,10 @@ class Command(Sudo):
         self.assertEqual(self.shell("echo $HOME $A", options=["--clean-env", "--setenv", "A=b"]),
                          "b\n")
 
+    def test_gets_no_directory_of_the_host_by_a_variable(self):
+        self.assertEqual(self.shell("echo $CUDA_MPS_PIPE_DIRECTORY",
+                                    variables={"CUDA_MPS_PIPE_DIRECTORY": "/run"}), "\n")
+
     def test_gets_no_keys_of_the_session(self):
         python = shutil.which("python3", path="/usr/bin:/bin")
         numbers = {"x86_64": (248, 250), "aarch64": (217, 219)}.get(platform.machine())

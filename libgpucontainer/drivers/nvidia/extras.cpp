@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "host/kernel_files.hpp"
+#include "host/node_access.hpp"
 
 #include <algorithm>
 #include <array>
@@ -173,8 +174,8 @@ struct SharedPlace {
 constexpr std::array shared_places = {
     SharedPlace{"/run/nvidia-persistenced/socket", SharedPath::Kind::socket, Capability::utility,
                 "persistenced", "nvidia-smi asks nvidia-persistenced by it"},
-    SharedPlace{"/tmp/nvidia-mps", SharedPath::Kind::directory, Capability::compute, "mps",
-                "CUDA programs reach the MPS server by it"},
+    SharedPlace{mps_directory.place.data(), SharedPath::Kind::directory, mps_directory.capability,
+                mps_directory.extra, mps_directory.reason},
     SharedPlace{"/run/nvidia-fabricmanager/socket", SharedPath::Kind::socket, Capability::none,
                 "fabric-manager",
                 "programs that manage NVLink partitions ask the fabric manager by it"},
@@ -195,17 +196,6 @@ bool is_its_kind(SharedPath::Kind kind, mode_t mode)
         break;
     }
     return S_ISDIR(mode);
-}
-
-/// Whether anybody may have put it there: others may write the directory, and it belongs to one of
-/// them.
-bool is_anybodys(const std::string& path, uid_t owner)
-{
-    struct stat above = {};
-    constexpr mode_t others = S_IWGRP | S_IWOTH;
-    return owner != 0 && owner != ::geteuid()
-           && (::lstat(std::string(base::directory_of(path)).c_str(), &above) != 0
-               || (above.st_mode & others) != 0);
 }
 
 } // namespace
@@ -232,7 +222,7 @@ std::vector<SharedPath> shared_paths(const std::string& system_root,
             findings.push_back(
                 {model::FindingCode::file_unusable, place.path, std::move(why), place.path});
         };
-        if (is_anybodys(path, status.st_uid)) {
+        if (host::is_anybodys(path, status.st_uid)) {
             leave_out(base::format("belongs to user {}, in a directory that others may write",
                                    status.st_uid));
             continue;
