@@ -13,6 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SETUP, SIMHOST = os.environ["GPUCTR_SETUP"], os.environ["GPUCTR_SIMHOST"]
 SKIPPED, CANNOT_STAND_UP = 77, 125
 SMALLEST = ["--gpus=1", "--libraries=1", "--tools=0", "--pci-functions=1", "--cache-entries=150"]
+FOR_32_BIT = [("libcuda.so.1", True), ("libnvidia-ml.so.1", True)]  # on each of these hosts
 
 
 def call(*words):
@@ -31,17 +32,19 @@ def driver_of(host):
     return json.loads(on_host(host, SETUP, "list", "--nv", "--format", "json"))["drivers"][0]
 
 
-def own_files(driver):
-    """Without those for 32-bit programs, and those of this machine's distribution."""
-    return [file for file in driver["files"]
-            if not file["compat32"] and file["precedence"] != "image"]
+def libraries(driver, host):
+    """The soname of each and whether it is for 32-bit programs. What this machine's distribution
+    has for any vendor is there too."""
+    recorded = (host / "files.tsv").read_text(encoding="utf-8")
+    found = [file for file in driver["files"] if file["kind"] == "library"]
+    return [(file["soname"], file["compat32"]) for file in found
+            if file["precedence"] != "image" or f"{file['path']}\t" in recorded]
 
 
 def without_identity(driver):
-    """Nor what a recording has not: sockets, nodes of other kernel drivers, and the versions that
-    a library needs, where it is of a simulated host and has no sections for readelf."""
+    """Nor what a recording has not: sockets, and nodes of other kernel drivers."""
     return driver | {"gpus": [gpu | {"uuid": None} for gpu in driver["gpus"]],
-                     "files": [file | {"id": None, "versions": []} for file in driver["files"]],
+                     "files": [file | {"id": None} for file in driver["files"]],
                      "nodes": [node for node in driver["nodes"] if not node["extra"]],
                      "shared_paths": []}
 
@@ -49,6 +52,16 @@ def without_identity(driver):
 def content(directory):
     return {path.relative_to(directory): path.read_bytes()
             for path in directory.rglob("*") if path.is_file()}
+
+
+def elf_facts(host):
+    """Class, machine, soname, needed libraries and needed versions of files, by their paths: of
+    those that need the C library, as gpuctr-simhost puts versions down to that."""
+    names, *rows = [line.split("\t") for line in
+                    (host / "files.tsv").read_text(encoding="utf-8").splitlines()]
+    first, last = names.index("class"), names.index("verneed")
+    return {row[0]: row[first:last + 1] for row in rows
+            if row[1] == "f" and "libc.so.6" in row[names.index("needed")].split(",")}
 
 
 class HostsTest(unittest.TestCase):
@@ -67,10 +80,12 @@ class HostsTest(unittest.TestCase):
         self.assertEqual(content(self.generate("one")), content(self.generate("another")))
 
     def test_a_host_may_be_as_small_as_can_be(self):
-        driver = driver_of(self.generate("host", *SMALLEST))
+        host = self.generate("host", *SMALLEST)
+        driver = driver_of(host)
 
         self.assertEqual([gpu["minor"] for gpu in driver["gpus"]], [0])
-        self.assertEqual([file["soname"] for file in own_files(driver)], ["libcuda.so.1"])
+        self.assertEqual(sorted(libraries(driver, host)),
+                         [("libcuda.so.1", False), *FOR_32_BIT])
 
     def test_each_number_is_the_one_asked_for(self):
         host = self.generate("host", "--gpus=5", "--libraries=40", "--tools=2",
@@ -78,7 +93,7 @@ class HostsTest(unittest.TestCase):
 
         driver = driver_of(host)
         self.assertEqual(sorted(gpu["minor"] for gpu in driver["gpus"]), list(range(5)))
-        self.assertEqual(sum(file["kind"] == "library" for file in own_files(driver)), 40)
+        self.assertEqual(len(libraries(driver, host)), 40 + len(FOR_32_BIT))
         self.assertEqual(sum(file["kind"] == "tool" for file in driver["files"]), 2)
         self.assertEqual(len(on_host(host, "ls", "/sys/bus/pci/devices").split()), 31)
         self.assertIn("777 libs found", on_host(host, "/sbin/ldconfig", "-p"))
@@ -99,6 +114,10 @@ class HostsTest(unittest.TestCase):
 
                 first, again = driver_of(host), driver_of(recorded)
                 self.assertEqual(without_identity(again), without_identity(first))
+                old, new = elf_facts(host), elf_facts(recorded)
+                self.assertGreater(len(old.keys() & new.keys()), 30)
+                self.assertEqual({path: new[path] for path in old.keys() & new.keys()},
+                                 {path: old[path] for path in old.keys() & new.keys()})
                 for old, new in zip(first["gpus"], again["gpus"]):
                     self.assertNotEqual(old["uuid"], new["uuid"])
 
