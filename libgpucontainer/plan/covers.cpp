@@ -45,9 +45,11 @@ public:
         if (const std::string* const path = Draft::data_path(file);
             path != nullptr && !file.directory && file.precedence == model::Precedence::always)
             add(file, *path);
-        if (file.registered(model::Manner::beside_libraries) != nullptr
-            && draft_.plan.layout == Layout::merged)
-            add(file, draft_.path_of(file));
+        if (Draft::place_beside(file) != nullptr) {
+            if (draft_.plan.layout == Layout::merged)
+                add(file, draft_.path_of(file));
+            return; // what the image has elsewhere is for others
+        }
         if (file.kind != FileKind::library || file.precedence == model::Precedence::image)
             return; // the image keeps its own copies of these
         if (file.registered(model::Manner::module_directory) != nullptr)

@@ -210,10 +210,14 @@ const rootfs::Layout& Draft::layout_of(const DriverFile& file) const
 std::string Draft::library_path(const std::string& name, const DriverFile* beside) const
 {
     const bool compat32 = beside != nullptr && beside->compat32;
-    if (plan.layout == Layout::tree)
-        return base::format("{}/{}/{}", plan.tree_path, compat32 ? "lib32" : "lib64", name);
     const rootfs::Layout& layout = compat32 && image32 ? *image32 : image;
-    return base::format("{}/{}", layout.library_directory, name);
+    const std::string directory =
+        plan.layout == Layout::tree
+            ? base::format("{}/{}", plan.tree_path, compat32 ? "lib32" : "lib64")
+            : layout.library_directory;
+    const std::string* const place = beside != nullptr ? place_beside(*beside) : nullptr;
+    return place != nullptr ? base::format("{}/{}/{}", directory, *place, name)
+                            : base::format("{}/{}", directory, name);
 }
 
 std::string Draft::tool_path(const std::string& name) const
@@ -225,15 +229,16 @@ std::string Draft::path_of(const DriverFile& file) const
 {
     switch (file.kind) {
     case FileKind::library:
-        return plan.layout == Layout::merged ? usual_directory(file) + "/" + file.name
-                                             : library_path(file.name, &file);
+        return plan.layout == Layout::merged && place_beside(file) == nullptr
+                   ? usual_directory(file) + "/" + file.name
+                   : library_path(file.name, &file);
     case FileKind::tool:
         return tool_path(file.name);
     case FileKind::data:
         break;
     }
-    if (const std::string* const directory = file.registered(model::Manner::beside_libraries))
-        return library_path(base::format("{}/{}", *directory, file.name));
+    if (place_beside(file) != nullptr)
+        return library_path(file.name, &file);
     if (plan.layout == Layout::merged)
         return *data_path(file);
     return base::format("{}/{}", plan.tree_path, place_in_tree(file));

@@ -97,6 +97,18 @@ struct Draft {
     {
         return file.registered(model::Manner::fixed_path);
     }
+    /// The directory beside libraries in which it is looked for; null for other files.
+    static const std::string* place_beside(const model::DriverFile& file)
+    {
+        return file.registered(model::Manner::beside_libraries);
+    }
+    /// Whether the loader cache has it.
+    static bool is_cached(const model::DriverFile& file)
+    {
+        return file.kind == model::FileKind::library
+               && (place_beside(file) == nullptr
+                   || file.registered(model::Manner::loader) != nullptr);
+    }
     /// The name of a library in the directory of a loader of modules.
     std::string module_path(const model::DriverFile& library) const;
     /// The directory in which the image has such libraries or tools.

@@ -34,8 +34,12 @@ const std::string& name_of(const DriverFile& file)
 std::string_view objection(std::span<const DriverFile* const> others, const DriverFile& file)
 {
     for (const DriverFile* other : others) {
+        const std::string* const place = Draft::place_beside(file);
+        const std::string* const others_place = Draft::place_beside(*other);
         const bool same_name =
-            other->name == file.name || (!file.soname.empty() && other->soname == file.soname);
+            (other->name == file.name || (!file.soname.empty() && other->soname == file.soname))
+            && (place == nullptr ? others_place == nullptr
+                                 : others_place != nullptr && *place == *others_place);
         if (same_name && other->kind == file.kind && other->compat32 == file.compat32)
             return other->path == file.path ? "another driver brings the same file"
                                             : "another driver brings a file of this name";
@@ -97,12 +101,16 @@ private:
         return {};
     }
 
+    /// Two libraries may have the soname that is needed, one of them beside the others.
+    static bool needs(const DriverFile& file, const DriverFile& other)
+    {
+        return other.kind == FileKind::library && file.compat32 == other.compat32
+               && std::ranges::find(file.needed, other.soname) != file.needed.end();
+    }
+
     /// A library that the distribution built, and those that need each other with it.
     std::vector<std::size_t> of_one_build(std::size_t first) const
     {
-        const auto needs = [&](const DriverFile& file, const DriverFile& other) {
-            return std::ranges::find(file.needed, other.soname) != file.needed.end();
-        };
         std::vector<std::size_t> parts = {first};
         for (std::size_t at = 0; at < parts.size(); ++at)
             for (std::size_t i = 0; i < driver_.files.size(); ++i) {
@@ -152,16 +160,13 @@ private:
     /// brings its own video driver, or is too old for the host's, can compute all the same.
     Result<void> fit_parts()
     {
-        constexpr std::string_view of_other_part = "belongs to the other part";
         const std::vector<std::string> asked = reasons_;
         std::vector<std::string> fitted = asked;
         std::vector<bool> taken(asked.size());
         bool is_main = true; // the part that a failure to fit is worth a warning for
         for (const bool computing : {true, false}) {
             reasons_ = asked;
-            for (std::size_t i = 0; i < reasons_.size(); ++i)
-                if (is_chosen(i) && !is_of_part(driver_.files[i], computing))
-                    reasons_[i] = of_other_part;
+            leave_to_other_part(computing);
             if (!is_any_chosen())
                 continue;
             GPUCTR_CHECK(fit_or_leave_out(std::exchange(is_main, false)));
@@ -175,6 +180,13 @@ private:
         }
         reasons_ = std::move(fitted);
         return {};
+    }
+
+    void leave_to_other_part(bool computing)
+    {
+        for (std::size_t i = 0; i < reasons_.size(); ++i)
+            if (is_chosen(i) && !is_of_part(driver_.files[i], computing))
+                reasons_[i] = of_other_part;
     }
 
     bool is_of_part(const DriverFile& file, bool computing) const
@@ -219,7 +231,8 @@ private:
         if (const std::string* const interpreter = file.registered(Manner::script))
             if (std::string reason = objection_to_script(*interpreter); !reason.empty())
                 return reason;
-        if (file.precedence == Precedence::image && driver_.optional_files)
+        const bool is_part = file.kind == FileKind::library && Draft::place_beside(file) != nullptr;
+        if ((file.precedence == Precedence::image || is_part) && driver_.optional_files)
             return "nothing that was asked for needs it";
         if (draft_.capabilities.contains(file.capability)
             || draft_.capabilities.contains(file.also))
@@ -302,9 +315,8 @@ private:
         while (!open.empty()) {
             const std::size_t at = open.back();
             open.pop_back();
-            for (const std::string& soname : driver_.files[at].needed) {
-                const std::size_t i = index_of(soname, driver_.files[at].compat32);
-                if (i == reasons_.size() || is_chosen(i))
+            for (std::size_t i = 0; i < reasons_.size(); ++i) {
+                if (is_chosen(i) || !needs(driver_.files[at], driver_.files[i]))
                     continue;
                 reasons_[i] = objection_to_needed(driver_.files[i]);
                 if (is_chosen(i))
@@ -321,14 +333,6 @@ private:
         return path.empty() ? "" : base::format("the image has its own: {}", path);
     }
 
-    std::size_t index_of(const std::string& soname, bool compat32) const
-    {
-        const auto found = std::ranges::find_if(driver_.files, [&](const DriverFile& file) {
-            return file.soname == soname && file.compat32 == compat32;
-        });
-        return static_cast<std::size_t>(found - driver_.files.begin());
-    }
-
     Result<void> check_versions(const ImageLibraries& image) const
     {
         for (std::size_t i = 0; i < reasons_.size(); ++i)
@@ -341,9 +345,10 @@ private:
     Result<void> check(const ImageLibraries& image, const DriverFile& file,
                        const model::VersionNeed& need) const
     {
-        const std::size_t ours = index_of(need.library, file.compat32);
-        if (ours != reasons_.size() && is_chosen(ours))
-            return {};
+        for (std::size_t i = 0; i < reasons_.size(); ++i)
+            if (const DriverFile& ours = driver_.files[i];
+                is_chosen(i) && ours.soname == need.library && ours.compat32 == file.compat32)
+                return {};
         DriverFile wanted;
         wanted.soname = need.library;
         wanted.compat32 = file.compat32;
@@ -401,6 +406,8 @@ private:
             return file->kind == FileKind::data && draft_.path_of(*file) == draft_.path_of(data);
         });
     }
+
+    static constexpr std::string_view of_other_part = "belongs to the other part";
 
     Draft& draft_;
     Share& share_;

@@ -14,7 +14,6 @@ namespace gpucontainer::plan {
 namespace {
 
 using model::DriverFile;
-using model::FileKind;
 using rootfs::EntryType;
 
 /// Whether it is a directory of libraries that are not used. `known` is what was asked before.
@@ -44,7 +43,7 @@ Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old
         names.push_back({name, base::format("{}/{}", draft.compat.directory, name),
                          draft.machine->cache_flags});
     for (const DriverFile* file : draft.files) {
-        if (file->kind != FileKind::library)
+        if (!Draft::is_cached(*file))
             continue;
         const elf::Machine* const machine = elf::machine_for(*draft.machine, file->compat32);
         if (machine == nullptr)
@@ -104,9 +103,11 @@ void add_configuration(Draft& draft)
 
 void recognise_loader_cache(Draft& draft)
 {
-    if (!draft.image_cache)
+    const auto first = std::ranges::find_if(
+        draft.files, [](const DriverFile* file) { return Draft::is_cached(*file); });
+    if (!draft.image_cache || first == draft.files.end())
         return;
-    const DriverFile& file = *draft.files.front();
+    const DriverFile& file = **first;
     const elf::Machine* const machine = elf::machine_for(*draft.machine, file.compat32);
     if (machine == nullptr)
         return;

@@ -108,7 +108,7 @@ void check(const DriverFile& file, const Fields& fields)
     if (file.registrations.empty())
         fields.complain("registrations", "none");
     for (const model::Registration& one : file.registrations)
-        if (kind_for(one.manner) != file.kind)
+        if (!is_for(one.manner, file.kind))
             fields.complain("registrations", "not of a file of this kind");
 }
 

@@ -19,7 +19,7 @@ const char* is_path_in_container(std::string_view text)
 
 } // namespace
 
-model::FileKind kind_for(model::Manner manner)
+bool is_for(model::Manner manner, model::FileKind kind)
 {
     switch (manner) {
     case model::Manner::loader:
@@ -32,15 +32,16 @@ model::FileKind kind_for(model::Manner manner)
     case model::Manner::vulkan_layer:
     case model::Manner::vulkansc_icd:
     case model::Manner::gpu_mask:
-        return model::FileKind::library;
+        return kind == model::FileKind::library;
     case model::Manner::command:
     case model::Manner::script:
-        return model::FileKind::tool;
+        return kind == model::FileKind::tool;
     case model::Manner::fixed_path:
+        return kind == model::FileKind::data;
     case model::Manner::beside_libraries:
         break;
     }
-    return model::FileKind::data;
+    return kind != model::FileKind::tool;
 }
 
 const char* problem_with_name(const model::Registration& registration)

@@ -5,8 +5,8 @@
 
 namespace gpucontainer::record {
 
-/// The kind of the files that programs find in this manner.
-model::FileKind kind_for(model::Manner manner);
+/// Whether programs find files of the kind in this manner.
+bool is_for(model::Manner manner, model::FileKind kind);
 
 /// What is wrong with the name, which becomes a part of paths; null if it is right.
 const char* problem_with_name(const model::Registration& registration);

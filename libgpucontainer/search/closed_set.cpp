@@ -53,7 +53,8 @@ public:
         ClosedSet set = graph_.take();
         if (!set.files.empty()) {
             std::ranges::move(scripts_, std::back_inserter(set.files));
-            add_data(root_, catalogue_, graph_.installation(), set.files, set.findings);
+            add_data(root_, catalogue_, graph_.installation(), set.files, set.findings,
+                     {{}, {}, {graph_.home()}});
         }
         std::ranges::sort(set.files, [](const auto& a, const auto& b) {
             return std::tie(a.kind, a.name) < std::tie(b.kind, b.name);

@@ -54,7 +54,8 @@ std::vector<std::string> other_paths(const model::CatalogueRule& rule, std::stri
 }
 
 Result<DriverFile> open_data(const host::DriverRoot& root, const model::CatalogueRule& rule,
-                             const std::string& path, const DataPlaces& places)
+                             const std::string& path, const Installation& installation,
+                             const DataPlaces& places)
 {
     DriverFile file;
     file.kind = model::FileKind::data;
@@ -64,7 +65,10 @@ Result<DriverFile> open_data(const host::DriverRoot& root, const model::Catalogu
             one.name = path;
     file.name = base::name_of(path);
     auto found = open_data_at(root, path, file);
-    for (const std::string& other : other_paths(rule, path, places)) {
+    std::vector<std::string> others = other_paths(rule, path, places);
+    if (std::string own = installation.own_path(path); !own.empty())
+        others.push_back(std::move(own));
+    for (const std::string& other : others) {
         if (found || found.error().os_error() != ENOENT)
             break;
         if (auto there = open_data_at(root, other, file))
@@ -92,7 +96,7 @@ void add_data(const host::DriverRoot& root, model::Catalogue rules,
         if (rule.kind != model::FileKind::data || rule.capability == model::Capability::none)
             continue;
         const std::string path = model::with_version(rule.name, places.version);
-        auto file = open_data(root, rule, path, places);
+        auto file = open_data(root, rule, path, installation, places);
         std::string reason = objection_to(file, root, installation);
         if (reason.empty())
             files.push_back(*std::move(file));

@@ -59,4 +59,13 @@ std::string Installation::objection_to(std::string_view path) const
                         prefix_);
 }
 
+std::string Installation::own_path(std::string_view path) const
+{
+    const std::string usual = prefix_of(path);
+    const bool is_of_usual = prefix_.starts_with(usual + "/") || prefix_.starts_with(usual + "-");
+    return is_of_usual && path.starts_with(usual + "/")
+               ? base::format("{}{}", prefix_, path.substr(usual.size()))
+               : "";
+}
+
 } // namespace gpucontainer::search

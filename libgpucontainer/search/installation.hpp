@@ -23,6 +23,10 @@ public:
 
     std::string objection_to(std::string_view path) const;
 
+    /// The same path in this installation, if it has the usual directory's name with more:
+    /// "/opt/rocm-6.4/share/x" or "/opt/rocm/core-7.14/share/x" for "/opt/rocm/share/x". Else "".
+    std::string own_path(std::string_view path) const;
+
     /// "/opt/rocm-6.4"; "" before one is chosen.
     const std::string& prefix() const noexcept { return prefix_; }
 

@@ -33,6 +33,16 @@ bool is_vendors(const CatalogueRule* rule)
 /// A module is found by the name of its file.
 bool is_module(const CatalogueRule* rule) { return rule != nullptr && !rule->module.empty(); }
 
+/// Those of a RUNPATH or RPATH that are relative to the file that has it.
+std::vector<std::string> relative_to_origin(const std::vector<std::string>& directories)
+{
+    std::vector<std::string> all;
+    std::ranges::copy_if(directories, std::back_inserter(all), [](const std::string& directory) {
+        return directory.starts_with("$ORIGIN") || directory.starts_with("${ORIGIN}");
+    });
+    return all;
+}
+
 /// Whether the rule is about a library with this soname.
 bool is_known_as(const CatalogueRule& rule, std::string_view soname)
 {
@@ -126,6 +136,11 @@ std::optional<std::size_t> LibraryGraph::load(const std::string& path, const std
     const FileKey key(opened->status.st_dev, opened->status.st_ino);
     if (const auto known = by_file_.find(key); known != by_file_.end()) {
         by_name_.emplace(name, known->second);
+        Object& object = objects_[known->second];
+        if (!object.place.empty() && object.file.registered(model::Manner::loader) == nullptr) {
+            object.names.push_back(name);
+            object.file.registrations.push_back({model::Manner::loader}); // no RUNPATH leads there
+        }
         return known->second;
     }
     if (is_vendors(rule) && !is_of_installation(*rule, opened->real_path)) {
@@ -139,8 +154,11 @@ std::optional<std::size_t> LibraryGraph::load(const std::string& path, const std
         by_name_.emplace(name, known->second);
         return known->second;
     }
-    if (is_vendors(rule) && !is_module(rule) && installations_ == Installations::one)
+    if (is_vendors(rule) && !is_module(rule) && installations_ == Installations::one) {
         installation_.choose(opened->real_path);
+        if (home_.empty())
+            home_ = base::directory_of(opened->real_path);
+    }
     const std::size_t index = add(*std::move(library), rule, key);
     by_name_.emplace(name, index);
     by_name_.emplace(objects_[index].file.soname, index);
@@ -234,8 +252,14 @@ void LibraryGraph::load_needs(std::size_t first)
 /// The library that the loader takes for a name that the object `by` needs.
 std::optional<std::size_t> LibraryGraph::find(const std::string& name, std::size_t by)
 {
-    if (const auto known = by_name_.find(name); known != by_name_.end())
-        return known->second;
+    if (const auto found = find_in_place(name, by))
+        return found;
+    const auto known = by_name_.find(name);
+    return known != by_name_.end() ? known->second : find_new(name, by);
+}
+
+std::optional<std::size_t> LibraryGraph::find_new(const std::string& name, std::size_t by)
+{
     const CatalogueRule* const rule = model::find_rule(catalogue_, FileKind::library, name);
     if (name.find('/') != std::string::npos)
         return name.starts_with('/') ? load(name, std::string(base::name_of(name)), by, rule)
@@ -261,17 +285,19 @@ std::optional<std::size_t> LibraryGraph::find(const std::string& name, std::size
 
 /// An object's RUNPATH counts for its own needs only. Without a RUNPATH, its RPATH counts, also for
 /// the needs of what it loads.
-std::vector<std::string> LibraryGraph::directories_for(std::size_t by) const
+std::vector<std::string> LibraryGraph::directories_for(std::size_t by, Entries entries) const
 {
+    const auto expanded = [&](const std::vector<std::string>& path, const Object& object) {
+        return expand_loader_path(entries == Entries::all ? path : relative_to_origin(path),
+                                  object.directory, root_.machine());
+    };
     const Object& object = objects_[by];
     if (!object.facts.runpath.empty())
-        return expand_loader_path(object.facts.runpath, object.directory, root_.machine());
+        return expanded(object.facts.runpath, object);
     std::vector<std::string> all;
-    for (std::optional<std::size_t> at = by; at; at = objects_[*at].loaded_by) {
-        auto directories =
-            expand_loader_path(objects_[*at].facts.rpath, objects_[*at].directory, root_.machine());
-        std::ranges::move(directories, std::back_inserter(all));
-    }
+    for (std::optional<std::size_t> at = by; at; at = objects_[*at].loaded_by)
+        std::ranges::move(expanded(objects_[*at].facts.rpath, objects_[*at]),
+                          std::back_inserter(all));
     return all;
 }
 
@@ -358,11 +384,9 @@ void LibraryGraph::describe(std::size_t index)
     DriverFile& file = object.file;
     for (const Need& need : object.needs)
         file.needed.push_back(objects_[*need.object].file.soname);
-    std::erase_if(file.versions, [&](const model::VersionNeed& need) {
-        const auto known = by_name_.find(need.library);
-        return known != by_name_.end() && !is_neutral(objects_[known->second].file);
-    });
-    if (is_neutral(file) && object.loaded_by) {
+    std::erase_if(file.versions,
+                  [&](const model::VersionNeed& need) { return brings(object, need.library); });
+    if ((is_neutral(file) || !object.place.empty()) && object.loaded_by) {
         const DriverFile& by = objects_[*object.loaded_by].file;
         file.capability = by.capability;
         file.reason = base::format("needed by {}", by.soname.empty() ? by.name : by.soname);
@@ -371,8 +395,22 @@ void LibraryGraph::describe(std::size_t index)
         add_names(object);
 }
 
+/// Whether the vendor's files have the library that the object needs under this name.
+bool LibraryGraph::brings(const Object& object, const std::string& library) const
+{
+    const auto need = std::ranges::find(object.needs, library, &Need::name);
+    if (need != object.needs.end() && need->object)
+        return !is_neutral(objects_[*need->object].file);
+    const auto known = by_name_.find(library);
+    return known != by_name_.end() && !is_neutral(objects_[known->second].file);
+}
+
 void LibraryGraph::add_names(Object& object)
 {
+    if (!object.place.empty()) {
+        add_names_in_place(object);
+        return;
+    }
     DriverFile& file = object.file;
     if (!taken_names_.insert(file.name).second) {
         file.name = file.soname;

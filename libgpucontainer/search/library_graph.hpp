@@ -30,7 +30,8 @@ struct ClosedSet {
 };
 
 /// Libraries and tools with what they are linked to, as the loader finds it: one file for each
-/// soname.
+/// soname. A library to which a RUNPATH or RPATH with $ORIGIN leads, in a directory below that of
+/// the vendor's libraries, is another one than those of its soname elsewhere, and keeps its place.
 class LibraryGraph {
 public:
     /// Whether all that the catalogue names must be of one installation, that of the first library.
@@ -48,6 +49,10 @@ public:
     bool add_tool(const model::CatalogueRule& rule, const std::string& path);
 
     const Installation& installation() const noexcept { return installation_; }
+
+    /// The directory of the first library that the catalogue names; "" if several installations
+    /// count.
+    const std::string& home() const noexcept { return home_; }
 
     /// The paths of a name in the loader cache, in its order.
     std::vector<std::string> cached(const std::string& name) const;
@@ -70,6 +75,8 @@ private:
         std::vector<Need> needs;
         bool lacks_something = false;
         bool wanted = false;
+        std::string place; ///< Of one that keeps it, below `home_`: "rocm_sysdeps/lib".
+        std::vector<std::string> names = {}; ///< By which others need one with a place.
     };
     using FileKey = std::pair<dev_t, ino_t>;
 
@@ -89,7 +96,14 @@ private:
     std::size_t add(Object object, const model::CatalogueRule* rule, FileKey key);
     void load_needs(std::size_t first);
     std::optional<std::size_t> find(const std::string& name, std::size_t by);
-    std::vector<std::string> directories_for(std::size_t by) const;
+    std::optional<std::size_t> find_new(const std::string& name, std::size_t by);
+    enum class Entries : std::uint8_t { all, with_origin };
+    std::vector<std::string> directories_for(std::size_t by, Entries entries = Entries::all) const;
+    std::optional<std::size_t> find_in_place(const std::string& name, std::size_t by);
+    std::optional<std::size_t> load_in_place(const std::string& directory, const std::string& place,
+                                             const std::string& name, std::size_t by);
+    bool has_place(const Object& object) const;
+    const std::string& place_of(const std::string& directory);
     void object(const std::string& name, const std::string& path, std::string reason);
 
     void find_lacking();
@@ -98,6 +112,8 @@ private:
     std::string lack_of(const Object& object) const;
     void describe(std::size_t index);
     void add_names(Object& object);
+    static void add_names_in_place(Object& object);
+    bool brings(const Object& object, const std::string& library) const;
 
     const host::DriverRoot& root_;
     model::Catalogue catalogue_;
@@ -105,7 +121,9 @@ private:
     Installations installations_;
     std::optional<std::vector<std::string>> loader_directories_;
     Installation installation_;
-    std::vector<Object> objects_; ///< Each after the one that loads it.
+    std::string home_;
+    std::map<std::string, std::string> places_; ///< Below it, by directories; "" if elsewhere.
+    std::vector<Object> objects_;               ///< Each after the one that loads it.
     std::vector<std::size_t> roots_;
     std::map<std::string, std::size_t> by_name_; ///< By sonames, and by names that others need.
     std::map<FileKey, std::size_t> by_file_;

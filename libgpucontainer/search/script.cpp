@@ -33,13 +33,18 @@ std::string interpreter_of(int fd)
                                                                             : std::string_view());
 }
 
-bool is_in_data(const host::DriverRoot& root, model::Catalogue catalogue, std::string_view path)
+bool is_in_data(const host::DriverRoot& root, model::Catalogue catalogue,
+                const Installation& installation, std::string_view path)
 {
+    const auto holds = [&](const std::string& name) {
+        const auto directory = root.open_directory(name);
+        return directory && base::is_below(path, directory->real_path);
+    };
     return std::ranges::any_of(catalogue, [&](const model::CatalogueRule& rule) {
         if (rule.kind != model::FileKind::data || rule.capability == model::Capability::none)
             return false;
-        const auto directory = root.open_directory(std::string(rule.name));
-        return directory && base::is_below(path, directory->real_path);
+        const std::string own = installation.own_path(rule.name);
+        return holds(std::string(rule.name)) || (!own.empty() && holds(own));
     });
 }
 
@@ -54,7 +59,7 @@ std::optional<model::DriverFile> find_script(const host::DriverRoot& root,
     if (!opened || !installation.admits(opened->real_path))
         return std::nullopt;
     std::string interpreter = interpreter_of(opened->fd.get());
-    if (interpreter.empty() || !is_in_data(root, catalogue, opened->real_path))
+    if (interpreter.empty() || !is_in_data(root, catalogue, installation, opened->real_path))
         return std::nullopt;
     model::DriverFile script;
     script.kind = model::FileKind::tool;

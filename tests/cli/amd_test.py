@@ -3,12 +3,16 @@
 
 import json
 import os
+import platform
+import re
+import shutil
 import stat
 import unittest
 
 import harness
 
 RENDER, VIDEO = 109, 44
+LOADERS = {"x86_64": "/lib64/ld-linux-x86-64.so.2", "aarch64": "/lib/ld-linux-aarch64.so.1"}
 BUSES = ["05", "26", "46", "65", "85", "a6", "c6", "e5"]
 
 
@@ -300,6 +304,74 @@ class Debian(Amd):
                 self.assertEqual(self.inside(tool).split(), found)
         self.undo()
         self.assert_state(before)
+
+
+class TheRock(Amd):
+    """ROCm whose libraries find their parts by RUNPATHs from where they are."""
+
+    LIBRARIES = f"{harness.TREE}/lib64"
+
+    def loaded(self, path):
+        """What the loader of the container takes for each library that the file needs."""
+        said = harness.call("chroot", self.root, "sh", "-c",
+                            f"LD_TRACE_LOADED_OBJECTS=1 exec {LOADERS[platform.machine()]} {path}")
+        self.assertEqual(said.stderr, "")
+        return dict(re.findall(r"(\S+) => (not found|\S+)", said.stdout))
+
+    def test_runpaths_lead_to_their_parts_in_a_container(self):
+        before = self.state()
+        self.set_up("--driver-capabilities", "all")
+
+        part = f"{self.LIBRARIES}/rocm_sysdeps/lib/librocm_sysdeps"
+        found = self.loaded(f"{self.LIBRARIES}/libamdhip64.so.7")
+        self.assertEqual({os.path.normpath(path) for name, path in found.items()
+                          if "sysdeps" in name or "LLVM" in name},
+                         {f"{part}_{name}" for name in ("elf.so.1", "z.so.1", "zstd.so.1",
+                                                        "drm.so.2", "drm_amdgpu.so.1")}
+                         | {f"{self.LIBRARIES}/llvm/lib/libLLVM.so.22.0"})
+        self.assertNotIn("not found", found.values())
+        tool = self.loaded(f"{harness.TREE}/bin/rocminfo")
+        self.assertEqual(os.path.normpath(tool["librocm_sysdeps_z.so.1"]),
+                         f"{harness.TREE}/lib/rocm_sysdeps/lib/librocm_sysdeps_z.so.1")
+        self.undo()
+        self.assert_state(before)
+
+    def test_so_they_do_without_a_tree(self):
+        before = self.state()
+        self.set_up("--layout", "merged")
+
+        directory = f"/usr/lib/{harness.MULTIARCH}"
+        found = self.loaded(f"{directory}/libamdhip64.so.7")
+        self.assertNotIn("not found", found.values())
+        self.assertEqual(os.path.normpath(found["libLLVM.so.22.0"]),
+                         f"{directory}/llvm/lib/libLLVM.so.22.0")
+        self.undo()
+        self.assert_state(before)
+
+    def test_an_images_library_of_the_same_name_stays_the_images(self):
+        own = self.root / f"usr/lib/{harness.MULTIARCH}/libLLVM.so.22.0"
+        shutil.copy("/opt/rocm/core-7.14/lib/librocm_kpack.so.0", own)
+        self.set_up()
+
+        self.assertEqual(own.stat().st_mtime_ns, os.stat(own).st_mtime_ns)
+        self.assertNotIn("libLLVM", harness.must("ldconfig", "-r", self.root, "-p"))
+        self.assertEqual([item for item in self.planned()["items"] if item["kind"] == "cover"], [])
+        self.undo()
+
+    def test_nothing_of_another_release_is_mixed_in(self):
+        driver = self.driver()
+
+        self.assertEqual({file["path"].split("/")[3] for file in driver["files"]
+                          if file["path"].startswith("/opt/rocm/")}, {"core-7.14"})
+        self.assertIn("/opt/rocm/core-7.14/lib", driver["image_directories"])
+
+    def test_data_and_scripts_have_the_place_of_the_release(self):
+        self.set_up("--driver-capabilities", "all")
+
+        self.assertEqual(self.inside("cat", f"{self.LIBRARIES}/llvm/amdgcn/bitcode/ocml.bc"),
+                         "device functions\n")
+        self.assertEqual(self.inside("rocm-smi").split(), ["lib/librocm_smi64.so.1"])
+        self.undo()
 
 
 class SeveralVendors(Amd):

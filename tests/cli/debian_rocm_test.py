@@ -61,13 +61,16 @@ class DebianRocm(harness.Case):
         self.undo()
         self.assert_state(before)
 
-    def test_rocm_smi_runs_where_there_is_python(self):
+    def give_python(self):
         for pattern in ("usr/bin/python3*", "usr/lib/python3*", "usr/lib/*/libexpat.so.1*",
                         "usr/lib/*/libz.so.1*", "lib/*/libexpat.so.1*", "lib/*/libz.so.1*"):
             for path in pathlib.Path("/").glob(pattern):
                 inside = pathlib.Path(f"{self.root}{path}")
                 inside.parent.mkdir(parents=True, exist_ok=True)
                 harness.must("cp", "-a", path, inside)
+
+    def test_rocm_smi_runs_where_there_is_python(self):
+        self.give_python()
         before = self.state()
         self.run_setup("--rocm", "--driver-root", ROOT, "--vendor-libs", "host", "--rootfs",
                        self.root, stderr=None)
@@ -81,6 +84,23 @@ class DebianRocm(harness.Case):
                            "getattr(smi, \"initRsmiBindings\", print)(); print(\"loaded\")' 2>&1")
         self.assertNotIn("Unable to", said)
         self.assertIn("loaded", said)
+        self.undo()
+        self.assert_state(before)
+
+    @unittest.skipUnless((ROOT / "usr/bin/amd-smi").exists(), "this release has no amd-smi")
+    def test_amd_smi_finds_its_module_and_that_its_library(self):
+        self.give_python()
+        before = self.state()
+        self.run_setup("--rocm", "--driver-root", ROOT, "--vendor-libs", "host", "--rootfs",
+                       self.root, stderr=None)
+
+        # As amd-smi does, which without a GPU ends before it has loaded all of its parts.
+        tool = self.inside("readlink", "-f", "/usr/bin/amd-smi").strip()
+        said = self.inside("python3", "-B", "-c",
+                           f"import sys; sys.path.append('{os.path.dirname(tool)}/../../share/amd_smi')\n"
+                           "from amdsmi import amdsmi_wrapper as smi\n"
+                           "print(smi._libraries['libamd_smi.so']._name)")
+        self.assertEqual(said.strip(), f"{harness.TREE}/lib/{harness.MULTIARCH}/libamd_smi.so")
         self.undo()
         self.assert_state(before)
 

@@ -85,6 +85,7 @@ private:
         if (!file.elf_class.empty()) {
             ElfStub stub{kind_of(file), file.elf_class, file.machine,
                          file.soname,   file.needed,    file.versions};
+            stub.runpath = file.runpath;
             return make_elf_stub(stub);
         }
         if (!content_)

@@ -125,6 +125,7 @@ Result<RecordedFile> parse_file(std::size_t number, std::string_view line, const
     file.soname = columns.value(fields, "soname");
     file.needed = list_of(columns.value(fields, "needed"));
     file.versions = list_of(columns.value(fields, "verneed"));
+    file.runpath = columns.value(fields, "runpath");
     return file;
 }
 

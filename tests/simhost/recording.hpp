@@ -25,6 +25,7 @@ struct RecordedFile {
     std::string soname;
     std::vector<std::string> needed;
     std::vector<std::string> versions; ///< Symbol versions that it needs.
+    std::string runpath;
 };
 
 enum class NodeKind { character, block, link };

@@ -69,6 +69,12 @@ Result<DriverStack> new_stack(const Sources& sources)
         "/opt/amdgpu/lib64", "/usr/lib/*-linux-gnu/dri", "/usr/lib64/dri",
         "/usr/lib/dri"};
     GPUCTR_CHECK(add_optional_files(sources, amd_catalogue(), directories, stack));
+    // Images of the same release may have "/opt/rocm/core-7.14/lib" without a link to it.
+    const std::string& prefix = sources.driver_root.prefix();
+    if (base::is_below(stack.library_directory, prefix + "/opt"))
+        if (std::string own = stack.library_directory.substr(prefix.size());
+            std::ranges::find(stack.image_directories, own) == stack.image_directories.end())
+            stack.image_directories.push_back(std::move(own));
     return stack;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "elf/ld_cache.hpp"
 #include "elf/ld_cache_writer.hpp"
 #include "elf_stub.hpp"
 #include "unit/plan/plan_fixture.hpp"
@@ -16,6 +17,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 #if defined(__aarch64__)
@@ -114,6 +116,86 @@ TEST_F(OptionalFilesTest, ComeWithAVendorsLibraryOfAnotherCapabilityWhereTheyNee
     find("libsmi.so.1").needed = {"libhsa.so.1"};
 
     EXPECT_THAT(taken(), ElementsAre("libhsa.so.1", "libsmi.so.1", "libelf.so.1", "libz.so.1"));
+}
+
+/// A part that a RUNPATH of libhip leads to, in a directory beside it.
+class PartBesideLibrariesTest : public OptionalFilesTest {
+protected:
+    PartBesideLibrariesTest()
+    {
+        DriverFile part = test::make_library("libLLVM.so.22", Capability::compute, next_inode_++);
+        part.registrations = {{model::Manner::beside_libraries, "llvm/lib"}};
+        part.path = "/drv/lib/llvm/lib/libLLVM.so.580.1";
+        driver_.files.push_back(part);
+        find("libhip.so.6").needed.emplace_back("libLLVM.so.22");
+    }
+
+    std::vector<std::string> with_its_name() const
+    {
+        auto all = items();
+        std::erase_if(
+            all, [](const std::string& text) { return text.find("LLVM") == std::string::npos; });
+        return all;
+    }
+
+    bool is_in_loader_cache(std::string_view soname) const
+    {
+        const auto cache = elf::LdCache::parse(item(ItemKind::ldcache).as<LoaderCache>()->content);
+        EXPECT_TRUE(cache) << cache.error().message();
+        return !cache->lookup(soname, elf::own_machine().cache_flags).empty();
+    }
+};
+
+TEST_F(PartBesideLibrariesTest, HasItsPlaceInTheTreeAndIsFoundThereAlone)
+{
+    give_image("libLLVM.so.22"); // another one
+
+    EXPECT_THAT(with_its_name(),
+                ElementsAre("bind tree: /drv/lib/llvm/lib/libLLVM.so.580.1 -> "
+                            "/usr/lib/gpuctr/lib64/llvm/lib/libLLVM.so.580.1 ro,nosuid,nodev",
+                            "symlink tree: libLLVM.so.580.1 -> "
+                            "/usr/lib/gpuctr/lib64/llvm/lib/libLLVM.so.22"));
+    EXPECT_FALSE(is_in_loader_cache("libLLVM.so.22"));
+    EXPECT_TRUE(is_in_loader_cache("libhip.so.6"));
+}
+
+TEST_F(PartBesideLibrariesTest, IsInTheLoaderCacheIfSomethingFindsItBySoname)
+{
+    find("libLLVM.so.22").registrations.push_back({model::Manner::loader});
+
+    EXPECT_TRUE(is_in_loader_cache("libLLVM.so.22"));
+}
+
+TEST_F(PartBesideLibrariesTest, ComesOnlyToWhatNeedsIt)
+{
+    find("libhip.so.6").needed.pop_back();
+
+    EXPECT_THAT(with_its_name(), IsEmpty());
+    EXPECT_THAT(skipped("libLLVM.so.580.1"), ElementsAre("/drv/lib/llvm/lib/libLLVM.so.580.1: "
+                                                         "nothing that was asked for needs it"));
+}
+
+TEST_F(PartBesideLibrariesTest, IsAnotherOneThanTheDistributions)
+{
+    DriverFile neutral = test::make_library("libLLVM.so.22", Capability::compute, next_inode_++);
+    neutral.precedence = model::Precedence::image;
+    driver_.files.push_back(neutral);
+
+    EXPECT_THAT(with_its_name(),
+                IsSupersetOf({"bind tree: /drv/lib/llvm/lib/libLLVM.so.580.1 -> "
+                              "/usr/lib/gpuctr/lib64/llvm/lib/libLLVM.so.580.1 ro,nosuid,nodev",
+                              "bind tree: /drv/lib/libLLVM.so.580.1 -> "
+                              "/usr/lib/gpuctr/lib64/libLLVM.so.580.1 ro,nosuid,nodev"}));
+}
+
+TEST_F(PartBesideLibrariesTest, HasItsPlaceBesideTheImagesLibrariesWithoutATree)
+{
+    request_.layout = Layout::merged;
+
+    EXPECT_THAT(items({ItemKind::bind}),
+                Contains(HasSubstr("-> " + libraries_ + "/llvm/lib/libLLVM.so.580.1")));
+    EXPECT_THAT(items({ItemKind::symlink}),
+                Contains(HasSubstr("-> " + libraries_ + "/llvm/lib/libLLVM.so.22")));
 }
 
 TEST_F(OptionalFilesTest, LeaveTheImagesNeutralLibrariesToIt)

@@ -134,7 +134,7 @@ TEST_F(ClosedSetTest, TakesANeedFromRpathBeforeTheCacheAndTheDirectories)
     tree_.remember("libelf.so.1", "/opt/cached/libelf.so.1");
 
     EXPECT_THAT(found({library("libhip.so.6")}),
-                ElementsAre("[/opt/rocm/lib/private/libelf.so.1]", "/opt/rocm/lib/libhip.so.6"));
+                ElementsAre("/opt/rocm/lib/private/libelf.so.1", "/opt/rocm/lib/libhip.so.6"));
 }
 
 TEST_F(ClosedSetTest, InheritsAnRpathAndNoRunpath)
