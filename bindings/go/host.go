@@ -25,12 +25,15 @@ type HostOptions struct {
 	MIGMap string
 	// FilesAlone: a vendor needs no GPU, the files of its driver are enough.
 	FilesAlone bool
+	// WholeBus: findings name GPUs that no kernel driver has, beside those of NVIDIA's driver.
+	WholeBus bool
 }
 
 func (options HostOptions) native(a *arguments) (C.gpuctr_host_options, error) {
 	var native C.gpuctr_host_options
 	C.gpuctr_host_options_init(&native, C.sizeof_gpuctr_host_options)
-	native.flags = flags(flag{options.FilesAlone, C.GPUCTR_HOST_FILES_ALONE})
+	native.flags = flags(flag{options.FilesAlone, C.GPUCTR_HOST_FILES_ALONE},
+		flag{options.WholeBus, C.GPUCTR_HOST_WHOLE_BUS})
 	native.vendors = a.list("vendors", options.Vendors)
 	native.driver_root = a.text("driver_root", options.DriverRoot)
 	native.driver_version = a.text("driver_version", options.DriverVersion)

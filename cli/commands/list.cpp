@@ -86,6 +86,18 @@ void print_files(const Driver& driver, const Streams& streams)
     table.print(streams.out, streams.of_out);
 }
 
+/// A container gets them only if it asks for them.
+void print_compat32(const Driver& driver, const Streams& streams)
+{
+    std::string names;
+    for (const auto file : driver.files())
+        if (file.is_compat32())
+            names += formatted("{}{}", names.empty() ? "" : ", ", printable(file.soname()));
+    if (!names.empty())
+        print(streams.out, "\n{} {}: given with --driver-capabilities compat32\n",
+              streams.of_out.heading("for 32-bit programs:"), names);
+}
+
 const char* remark_on(const Driver& driver)
 {
     if (driver.gpus().empty())
@@ -103,8 +115,10 @@ void print_driver(const Driver& driver, Verbosity verbosity, const Streams& stre
     print_gpus(driver, streams);
     print_nodes(driver, streams);
     print_files(driver, streams);
-    if (verbosity == Verbosity::verbose)
+    if (verbosity == Verbosity::verbose) {
         print_notes(driver.findings(), streams.out, streams.of_out);
+        print_compat32(driver, streams);
+    }
 }
 
 /// Warns of drivers without a GPU. Other findings concern plans.
@@ -162,13 +176,13 @@ std::vector<GpuRow> gpus_of(const gpucontainer::Host& host)
 gpucontainer::Host open(HostOptions options)
 {
     try {
-        return options.open(true);
+        return options.open_to_list();
     } catch (const gpucontainer::Error& error) {
         if (!options.if_present || error.status() != GPUCTR_E_NO_DEVICE)
             throw;
     }
     options.vendors.clear();
-    return options.open(true);
+    return options.open_to_list();
 }
 
 /// The GPUs and drivers of this host.

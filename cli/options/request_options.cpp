@@ -211,8 +211,21 @@ void HostOptions::add_record_to(CLI::App& command)
 gpucontainer::Host HostOptions::open(bool files_alone) const
 {
     gpucontainer::HostOptions options;
-    options.vendors = vendors;
     options.files_alone = files_alone;
+    return open(std::move(options));
+}
+
+gpucontainer::Host HostOptions::open_to_list() const
+{
+    gpucontainer::HostOptions options;
+    options.files_alone = true;
+    options.whole_bus = true;
+    return open(std::move(options));
+}
+
+gpucontainer::Host HostOptions::open(gpucontainer::HostOptions options) const
+{
+    options.vendors = vendors;
     if (!record.empty())
         return gpucontainer::Host::from_json(read_record(record), options);
     options.driver_root = driver_root;

@@ -28,6 +28,11 @@ struct HostOptions {
     void add_record_to(CLI::App& command);
     /// `files_alone`: a driver needs no GPU. For commands that only show.
     gpucontainer::Host open(bool files_alone = false) const;
+    /// For showing all that is there: a driver needs no GPU, and a GPU no driver.
+    gpucontainer::Host open_to_list() const;
+
+private:
+    gpucontainer::Host open(gpucontainer::HostOptions options) const;
 };
 
 /// What a container asks for: for apply and plan.

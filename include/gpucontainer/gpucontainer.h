@@ -326,6 +326,13 @@ GPUCTR_API const char* gpuctr_setting_mistake(const gpuctr_setting* setting);
  * is GPUCTR_E_NO_DEVICE. The driver's finding "no_gpu" has the reason. @since 0.1
  */
 #define GPUCTR_HOST_FILES_ALONE 0x1u
+/**
+ * Also name GPUs that no kernel driver has, beside those that NVIDIA's driver has, in the
+ * driver's findings ("gpu_unusable"). It takes reading a file for each PCI function of the host,
+ * of which servers have hundreds. Without it, only those are named that certain drivers have,
+ * such as nouveau or vfio-pci. @since 0.2
+ */
+#define GPUCTR_HOST_WHOLE_BUS 0x2u
 
 /**
  * What to look for. Start from GPUCTR_HOST_OPTIONS_INIT.

@@ -386,6 +386,7 @@ struct HostOptions {
     std::string dev_root = "/";     ///< The directory whose dev/ has the driver's device nodes.
     std::string mig_map = {};       ///< What `nvidia-smi -L` printed; empty: none.
     bool files_alone = false;       ///< A vendor needs no GPU; see GPUCTR_HOST_FILES_ALONE.
+    bool whole_bus = false;         ///< Names GPUs without a driver; see GPUCTR_HOST_WHOLE_BUS.
 };
 
 /// The GPUs of this host and their drivers. Immutable.
@@ -454,6 +455,8 @@ private:
             options.vendors = vendors.data();
             if (from.files_alone)
                 options.flags |= GPUCTR_HOST_FILES_ALONE;
+            if (from.whole_bus)
+                options.flags |= GPUCTR_HOST_WHOLE_BUS;
             options.driver_root = from.driver_root.c_str();
             if (!from.driver_version.empty())
                 options.driver_version = from.driver_version.c_str();

@@ -84,7 +84,8 @@ std::vector<std::string> strings(const char* const* list)
 Result<detect::Detection> read_detection(const gpuctr_host_options* options)
 {
     GPUCTR_TRY(const auto given, read_options(options));
-    if ((given.flags & ~GPUCTR_HOST_FILES_ALONE) != 0 || given.reserved != 0)
+    constexpr std::uint32_t known = GPUCTR_HOST_FILES_ALONE | GPUCTR_HOST_WHOLE_BUS;
+    if ((given.flags & ~known) != 0 || given.reserved != 0)
         return Error(Errc::usage, "options of the host: an unknown flag is set")
             .with_argument(given.reserved != 0 ? "reserved" : "flags");
     detect::Detection detection;
@@ -92,6 +93,7 @@ Result<detect::Detection> read_detection(const gpuctr_host_options* options)
     detection.all_vendors =
         std::erase(detection.vendors, GPUCTR_VENDOR_ANY) > 0 || detection.vendors.empty();
     detection.files_alone = (given.flags & GPUCTR_HOST_FILES_ALONE) != 0;
+    detection.whole_bus = (given.flags & GPUCTR_HOST_WHOLE_BUS) != 0;
     assign(detection.driver_root, given.driver_root);
     detection.catalogues = strings(given.catalogues);
     assign(detection.catalogue_directory, given.catalogue_dir);

@@ -301,7 +301,8 @@ Result<Detected> detect(const Detection& detection, drivers::Site site)
                              detection.driver_version,
                              std::move(site.catalogue),
                              std::move(dev_root),
-                             detection.mig_map};
+                             detection.mig_map,
+                             detection.whole_bus};
     Detected found;
     for (const Vendor& vendor : site.vendors)
         GPUCTR_CHECK(look_for(vendor, detection, sources, found));

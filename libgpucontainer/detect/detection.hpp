@@ -23,6 +23,7 @@ struct Detection {
     std::string dev_root;            ///< Empty: "/".
     std::string mig_map;             ///< File with what `nvidia-smi -L` printed; empty: none.
     bool files_alone = false;        ///< Vendors in `vendors` need no GPU.
+    bool whole_bus = false;          ///< As in drivers::Sources.
 
     bool asks_for(std::string_view vendor) const;
 };

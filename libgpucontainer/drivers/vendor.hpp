@@ -29,6 +29,8 @@ struct Sources {
     search::SiteCatalogue site; ///< Overrides the built-in catalogues.
     std::string dev_root;       ///< Prefix of /dev for device nodes; "" for the usual ones.
     std::string mig_map = {};   ///< What `nvidia-smi -L` printed; "": none.
+    /// Whether to look at all PCI functions for GPUs without a driver beside others.
+    bool whole_bus = false;
 };
 
 /// A file of the kernel that shows whether a driver's module and GPUs still are those that were

@@ -130,7 +130,7 @@ static void wrong_options(int root)
     host_options.vendors = unknown_vendors;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
     host_options.vendors = NULL;
-    host_options.flags = GPUCTR_HOST_FILES_ALONE << 1;
+    host_options.flags = GPUCTR_HOST_WHOLE_BUS << 1;
     USAGE(gpuctr_host_open(&host_options, &host, &error));
     host_options.flags = 0;
     host_options.driver_version = "not a version";

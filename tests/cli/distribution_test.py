@@ -102,6 +102,16 @@ class With32Bit(Distribution):
             if not place.exists():
                 place.write_text("of 32-bit programs")
 
+    def test_list_says_how_a_container_gets_them(self):
+        said = [line for line in self.command("list", "--nv", "-v").stdout.splitlines()
+                if line.startswith("for 32-bit programs: ")]
+        self.assertEqual(len(said), 1)
+        names, how = said[0].removeprefix("for 32-bit programs: ").split(": ")
+        self.assertEqual(len(names.split(", ")), self.count32)
+        self.assertIn("libcuda.so.1", names.split(", "))
+        self.assertEqual(how, "given with --driver-capabilities compat32")
+        self.assertNotIn("for 32-bit programs", self.command("list", "--nv").stdout)
+
     def cached(self):
         """Sonames with the paths that 32-bit programs load, as ldconfig reads the loader cache."""
         lines = harness.must("chroot", self.root, "ldconfig", "-p").splitlines()
@@ -180,6 +190,23 @@ class BesideNouveau(Distribution):
         self.assertIn(("GPU 0000:0a:00.0", "bound to the kernel driver nouveau"),
                       {(entry["object"], entry["text"]) for entry in driver["findings"]})
         self.assertIn("0000:0a:00.0", self.command("list", "--nv", "-v").stdout)
+
+
+class BesideNone(Distribution):
+    """No kernel driver has a third GPU."""
+
+    def test_a_gpu_without_a_driver_is_named_by_list(self):
+        said = ("GPU 0000:0a:00.0", "no kernel driver is bound to it")
+        self.assertIn(said, {(entry["object"], entry["text"])
+                             for entry in self.driver()["findings"]})
+        self.assertIn("0000:0a:00.0", self.command("list", "--nv", "-v").stdout)
+
+    def test_setting_up_does_not_look_at_the_whole_bus(self):
+        traced = harness.call("strace", "-f", "-e", "trace=open,openat,readlinkat", harness.SETUP,
+                              "plan", "--nv", "--rootfs", self.root)
+        self.assertEqual(traced.returncode, 0, traced.stderr)
+        self.assertIn("0000:08:00.0", traced.stderr)
+        self.assertNotIn("0000:0a:00.0", traced.stderr)
 
 
 class RedHat(With32Bit):

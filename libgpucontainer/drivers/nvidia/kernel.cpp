@@ -25,6 +25,7 @@ using model::Mask;
 
 namespace {
 
+constexpr const char* own_driver = "nvidia";
 constexpr unsigned node_major = 195; // reserved for NVIDIA in the kernel
 constexpr unsigned control_minor = 255;
 constexpr unsigned modeset_minor = 254;
@@ -101,7 +102,7 @@ void number(std::vector<Gpu>& gpus)
 /// How a GPU gets NVIDIA's driver that another one has; "" if none has it.
 std::string advice_for(const std::string& driver)
 {
-    if (driver.empty() || driver == "nvidia")
+    if (driver.empty() || driver == own_driver)
         return "";
     if (driver.find("vfio") != std::string::npos)
         return base::format("{} keeps a GPU for virtual machines; bind it to nvidia instead",
@@ -192,6 +193,21 @@ Result<model::Findings> gpus_of_others(host::Enumerator& pci)
         for (const host::PciDevice& device : devices)
             if (host::is_display_controller(device))
                 found.push_back(bound(device));
+    }
+    return found;
+}
+
+Result<model::Findings> gpus_beside_module(host::Enumerator& pci)
+{
+    GPUCTR_TRY(const auto devices, pci.pci_functions(pci_vendor), "find NVIDIA GPUs");
+    model::Findings found;
+    for (const host::PciDevice& device : devices) {
+        if (!host::is_display_controller(device) || device.driver == own_driver)
+            continue;
+        found.push_back(bound(device));
+        if (device.driver.empty())
+            found.back().hint = "the module may be too new or too old for it: look for NVRM "
+                                "messages in the kernel's log";
     }
     return found;
 }

@@ -32,6 +32,9 @@ Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci);
 /// GPUs that another kernel driver has, such as nouveau or vfio-pci, beside those of the module.
 Result<model::Findings> gpus_of_others(host::Enumerator& pci);
 
+/// The same, and GPUs that no driver has. Looks at all functions of the bus.
+Result<model::Findings> gpus_beside_module(host::Enumerator& pci);
+
 /// GPUs on the bus if no module drives them: without UUIDs and nodes.
 Result<Gpus> undriven_gpus(host::Enumerator& pci);
 

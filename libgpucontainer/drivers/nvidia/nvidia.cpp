@@ -174,7 +174,8 @@ driver_of(const Gpus& gpus, const std::optional<std::string>& loaded, const Sour
     stack.gpus = gpus.gpus;
     stack.findings = gpus.findings;
     if (loaded) {
-        GPUCTR_TRY(auto others, gpus_of_others(sources.pci));
+        GPUCTR_TRY(auto others, sources.whole_bus ? gpus_beside_module(sources.pci)
+                                                  : gpus_of_others(sources.pci));
         append(stack.findings, std::move(others));
     }
     GPUCTR_CHECK(name_instances(sources, gpus.rights.instances, stack));

@@ -42,12 +42,28 @@ protected:
     Result<std::optional<model::DriverStack>> find(const std::string& given_version = "")
     {
         const auto root = tree_.open_driver();
-        return detect({pci_, root, system_.at("proc").parent_path().string(), given_version});
+        Sources sources = {pci_, root, system_.at("proc").parent_path().string(), given_version};
+        sources.whole_bus = whole_bus_;
+        return detect(sources);
+    }
+
+    /// What is said of GPUs that programs cannot use.
+    std::vector<std::string> unusable_gpus()
+    {
+        const auto found = find();
+        std::vector<std::string> named;
+        EXPECT_TRUE(found && *found);
+        if (found && *found)
+            for (const model::Finding& finding : (*found)->findings)
+                if (finding.code == model::FindingCode::gpu_unusable)
+                    named.push_back(finding.message());
+        return named;
     }
 
     test::TempRoot system_;
     test::DriverTree tree_;
     test::FakeEnumerator pci_;
+    bool whole_bus_ = false;
 };
 
 TEST_F(NvidiaTest, IsNotThereWithoutAGpu)
@@ -178,16 +194,28 @@ TEST_F(NvidiaTest, NamesGpusThatOtherDriversHaveBesideIts)
     pci_.add("0000:08:00.0", "vfio-pci");
     pci_.devices.back().class_code = 0x040300; // its sound
 
-    const auto found = find();
+    EXPECT_THAT(unusable_gpus(),
+                ::testing::ElementsAre("GPU 0000:07:00.0: bound to the kernel driver nouveau"));
+    EXPECT_THAT((*find())->gpus, SizeIs(1));
+}
 
-    ASSERT_TRUE(found) << found.error().message();
-    EXPECT_THAT((*found)->gpus, SizeIs(1));
-    std::vector<std::string> named;
-    for (const model::Finding& finding : (*found)->findings)
-        if (finding.code == model::FindingCode::gpu_unusable)
-            named.push_back(finding.message());
-    EXPECT_THAT(named, ::testing::ElementsAre("GPU 0000:07:00.0: bound to the kernel driver "
-                                              "nouveau"));
+TEST_F(NvidiaTest, NamesGpusThatNoDriverHasBesideItsIfItIsToLookAtTheWholeBus)
+{
+    load_module("535.54.03");
+    install("535.54.03");
+    add_driven_gpu();
+    pci_.add("0000:07:00.0", "");
+    pci_.add("0000:08:00.0", "vfio-pci");
+    pci_.add("0000:08:00.1", "");
+    pci_.devices.back().class_code = 0x040300; // its sound
+
+    EXPECT_THAT(unusable_gpus(),
+                ::testing::ElementsAre("GPU 0000:08:00.0: bound to the kernel driver vfio-pci"));
+    EXPECT_EQ(pci_.scans, 0);
+    whole_bus_ = true;
+    EXPECT_THAT(unusable_gpus(),
+                ::testing::ElementsAre("GPU 0000:07:00.0: no kernel driver is bound to it",
+                                       "GPU 0000:08:00.0: bound to the kernel driver vfio-pci"));
 }
 
 TEST_F(NvidiaTest, NamesTheNodesWithoutWhichNothingWorks)

@@ -26,6 +26,7 @@ def _options(
     dev_root: Path | None,
     mig_map: Path | None,
     files_alone: bool,
+    whole_bus: bool,
 ) -> c.HostOptions:
     options: c.HostOptions = initialised("gpuctr_host_options")
     options.vendors = text_list(vendors)
@@ -36,7 +37,9 @@ def _options(
     options.dev_root = encode(dev_root)
     options.mig_map = encode(mig_map)
     if files_alone:
-        options.flags = c.CONSTANTS["GPUCTR_HOST_FILES_ALONE"]
+        options.flags |= c.CONSTANTS["GPUCTR_HOST_FILES_ALONE"]
+    if whole_bus:
+        options.flags |= c.CONSTANTS["GPUCTR_HOST_WHOLE_BUS"]
     return options
 
 
@@ -57,6 +60,7 @@ class Host(Owner):
         dev_root: Path | None = None,
         mig_map: Path | None = None,
         files_alone: bool = False,
+        whole_bus: bool = False,
     ) -> None:
         options = _options(
             vendors,
@@ -67,6 +71,7 @@ class Host(Owner):
             dev_root,
             mig_map,
             files_alone,
+            whole_bus,
         )
         super().__init__(opened("gpuctr_host_open", "gpuctr_host_free", ctypes.byref(options)))
 
@@ -83,6 +88,7 @@ class Host(Owner):
         dev_root: Path | None = None,
         mig_map: Path | None = None,
         files_alone: bool = False,
+        whole_bus: bool = False,
     ) -> Host:
         """Read a record that to_json() wrote, in this or another process. It is not trusted:
         before a plan made from it is applied, this host is looked at again.
@@ -98,6 +104,7 @@ class Host(Owner):
             dev_root,
             mig_map,
             files_alone,
+            whole_bus,
         )
         data = json.encode() if isinstance(json, str) else json
         host = cls.__new__(cls)

@@ -36,6 +36,7 @@ pub const GPUCTR_HARDEN_NEW_PRIVILEGES: u32 = 0x2;
 pub const GPUCTR_HARDEN_DUMPABLE: u32 = 0x4;
 pub const GPUCTR_VENDOR_ANY: &[u8; 4] = b"any\0";
 pub const GPUCTR_HOST_FILES_ALONE: u32 = 0x1;
+pub const GPUCTR_HOST_WHOLE_BUS: u32 = 0x2;
 pub const GPUCTR_WRITE_AUTO: u32 = 0;
 pub const GPUCTR_WRITE_NEVER: u32 = 1;
 pub const GPUCTR_WRITE_ALWAYS: u32 = 2;

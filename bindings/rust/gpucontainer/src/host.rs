@@ -25,6 +25,8 @@ pub struct HostOptions {
     pub mig_map: Option<PathBuf>,
     /// A vendor needs no GPU: the files of its driver are enough.
     pub files_alone: bool,
+    /// Findings name GPUs that no kernel driver has, beside those of NVIDIA's driver.
+    pub whole_bus: bool,
 }
 
 impl HostOptions {
@@ -42,7 +44,12 @@ impl HostOptions {
             texts.add("catalogue_dir", self.catalogue_dir.as_deref().map(AsRef::as_ref))?;
         native.dev_root = texts.add("dev_root", self.dev_root.as_deref().map(AsRef::as_ref))?;
         native.mig_map = texts.add("mig_map", self.mig_map.as_deref().map(AsRef::as_ref))?;
-        native.flags = if self.files_alone { sys::GPUCTR_HOST_FILES_ALONE } else { 0 };
+        if self.files_alone {
+            native.flags |= sys::GPUCTR_HOST_FILES_ALONE;
+        }
+        if self.whole_bus {
+            native.flags |= sys::GPUCTR_HOST_WHOLE_BUS;
+        }
         Ok(native)
     }
 }
