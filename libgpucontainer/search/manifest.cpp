@@ -31,7 +31,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::size_t largest_manifest = 64U << 10U;
 constexpr std::size_t most_levels = 16;
 
-/// Where the loaders look, below /etc and /usr/share.
+/// Where the loaders look, below /etc and /usr/share, or where some packages put a file.
 struct Place {
     Manner manner;
     std::string_view directory;
@@ -41,13 +41,13 @@ constexpr std::array places = {
     Place{Manner::egl_platform, "egl/egl_external_platform.d"},
     Place{Manner::vulkan_icd, "vulkan/icd.d"},
     Place{Manner::vulkan_layer, "vulkan/implicit_layer.d"},
+    Place{Manner::vulkan_layer, "vulkan/icd.d"},
     Place{Manner::vulkansc_icd, "vulkansc/icd.d"},
 };
 
-const Place* place_of(Manner manner)
+bool has_place(Manner manner)
 {
-    const auto found = std::ranges::find(places, manner, &Place::manner);
-    return found == places.end() ? nullptr : &*found;
+    return std::ranges::find(places, manner, &Place::manner) != places.end();
 }
 
 /// The directories above these places.
@@ -95,14 +95,14 @@ public:
     {
         for (DriverFile& file : files_)
             for (const Registration& one : std::vector(file.registrations))
-                if (const Place* const place = place_of(one.manner))
-                    fill(file, one, *place);
+                if (has_place(one.manner))
+                    fill(file, one);
     }
 
 private:
-    void fill(DriverFile& file, const Registration& wanted, const Place& place)
+    void fill(DriverFile& file, const Registration& wanted)
     {
-        auto found = find(wanted.name, place.directory, file.compat32);
+        auto found = find(wanted, file.compat32);
         if (!found) {
             if (wanted.manner == Manner::vulkan_layer)
                 remove(file, wanted.manner);
@@ -137,16 +137,25 @@ private:
         return found == files_.end() ? nullptr : &*found;
     }
 
-    std::optional<Manifest> find(const std::string& name, std::string_view directory, bool compat32)
+    std::optional<Manifest> find(const Registration& wanted, bool compat32)
     {
-        for (const std::string& one : names_of(name, root_.machine())) {
-            for (const std::string& top : tops_)
-                if (auto found = read(base::format("{}{}/{}", top, directory, one), compat32))
-                    return found;
+        for (const std::string& name : names_of(wanted.name, root_.machine())) {
+            for (const Place& place : places)
+                if (place.manner == wanted.manner)
+                    if (auto found = find_in(place, name, compat32))
+                        return found;
             if (unpacked_)
-                if (auto found = read("/" + one, compat32))
+                if (auto found = read("/" + name, compat32))
                     return found;
         }
+        return std::nullopt;
+    }
+
+    std::optional<Manifest> find_in(const Place& place, const std::string& name, bool compat32)
+    {
+        for (const std::string& top : tops_)
+            if (auto found = read(base::format("{}{}/{}", top, place.directory, name), compat32))
+                return found;
         return std::nullopt;
     }
 

@@ -180,6 +180,19 @@ TEST_F(ManifestsTest, AreMadeWhereTheHostsAreOfNoUse)
     EXPECT_EQ(findings_[1].text, "names libother.so.0, which is no library of the driver");
 }
 
+TEST_F(ManifestsTest, MayBeOfLayersBesideThoseOfDrivers)
+{
+    const std::string path = "vulkan/icd.d/layers.json";
+    tree_.file("usr/share/" + path, R"({"layers": [{"library_path": "libacme-glx.so.0"}]})");
+    look();
+
+    EXPECT_THAT(found(1),
+                ElementsAre("loader ", "egl_vendor 10_acme.json", "vulkan_layer layers.json!"));
+    EXPECT_THAT(manifest_places(files_, {}, elf::own_machine()),
+                Contains(::testing::AllOf(Field(&ManifestPlace::directory, "/etc/vulkan/icd.d"),
+                                          Field(&ManifestPlace::names, Contains("layers.json")))));
+}
+
 TEST_F(ManifestsTest, AreLookedForByTheNameOfTheDriversMachine)
 {
     for (const char* name : {"aarch64", "ppc64le"}) {
