@@ -621,7 +621,7 @@ GPUCTR_API const char* gpuctr_file_link_at(const gpuctr_file* file, size_t index
 GPUCTR_API size_t gpuctr_file_entry_name_count(const gpuctr_file* file);
 /** Belongs to the host. @since 0.2 */
 GPUCTR_API const char* gpuctr_file_entry_name_at(const gpuctr_file* file, size_t index);
-/** Sonames of the driver's files that it cannot be loaded without. @since 0.2 */
+/** Sonames that it cannot be loaded without: the driver's; if "image", of any. @since 0.2 */
 GPUCTR_API size_t gpuctr_file_needed_count(const gpuctr_file* file);
 /** Belongs to the host. @since 0.2 */
 GPUCTR_API const char* gpuctr_file_needed_at(const gpuctr_file* file, size_t index);

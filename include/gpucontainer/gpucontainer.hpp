@@ -130,7 +130,7 @@ public:
         return detail::List<std::string_view, gpuctr_file_entry_name_count,
                             gpuctr_file_entry_name_at, gpuctr_file>(file_);
     }
-    /// Sonames of the driver's files that it cannot be loaded without.
+    /// Sonames that it cannot be loaded without: the driver's; if of no vendor, any.
     auto needed() const noexcept
     {
         return detail::List<std::string_view, gpuctr_file_needed_count, gpuctr_file_needed_at,

@@ -116,7 +116,7 @@ struct DriverFile {
     std::vector<Registration> registrations; ///< At most one of each manner.
     Precedence precedence = Precedence::driver;
     bool directory = false; ///< For data: it is a directory, with all that is in it.
-    /// Sonames of files of this driver that it cannot be loaded without.
+    /// What it cannot be loaded without: sonames of this driver; if it is neutral, also others.
     std::vector<std::string> needed;
     std::vector<VersionNeed> versions; ///< The newest of each kind.
     /// A library for the 32-bit programs that this machine runs too. A container gets it if that is

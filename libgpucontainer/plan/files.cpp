@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace gpucontainer::plan {
@@ -84,20 +85,14 @@ private:
             share_.also_needed.insert(file.capability);
             return std::string();
         });
-        const auto is_neutral = [&](std::size_t index) {
-            return is_chosen(index) && driver_.files[index].precedence == Precedence::image;
-        };
-        std::vector<bool> seen(reasons_.size());
-        for (std::size_t i = 0; i < reasons_.size(); ++i)
-            if (!seen[i] && is_neutral(i)) {
-                const auto parts = of_one_build(i);
-                GPUCTR_TRY(const std::string reason, objection_to_build(parts));
-                for (const std::size_t part : parts) {
-                    seen[part] = true;
-                    if (is_neutral(part))
-                        reasons_[part] = reason;
-                }
-            }
+        std::set<std::size_t> seen;
+        for (std::size_t i = 0; i < reasons_.size(); ++i) {
+            if (!is_neutral(i) || seen.contains(i))
+                continue;
+            const auto parts = of_one_build(i);
+            seen.insert(parts.begin(), parts.end());
+            GPUCTR_CHECK(fit_build(parts));
+        }
         return {};
     }
 
@@ -106,6 +101,62 @@ private:
     {
         return other.kind == FileKind::library && file.compat32 == other.compat32
                && std::ranges::find(file.needed, other.soname) != file.needed.end();
+    }
+
+    bool is_neutral(std::size_t index) const
+    {
+        return is_chosen(index) && driver_.files[index].precedence == Precedence::image;
+    }
+
+    Result<void> fit_build(const std::vector<std::size_t>& parts)
+    {
+        GPUCTR_TRY(const std::string reason, objection_to_build(parts));
+        if (reason.empty())
+            leave_out_lacking(parts);
+        else
+            for (const std::size_t part : parts)
+                if (is_chosen(part))
+                    reasons_[part] = reason;
+        return {};
+    }
+
+    /// Leaves out libraries that could not be loaded, and those that need them.
+    void leave_out_lacking(const std::vector<std::size_t>& parts)
+    {
+        const ImageLibraries image(draft_);
+        for (bool again = true; std::exchange(again, false);)
+            for (const std::size_t part : parts)
+                if (is_chosen(part)) {
+                    reasons_[part] = objection_to_needs(image, driver_.files[part]);
+                    again = again || !is_chosen(part);
+                }
+    }
+
+    std::string objection_to_needs(const ImageLibraries& image, const DriverFile& file) const
+    {
+        for (const std::string& soname : file.needed) {
+            bool is_known = false;
+            bool comes = false;
+            for (std::size_t i = 0; i < reasons_.size(); ++i)
+                if (const DriverFile& ours = driver_.files[i];
+                    ours.soname == soname && ours.compat32 == file.compat32) {
+                    is_known = true;
+                    comes = comes || is_chosen(i);
+                }
+            if (comes || is_in(image, soname, file.compat32))
+                continue;
+            return base::format("needs {}, which {}", soname,
+                                is_known ? "is left out" : "the image does not have");
+        }
+        return "";
+    }
+
+    static bool is_in(const ImageLibraries& image, const std::string& soname, bool compat32)
+    {
+        DriverFile wanted;
+        wanted.soname = soname;
+        wanted.compat32 = compat32;
+        return !image.find(wanted).empty();
     }
 
     /// A library that the distribution built, and those that need each other with it.
@@ -124,7 +175,7 @@ private:
         return parts;
     }
 
-    /// Such libraries come all or none, because the image's would not fit them.
+    /// Such libraries come only if the image has none of them, because its own would not fit them.
     Result<std::string> objection_to_build(const std::vector<std::size_t>& parts) const
     {
         if (draft_.target == nullptr)
@@ -134,10 +185,7 @@ private:
         for (const std::size_t i : parts)
             if (const std::string own = image.find(driver_.files[i]); !own.empty())
                 return base::format("the image has its own: {}", own);
-        DriverFile c_library;
-        c_library.soname = search::c_library;
-        c_library.compat32 = driver_.files[parts.front()].compat32;
-        if (image.find(c_library).empty())
+        if (!is_in(image, search::c_library, driver_.files[parts.front()].compat32))
             return std::string("the image's C library is not found");
         for (const std::size_t i : parts)
             for (const model::VersionNeed& need : driver_.files[i].versions)

@@ -9,6 +9,7 @@
 #include "search/c_library.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -119,6 +120,9 @@ private:
             if (!versions)
                 return object(rule, path, versions.error().message());
             file.versions = *std::move(versions);
+            std::ranges::copy_if(
+                facts->needed, std::back_inserter(file.needed),
+                [](const std::string& needed) { return !is_of_c_library(needed); });
         }
         add(std::move(file));
     }

@@ -324,14 +324,18 @@ void LibrarySearch::add_links()
     }
 }
 
-/// Keeps what the driver itself has of what its libraries need.
+/// Keeps what the driver itself has of what its libraries need; of a neutral one, all but the C
+/// library.
 void LibrarySearch::add_needs()
 {
     for (DriverFile& file : files) {
+        const bool is_neutral = file.precedence == model::Precedence::image;
         auto& needed = file.needed;
         std::erase_if(needed, [&](const std::string& soname) {
-            return soname == file.soname
-                   || std::ranges::find(files, soname, &DriverFile::soname) == files.end();
+            const bool is_kept =
+                is_neutral ? !search::is_of_c_library(soname)
+                           : std::ranges::find(files, soname, &DriverFile::soname) != files.end();
+            return soname == file.soname || !is_kept;
         });
         std::ranges::sort(needed);
         needed.erase(std::unique(needed.begin(), needed.end()), needed.end());

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "elf/ld_cache_writer.hpp"
 #include "elf_stub.hpp"
 #include "unit/plan/plan_fixture.hpp"
 
@@ -14,6 +15,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+/// Where such libraries are in the tree.
+constexpr const char* place = "/usr/lib/gpuctr/lib64";
+
 /// What the host's distribution built: libglvnd and OpenCL's loader. The image has a C library.
 class DistributionLoadersTest : public PlanTest {
 protected:
@@ -23,6 +27,8 @@ protected:
         add("libEGL.so.1", Capability::graphics, {"libGLdispatch.so.0"});
         add("libOpenGL.so.0", Capability::graphics, {"libGLdispatch.so.0"});
         add("libOpenCL.so.1", Capability::compute, {});
+        add("libGLX.so.0", Capability::graphics, {"libGLdispatch.so.0", "libX11.so.6"});
+        add("libGL.so.1", Capability::graphics, {"libGLX.so.0", "libGLdispatch.so.0"});
         driver_.files[2].needed = {"libGLdispatch.so.0"};
         request_.capabilities = "compute,graphics";
         give("libc.so.6", {"libc.so.6", "GLIBC_2.2.5", "GLIBC_2.36"});
@@ -37,8 +43,11 @@ protected:
         driver_.files.push_back(file);
     }
 
-    void give(const std::string& soname, std::vector<std::string> versions = {})
+    void give(const std::string& soname, std::vector<std::string> versions = {},
+              std::string directory = {})
     {
+        if (directory.empty())
+            directory = libraries_;
         simhost::ElfStub stub;
         stub.elf_class = "ELF64";
         stub.machine =
@@ -47,7 +56,7 @@ protected:
         stub.definitions = std::move(versions);
         const auto bytes = simhost::make_elf_stub(stub);
         ASSERT_TRUE(bytes) << bytes.error().message();
-        root_.file(libraries_ + "/" + soname, *bytes);
+        root_.file(directory + "/" + soname, *bytes);
     }
 
     /// Which of them are taken.
@@ -55,8 +64,9 @@ protected:
     {
         std::vector<std::string> all;
         for (const std::string& text : items({ItemKind::bind}))
-            for (const char* name : {"libEGL", "libGLdispatch", "libOpenCL", "libOpenGL"})
-                if (text.find(std::string("/lib64/") + name) != std::string::npos)
+            for (const char* name :
+                 {"libEGL", "libGL", "libGLX", "libGLdispatch", "libOpenCL", "libOpenGL"})
+                if (text.find(base::format("{}/{}.so", place, name)) != std::string::npos)
                     all.emplace_back(name);
         return all;
     }
@@ -67,6 +77,16 @@ protected:
         return reasons.size() == 1 ? reasons.front() : std::to_string(reasons.size());
     }
 
+    std::vector<std::string> found(std::string_view soname) const
+    {
+        const auto cache = elf::LdCache::parse(item(ItemKind::ldcache).as<LoaderCache>()->content);
+        EXPECT_TRUE(cache) << cache.error().message();
+        std::vector<std::string> all;
+        for (const elf::CacheEntry& entry : cache->lookup(soname))
+            all.emplace_back(entry.value);
+        return all;
+    }
+
 private:
     std::uint64_t next_inode_ = 50;
 };
@@ -74,6 +94,63 @@ private:
 TEST_F(DistributionLoadersTest, ComeToAnImageThatHasNone)
 {
     EXPECT_THAT(taken(), ElementsAre("libGLdispatch", "libEGL", "libOpenGL", "libOpenCL"));
+}
+
+TEST_F(DistributionLoadersTest, StayOutIfTheyCouldNotBeLoaded)
+{
+    EXPECT_THAT(reason_against("libGLX"),
+                HasSubstr("needs libX11.so.6, which the image does not have"));
+    EXPECT_THAT(reason_against("libGL"), HasSubstr("needs libGLX.so.0, which is left out"));
+    EXPECT_THAT(found("libGL.so.1"), ElementsAre());
+    EXPECT_THAT(warnings(), ElementsAre());
+
+    give("libX11.so.6");
+    EXPECT_THAT(taken(), ElementsAre("libGLdispatch", "libEGL", "libOpenGL", "libOpenCL", "libGLX",
+                                     "libGL"));
+}
+
+TEST_F(DistributionLoadersTest, AreTheSameForARootThatHasThemFromUs)
+{
+    const Plan first = made();
+    set_up();
+    std::vector<std::string> names;
+    for (const DriverFile& file : driver_.files)
+        if (file.precedence == model::Precedence::image)
+            names.push_back(file.soname);
+    std::vector<std::string> paths;
+    for (const std::string& name : names)
+        paths.push_back(base::format("{}/{}", place, name));
+    std::vector<elf::NewCacheEntry> entries;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        entries.push_back({names[i], paths[i]});
+    // They may be those of an older host.
+    for (const std::string& name : names)
+        give(name, {}, place);
+    root_.file("/etc/ld.so.cache", elf::merge(nullptr, entries)->bytes);
+
+    EXPECT_EQ(made().identity, first.identity);
+    EXPECT_THAT(taken(), ElementsAre("libGLdispatch", "libEGL", "libOpenGL", "libOpenCL"));
+}
+
+TEST_F(DistributionLoadersTest, LieAmongTheImagesLibrariesWithoutATree)
+{
+    request_.layout = Layout::merged;
+
+    EXPECT_THAT(items({ItemKind::bind}),
+                Contains(base::format("bind created: /drv/lib/libEGL.so.580.1 -> "
+                                      "{}/libEGL.so.580.1 ro,nosuid,nodev",
+                                      libraries_)));
+    EXPECT_THAT(reason_against("libGLX"), HasSubstr("needs libX11.so.6"));
+}
+
+TEST_F(DistributionLoadersTest, StayOutOfAnImageThatOnlyHasALoaderOfThisCLibrary)
+{
+    root_.remove(libraries_ + "/libc.so.6");
+    root_.file("/lib/ld-musl-x86_64.so.1");
+    EXPECT_THAT(problem(), HasSubstr("its programs use musl"));
+
+    request_.vendor_libs = VendorLibs::none;
+    EXPECT_THAT(items({ItemKind::bind}), ElementsAre());
 }
 
 TEST_F(DistributionLoadersTest, ComeWithWhatNeedsThem)
@@ -95,7 +172,7 @@ TEST_F(DistributionLoadersTest, StayOutTogetherIfTheImageHasOneOfThem)
 
     EXPECT_THAT(taken(), ElementsAre("libOpenCL"));
     const std::string own = base::format("the image has its own: {}/libOpenGL.so.0", libraries_);
-    for (const char* name : {"libEGL", "libGLdispatch", "libOpenGL"})
+    for (const char* name : {"libEGL", "libGLdispatch", "libGLX", "libOpenGL"})
         EXPECT_THAT(reason_against(name), HasSubstr(own)) << name;
     EXPECT_THAT(items({ItemKind::cover}), Not(Contains(HasSubstr("libOpenGL"))));
 }

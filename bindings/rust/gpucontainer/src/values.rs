@@ -209,7 +209,7 @@ impl<'a> File<'a> {
         path links = gpuctr_file_link_count, gpuctr_file_link_at;
         /// Its names that programs load without being linked to it.
         path entry_names = gpuctr_file_entry_name_count, gpuctr_file_entry_name_at;
-        /// Sonames of the driver's files that it cannot be loaded without.
+        /// Sonames that it cannot be loaded without.
         text needed = gpuctr_file_needed_count, gpuctr_file_needed_at;
     }
     lists! {
