@@ -11,6 +11,7 @@
 #include "apply/prepare.hpp"
 #include "apply/set_ups.hpp"
 #include "apply/sources.hpp"
+#include "apply/tree.hpp"
 #include "apply/undo_journal.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
@@ -150,25 +151,14 @@ Result<void> write_first(Journal& journal, const Program& program, Site& site)
     return {};
 }
 
-/// Whether it is mounted in the tree, or in what covers a directory, at this path.
-bool is_mounted_below(const plan::Item& item, const char* path)
-{
-    const bool is_part = item.place == plan::Place::tree || item.place == plan::Place::cover;
-    const bool is_mount =
-        item.as<plan::Bind>() != nullptr || item.as<plan::KernelEntry>() != nullptr;
-    return is_part && is_mount && base::is_below(item.target, path);
-}
-
 /// The number of mounts in the tree, and in covers, for the journal, until they are counted.
 void expect_mounts_below(const Program& program, const plan::Plan& plan)
 {
     for (program::Operation& operation : program.operations())
         if (operation.step == program::Step::mount
             && (operation.flags & program::holds_mounts) != 0)
-            operation.mounts_below = static_cast<std::uint32_t>(
-                std::ranges::count_if(plan.items, [&](const plan::Item& item) {
-                    return is_mounted_below(item, program.text(operation.path));
-                }));
+            operation.mounts_below =
+                static_cast<std::uint32_t>(count_mounts(plan, program.text(operation.path)));
 }
 
 /// All changes of the root, in the mount namespace of the set-up.

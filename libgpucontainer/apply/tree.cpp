@@ -40,14 +40,27 @@ std::string_view below(const std::string& directory, const Item& item)
     return std::string_view(item.target).substr(directory.size() + 1);
 }
 
-/// Equal for plans whose trees have the same names for the same files, and the same label.
+/// Where the libraries are that depend on the image.
+std::string place_of_distribution(const plan::Plan& plan)
+{
+    return base::format("{}/{}", plan.tree_path, plan::distribution_directory);
+}
+
+bool is_of_distribution(const plan::Plan& plan, const Item& item)
+{
+    return item.place == plan::Place::tree
+           && base::is_below(item.target, place_of_distribution(plan));
+}
+
+/// Equal for plans whose trees have the same names for the same files, and the same label, apart
+/// from what depends on the image.
 std::string inventory(const plan::Plan& plan)
 {
-    std::string text;
+    std::string text = base::format("place {}\n", plan::distribution_directory);
     if (!plan.mount_label.empty())
-        text = base::format("label {}\n", plan.mount_label);
+        text += base::format("label {}\n", plan.mount_label);
     for (const Item& item : plan.items) {
-        if (item.place != plan::Place::tree)
+        if (item.place != plan::Place::tree || is_of_distribution(plan, item))
             continue;
         const auto* bind = item.as<plan::Bind>();
         const model::FileId id = bind != nullptr ? bind->id : model::FileId();
@@ -79,32 +92,87 @@ Result<UniqueFd> clone_of(const mount::Bench& bench, const Item& item)
     return UniqueFd();
 }
 
-/// The items in `place` below a directory.
-Result<UniqueFd> build_tree(const mount::Bench& bench, const plan::Plan& plan, plan::Place place,
-                            const std::string& directory, const std::string* inventory)
+using Items = std::vector<const Item*>;
+
+Items items_below(const plan::Plan& plan, plan::Place place, const std::string& directory)
 {
-    GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
+    Items items;
+    for (const Item& item : plan.items)
+        if (item.place == place && base::is_below(item.target, directory))
+            items.push_back(&item);
+    return items;
+}
+
+/// Makes names for items below a directory. Returns what is to be mounted on them.
+Result<std::vector<mount::Branch>> fill(const mount::Bench& bench, Layer& layer, const Items& items,
+                                        const std::string& directory)
+{
     std::vector<mount::Branch> branches;
     Directories directories;
-    for (const Item& item : plan.items) {
-        if (item.place != place || !base::is_below(item.target, directory))
-            continue;
-        const std::string path(below(directory, item));
+    for (const Item* item : items) {
+        const std::string path(below(directory, *item));
         GPUCTR_CHECK(make_directories(layer, base::directory_of(path), directories));
-        if (const auto* link = item.as<plan::Symlink>())
+        if (const auto* link = item->as<plan::Symlink>())
             GPUCTR_CHECK(layer.link(path, link->to));
-        GPUCTR_TRY(UniqueFd clone, clone_of(bench, item), "prepare {}", item.target);
+        GPUCTR_TRY(UniqueFd clone, clone_of(bench, *item), "prepare {}", item->target);
         if (!clone)
             continue;
-        GPUCTR_CHECK(item.is_directory() ? layer.directory(path) : layer.placeholder(path));
+        GPUCTR_CHECK(item->is_directory() ? layer.directory(path) : layer.placeholder(path));
         if (!mount::way_of(bench.backend).sets_below)
             GPUCTR_CHECK(guard(bench, clone, file_attributes));
         branches.push_back({std::move(clone), path});
     }
+    return branches;
+}
+
+/// A file system with names, and what is to be mounted on them.
+struct Parts {
+    UniqueFd base;
+    std::vector<mount::Branch> branches;
+};
+
+Result<UniqueFd> join(const mount::Bench& bench, Parts parts)
+{
+    if (parts.branches.empty())
+        return std::move(parts.base);
+    GPUCTR_TRY(auto joined, mount::assemble(bench, std::move(parts.base), parts.branches, {}));
+    return std::move(joined.tree);
+}
+
+/// The part of the tree that is the same for all images, with a place for the other.
+Result<Parts> make_common_parts(const mount::Bench& bench, const plan::Plan& plan,
+                                const std::string* inventory)
+{
+    Items items = items_below(plan, plan::Place::tree, plan.tree_path);
+    std::erase_if(items, [&](const Item* item) { return is_of_distribution(plan, *item); });
+    GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
+    Parts parts;
+    GPUCTR_TRY(parts.branches, fill(bench, layer, items, plan.tree_path));
+    GPUCTR_CHECK(layer.directory(std::string(plan::distribution_directory)));
     if (inventory != nullptr)
         GPUCTR_CHECK(layer.file(inventory_name, *inventory));
-    GPUCTR_TRY(auto assembled, mount::assemble(bench, std::move(layer).take(), branches, {}));
-    return std::move(assembled.tree);
+    parts.base = std::move(layer).take();
+    return parts;
+}
+
+/// Adds what this image lacks, in a file system of its own: the tree may be a staged one.
+Result<void> add_distribution(const mount::Bench& bench, const plan::Plan& plan, Parts& tree)
+{
+    const std::string place = place_of_distribution(plan);
+    const Items items = items_below(plan, plan::Place::tree, place);
+    if (items.empty())
+        return {};
+    GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
+    GPUCTR_TRY(auto branches, fill(bench, layer, items, place));
+    UniqueFd base = std::move(layer).take();
+    if (!mount::way_of(bench.backend).sets_below)
+        GPUCTR_CHECK(guard(bench, base, file_attributes));
+    const std::string name(plan::distribution_directory);
+    tree.branches.push_back({std::move(base), name});
+    for (mount::Branch& branch : branches)
+        tree.branches.push_back(
+            {std::move(branch.mount), base::format("{}/{}", name, branch.path)});
+    return {};
 }
 
 /// Whether a directory may be a staged tree: only root or this user can have written in it.
@@ -257,13 +325,15 @@ Result<std::string> staged_path(std::string_view given)
 Result<UniqueFd> make_tree(const mount::Bench& bench, const plan::Plan& plan,
                            const std::string& staged_tree)
 {
-    UniqueFd tree;
+    Parts parts;
     if (const auto staged = open_staged(staged_tree); staged && *staged)
         if (holds(*staged, inventory(plan)))
-            tree.reset(mount::clone_tree(bench, staged->get(), "", true));
-    if (!tree) {
-        GPUCTR_TRY(tree, build_tree(bench, plan, plan::Place::tree, plan.tree_path, nullptr));
+            parts.base.reset(mount::clone_tree(bench, staged->get(), "", true));
+    if (!parts.base) {
+        GPUCTR_TRY(parts, make_common_parts(bench, plan, nullptr));
     }
+    GPUCTR_CHECK(add_distribution(bench, plan, parts));
+    GPUCTR_TRY(UniqueFd tree, join(bench, std::move(parts)));
     GPUCTR_CHECK(guard(bench, tree, file_attributes));
     return tree;
 }
@@ -271,7 +341,27 @@ Result<UniqueFd> make_tree(const mount::Bench& bench, const plan::Plan& plan,
 Result<UniqueFd> make_cover(const mount::Bench& bench, const plan::Plan& plan,
                             const std::string& directory)
 {
-    return build_tree(bench, plan, plan::Place::cover, directory, nullptr);
+    GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
+    Parts parts;
+    GPUCTR_TRY(parts.branches,
+               fill(bench, layer, items_below(plan, plan::Place::cover, directory), directory));
+    parts.base = std::move(layer).take();
+    return join(bench, std::move(parts));
+}
+
+std::size_t count_mounts(const plan::Plan& plan, const std::string& path)
+{
+    const auto is_mounted = [&](const Item& item) {
+        const bool is_part = item.place == plan::Place::tree || item.place == plan::Place::cover;
+        const bool is_mount =
+            item.as<plan::Bind>() != nullptr || item.as<plan::KernelEntry>() != nullptr;
+        return is_part && is_mount && base::is_below(item.target, path);
+    };
+    const auto files = static_cast<std::size_t>(std::ranges::count_if(plan.items, is_mounted));
+    const bool has_distribution = std::ranges::any_of(plan.items, [&](const Item& item) {
+        return is_of_distribution(plan, item) && base::is_below(item.target, path);
+    });
+    return files + (has_distribution ? 1 : 0);
 }
 
 Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
@@ -293,8 +383,8 @@ Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
     GPUCTR_CHECK(directories.make());
     const std::size_t made = directories.count() + (present ? inventory_of(present).made : 0);
     const std::string wanted = base::format("{}{}{}\n", items, made_line, made);
-    GPUCTR_TRY(const UniqueFd tree,
-               build_tree(bench, plan, plan::Place::tree, plan.tree_path, &wanted));
+    GPUCTR_TRY(Parts parts, make_common_parts(bench, plan, &wanted));
+    GPUCTR_TRY(const UniqueFd tree, join(bench, std::move(parts)));
     // Clones share the file system, so nobody may write in it through any of them.
     if (mount::set_attributes(bench, tree.get(), file_attributes, MS_PRIVATE, true) != 0
         || mount::make_read_only(tree.get()) != 0)

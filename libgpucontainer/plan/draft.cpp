@@ -207,14 +207,20 @@ const rootfs::Layout& Draft::layout_of(const DriverFile& file) const
     return file.compat32 && image32 ? *image32 : image;
 }
 
+std::string Draft::tree_directory(const DriverFile* library) const
+{
+    const bool compat32 = library != nullptr && library->compat32;
+    const bool of_image = library != nullptr && library->precedence == model::Precedence::image;
+    return base::format("{}{}{}/{}", plan.tree_path, of_image ? "/" : "",
+                        of_image ? distribution_directory : "", compat32 ? "lib32" : "lib64");
+}
+
 std::string Draft::library_path(const std::string& name, const DriverFile* beside) const
 {
     const bool compat32 = beside != nullptr && beside->compat32;
     const rootfs::Layout& layout = compat32 && image32 ? *image32 : image;
     const std::string directory =
-        plan.layout == Layout::tree
-            ? base::format("{}/{}", plan.tree_path, compat32 ? "lib32" : "lib64")
-            : layout.library_directory;
+        plan.layout == Layout::tree ? tree_directory(beside) : layout.library_directory;
     const std::string* const place = beside != nullptr ? place_beside(*beside) : nullptr;
     return place != nullptr ? base::format("{}/{}/{}", directory, *place, name)
                             : base::format("{}/{}", directory, name);

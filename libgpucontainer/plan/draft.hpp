@@ -84,6 +84,8 @@ struct Draft {
     /// look_at_image() before.
     bool is_native() const { return !image.loader.empty(); }
 
+    /// The directory of the tree for such a library, or for those of the driver if it is null.
+    std::string tree_directory(const model::DriverFile* library) const;
     /// The path of a library or tool with this name in the container; that of a library in the
     /// directory that `beside` is in.
     std::string library_path(const std::string& name,

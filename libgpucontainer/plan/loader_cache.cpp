@@ -66,48 +66,77 @@ Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old
     });
 }
 
-/// Path of a file with which a later ldconfig in the container keeps our libraries. "" if it is not
-/// needed: it exists, our libraries are in the image's own directories, or ldconfig cannot write
-/// the cache.
-std::string configuration_path(const Draft& draft)
+/// Directories of the tree for the loader's configuration, each in a line.
+std::string tree_directories(const Draft& draft, bool of_distribution)
 {
+    std::vector<std::string> directories;
+    for (const bool compat32 : {false, true})
+        for (const DriverFile* file : draft.files)
+            if (std::string directory = draft.tree_directory(file);
+                file->kind == FileKind::library && file->compat32 == compat32
+                && (file->precedence == model::Precedence::image) == of_distribution
+                && std::ranges::find(directories, directory) == directories.end())
+                directories.push_back(std::move(directory));
+    std::string lines;
+    for (const std::string& directory : directories)
+        lines += directory + "\n";
+    return lines;
+}
+
+/// A file with which a later ldconfig in the container keeps our libraries.
+struct Configuration {
+    std::string path;
+    std::string content;
+};
+
+/// None is needed if it exists, our libraries are in the image's own directories, or ldconfig
+/// cannot write the cache.
+std::vector<Configuration> configuration_of(const Draft& draft)
+{
+    if (draft.plan.layout == Layout::merged
+        || draft.names.are_overlaid(std::string(loader_cache_path)))
+        return {};
     constexpr const char* configuration = "/etc/ld.so.conf";
-    const bool configured = static_cast<bool>(draft.view.look(configuration));
-    const std::string path = configured ? "/etc/ld.so.conf.d/00-gpuctr.conf" : configuration;
-    const bool is_wanted = draft.plan.layout != Layout::merged
-                           && !draft.names.are_overlaid(std::string(loader_cache_path))
-                           && !draft.view.look(path);
-    return is_wanted ? path : "";
+    std::string first = tree_directories(draft, false);
+    if (!draft.compat.directory.empty())
+        first.insert(0, draft.compat.directory + "\n");
+    const std::string last = tree_directories(draft, true);
+    std::vector<Configuration> files = {{configuration, first + last}};
+    // ldconfig reads these in the order of their names. A copy that the image gets later is found
+    // before one of the distribution.
+    if (draft.view.look(configuration))
+        files = {{"/etc/ld.so.conf.d/00-gpuctr.conf", first},
+                 {"/etc/ld.so.conf.d/zz-gpuctr.conf", last}};
+    std::erase_if(files, [&](const Configuration& file) {
+        return file.content.empty() || draft.view.look(file.path);
+    });
+    return files;
 }
 
 void add_configuration(Draft& draft)
 {
-    const std::string path = configuration_path(draft);
-    if (path.empty())
-        return;
-    if (!draft.can_have(path)) {
-        draft.skip(model::FindingCode::file_left_out, std::string(base::name_of(path)),
-                   "the image has something else in its place", path);
-        return;
+    for (Configuration& file : configuration_of(draft)) {
+        if (!draft.can_have(file.path)) {
+            draft.skip(model::FindingCode::file_left_out, std::string(base::name_of(file.path)),
+                       "the image has something else in its place", file.path);
+            continue;
+        }
+        draft.add_name({GeneratedFile{std::move(file.content)}, std::move(file.path),
+                        "has a later ldconfig find our libraries"});
     }
-    std::string directories = draft.plan.tree_path + "/lib64\n";
-    if (std::ranges::any_of(draft.files, &DriverFile::compat32))
-        directories += draft.plan.tree_path + "/lib32\n";
-    if (!draft.compat.directory.empty())
-        directories.insert(0, draft.compat.directory + "\n");
-    draft.add_name(
-        {GeneratedFile{std::move(directories)}, path, "has a later ldconfig find our libraries"});
 }
 
 } // namespace
 
 void recognise_loader_cache(Draft& draft)
 {
-    const auto first = std::ranges::find_if(
-        draft.files, [](const DriverFile* file) { return Draft::is_cached(*file); });
-    if (!draft.image_cache || first == draft.files.end())
+    // Of what only some images get, it may have nothing.
+    const auto known = std::ranges::find_if(draft.files, [](const DriverFile* file) {
+        return Draft::is_cached(*file) && file->precedence != model::Precedence::image;
+    });
+    if (!draft.image_cache || known == draft.files.end())
         return;
-    const DriverFile& file = **first;
+    const DriverFile& file = **known;
     const elf::Machine* const machine = elf::machine_for(*draft.machine, file.compat32);
     if (machine == nullptr)
         return;
@@ -121,8 +150,8 @@ void recognise_loader_cache(Draft& draft)
 std::vector<std::string> loader_cache_paths(const Draft& draft)
 {
     std::vector<std::string> paths = {std::string(loader_cache_path)};
-    if (std::string configuration = configuration_path(draft); !configuration.empty())
-        paths.push_back(std::move(configuration));
+    for (Configuration& configuration : configuration_of(draft))
+        paths.push_back(std::move(configuration.path));
     return paths;
 }
 

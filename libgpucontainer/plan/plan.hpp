@@ -29,6 +29,10 @@ enum class Layout : std::uint8_t {
 };
 std::string_view name(Layout layout);
 
+/// The directory of the tree with libraries that only images without their own get. All else in
+/// the tree is the same for all images.
+inline constexpr std::string_view distribution_directory = "distribution";
+
 /// One vendor's part of a plan.
 struct UsedDriver {
     std::string vendor;

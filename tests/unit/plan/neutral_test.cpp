@@ -10,13 +10,14 @@ namespace {
 
 using model::Capability;
 using model::DriverFile;
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
 /// Where such libraries are in the tree.
-constexpr const char* place = "/usr/lib/gpuctr/lib64";
+constexpr const char* place = "/usr/lib/gpuctr/distribution/lib64";
 
 /// What the host's distribution built: libglvnd and OpenCL's loader. The image has a C library.
 class DistributionLoadersTest : public PlanTest {
@@ -44,14 +45,15 @@ protected:
     }
 
     void give(const std::string& soname, std::vector<std::string> versions = {},
-              std::string directory = {})
+              std::string directory = {}, bool compat32 = false)
     {
         if (directory.empty())
             directory = libraries_;
         simhost::ElfStub stub;
-        stub.elf_class = "ELF64";
-        stub.machine =
-            elf::own_machine().number == EM_X86_64 ? "Advanced Micro Devices X86-64" : "AArch64";
+        const bool is_x86 = elf::own_machine().number == EM_X86_64;
+        stub.elf_class = compat32 ? "ELF32" : "ELF64";
+        stub.machine = compat32 ? (is_x86 ? "Intel 80386" : "ARM")
+                                : (is_x86 ? "Advanced Micro Devices X86-64" : "AArch64");
         stub.soname = soname;
         stub.definitions = std::move(versions);
         const auto bytes = simhost::make_elf_stub(stub);
@@ -94,6 +96,33 @@ private:
 TEST_F(DistributionLoadersTest, ComeToAnImageThatHasNone)
 {
     EXPECT_THAT(taken(), ElementsAre("libGLdispatch", "libEGL", "libOpenGL", "libOpenCL"));
+}
+
+TEST_F(DistributionLoadersTest, LieApartFromWhatIsTheSameForAllImages)
+{
+    request_.capabilities = "compute";
+    const std::string library = base::format("{}/libOpenCL.so.580.1", place);
+
+    EXPECT_THAT(items({ItemKind::bind, ItemKind::symlink}),
+                AllOf(Contains(base::format("bind tree: /drv/lib/libOpenCL.so.580.1 -> {} "
+                                            "ro,nosuid,nodev",
+                                            library)),
+                      Contains(base::format("symlink tree: libOpenCL.so.580.1 -> {}/libOpenCL.so.1",
+                                            place))));
+    EXPECT_THAT(found("libOpenCL.so.1"), ElementsAre(base::format("{}/libOpenCL.so.1", place)));
+}
+
+TEST_F(DistributionLoadersTest, AreFoundAfterACopyThatTheImageGetsLater)
+{
+    std::vector<std::string> files;
+    for (const Item& item : made().items)
+        if (item.kind() == ItemKind::file)
+            files.push_back(item.target + ": " + content_of(item));
+    EXPECT_THAT(files, ElementsAre("/etc/ld.so.conf.d/00-gpuctr.conf: /usr/lib/gpuctr/lib64\n",
+                                   base::format("/etc/ld.so.conf.d/zz-gpuctr.conf: {}\n", place)));
+
+    root_.remove("/etc/ld.so.conf");
+    EXPECT_EQ(content_of(item(ItemKind::file)), base::format("/usr/lib/gpuctr/lib64\n{}\n", place));
 }
 
 TEST_F(DistributionLoadersTest, StayOutIfTheyCouldNotBeLoaded)
@@ -141,6 +170,26 @@ TEST_F(DistributionLoadersTest, LieAmongTheImagesLibrariesWithoutATree)
                                       "{}/libEGL.so.580.1 ro,nosuid,nodev",
                                       libraries_)));
     EXPECT_THAT(reason_against("libGLX"), HasSubstr("needs libX11.so.6"));
+}
+
+TEST_F(DistributionLoadersTest, ComeFor32BitProgramsByThemselves)
+{
+    const elf::Machine* const machine = elf::compat32_of(elf::own_machine());
+    if (machine == nullptr)
+        GTEST_SKIP() << "this machine runs no 32-bit programs";
+    add("libvulkan.so.1", Capability::graphics, {});
+    driver_.files.back().compat32 = true;
+    const std::string libraries = rootfs::library_directories(*machine).front();
+    root_.file(std::string(machine->loader));
+    request_.capabilities = "graphics,compat32";
+    EXPECT_THAT(reason_against("libvulkan"), HasSubstr("the image's C library is not found"));
+
+    give("libc.so.6", {"libc.so.6", "GLIBC_2.36"}, libraries, true);
+    EXPECT_THAT(items({ItemKind::bind}),
+                Contains(HasSubstr("/usr/lib/gpuctr/distribution/lib32/libvulkan.so.580.1")));
+
+    give("libvulkan.so.1", {}, libraries, true);
+    EXPECT_THAT(reason_against("libvulkan"), HasSubstr("the image has its own"));
 }
 
 TEST_F(DistributionLoadersTest, StayOutOfAnImageThatOnlyHasALoaderOfThisCLibrary)
