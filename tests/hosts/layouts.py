@@ -130,25 +130,29 @@ def add_32bit(directory):
 
 
 # What the distribution builds: the library, what it needs, and how new a C library.
-LOADERS = (("libGLdispatch.so.0", "libc.so.6", "2.34"), ("libEGL.so.1", "libGLdispatch.so.0", "2.34"),
-           ("libOpenGL.so.0", "libGLdispatch.so.0", "2.2.5"), ("libvulkan.so.1", "libc.so.6", "2.34"),
-           ("libOpenCL.so.1", "libc.so.6", "2.99"))
+LOADERS = (("libGLdispatch.so.0", "", "2.34"), ("libEGL.so.1", "libGLdispatch.so.0", "2.34"),
+           ("libOpenGL.so.0", "libGLdispatch.so.0", "2.2.5"),
+           ("libGLESv1_CM.so.1", "libGLdispatch.so.0", "2.2.5"),
+           ("libGLESv2.so.2", "libGLdispatch.so.0", "2.2.5"),
+           ("libGLX.so.0", "libGLdispatch.so.0,libX11.so.6", "2.34"),
+           ("libGL.so.1", "libGLdispatch.so.0,libGLX.so.0", "2.2.5"),
+           ("libvulkan.so.1", "", "2.34"), ("libOpenCL.so.1", "", "2.2.5"))
 
 
-def add_loaders(host):
+def add_loaders(host, _sonames, _tools, _version):
+    """In a file system of their own, where this machine has none."""
+    directory = OPERATOR_ROOT + MULTIARCH
     for soname, needed, newest in LOADERS:
-        name = f"{MULTIARCH}/{soname}.0.0"
-        host.file(name, soname=soname, needed=f"{needed},libc.so.6",
+        name = f"{directory}/{soname}.0.0"
+        host.file(name, soname=soname, needed=f"{needed},libc.so.6".lstrip(","),
                   versions=f"GLIBC_2.2.5,GLIBC_{newest}")
-        host.link(f"{MULTIARCH}/{soname}", f"{soname}.0.0")
-        host.cached(soname, f"{MULTIARCH}/{soname}")
+        host.link(f"{directory}/{soname}", f"{soname}.0.0")
 
 
 def add_uncached_32bit(host, sonames, _tools, version):
     """Ubuntu's. What the loader cache does not name lies beside what it names; another driver's
     libraries lie there too."""
     add_32bit("/usr/lib/i386-linux-gnu")(host, sonames, _tools, version)
-    add_loaders(host)
     host.file(f"/usr/lib/i386-linux-gnu/libnvidia-fbc.so.{version}", I386, "libnvidia-fbc.so.1")
     host.file(f"/usr/lib/i386-linux-gnu/libnvidia-ngx.so.{TESLA_VERSION}", I386,
               "libnvidia-ngx.so.1")
@@ -176,7 +180,7 @@ LAYOUTS = {
                     loader="/lib/ld-linux-aarch64.so.1"),
     "flatcar": Layout("/opt/nvidia/current/usr/lib64", "/opt/bin", cached=False),
     "nixos": NixOS(),
-    "operator": Layout(root=OPERATOR_ROOT, cached=False),
+    "operator": Layout(root=OPERATOR_ROOT, cached=False, add_more=add_loaders),
     "rhel": Layout("/usr/lib64", add_more=add_32bit("/usr/lib")),
     "power": Layout("/usr/lib64", root=POWER_ROOT, cached=False, machine=PPC64,
                     loader="/lib64/ld64.so.2"),

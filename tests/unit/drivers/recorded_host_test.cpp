@@ -66,11 +66,12 @@ protected:
         return path.substr(std::min(path.size(), tree_.at("usr").parent_path().string().size()));
     }
 
+    /// Without those that the distribution built.
     std::vector<std::string> paths(const UserSpace& space, FileKind kind) const
     {
         std::vector<std::string> all;
         for (const model::DriverFile& file : space.files)
-            if (file.kind == kind)
+            if (file.kind == kind && file.precedence != model::Precedence::image)
                 all.push_back(below(file.path));
         return all;
     }
@@ -122,6 +123,18 @@ TEST_F(RecordedUserSpaceTest, HasAllNamesOfALibrary)
                                    [](const auto& file) { return file.soname == "libcuda.so.1"; });
     ASSERT_NE(cuda, space.files.end());
     EXPECT_THAT(cuda->links, ElementsAre("libcuda.so.1", "libcuda.so"));
+}
+
+TEST_F(RecordedUserSpaceTest, ComesWithTheLoadersThatTheHostsProgramsFind)
+{
+    std::vector<std::string> loaders;
+    for (const model::DriverFile& file : found().files)
+        if (file.precedence == model::Precedence::image)
+            loaders.push_back(file.soname + " " + below(file.path));
+
+    EXPECT_THAT(loaders,
+                ElementsAre("libOpenCL.so.1 "
+                            "/usr/local/cuda-13.0/targets/x86_64-linux/lib/libOpenCL.so.1.0.0"));
 }
 
 TEST_F(RecordedUserSpaceTest, IsTheSameWithoutTheLoaderCache)

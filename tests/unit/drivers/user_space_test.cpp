@@ -215,6 +215,31 @@ TEST_F(UserSpaceTest, KnowsWhatItsLibrariesNeedOfItsOwn)
     EXPECT_THAT(space.files[2].needed, ElementsAre("libcuda.so.1", "libnvcuvid.so.1"));
 }
 
+TEST_F(UserSpaceTest, KnowsWhatALoaderNeedsOfTheImage)
+{
+    install(multiarch, "libcuda.so.1");
+    install(multiarch, "libGLX_nvidia.so.0");
+    const std::string loader = multiarch + "/libGLX.so.0.0.0";
+    tree_.elf(loader, {simhost::StubKind::library,
+                       "",
+                       "",
+                       "libGLX.so.0",
+                       {"libX11.so.6", "libGLdispatch.so.0", "libc.so.6"},
+                       {"GLIBC_2.2.5"}});
+    tree_.link(multiarch + "/libGLX.so.0", "libGLX.so.0.0.0");
+
+    const UserSpace space = found();
+
+    ASSERT_EQ(space.files.size(), 3U);
+    const auto& file = space.files.front();
+    EXPECT_EQ(file.name, "libGLX.so.0.0.0");
+    EXPECT_EQ(file.precedence, model::Precedence::image);
+    EXPECT_EQ(file.capability, Capability::graphics);
+    EXPECT_THAT(file.needed, ElementsAre("libGLdispatch.so.0", "libX11.so.6"));
+    ASSERT_EQ(file.versions.size(), 1U);
+    EXPECT_EQ(file.versions.front().version, "GLIBC_2.2.5");
+}
+
 TEST_F(UserSpaceTest, PrefersTheRightVersionToTheFirstOne)
 {
     install("opt/old", "libcuda.so.1", "525.60.13");
