@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
 #include "commands/dry_run.hpp"
+#include "image/image_file.hpp"
 #include "options/groups.hpp"
 #include "options/request_options.hpp"
 #include "options/root_options.hpp"
@@ -13,6 +14,7 @@
 #include "settings/origins.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <gpucontainer/gpucontainer.hpp>
 #include <optional>
 #include <utility>
@@ -31,6 +33,7 @@ struct Options {
     bool no_journal = false;
     bool dry_run = false;
     const char* wants_journal = nullptr; ///< Why an option that was typed needs a journal.
+    bool wants_image = false;            ///< An option was typed that is for image files.
     bool no_replace = false;
     bool replace = false; ///< Overrides a site's no-replace.
 };
@@ -203,15 +206,30 @@ void show_for_command(const Options& options, const Call& call, Format format)
     show({plan, Outcome::applied, {}}, root, options, call, format);
 }
 
-int run_command(const Options& options, const Call& call)
+gpucontainer::Error usage(const std::string& problem) { return usage_error_of("apply", problem); }
+
+/// Somebody signed it so that others check that, which nothing here does.
+void check_signature(const ImageFile& image, const Options& options)
+{
+    if (image.is_signed && !options.run.unverified)
+        throw gpucontainer::Error(
+            GPUCTR_E_REQUIREMENT,
+            formatted("image {} is signed, and its signatures were not checked", image.name),
+            "check them with `apptainer verify IMAGE`, then add --no-verify", 0, {}, "no-verify");
+}
+
+gpucontainer::Request request_for_command(const Options& options, int rootfs_fd,
+                                          const Messages& messages)
+{
+    gpucontainer::Request request = options.request.request(rootfs_fd, messages);
+    add_variables_of_command(options, request);
+    return request;
+}
+
+int run_with_gpus(const Root& root, const Options& options, const Call& call,
+                  const std::function<gpucontainer::Request(int)>& request)
 {
     const Messages messages = call.messages();
-    with_gpu(options.request.host.if_present, messages,
-             [&] { options.request.load_kmods(messages); });
-    prepare_to_run();
-    const RootDirectory root = options.root.open();
-    gpucontainer::Request request = options.request.request(root.fd(), messages);
-    add_variables_of_command(options, request);
     const bool if_present = options.request.host.if_present;
     std::optional<Gpus> gpus;
     with_gpu(if_present, messages, [&] {
@@ -219,11 +237,36 @@ int run_command(const Options& options, const Call& call)
         options.request.set(gpus->how);
     });
     RunOptions how = options.run;
-    how.mount_label = request.mount_label;
-    return run({root.fd(), root.name()}, gpus, how, call.command_line, messages);
+    how.mount_label = options.request.mount_label;
+    return run(root, gpus, how, call.command_line, messages);
 }
 
-gpucontainer::Error usage(const std::string& problem) { return usage_error_of("apply", problem); }
+/// What is in an image is known once it is mounted, in the namespaces of the command.
+int run_image(const ImageFile& image, const Options& options, const Call& call)
+{
+    check_signature(image, options);
+    if (image.has_overlay)
+        call.messages().warn(
+            formatted("image {}: the changes in its overlay are left out", image.name));
+    return run_with_gpus({image.name, -1, &image}, options, call, [&](int rootfs_fd) {
+        return request_for_command(options, rootfs_fd, call.messages());
+    });
+}
+
+int run_command(const Options& options, const Call& call)
+{
+    with_gpu(options.request.host.if_present, call.messages(),
+             [&] { options.request.load_kmods(call.messages()); });
+    prepare_to_run();
+    if (const std::optional<ImageFile> image = options.root.open_image())
+        return run_image(*image, options, call);
+    if (options.wants_image)
+        throw usage("--writable-tmpfs and --no-verify go with an image file");
+    const RootDirectory root = options.root.open();
+    gpucontainer::Request request = request_for_command(options, root.fd(), call.messages());
+    return run_with_gpus({root.name(), root.fd(), nullptr}, options, call,
+                         [&](int) { return std::move(request); });
+}
 
 const char* reason_for_a_journal(const Options& options)
 {
@@ -243,7 +286,8 @@ const char* reason_for_a_journal(const Options& options)
 void check_command_line(const Options& options, bool with_command)
 {
     if (!with_command && options.run.is_set())
-        throw usage("--chdir, --setenv, --clean-env, --bind and --allow-setuid go with -- CMD");
+        throw usage("--chdir, --setenv, --clean-env, --bind, --allow-setuid, --writable-tmpfs and "
+                    "--no-verify go with -- CMD");
     if (with_command && options.root.pid)
         throw usage("--pid: -- CMD makes a container of its own");
     if (with_command && !options.state.empty())
@@ -280,6 +324,7 @@ public:
     void check_typed(const Call& call) override
     {
         options_.wants_journal = reason_for_a_journal(options_);
+        options_.wants_image = options_.run.writable || options_.run.unverified;
         check_command_line(options_, !call.command_line.empty());
     }
 
@@ -343,6 +388,11 @@ private:
             ->type_name("SRC[:DST[:ro]]");
         app.add_flag("--allow-setuid", run.allow_setuid,
                      "allow CMD to execute setuid programs with their privileges");
+        app.add_flag("--writable-tmpfs", run.writable,
+                     "let CMD write into the root file system of an image file; what it writes is "
+                     "in memory and ends with CMD");
+        app.add_flag("--no-verify", run.unverified,
+                     "use a signed image file although its signatures are not checked");
     }
 
     Options options_;
@@ -362,7 +412,7 @@ fails, nothing of the set-up is left.
 
 With -- CMD, run CMD in private namespaces with DIR as its root directory and
 the GPUs in it. An ordinary user can do this. DIR is not written, and there is
-nothing to undo.
+nothing to undo. DIR may also be an image in one file: a SIF, or squashfs.
 
 Examples:
   gpuctr-setup --nv --rootfs /srv/image
@@ -373,6 +423,8 @@ Examples:
       what that would do, without doing it
   gpuctr-setup --rocm --rootfs /srv/image -- rocminfo
       run a program of the image with the AMD GPUs
+  gpuctr-setup --nv --rootfs image.sif -- python3 train.py
+      run a program of an image file with the NVIDIA GPUs
   gpuctr-setup --nv --pid 4711
       set up the running container that process 4711 belongs to
 )",

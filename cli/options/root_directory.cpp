@@ -18,6 +18,8 @@ const char* directory_hint()
     if (errno == EACCES)
         return "this user may not enter it or a directory above it (mode x); --rootfs-fd takes "
                "a descriptor that somebody else opened";
+    if (errno == ENOTDIR)
+        return "name a directory; an image file (SIF or squashfs) goes with -- CMD";
     return "name the directory that holds the container's /usr and /etc with --rootfs";
 }
 

@@ -63,6 +63,12 @@ RootDirectory RootOptions::open() const
     return allowed.empty() ? RootDirectory::at(path) : RootDirectory::below(allowed, path);
 }
 
+std::optional<ImageFile> RootOptions::open_image() const
+{
+    // In a restricted call, the paths lead to directories of an administrator's.
+    return path.empty() || !allowed.empty() ? std::nullopt : open_image_file(path);
+}
+
 std::string state_directory(const std::string& option)
 {
     // Root of a user namespace usually may not write the host's /var/lib.

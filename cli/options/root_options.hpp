@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "image/image_file.hpp"
 #include "options/root_directory.hpp"
 
 #include <CLI/CLI.hpp>
@@ -32,6 +33,8 @@ struct RootOptions {
     void require_or_all(const std::string& command) const;
     /// Throws gpucontainer::Error; if no root is given: usage.
     RootDirectory open() const;
+    /// The image file that --rootfs names; none if it is a directory. Throws gpucontainer::Error.
+    std::optional<ImageFile> open_image() const;
 };
 
 /// Directory of the journals: the option, or the default of the user.

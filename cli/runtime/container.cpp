@@ -74,6 +74,22 @@ Container::Container(std::string name) : name_(std::move(name))
     if (!root_)
         fail("root file system " + name_, GPUCTR_E_ROOTFS,
              "name the directory that holds the container's /usr and /etc with --rootfs", "rootfs");
+    set_apart();
+}
+
+Container::Container(std::string name, ImageRoot& image, const ImageOptions& options, bool writable)
+    : name_(std::move(name)), root_(image.mount(mounts_, options))
+{
+    if (writable)
+        root_ = mounts_.writable_over(root_, options.label);
+    if (!root_)
+        fail("mount a writable overlay over " + name_, GPUCTR_E_APPLY,
+             "leave out --writable-tmpfs, or use Linux 5.11 or newer");
+    set_apart();
+}
+
+void Container::set_apart()
+{
     if (PrivateMounts::make_private(root_) != 0 || mounts_.keep(root_) != 0)
         fail("set " + name_ + " apart from the host's mounts", GPUCTR_E_ROOTFS);
 }

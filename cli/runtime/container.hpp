@@ -2,6 +2,7 @@
 #pragma once
 
 #include "process/descriptor.hpp"
+#include "runtime/image_root.hpp"
 #include "runtime/private_mounts.hpp"
 
 #include <string>
@@ -33,6 +34,9 @@ public:
     /// Bind mounts the working directory with all mounts below it, privately and in a place that
     /// no path leads to. `name` is for messages.
     explicit Container(std::string name);
+    /// Mounts an image file, at such a place. With `writable`, what is written into it goes into
+    /// memory and ends with the container.
+    Container(std::string name, ImageRoot& image, const ImageOptions& options, bool writable);
 
     int fd() const noexcept { return root_.get(); }
 
@@ -47,6 +51,7 @@ public:
     void enter(const std::string& working_directory);
 
 private:
+    void set_apart();
     /// No descriptor, and errno, if the path cannot be opened in the root.
     Fd open(const std::string& path, int flags) const;
     void attach(const Fd& mount, const std::string& target) const;

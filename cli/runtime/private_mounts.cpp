@@ -26,6 +26,8 @@ constexpr mode_t file_mode = S_IFREG | 0644;
 constexpr const char* directory_name = "directory";
 constexpr const char* file_name = "file";
 constexpr const char* kept_name = "kept";
+constexpr const char* upper_name = "upper";
+constexpr const char* work_name = "work";
 
 /// Our caller may have mounted something else over /proc, which we use to name descriptors.
 void check_proc()
@@ -43,6 +45,12 @@ void check_proc()
 }
 
 FdPath path_of(const Fd& fd) { return FdPath(fd.get()); }
+
+std::string with_label(const std::string& options, const std::string& label)
+{
+    // In quotes, because the categories of a label are separated by commas.
+    return label.empty() ? options : formatted("{},context=\"{}\"", options, label);
+}
 
 } // namespace
 
@@ -106,16 +114,38 @@ Fd PrivateMounts::bind_read_only(const Fd& source) const
     return mount;
 }
 
-Fd PrivateMounts::new_tmpfs(const std::string& label) const
+Fd PrivateMounts::mount(const char* source, const char* type, unsigned long flags,
+                        const std::string& options) const
 {
     const Fd target = place(true);
-    // In quotes, because the categories of a label are separated by commas.
-    const std::string options =
-        label.empty() ? "mode=0755" : formatted("mode=0755,context=\"{}\"", label);
-    if (!target
-        || ::mount("gpuctr", path_of(target), "tmpfs", MS_NOSUID | MS_NOEXEC, options.c_str()) != 0)
+    if (!target || ::mount(source, path_of(target), type, flags, options.c_str()) != 0)
         return {};
     return place(true);
+}
+
+Fd PrivateMounts::new_tmpfs(const std::string& label) const
+{
+    return mount("gpuctr", "tmpfs", MS_NOSUID | MS_NOEXEC, with_label("mode=0755", label));
+}
+
+Fd PrivateMounts::writable_over(const Fd& lower, const std::string& label) const
+{
+    const Fd memory = mount("gpuctr", "tmpfs", MS_NODEV, with_label("mode=0755", label));
+    if (!memory || ::mkdirat(memory.get(), upper_name, directory_mode) != 0
+        || ::mkdirat(memory.get(), work_name, directory_mode) != 0)
+        return {};
+    const Fd upper(::openat(memory.get(), upper_name, O_PATH | O_CLOEXEC));
+    const Fd work(::openat(memory.get(), work_name, O_PATH | O_CLOEXEC));
+    if (!upper || !work)
+        return {};
+    const std::string layers = formatted(
+        "lowerdir={},upperdir={},workdir={}", static_cast<const char*>(path_of(lower)),
+        static_cast<const char*>(path_of(upper)), static_cast<const char*>(path_of(work)));
+    // In a user namespace, attributes of overlays have to be those of users.
+    Fd overlay = mount("gpuctr", "overlay", MS_NODEV, with_label(layers + ",userxattr", label));
+    if (!overlay && errno == EINVAL) // Linux before 5.11
+        overlay = mount("gpuctr", "overlay", MS_NODEV, with_label(layers, label));
+    return overlay;
 }
 
 int PrivateMounts::keep(const Fd& mount) const

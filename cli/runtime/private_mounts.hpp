@@ -26,6 +26,12 @@ public:
     Fd bind_read_only(const Fd& source) const;
     /// `label` is an SELinux label, or "". EINVAL if it is not valid.
     Fd new_tmpfs(const std::string& label) const;
+    /// A new mount of a file system, as mount(2) makes it.
+    Fd mount(const char* source, const char* type, unsigned long flags,
+             const std::string& options) const;
+    /// What is written to it goes into memory and ends with it; the rest is `lower`, without the
+    /// mounts below.
+    Fd writable_over(const Fd& lower, const std::string& label) const;
 
     /// Moves the mount that becomes the root directory to a directory of its own, so that the
     /// next mounts do not cover it. -1 and errno on failure.

@@ -7,6 +7,7 @@
 #include "process/privileges.hpp"
 #include "runtime/container.hpp"
 #include "runtime/environment.hpp"
+#include "runtime/image_root.hpp"
 #include "runtime/program.hpp"
 
 #include <cerrno>
@@ -25,11 +26,12 @@ namespace {
 
 constexpr std::uint32_t phases = GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT;
 
-void put_gpus_into(const Container& container, const Gpus& gpus, Environment& environment,
-                   const Messages& messages)
+/// `write` is GPUCTR_WRITE_NEVER unless nothing that is written outlives the container.
+void put_gpus_into(const Container& container, const Gpus& gpus, std::uint32_t write,
+                   Environment& environment, const Messages& messages)
 {
-    gpucontainer::Request request = gpus.request;
-    request.write = GPUCTR_WRITE_NEVER;
+    gpucontainer::Request request = gpus.request(container.fd());
+    request.write = write;
     const gpucontainer::Plan plan(gpus.host, request, container.fd());
     warn_about(plan.findings(), messages);
     gpucontainer::ApplyOptions how = gpus.how;
@@ -38,6 +40,21 @@ void put_gpus_into(const Container& container, const Gpus& gpus, Environment& en
     (void)plan.apply(container.fd(), how);
     for (const auto variable : plan.variables())
         environment.change(variable);
+}
+
+/// What an image file of Apptainer's would have its scripts set, and APPTAINERENV_NAME of the
+/// caller. The scripts are read, and not executed.
+void take_environment_of_image(const Container& container, Environment& environment,
+                               const Messages& messages)
+{
+    const gpucontainer::ContainerEnvironment read(container.fd(), nullptr, environ);
+    std::vector<std::string> assignments;
+    for (const std::string_view variable : read.variables())
+        assignments.emplace_back(variable);
+    environment.assign(assignments);
+    if (messages.verbosity == Verbosity::verbose)
+        for (const gpucontainer::Finding finding : read.findings())
+            messages.tell(formatted("{}: {}", finding.object(), finding.text()));
 }
 
 void tell_left_out(const Environment& environment, const Messages& messages)
@@ -116,28 +133,47 @@ void check(const RunOptions& options)
     Environment(options.clean_environment).assign(options.variables);
 }
 
+namespace {
+
+/// The working directory follows into the new mount namespace; a descriptor would stay on the old
+/// mounts.
+void enter_directory(const Root& root)
+{
+    if (::fchdir(root.fd) != 0)
+        fail("root file system " + root.name, GPUCTR_E_ROOTFS,
+             "this user may not enter it (mode x)", "rootfs");
+}
+
+} // namespace
+
 void prepare_to_run() { shrink_privileges_until_exec(phases); }
 
 int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& options,
         const std::vector<std::string>& command_line, const Messages& messages)
 {
     Fd descriptors(::open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // The working directory follows into the new mount namespace; a descriptor would stay on
-    // the old mounts.
-    if (::fchdir(root.fd) != 0)
-        fail("root file system " + root.name, GPUCTR_E_ROOTFS,
-             "this user may not enter it (mode x)", "rootfs");
+    std::optional<ImageRoot> image;
+    if (root.image != nullptr)
+        image.emplace(*root.image, options.writable);
+    else
+        enter_directory(root);
     enter_private_namespaces();
     forbid_new_privileges(phases, options.allow_setuid);
-    Container container(root.name);
+    Container container =
+        image ? Container(root.name, *image, {options.allow_setuid, options.mount_label},
+                          options.writable)
+              : Container(root.name);
     container.mount_kernel_file_systems();
     container.mount_devices(options.mount_label);
 
     Environment environment(options.clean_environment);
     tell_left_out(environment, messages);
+    if (image)
+        take_environment_of_image(container, environment, messages);
+    const std::uint32_t write = options.writable ? GPUCTR_WRITE_AUTO : GPUCTR_WRITE_NEVER;
     if (gpus)
         with_gpu(gpus->if_present, messages,
-                 [&] { put_gpus_into(container, *gpus, environment, messages); });
+                 [&] { put_gpus_into(container, *gpus, write, environment, messages); });
     // After the driver, so that what was asked for by name is on top.
     for (const std::string& bind : options.binds)
         container.bind(bind);

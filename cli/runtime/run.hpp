@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "image/image_file.hpp"
 #include "output/messages.hpp"
 
+#include <functional>
 #include <gpucontainer/gpucontainer.hpp>
 #include <optional>
 #include <string>
@@ -13,7 +15,7 @@ namespace gpuctr_cli {
 /// The GPUs of a host, and which of them CMD gets.
 struct Gpus {
     gpucontainer::Host host;
-    gpucontainer::Request request;
+    std::function<gpucontainer::Request(int rootfs_fd)> request;
     gpucontainer::ApplyOptions how; ///< Only the staged tree and the backend are used.
     bool if_present = false;        ///< A missing GPU is a warning.
 };
@@ -25,20 +27,23 @@ struct RunOptions {
     std::vector<std::string> binds;     ///< SRC[:DST[:ro]]
     bool allow_setuid = false;          ///< CMD may execute setuid programs.
     bool clean_environment = false;     ///< See Environment.
+    bool writable = false;              ///< An image file can be written, in memory.
+    bool unverified = false;            ///< A signed image file is used without a check.
     std::string mount_label;            ///< SELinux label of its /dev; or "".
 
     /// Whether an option is set that is for -- CMD only.
     bool is_set() const noexcept
     {
         return !directory.empty() || !variables.empty() || !binds.empty() || allow_setuid
-               || clean_environment;
+               || clean_environment || writable || unverified;
     }
 };
 
-/// A directory that becomes the root of CMD.
+/// What becomes the root directory of CMD.
 struct Root {
-    int fd;
-    std::string name; ///< For messages.
+    std::string name;                 ///< For messages.
+    int fd = -1;                      ///< A directory, unless there is an image.
+    const ImageFile* image = nullptr; ///< A file that holds it.
 };
 
 /// Finds mistakes in the options that run() would find. Throws gpucontainer::Error: usage.

@@ -79,8 +79,8 @@ class Usage(Refusal):
 
     def test_options_that_go_with_a_command_only(self):
         self.refuse("--nv", "--rootfs", self.root, "--chdir", "/", status=2,
-                    stderr="gpuctr-setup: --chdir, --setenv, --clean-env, --bind and "
-                           f"--allow-setuid go with -- CMD\n{OF_APPLY}")
+                    stderr="gpuctr-setup: --chdir, --setenv, --clean-env, --bind, --allow-setuid, "
+                           f"--writable-tmpfs and --no-verify go with -- CMD\n{OF_APPLY}")
 
     def test_a_stray_word(self):
         for words in (("--nv", "--rootfs", self.root, "stray"), ("lost",), ("undo", "stray")):

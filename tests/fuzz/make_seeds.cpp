@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -171,6 +172,31 @@ std::string host_record()
     return exports::host_to_json({&driver, 1}, driver.findings, marks);
 }
 
+/// A SIF with one object: a partition with a root file system, the beginning of squashfs.
+std::string image_file()
+{
+    constexpr std::size_t table = 128;
+    constexpr std::size_t content = 1024;
+    constexpr std::size_t size = 96;
+    std::string sif(content + size, '\0');
+    const auto put = [&](std::size_t at, std::initializer_list<unsigned> bytes) {
+        for (const unsigned byte : bytes)
+            sif[at++] = static_cast<char>(byte);
+    };
+    sif.replace(32, 9, "SIF_MAGIC");
+    sif.replace(42, 2, "01");
+    put(88, {1});                      // rows
+    put(96, {table});                  // where they begin
+    put(table, {0x04, 0x40, 0, 0, 1}); // a partition, in use
+    put(table + 17, {content & 0xffU, content >> 8U});
+    put(table + 25, {size});
+    put(table + 201, {1, 0, 0, 0, 2}); // squashfs, the root file system
+    sif.replace(content, 4, "hsqs");
+    put(content + 28, {4}); // version
+    put(content + 40, {size});
+    return sif;
+}
+
 void write_all(const std::filesystem::path& directory)
 {
     write_caches(Folder(directory / "ld_cache"));
@@ -182,6 +208,7 @@ void write_all(const std::filesystem::path& directory)
     elf.write("program", program_file());
 
     Folder(directory / "host_record").write("host", host_record());
+    Folder(directory / "image_file").write("sif", image_file());
     Folder(directory / "journal").write("journal", journal());
     Folder(directory / "program").write("block", program_block());
 }

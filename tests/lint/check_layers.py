@@ -47,10 +47,11 @@ CONFINED = [
 CLI_LAYERS = {
     "output": 0,
     "process": 1,
-    "runtime": 2, "settings": 2,
-    "restricted": 3,
-    "options": 4,
-    "commands": 5,
+    "image": 2,
+    "runtime": 3, "settings": 3,
+    "restricted": 4,
+    "options": 5,
+    "commands": 6,
 }  # fmt: skip
 
 # What the command may use besides its own files and the system.
