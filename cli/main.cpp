@@ -14,6 +14,7 @@
 #include "restricted/policy.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
@@ -84,6 +85,8 @@ int run(const Words& words, Call& call)
     std::vector<std::string> typed = words.own;
     add_default_command(typed);
     const CommandEntry* const entry = called_command(typed);
+    if (entry != nullptr && entry->distrusts_environment)
+        (void)::clearenv();
     Parser parser(entry, call);
     try {
         parser.parse(typed);

@@ -68,6 +68,8 @@ struct CommandEntry {
     const char* about;   ///< For its --help: what it does, and examples.
     std::unique_ptr<Command> (*make)();
     bool runs_command_line = false; ///< Whether it takes "-- CMD".
+    /// Whether its environment may be anybody's: nothing of it counts then.
+    bool distrusts_environment = false;
 };
 
 /// Each is defined in the file of its name.
@@ -75,6 +77,7 @@ extern const CommandEntry apply_command;
 extern const CommandEntry plan_command;
 extern const CommandEntry list_command;
 extern const CommandEntry prepare_command;
+extern const CommandEntry hook_command;
 extern const CommandEntry undo_command;
 extern const CommandEntry status_command;
 extern const CommandEntry version_command;

@@ -9,8 +9,8 @@ namespace gpuctr_cli {
 namespace {
 
 constexpr std::array table = {
-    &apply_command, &plan_command,   &list_command,    &prepare_command,
-    &undo_command,  &status_command, &version_command,
+    &apply_command, &plan_command,   &list_command, &prepare_command,
+    &undo_command,  &status_command, &hook_command, &version_command,
 };
 
 } // namespace

@@ -9,9 +9,13 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <grp.h>
+#include <optional>
 #include <sched.h>
+#include <string>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 namespace gpuctr_cli {
 namespace {
@@ -85,6 +89,61 @@ void ContainerProcess::enter_user_namespace() const
              "be root, or the user that the container belongs to");
     enter_private_mount_namespace();
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
+}
+
+namespace {
+
+/// Whether two processes share a namespace; none if that cannot be seen.
+std::optional<bool> share(const char* kind, const std::string& left, const std::string& right)
+{
+    struct stat first = {};
+    struct stat second = {};
+    if (::stat(formatted("/proc/{}/ns/{}", left, kind).c_str(), &first) != 0
+        || ::stat(formatted("/proc/{}/ns/{}", right, kind).c_str(), &second) != 0)
+        return std::nullopt;
+    return first.st_ino == second.st_ino && first.st_dev == second.st_dev;
+}
+
+/// What is made in the container belongs to its root.
+void become_root_of_namespace(int pid)
+{
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
+        fail(formatted("become root of the user namespace of process {}", pid), GPUCTR_E_ROOTFS,
+             "the container's user namespace needs an id 0");
+}
+
+} // namespace
+
+void require_own_mount_namespace()
+{
+    if (share("mnt", "self", "1").value_or(false))
+        throw Error(GPUCTR_E_ROOTFS, "this hook runs in the mount namespace of the host",
+                    "what it sets up would show there: use the stage createContainer, or name "
+                    "that of the hook with --stage",
+                    0);
+}
+
+void join_namespaces(int pid)
+{
+    const std::string process = std::to_string(pid);
+    const auto same_user = share("user", "self", process);
+    const auto same_mounts = share("mnt", "self", process);
+    if (!same_user || !same_mounts)
+        fail(formatted("namespaces of process {}", pid), GPUCTR_E_ROOTFS);
+    if (*same_mounts)
+        throw Error(GPUCTR_E_ROOTFS, formatted("process {} has no mount namespace of its own", pid),
+                    "at the stage createContainer, the hook is in that of the container", 0);
+    const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd)
+        fail(formatted("process {}", pid), GPUCTR_E_ROOTFS);
+    if (!*same_user) {
+        if (::setns(pidfd.get(), CLONE_NEWUSER) != 0)
+            fail(formatted("join the user namespace of process {}", pid), GPUCTR_E_PERMISSION);
+        become_root_of_namespace(pid);
+    }
+    if (::setns(pidfd.get(), CLONE_NEWNS) != 0)
+        fail(formatted("join the mount namespace of process {}", pid), GPUCTR_E_PERMISSION);
+    shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY);
 }
 
 } // namespace gpuctr_cli

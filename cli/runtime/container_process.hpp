@@ -33,4 +33,13 @@ private:
     Fd pidfd_;
 };
 
+/// Throws gpucontainer::Error if this process is in the mount namespace of the host: rootfs. It may
+/// be unknown, which is no error.
+void require_own_mount_namespace();
+
+/// Joins the user and the mount namespace of a container's process whose root directory is not set
+/// yet, as root of that user namespace. Throws gpucontainer::Error: rootfs, also if the process has
+/// no mount namespace of its own; permission.
+void join_namespaces(int pid);
+
 } // namespace gpuctr_cli

@@ -904,6 +904,46 @@ typedef struct gpuctr_request {
 /** Variables of a container, and what of them is not known. @since 0.2 */
 typedef struct gpuctr_environment gpuctr_environment;
 
+/** What an OCI runtime tells a hook about a container. @since 0.2 */
+typedef struct gpuctr_hook_state gpuctr_hook_state;
+
+/**
+ * Read the state that an OCI runtime gives to a hook, and config.json of the bundle that it names.
+ *
+ * Both are treated as hostile: documents of bounded size and depth. Nothing is executed.
+ *
+ * @param text       the JSON document that the hook gets on its standard input
+ * @param ret_state  freed by the caller with gpuctr_hook_state_free()
+ * @return GPUCTR_E_USAGE for documents that cannot be read, or that name no bundle or root
+ *         directory
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_hook_state_read(const char* text, gpuctr_hook_state** ret_state,
+                                                gpuctr_error** ret_error);
+/** @since 0.2 */
+GPUCTR_API void gpuctr_hook_state_free(gpuctr_hook_state* state);
+/**
+ * The container's process; 0 if the runtime names none. At the stage createContainer, it may be a
+ * number of the container's PID namespace, which the hook is not in. @since 0.2
+ */
+GPUCTR_API int32_t gpuctr_hook_state_pid(const gpuctr_hook_state* state);
+/** Absolute path of its root directory, as the runtime sees it. @since 0.2 */
+GPUCTR_API const char* gpuctr_hook_state_rootfs(const gpuctr_hook_state* state);
+/** How many variables its environment has. @since 0.2 */
+GPUCTR_API size_t gpuctr_hook_state_variable_count(const gpuctr_hook_state* state);
+/**
+ * NAME=VALUE, sorted by name, for gpuctr_request.container_environment; belongs to the state. NULL
+ * if out of range. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_hook_state_variable_at(const gpuctr_hook_state* state, size_t index);
+/**
+ * Of how many vendors it asks for GPUs or files, by variables such as NVIDIA_VISIBLE_DEVICES or by
+ * mounts. @since 0.2
+ */
+GPUCTR_API size_t gpuctr_hook_state_vendor_count(const gpuctr_hook_state* state);
+/** "nvidia"; belongs to the state. NULL if out of range. @since 0.2 */
+GPUCTR_API const char* gpuctr_hook_state_vendor_at(const gpuctr_hook_state* state, size_t index);
+
 /**
  * Read the variables that an image or a runtime gives to a container.
  *
@@ -1143,8 +1183,9 @@ GPUCTR_API const gpuctr_finding* gpuctr_plan_finding_at(const gpuctr_plan* plan,
  * Keep no journal. The set-up lasts until the caller's mount namespace ends; it cannot be
  * undone before. It works like prepare and attach, but on every kernel. The mount of the root
  * directory must not be shared, and the root must not be the caller's own. Names that the
- * plan creates in the root file system stay, so plan with GPUCTR_WRITE_NEVER. It cannot be
- * combined with GPUCTR_APPLY_IN_PROCESS.
+ * plan creates in the root file system stay, and the loader cache that it replaces is lost. So plan
+ * with GPUCTR_WRITE_NEVER, unless the root is a layer that goes with the container. Applied to such
+ * a layer again, it changes nothing in it. It cannot be combined with GPUCTR_APPLY_IN_PROCESS.
  *
  * Nothing is replaced: any set-up of the root in this mount namespace is GPUCTR_E_EXISTS.
  * Set-ups with a journal are found in `state_dir`, if that can be used. Others are found by

@@ -551,6 +551,41 @@ private:
     detail::Handle<gpuctr_environment, gpuctr_environment_free> handle_;
 };
 
+/// What an OCI runtime tells a hook; gpuctr_hook_state_read() describes it.
+class HookState {
+public:
+    /// Throws Error: usage.
+    explicit HookState(const std::string& text)
+    {
+        gpuctr_hook_state* read = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_hook_state_read(text.c_str(), &read, &error), error);
+        handle_.reset(read);
+    }
+
+    std::int32_t pid() const noexcept { return gpuctr_hook_state_pid(handle_.get()); }
+    std::string_view rootfs() const noexcept { return gpuctr_hook_state_rootfs(handle_.get()); }
+    /// NAME=VALUE each, sorted by name.
+    std::vector<std::string> variables() const
+    {
+        std::vector<std::string> all;
+        for (std::size_t i = 0; i < gpuctr_hook_state_variable_count(handle_.get()); ++i)
+            all.emplace_back(gpuctr_hook_state_variable_at(handle_.get(), i));
+        return all;
+    }
+    /// Those of which it asks for GPUs or files.
+    std::vector<std::string> vendors() const
+    {
+        std::vector<std::string> all;
+        for (std::size_t i = 0; i < gpuctr_hook_state_vendor_count(handle_.get()); ++i)
+            all.emplace_back(gpuctr_hook_state_vendor_at(handle_.get(), i));
+        return all;
+    }
+
+private:
+    detail::Handle<gpuctr_hook_state, gpuctr_hook_state_free> handle_;
+};
+
 /// A driver that a plan or set-up was made from, and the GPUs that were chosen; a view into its
 /// Plan or SetupList.
 class UsedDriver {

@@ -7,8 +7,10 @@
 #include "apply/forecast.hpp"
 #include "apply/in_name_of.hpp"
 #include "apply/in_use.hpp"
+#include "apply/own_root.hpp"
 #include "apply/place.hpp"
 #include "apply/prepare.hpp"
+#include "apply/prepared.hpp"
 #include "apply/set_ups.hpp"
 #include "apply/sources.hpp"
 #include "apply/tree.hpp"
@@ -42,20 +44,6 @@ using journal::Progress;
 using journal::RootId;
 using program::Program;
 namespace {
-
-/// Owns a prepared program and its descriptors.
-class Prepared {
-public:
-    explicit Prepared(program::Block block) : block_(std::move(block)) {}
-    Prepared(const Prepared&) = delete;
-    Prepared& operator=(const Prepared&) = delete;
-    ~Prepared() { program::release(block_.release()); }
-
-    Program program() const { return Program(block_.get()); }
-
-private:
-    program::Block block_;
-};
 
 /// A root file system in the mount namespace of the set-up, and what is known of older set-ups in
 /// it.
@@ -325,18 +313,6 @@ Result<void> replace(const plan::Planned& planned, std::vector<Journal>& outdate
     return {};
 }
 
-/// In a bind mount of the caller's own root, only mounts stay private; names would not.
-Result<void> check_root(const plan::Plan& plan, const Target& target, const RootId& root)
-{
-    if (!rootfs::Root::is_callers(root.device, root.inode))
-        return {};
-    const base::UniqueFd own(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (target.pidfd >= 0 || plan.writes_root || !own
-        || mount::is_on(target.rootfs_fd, mount::mount_id(own.get())))
-        return plan::callers_root();
-    return {};
-}
-
 /// Another plan, if there are nodes that must not be made for the target.
 Result<std::optional<plan::Planned>>
 without_refused_nodes(const plan::Planned& wanted, const Target& target,
@@ -365,40 +341,6 @@ Result<bool> lacks_names(const plan::Plan& plan, int rootfs_fd)
 }
 
 } // namespace
-
-Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target& target)
-{
-    GPUCTR_CHECK(plan::prove(planned));
-    const plan::Plan& plan = planned.plan;
-    const int rootfs_fd = target.rootfs_fd;
-    GPUCTR_CHECK(privilege::require_mounting());
-    GPUCTR_TRY(const RootId root, RootId::of(rootfs_fd));
-    GPUCTR_CHECK(check_root(plan, target, root));
-    if (!target.over_copies)
-        GPUCTR_CHECK(require_nothing_there(plan, target));
-    if (mount::sharing(rootfs_fd) == mount::Sharing::shared)
-        return Error(Errc::rootfs, "the root file system is on a shared mount")
-            .with_hint("what is mounted there would show in other mount namespaces, and stay; make "
-                       "it private in this one (mount --make-rprivate)");
-    if (target.dry_run) {
-        GPUCTR_CHECK(require_preparable(plan, target.backend));
-        return Outcome::applied;
-    }
-    GPUCTR_TRY(mount::Scratch scratch, mount::Scratch::in_own_namespace(target.backend));
-    const mount::Bench bench = scratch.bench();
-    GPUCTR_TRY(auto block, prepare(planned.plan, bench, target.staged_tree));
-    const Prepared prepared(std::move(block));
-    program::Failure failure;
-    if (!attach(prepared.program(), rootfs_fd, failure))
-        return to_error(failure);
-    // The mounts that stay would cover the caller's root directory.
-    if (scratch.leave())
-        return Outcome::applied;
-    Error error =
-        Error::from_errno(errno, "take away the place that mounts were made at", Errc::apply);
-    (void)program::undo(prepared.program(), rootfs_fd, failure);
-    return error;
-}
 
 Result<Outcome> apply(const plan::Planned& wanted, const Target& caller)
 {

@@ -13,9 +13,4 @@ namespace gpucontainer::apply {
 /// anything. Errors: those of plan::prove() first.
 Result<Outcome> apply(const plan::Planned& wanted, const Target& caller);
 
-/// Applies the plan, all or nothing, without a journal. The caller must have its own mount
-/// namespace, with which the set-up ends. Uses only the root, the state directory and
-/// `over_copies` of `target`. Errors: those of plan::prove() first; exists, if there is a set-up.
-Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target& target);
-
 } // namespace gpucontainer::apply

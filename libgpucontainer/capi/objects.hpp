@@ -6,6 +6,7 @@
 #include "apply/status.hpp"
 #include "config/settings.hpp"
 #include "detect/host.hpp"
+#include "import/hook_state.hpp"
 #include "model/driver.hpp"
 #include "plan/planned.hpp"
 
@@ -29,6 +30,7 @@ struct gpuctr_environment {
     std::vector<std::string> settings; // NAME=VALUE
     gpucontainer::model::Findings findings;
 };
+struct gpuctr_hook_state : gpucontainer::imports::HookState {};
 struct gpuctr_config {
     std::vector<gpucontainer::config::Setting> settings;
 };

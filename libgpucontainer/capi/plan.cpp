@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "apply/apply.hpp"
+#include "apply/without_journal.hpp"
 #include "apply/tree.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"

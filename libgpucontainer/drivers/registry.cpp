@@ -58,17 +58,26 @@ constexpr Vendor of_nvidia = [] {
     return vendor;
 }();
 
+/// A vendor whose GPUs containers name by a variable.
+constexpr Vendor named_by(std::string_view variable, Vendor vendor)
+{
+    vendor.container.devices = variable;
+    return vendor;
+}
+
 /// The makers in C++, which a description could not express. All others are in built_in_makers.
 constexpr std::array in_code = {
     of_nvidia,
-    Vendor{"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places, amd::variable_names,
-           methods<amd::detect, amd::files_alone, amd::loaded_version>()},
+    named_by("AMD_VISIBLE_DEVICES",
+             {"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places, amd::variable_names,
+              methods<amd::detect, amd::files_alone, amd::loaded_version>()}),
     Vendor{"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,
            intel::variable_names,
            methods<intel::detect, intel::files_alone, intel::loaded_version>()},
-    Vendor{"habana", "Intel Gaudi", "intel.com/gaudi", false, false, habana::kernel_places,
-           habana::variable_names,
-           methods<habana::detect, habana::files_alone, habana::loaded_version>()},
+    named_by("HABANA_VISIBLE_DEVICES",
+             {"habana", "Intel Gaudi", "intel.com/gaudi", false, false, habana::kernel_places,
+              habana::variable_names,
+              methods<habana::detect, habana::files_alone, habana::loaded_version>()}),
 };
 
 constexpr auto built_in = [] {

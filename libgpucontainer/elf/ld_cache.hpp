@@ -30,6 +30,7 @@ struct CacheEntry {
     std::uint32_t os_version = 0; ///< oldest kernel, 0 for any
     std::uint64_t hwcap = 0;      ///< as in the file
     std::string_view hwcaps_name; ///< glibc-hwcaps subdirectory; empty if none
+    bool operator==(const CacheEntry&) const = default;
 };
 
 /// The loader cache of a root file system (/etc/ld.so.cache), whose bytes are not trusted. Reads

@@ -2,10 +2,10 @@
 #include "import/oci_config.hpp"
 
 #include "base/format.hpp"
-#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "drivers/registry.hpp"
+#include "import/oci_document.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -18,49 +18,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// More than any configuration has, and little enough to be read quickly.
-constexpr std::size_t largest_document = 4U << 20U;
 constexpr std::size_t most_volumes = 4096;
-constexpr std::size_t deepest = 64;
 
 /// The source of a mount that is only there for its name.
 constexpr std::string_view no_source = "/dev/null";
-
-Result<Json> parse(std::string_view text)
-{
-    if (text.size() > largest_document)
-        return Error(Errc::usage, base::format("larger than {} bytes", largest_document));
-    // The parser stops at a terminator, and passes over what comes after it.
-    if (text.find('\0') != std::string_view::npos)
-        return Error(Errc::usage, "no JSON document: a NUL is in it");
-    if (base::json_depth(text) > deepest)
-        return Error(Errc::usage, base::format("nested in more than {} levels", deepest));
-    try {
-        return Json::parse(text);
-    } catch (const Json::exception& exception) {
-        return Error(Errc::usage,
-                     base::format("no JSON document: {}", base::json_fault(exception.what())));
-    }
-}
-
-/// A member of an object; null if there is none.
-const Json* member(const Json* object, const char* name)
-{
-    if (object == nullptr || !object->is_object())
-        return nullptr;
-    const auto found = object->find(name);
-    return found == object->end() ? nullptr : &*found;
-}
-
-/// The text of a member; "" if there is none, or it has a terminator in it.
-std::string_view text_of(const Json& object, const char* name)
-{
-    const Json* const value = member(&object, name);
-    if (value == nullptr || !value->is_string())
-        return "";
-    const std::string_view text = value->get_ref<const std::string&>();
-    return text.find('\0') == std::string_view::npos ? text : "";
-}
 
 Result<Variables> read_variables(const Json& list)
 {
@@ -132,7 +93,12 @@ Result<void> add_volumes(const Json& mounts, Variables& variables)
 
 Result<Variables> read_oci_config(std::string_view text)
 {
-    GPUCTR_TRY(const Json document, parse(text));
+    GPUCTR_TRY(const Json document, parse_document(text));
+    return variables_of(document);
+}
+
+Result<Variables> variables_of(const Json& document)
+{
     const Json* const process = member(&document, "process");
     const Json* const config = member(&document, "config");
     if (process == nullptr && config == nullptr)

@@ -4,6 +4,8 @@
 #include "base/result.hpp"
 #include "import/variables.hpp"
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string_view>
 
 namespace gpucontainer::imports {
@@ -13,5 +15,7 @@ namespace gpucontainer::imports {
 /// below a vendor's directory for that stands for the value of the vendor's variable. Errors:
 /// usage.
 Result<Variables> read_oci_config(std::string_view text);
+/// The same of a document that was parsed.
+Result<Variables> variables_of(const nlohmann::json& document);
 
 } // namespace gpucontainer::imports

@@ -58,10 +58,15 @@ Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old
     for (const auto& [name, path, flags] : names)
         entries.push_back({name, path, flags});
     const auto& left_out = draft.compat.left_out;
-    if (left_out.empty())
+    // Entries for our tree are those of an earlier set-up, as in a container's layer.
+    const std::string tree = draft.plan.tree_path + "/";
+    const bool is_set_up = old != nullptr && old->strings().find(tree) != std::string_view::npos;
+    if (left_out.empty() && !is_set_up)
         return elf::merge(old, entries);
     std::map<std::string, bool, std::less<>> known;
     return elf::merge(old, entries, [&](const elf::CacheEntry& entry) {
+        if (entry.value.starts_with(tree))
+            return true;
         return is_left_out(draft, std::string(base::directory_of(entry.value)), known);
     });
 }

@@ -17,11 +17,17 @@ from pathlib import Path
 
 import c_header
 
+OF_HOOKS = {
+    f"gpuctr_hook_state_{name}": "`gpuctr-setup hook` is the hook; others may read JSON themselves"
+    for name in ("free", "pid", "read", "rootfs", "variable_at", "variable_count", "vendor_at",
+                 "vendor_count")
+}
 # What a binding does not offer, and why.
 LEFT_OUT = {
-    "Python": {},
-    "Go": {},
-    "Rust": {"GPUCTR_VENDOR_ANY": "its texts are not terminated; VENDOR_ANY is one of its own"},
+    "Python": OF_HOOKS,
+    "Go": OF_HOOKS,
+    "Rust": OF_HOOKS
+    | {"GPUCTR_VENDOR_ANY": "its texts are not terminated; VENDOR_ANY is one of its own"},
 }
 
 OF_CTYPES = {

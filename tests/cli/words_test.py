@@ -131,7 +131,7 @@ class Options(Words):
         self.says("list", "--rootfs", self.root, problem="list: unknown option --rootfs",
                   hint=f"apply, plan, undo, status take it; {OF_LIST} lists what list takes")
         self.says("list", "--device=", problem="list: unknown option --device",
-                  hint=f"apply, plan take it; {OF_LIST} lists what list takes")
+                  hint=f"apply, plan, hook take it; {OF_LIST} lists what list takes")
         self.says("plan", "--no-journal", problem="plan: unknown option --no-journal",
                   hint="apply takes it; gpuctr-setup plan --help lists what plan takes")
 
@@ -154,7 +154,7 @@ class Options(Words):
 
 
 class Commands(Words):
-    KNOWN = "commands are apply, plan, list, prepare, undo, status, version; gpuctr-setup --help"
+    KNOWN = "commands are apply, plan, list, prepare, undo, status, hook, version; gpuctr-setup --help"
 
     def test_none(self):
         for words in ((), ("-v",), ("--restricted",)):

@@ -15,8 +15,10 @@ import stat
 import subprocess
 import time
 
-from bench import Failed, gist
+from bench import CHOSEN, Failed, gist
 
+# What `gpuctr-setup hook` obeys, and nothing else here.
+ASKS = f"NVIDIA_VISIBLE_DEVICES={CHOSEN}"
 SLEEP = ["sleep", "1000"]
 SHELL = ["/bin/sh", "-c"]
 
@@ -132,6 +134,7 @@ class OciRuntime(Program):
         bench.must(self.name, "spec", cwd=bundle)
         spec = json.loads(config.read_text(encoding="utf-8"))
         spec["process"] |= {"args": args, "terminal": False}
+        spec["process"]["env"].append(ASKS)
         spec["root"] = {"path": str(bench.image), "readonly": False}
         numbers = [self.device(node) for node in nodes]
         spec["linux"]["devices"] = numbers
@@ -195,7 +198,8 @@ class Podman(Program):
         words = self.words(bench)
         if hooks:
             words += ["--hooks-dir", hooks]
-        return [*words, "run", *self.usual, *(f"--device={node}" for node in nodes)]
+        return [*words, "run", *self.usual, "--env", ASKS,
+                *(f"--device={node}" for node in nodes)]
 
     def run(self, bench, script, nodes=(), hooks=None):
         return bench.must(*self.run_words(bench, nodes, hooks), "--rm", "--rootfs", bench.image,

@@ -65,21 +65,29 @@ def hooks_of(bench):
             "poststop": [hook("undo", *root)]}
 
 
-def by_hook(program, **options):
+def own_hook_of(bench):
+    """`gpuctr-setup hook`, which is told by the container's environment. Nothing is written into
+    the image, because it is not a layer that goes with the container."""
+    return {"createContainer": [{
+        "path": str(bench.command), "env": ["PATH=/usr/bin:/bin"],
+        "args": [str(bench.command), "hook", "--write", "never"]}]}
+
+
+def by_hook(program, hooks=hooks_of, **options):
     def attempt(bench):
         if options:
             options["allowed"] = bench.nodes()
         bench.remember(bench.image)
-        return Probe(program.run(bench, PROBE, hooks=hooks_of(bench), **options)).problems()
+        return Probe(program.run(bench, PROBE, hooks=hooks(bench), **options)).problems()
     return attempt
 
 
-def by_podman_hook(program):
+def by_podman_hook(program, hooks=hooks_of):
     def attempt(bench):
         directory = bench.work / "hooks"
         directory.mkdir()
         bench.remember(bench.image)
-        for stage, [hook] in hooks_of(bench).items():
+        for stage, [hook] in hooks(bench).items():
             text = {"version": "1.0.0", "hook": hook, "when": {"always": True}, "stages": [stage]}
             (directory / f"{stage}.json").write_text(json.dumps(text), encoding="utf-8")
         return Probe(program.run(bench, PROBE, hooks=directory)).problems()
@@ -112,7 +120,11 @@ def rows():
         add(runtime, "apply before, nodes in `linux.devices`", apply_before(runtime, True))
         add(runtime, "`--pid`", by_pid(runtime))
         add(runtime, "hook `createContainer`", by_hook(runtime))
+        if not runtime.has_cgroup:
+            add(runtime, "`gpuctr-setup hook`", by_hook(runtime, own_hook_of))
         if runtime.has_cgroup:
+            add(runtime, "`gpuctr-setup hook`, nodes allowed in `linux.resources`",
+                by_hook(runtime, own_hook_of, allowed=True))
             add(runtime, "`--pid`, nodes allowed in `linux.resources`",
                 by_pid(runtime, allowed=True))
             add(runtime, "hook `createContainer`, nodes allowed in `linux.resources`",
@@ -122,6 +134,7 @@ def rows():
     add(podman, "apply before, `--device`", apply_before(podman, True))
     add(podman, "`--pid`", by_pid(podman))
     add(podman, "hook `createContainer`", by_podman_hook(podman))
+    add(podman, "`gpuctr-setup hook`", by_podman_hook(podman, own_hook_of))
     buildah = programs.Buildah()
     add(buildah, "apply before", apply_before(buildah))
     add(buildah, "`--pid`", by_pid(buildah))

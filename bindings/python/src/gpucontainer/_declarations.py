@@ -279,6 +279,8 @@ FUNCTIONS: dict[str, Signature] = {
         (c_int, c_char_p, POINTER(c_char_p), _OUT, _ERROR),
     ),
     "gpuctr_environment_free": (None, (c_void_p,)),
+    "gpuctr_hook_state_read": (STATUS, (c_char_p, _OUT, _ERROR)),
+    "gpuctr_hook_state_free": (None, (c_void_p,)),
     "gpuctr_file_identity": (FileId, (c_void_p,)),
     "gpuctr_item_identity": (FileId, (c_void_p,)),
     "gpuctr_item_content": (c_void_p, (c_void_p,)),
@@ -368,6 +370,7 @@ _getters(
     variable_action variable_name variable_value variable_vendor
     setup_root setup_origin setup_tree_path
     used_driver_vendor used_driver_version used_driver_version_source
+    hook_state_rootfs
     """,
 )
 _getters(
@@ -389,7 +392,7 @@ _getters(
     """,
 )
 _getters(
-    c_int32, "gpu_minor gpu_numa_node gpu_parent node_gpu item_gpu setup_process shown_gpu"
+    c_int32, "gpu_minor gpu_numa_node gpu_parent node_gpu item_gpu setup_process shown_gpu hook_state_pid"
 )
 _getters(c_int64, "setup_since")
 _getters(c_uint64, "setup_mount_namespace")
@@ -408,6 +411,6 @@ _lists(
     c_char_p,
     """
     driver_need driver_image_directory gpu_name file_link file_entry_name file_needed
-    node_link environment
+    node_link environment hook_state_variable hook_state_vendor
     """,
 )

@@ -93,6 +93,7 @@ opaque! {
     gpuctr_error
     gpuctr_config
     gpuctr_environment
+    gpuctr_hook_state
     gpuctr_setting
     gpuctr_host
     gpuctr_driver
@@ -454,6 +455,24 @@ extern "C" {
         environment: *const gpuctr_environment,
         index: usize,
     ) -> *const gpuctr_finding;
+    pub fn gpuctr_hook_state_read(
+        text: *const c_char,
+        ret_state: *mut *mut gpuctr_hook_state,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_hook_state_free(state: *mut gpuctr_hook_state);
+    pub fn gpuctr_hook_state_pid(state: *const gpuctr_hook_state) -> i32;
+    pub fn gpuctr_hook_state_rootfs(state: *const gpuctr_hook_state) -> *const c_char;
+    pub fn gpuctr_hook_state_variable_count(state: *const gpuctr_hook_state) -> usize;
+    pub fn gpuctr_hook_state_variable_at(
+        state: *const gpuctr_hook_state,
+        index: usize,
+    ) -> *const c_char;
+    pub fn gpuctr_hook_state_vendor_count(state: *const gpuctr_hook_state) -> usize;
+    pub fn gpuctr_hook_state_vendor_at(
+        state: *const gpuctr_hook_state,
+        index: usize,
+    ) -> *const c_char;
     pub fn gpuctr_plan_create(
         host: *const gpuctr_host,
         request: *const gpuctr_request,

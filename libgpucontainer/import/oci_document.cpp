@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+#include "import/oci_document.hpp"
+
+#include "base/format.hpp"
+#include "base/json_text.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace gpucontainer::imports {
+
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr std::size_t deepest = 64;
+
+} // namespace
+
+Result<Json> parse_document(std::string_view text)
+{
+    if (text.size() > largest_document)
+        return Error(Errc::usage, base::format("larger than {} bytes", largest_document));
+    // The parser stops at a terminator, and passes over what comes after it.
+    if (text.find('\0') != std::string_view::npos)
+        return Error(Errc::usage, "no JSON document: a NUL is in it");
+    if (base::json_depth(text) > deepest)
+        return Error(Errc::usage, base::format("nested in more than {} levels", deepest));
+    try {
+        return Json::parse(text);
+    } catch (const Json::exception& exception) {
+        return Error(Errc::usage,
+                     base::format("no JSON document: {}", base::json_fault(exception.what())));
+    }
+}
+
+const Json* member(const Json* object, const char* name)
+{
+    if (object == nullptr || !object->is_object())
+        return nullptr;
+    const auto found = object->find(name);
+    return found == object->end() ? nullptr : &*found;
+}
+
+std::string_view text_of(const Json& object, const char* name)
+{
+    const Json* const value = member(&object, name);
+    if (value == nullptr || !value->is_string())
+        return "";
+    const std::string_view text = value->get_ref<const std::string&>();
+    return text.find('\0') == std::string_view::npos ? text : "";
+}
+
+} // namespace gpucontainer::imports

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <string_view>
+
+/// JSON documents of OCI runtimes, which may be hostile.
+namespace gpucontainer::imports {
+
+/// More than any configuration has, and little enough to be read quickly.
+inline constexpr std::size_t largest_document = 4U << 20U;
+
+/// Errors: usage, also for one that is larger or nested deeper than any.
+Result<nlohmann::json> parse_document(std::string_view text);
+
+/// A member of an object; null if there is none.
+const nlohmann::json* member(const nlohmann::json* object, const char* name);
+
+/// The text of a member; "" if there is none, or it has a terminator in it.
+std::string_view text_of(const nlohmann::json& object, const char* name);
+
+} // namespace gpucontainer::imports

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""gpuctr-setup hook: what an OCI runtime starts when it makes a container."""
+
+import contextlib
+import json
+import os
+import pathlib
+import stat
+import subprocess
+
+import harness
+import snapshot
+from harness import TREE
+
+FORM = "an OCI runtime calls this command as a hook"
+# Starts a container without a runtime: its namespaces are there, and its root is not entered yet.
+NAMESPACES = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
+              'mount --bind "$0" "$0" && exec "$@"']
+
+
+class Case(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.bundle = harness.DIRECTORY / "bundle"
+        self.bundle.mkdir()
+        self.addCleanup(harness.call, "rm", "-rf", self.bundle)
+        self.configure(["NVIDIA_VISIBLE_DEVICES=1,3"])
+
+    def configure(self, variables, **more):
+        self.write({"ociVersion": "1.0.2", "root": {"path": str(self.root)},
+                    "process": {"env": ["PATH=/bin", *variables]}} | more)
+
+    def write(self, configuration):
+        text = configuration if isinstance(configuration, str) else json.dumps(configuration)
+        (self.bundle / "config.json").write_text(text)
+
+    def state_text(self, pid=0, **more):
+        return json.dumps({"ociVersion": "1.0.2", "id": "test", "status": "creating", "pid": pid,
+                           "bundle": str(self.bundle)} | more)
+
+    def hook(self, *words, state=None, status=0, stderr="", prefix=(), **options):
+        done = harness.call(*prefix, harness.SETUP, "hook", *words, stdin=None,
+                            input=self.state_text() if state is None else state, **options)
+        self.assertEqual(done.returncode, status, done.stderr)
+        if stderr is not None:
+            self.assertEqual(done.stderr, stderr)
+        return done.stdout
+
+    def start(self, script, *words, **options):
+        """Runs the hook and then a script in the container's mount namespace."""
+        return self.hook(prefix=[*NAMESPACES, self.root, "sh", "-c",
+                                 '"$@" && ' + script, self.root], *words, **options)
+
+
+class Hook(Case):
+    def test_sets_up_what_the_container_asks_for(self):
+        nodes = self.start('ls "$0/dev"')
+        self.assertEqual(nodes.split(), ["nvidia-uvm", "nvidia-uvm-tools", "nvidia1", "nvidia3",
+                                         "nvidiactl"])
+        self.assertEqual(os.readlink(self.root / "usr/bin/nvidia-smi"), f"{TREE}/bin/nvidia-smi")
+        self.assertIn(f"{TREE}/lib64/libcuda.so.1",
+                      harness.must("ldconfig", "-p", "-C", self.root / "etc/ld.so.cache"))
+        self.assertEqual(harness.journals(), [])
+
+    def test_changes_nothing_when_the_container_starts_again(self):
+        self.start("true")
+        before = snapshot.take(self.root)
+        self.start("true")
+        self.assertEqual(snapshot.difference(before, snapshot.take(self.root)), [])
+
+    def test_leaves_nothing_of_a_loader_cache_that_it_replaces(self):
+        self.start("true")
+        self.assertEqual([name for name in os.listdir(self.root / "etc") if "ld.so.cache" in name],
+                         ["ld.so.cache"])
+
+    def test_gives_compute_and_utility(self):
+        files = self.start(f'ls "$0{TREE}/lib64"')
+        self.assertIn("libcuda.so.1", files)
+        self.assertNotIn("libGLX_nvidia.so.0", files)
+        self.configure(["NVIDIA_VISIBLE_DEVICES=all", "NVIDIA_DRIVER_CAPABILITIES=all"])
+        self.assertIn("libGLX_nvidia.so.0", self.start(f'ls "$0{TREE}/lib64"'))
+
+    def test_does_not_touch_containers_that_ask_for_nothing(self):
+        for variables in ([], ["NVIDIA_VISIBLE_DEVICES=void"], ["NVIDIA_VISIBLE_DEVICES="],
+                          ["NVIDIA_VISIBLE_DEVICES=/var/run/nvidia-container-devices"]):
+            self.configure(variables)
+            with self.nothing_changes():
+                self.hook()
+                self.hook("-v", stderr="gpuctr-setup: the container asks for no GPU\n")
+        self.configure(["NVIDIA_VISIBLE_DEVICES=all"])
+        with self.nothing_changes():
+            self.hook("--rocm")
+
+    def test_of_vendors_that_are_not_here_it_fails(self):
+        self.configure(["AMD_VISIBLE_DEVICES=all"])
+        with self.nothing_changes():
+            self.start("true", status=3, stderr=None)
+
+    def test_reads_mounts_that_name_gpus(self):
+        self.configure([], mounts=[{"destination": "/var/run/nvidia-container-devices/5",
+                                    "source": "/dev/null"}])
+        self.assertIn("nvidia5", self.start('ls "$0/dev"').split())
+
+    def test_its_own_environment_means_nothing(self):
+        hostile = {"GPUCTR_DEVICE": "all", "GPUCTR_TREE_PATH": "/tmp/x", "CUDA_VISIBLE_DEVICES": "7",
+                   "GPUCTR_DRIVER_ROOT": "/nowhere", "GPUCTR_CONFIG": "/nowhere"}
+        nodes = self.start('ls "$0/dev"', env=dict(os.environ, **hostile))
+        self.assertEqual([n for n in nodes.split() if n[6:].isdigit()], ["nvidia1", "nvidia3"])
+
+    def test_a_relative_root_is_one_of_the_bundle(self):
+        (self.bundle / "rootfs").symlink_to(self.root)
+        self.configure(["NVIDIA_VISIBLE_DEVICES=2"], root={"path": "rootfs"})
+        self.assertIn("nvidia2", self.start('ls "$0/dev"').split())
+
+    def test_not_in_the_namespace_of_the_host(self):
+        with self.nothing_changes():
+            self.hook(prefix=["unshare", "--mount", "--propagation", "private", "--pid", "--fork",
+                              "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh"], status=5,
+                      stderr="gpuctr-setup: this hook runs in the mount namespace of the host\n"
+                             "hint: what it sets up would show there: use the stage "
+                             "createContainer, or name that of the hook with --stage\n")
+
+
+class Stages(Case):
+    @contextlib.contextmanager
+    def container(self, *words):
+        """A process whose mount namespace is the container's."""
+        process = subprocess.Popen([*words, *NAMESPACES, str(self.root), "sh",
+                                    "-c", "echo; read line"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        with process:
+            try:
+                process.stdout.readline()
+                yield process.pid
+            finally:
+                process.stdin.close()
+
+    def test_joins_the_container_before_it_is_started(self):
+        for stage in ("createRuntime", "prestart"):
+            with self.container() as pid:
+                self.hook("--stage", stage, state=self.state_text(pid))
+                root = pathlib.Path(f"/proc/{pid}/root{self.root}")
+                node = os.stat(root / "dev/nvidia3")
+                self.assertTrue(stat.S_ISCHR(node.st_mode))
+                self.assertFalse(stat.S_ISCHR(os.stat(self.root / "dev/nvidia3").st_mode))
+
+    def test_not_without_a_process(self):
+        with self.nothing_changes():
+            self.hook("--stage", "createRuntime", state=self.state_text(0), status=2,
+                      stderr="gpuctr-setup: the state of the container names no process\n"
+                             "hint: use the stage createContainer\n")
+
+    def test_not_if_it_has_no_namespace_of_its_own(self):
+        with self.nothing_changes():
+            self.hook("--stage", "createRuntime", state=self.state_text(os.getpid()), status=5,
+                      stderr=f"gpuctr-setup: process {os.getpid()} has no mount namespace of its "
+                             "own\nhint: at the stage createContainer, the hook is in that of the "
+                             "container\n")
+
+    def test_names_belong_to_the_root_of_the_container(self):
+        harness.must("chown", "-R", "100000:100000", self.root)
+        os.chmod(harness.DIRECTORY, 0o755)
+        owner = subprocess.Popen(["unshare", "--user", "sh", "-c", "echo; read line"],
+                                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        with owner:
+            owner.stdout.readline()
+            for name in ("uid_map", "gid_map"):
+                pathlib.Path(f"/proc/{owner.pid}/{name}").write_text("0 100000 65536")
+            with self.container("nsenter", "--user", "--target", str(owner.pid), "--setuid", "0",
+                                "--setgid", "0") as pid:
+                self.hook("--stage", "createRuntime", state=self.state_text(pid))
+            owner.stdin.close()
+        for name in ("etc/ld.so.cache", "usr/bin/nvidia-smi", "dev/nvidia3"):
+            self.assertEqual(os.lstat(self.root / name).st_uid, 100000, name)
+
+
+class Refused(Case):
+    def refuse(self, message, state=None, hint=""):
+        with self.nothing_changes():
+            self.start("true", state=state, status=2, stderr=f"gpuctr-setup: {message}\n{hint}")
+
+    def test_states_that_are_none(self):
+        for text in ("", "no", "[1", "{} {}"):
+            done = harness.call(harness.SETUP, "hook", stdin=None, input=text)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("gpuctr-setup: the state of the container: no JSON document",
+                          done.stderr)
+        self.refuse("the state of the container: nested in more than 64 levels", "[" * 100)
+        self.refuse("the state of the container on standard input is too long", " " * ((1 << 20) + 1),
+                    f"hint: {FORM}\n")
+        for pid in (-1, 2**40, "1", None, 1.5):
+            self.refuse("the state of the container has a pid that is none", self.state_text(pid))
+        for bundle in ("", "relative", None, 1):
+            self.refuse("the state of the container names no bundle by an absolute path",
+                        self.state_text(bundle=bundle))
+
+    def test_configurations_that_are_none(self):
+        path = self.bundle / "config.json"
+        for text, message in (("", "no JSON document"), ("{}", "it names no root directory"),
+                              ('{"root": {"path": ""}}', "it names no root directory"),
+                              ('{"root": {"path": "/x"}}', "neither an OCI runtime")):
+            self.write(text)
+            done = harness.call(harness.SETUP, "hook", stdin=None, input=self.state_text())
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"gpuctr-setup: {path}: {message}", done.stderr)
+        path.unlink()
+        self.refuse(f"{path}: No such file or directory")
+        os.mkfifo(path)
+        self.hook(status=2, stderr=None)
+        path.unlink()
+        with path.open("w") as file:
+            file.truncate(5 << 20)
+        self.hook(status=2, stderr=None)
