@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/apply.hpp"
-#include "apply/without_journal.hpp"
 #include "apply/tree.hpp"
+#include "apply/without_journal.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"

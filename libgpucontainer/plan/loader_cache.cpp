@@ -78,7 +78,7 @@ std::string tree_directories(const Draft& draft, bool of_distribution)
     for (const bool compat32 : {false, true})
         for (const DriverFile* file : draft.files)
             if (std::string directory = draft.tree_directory(file);
-                file->kind == FileKind::library && file->compat32 == compat32
+                file->kind == model::FileKind::library && file->compat32 == compat32
                 && (file->precedence == model::Precedence::image) == of_distribution
                 && std::ranges::find(directories, directory) == directories.end())
                 directories.push_back(std::move(directory));
