@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/try.hpp"
+#include "plan/binds.hpp"
 #include "plan/compat.hpp"
 #include "plan/compat32.hpp"
 #include "plan/container_request.hpp"
@@ -86,12 +87,21 @@ Result<void> require_other_root(const Request& request, const Target* target)
     return callers_root();
 }
 
+Result<void> require_no_root(const Request& request, const Target* target)
+{
+    if (target == nullptr || request.layout != Layout::binds)
+        return {};
+    return Error(Errc::usage, "layout binds: it is for images that are not known, and a root file "
+                              "system is given")
+        .with_argument("layout");
+}
+
 /// Tells draft.names which names will be added, before the first one is.
 Result<void> expect_names(Draft& draft)
 {
     std::vector<std::string> paths;
     if (!draft.files.empty()) {
-        const bool merged = draft.plan.layout == Layout::merged;
+        const bool merged = draft.plan.layout != Layout::tree;
         paths = merged ? merged_paths(draft) : entry_paths(draft);
         const auto add = [&](const std::vector<std::string>& more) {
             paths.insert(paths.end(), more.begin(), more.end());
@@ -183,6 +193,11 @@ Result<void> add_files(Draft& draft)
     recognise_loader_cache(draft);
     choose_compat(draft);
     GPUCTR_CHECK(expect_names(draft));
+    if (draft.plan.layout == Layout::binds) {
+        add_binds(draft);
+        add_icds(draft);
+        return {};
+    }
     if (draft.plan.layout == Layout::merged) {
         add_merged(draft);
     } else {
@@ -209,6 +224,7 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
                          const Target* target)
 {
     GPUCTR_CHECK(require_other_root(request, target));
+    GPUCTR_CHECK(require_no_root(request, target));
     GPUCTR_TRY(const elf::Machine* const machine, machine_of(drivers));
     Draft draft(request, target, *machine);
     draft.plan.layout = request.layout;

@@ -20,7 +20,8 @@ using rootfs::EntryType;
 
 Names::Way choose_way(const Request& request, const Target* target)
 {
-    if (request.write == Write::always || (target == nullptr && request.write != Write::never))
+    if (request.layout == Layout::binds || request.write == Write::always
+        || (target == nullptr && request.write != Write::never))
         return Names::Way::write;
     if (request.write == Write::never)
         return Names::Way::overlay;
@@ -235,7 +236,7 @@ std::string Draft::path_of(const DriverFile& file) const
 {
     switch (file.kind) {
     case FileKind::library:
-        return plan.layout == Layout::merged && place_beside(file) == nullptr
+        return plan.layout != Layout::tree && place_beside(file) == nullptr
                    ? usual_directory(file) + "/" + file.name
                    : library_path(file.name, &file);
     case FileKind::tool:
@@ -245,7 +246,7 @@ std::string Draft::path_of(const DriverFile& file) const
     }
     if (place_beside(file) != nullptr)
         return library_path(file.name, &file);
-    if (plan.layout == Layout::merged)
+    if (plan.layout != Layout::tree)
         return *data_path(file);
     return base::format("{}/{}", plan.tree_path, place_in_tree(file));
 }

@@ -12,21 +12,6 @@ namespace {
 using model::DriverFile;
 using model::FileKind;
 
-/// Names that programs load, and for these libraries the name that a linker looks for. Both are
-/// only looked for in the image's own directories.
-std::vector<std::string> well_known_names(const DriverFile& file)
-{
-    std::vector<std::string> names = file.entry_names;
-    if (!names.empty())
-        std::copy_if(file.links.begin(), file.links.end(), std::back_inserter(names),
-                     [&](const std::string& link) {
-                         const auto& entries = file.entry_names;
-                         return link.ends_with(".so")
-                                && std::find(entries.begin(), entries.end(), link) == entries.end();
-                     });
-    return names;
-}
-
 void add_link(Draft& draft, Item link)
 {
     // What exists is a link of ours, or the image's own copy, which gets covered.
@@ -61,6 +46,19 @@ std::vector<TreeLink> tree_links(const Draft& draft)
 }
 
 } // namespace
+
+std::vector<std::string> well_known_names(const DriverFile& file)
+{
+    std::vector<std::string> names = file.entry_names;
+    if (!names.empty())
+        std::copy_if(file.links.begin(), file.links.end(), std::back_inserter(names),
+                     [&](const std::string& link) {
+                         const auto& entries = file.entry_names;
+                         return link.ends_with(".so")
+                                && std::find(entries.begin(), entries.end(), link) == entries.end();
+                     });
+    return names;
+}
 
 void add_entry_names(Draft& draft)
 {

@@ -264,10 +264,17 @@ private:
         return {};
     }
 
+    /// Whether the files are for images that are not known.
+    bool is_for_any_image() const { return draft_.plan.layout == Layout::binds; }
+
     std::string objection_to(const DriverFile& file) const
     {
         if (draft_.request.vendor_libs == VendorLibs::none)
             return "only device nodes were asked for";
+        if (is_for_any_image() && driver_.optional_files
+            && draft_.request.vendor_libs != VendorLibs::host)
+            return "an image may have its own, or be too old for it; --vendor-libs host gives it "
+                   "to all";
         if (file.compat32 && !draft_.capabilities.contains(Capability::compat32))
             return base::format("is for 32-bit programs, and compat32 was not asked for: {}",
                                 file.reason);
@@ -373,12 +380,25 @@ private:
         }
     }
 
-    static std::string objection_to_needed(const ImageLibraries& image, const DriverFile& file)
+    std::string objection_to_needed(const ImageLibraries& image, const DriverFile& file) const
     {
         if (file.precedence != Precedence::image)
             return "";
+        if (is_for_any_image()) {
+            need(name_of(file));
+            return "an image's own would be covered";
+        }
         const std::string path = image.find(file);
         return path.empty() ? "" : base::format("the image has its own: {}", path);
+    }
+
+    /// Several files may need the same library.
+    void need(const std::string& library) const
+    {
+        const auto& findings = draft_.plan.findings;
+        const std::string text = base::format("{} of its own", library);
+        if (std::ranges::find(findings, text, &model::Finding::text) == findings.end())
+            draft_.need(text);
     }
 
     Result<void> check_versions(const ImageLibraries& image) const

@@ -159,8 +159,11 @@ std::vector<Icd> icds_of(const Draft& draft)
             if (std::ranges::find(draft.files, &file) == draft.files.end())
                 continue;
             for (const Registration& one : file.registrations)
-                if (auto icd = icd_of(file, one, share); icd && !comes_as_data(draft, icd->places)
-                                                         && !comes_with_other(draft, file, one))
+                if (one.manner == Manner::gpu_mask && draft.plan.layout == Layout::binds)
+                    continue; // each container gets other GPUs of the plan
+                else if (auto icd = icd_of(file, one, share);
+                         icd && !comes_as_data(draft, icd->places)
+                         && !comes_with_other(draft, file, one))
                     icds.push_back(*std::move(icd));
         }
     return icds;

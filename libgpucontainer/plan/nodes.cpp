@@ -35,6 +35,8 @@ void add_link(Draft& draft, const DeviceNode& node, const std::string& link, con
 {
     namespace fs = std::filesystem;
     draft.identify(link);
+    if (draft.plan.layout == Layout::binds)
+        return; // mounts alone make no links
     if (draft.is_missing(link))
         draft.add_name(
             {Symlink{fs::path(node.path).lexically_relative(fs::path(link).parent_path())}, link,

@@ -3,7 +3,18 @@
 
 namespace gpucontainer::plan {
 
-std::string_view name(Layout layout) { return layout == Layout::tree ? "tree" : "merged"; }
+std::string_view name(Layout layout)
+{
+    switch (layout) {
+    case Layout::tree:
+        return "tree";
+    case Layout::merged:
+        return "merged";
+    case Layout::binds:
+        return "binds";
+    }
+    return "";
+}
 
 std::vector<DeviceRule> device_rules(const Plan& plan)
 {

@@ -26,6 +26,9 @@ enum class Write : std::uint8_t { automatic, never, always };
 enum class Layout : std::uint8_t {
     tree,   ///< In their own directory, by one mount.
     merged, ///< Among the image's own libraries and tools, each by its own mount.
+    /// For images that are not known: each name that programs load by its own mount, wherever an
+    /// image may have its libraries. There are no links, and no loader cache.
+    binds,
 };
 std::string_view name(Layout layout);
 

@@ -24,7 +24,10 @@ bool nodes_can_be_made() { return syscall::is_in_initial_user_namespace().value_
 Result<void> plan_for(Planned& planned, int rootfs_fd,
                       const std::optional<privilege::Owner>& owner = {})
 {
-    const auto made = with_made_nodes(*planned.drivers, planned.refused);
+    // Whoever starts a container from mounts alone does not make nodes.
+    const auto made = planned.request.layout != Layout::binds
+                          ? with_made_nodes(*planned.drivers, planned.refused)
+                          : std::nullopt;
     const std::vector<model::DriverStack>& drivers = made ? *made : *planned.drivers;
     if (rootfs_fd < 0) {
         GPUCTR_TRY(planned.plan, create_plan(drivers, planned.request, nullptr));
