@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "base/json_text.hpp"
 
+#include "base/format.hpp"
+
 #include <algorithm>
 
 namespace gpucontainer::base {
@@ -30,6 +32,23 @@ std::string json_fault(std::string_view what)
     what.remove_prefix(what.find(' ') + 1);
     std::string text(what.substr(0, longest));
     return what.size() > longest ? text + "..." : text;
+}
+
+std::string without_control_characters(const std::string& document)
+{
+    std::string safe;
+    safe.reserve(document.size());
+    for (std::size_t i = 0; i < document.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(document[i]);
+        const auto next = static_cast<unsigned char>(i + 1 < document.size() ? document[i + 1] : 0);
+        const bool two_bytes = byte == 0xc2 && next >= 0x80 && next < 0xa0; // U+0080 to U+009F
+        if (byte == 0x7f || two_bytes)
+            safe += format("\\u{:04x}", two_bytes ? next : byte);
+        else
+            safe += document[i];
+        i += two_bytes ? 1 : 0;
+    }
+    return safe;
 }
 
 } // namespace gpucontainer::base

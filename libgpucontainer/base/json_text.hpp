@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-/// What is known of a JSON document before a parser has read it, or could not.
+/// JSON documents as text: what is known of one before a parser has read it, or could not.
 namespace gpucontainer::base {
 
 /// How deep its arrays and objects are nested, up to its first fault. A parser that asks at each
@@ -15,5 +15,9 @@ std::size_t json_depth(std::string_view text);
 /// The parser's word on a fault, which may quote the text without end, in some length.
 /// `what` is "[json.exception.NAME] WHAT".
 std::string json_fault(std::string_view what);
+
+/// A document with U+007F to U+009F escaped, which JSON allows in strings and some terminals obey.
+/// Only strings have them.
+std::string without_control_characters(const std::string& document);
 
 } // namespace gpucontainer::base

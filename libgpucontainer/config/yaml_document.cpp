@@ -18,10 +18,6 @@
 namespace gpucontainer::config {
 namespace {
 
-constexpr std::size_t max_bytes = 256UL << 10U;
-constexpr std::size_t max_depth = 8;
-constexpr std::size_t max_values = 50'000;
-
 /// yaml-cpp counts lines from 0 and has no line for some errors.
 std::size_t line_of(const YAML::Mark& mark)
 {
@@ -97,6 +93,8 @@ bool has_content(std::string_view text)
 /// also limits the parser's recursion.
 class TreeBuilder final : public YAML::EventHandler {
 public:
+    explicit TreeBuilder(const YamlLimits& limits) : limits_(limits) {}
+
     std::optional<YamlValue> root;
 
     void OnDocumentStart(const YAML::Mark& mark) override
@@ -119,7 +117,7 @@ public:
     void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   const std::string& value) override
     {
-        add({YamlValue::Kind::scalar, line_of(mark), value, {}}, mark, tag, anchor);
+        add({YamlValue::Kind::scalar, line_of(mark), value, {}, tag == "!"}, mark, tag, anchor);
     }
 
     void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -144,8 +142,8 @@ private:
         // "?" stands for a plain value without a tag, "!" for a quoted one.
         if (!tag.empty() && tag != "?" && tag != "!")
             throw YAML::ParserException(mark, "tags are not allowed");
-        if (++value_count_ > max_values)
-            throw YAML::ParserException(mark, base::format("more than {} values", max_values));
+        if (++value_count_ > limits_.values)
+            throw YAML::ParserException(mark, base::format("more than {} values", limits_.values));
     }
 
     void add(YamlValue value, const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor)
@@ -158,8 +156,8 @@ private:
               YAML::anchor_t anchor)
     {
         check(mark, tag, anchor);
-        if (open_.size() >= max_depth)
-            throw YAML::ParserException(mark, base::format("more than {} levels", max_depth));
+        if (open_.size() >= limits_.depth)
+            throw YAML::ParserException(mark, base::format("more than {} levels", limits_.depth));
         open_.push_back({kind, line_of(mark), {}, {}});
     }
 
@@ -178,23 +176,25 @@ private:
             open_.back().items.push_back(std::move(value));
     }
 
+    YamlLimits limits_;
     std::vector<YamlValue> open_;
     std::size_t value_count_ = 0;
 };
 
 } // namespace
 
-Result<std::optional<YamlValue>> parse_yaml(std::string_view text, std::string_view file)
+Result<std::optional<YamlValue>> parse_yaml(std::string_view text, std::string_view file,
+                                            const YamlLimits& limits)
 {
-    if (text.size() > max_bytes)
-        return mistake(file, 0, base::format("larger than {} bytes", max_bytes));
+    if (text.size() > limits.bytes)
+        return mistake(file, 0, base::format("larger than {} bytes", limits.bytes));
     GPUCTR_CHECK(check_characters(text, file));
     GPUCTR_CHECK(check_directives(text, file));
     if (!has_content(text))
         return std::optional<YamlValue>();
 
     std::istringstream stream{std::string(text)};
-    TreeBuilder builder;
+    TreeBuilder builder(limits);
     try {
         YAML::Parser parser(stream);
         while (parser.HandleNextDocument(builder)) {

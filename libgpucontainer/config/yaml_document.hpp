@@ -21,12 +21,21 @@ struct YamlValue {
     std::size_t line;             ///< Of its first character; the first line is 1.
     std::string text;             ///< Of a scalar; empty for a null.
     std::vector<YamlValue> items; ///< Of a list; of a map key, value, key, value.
+    bool quoted = false;          ///< A scalar is text whatever it says.
+};
+
+/// What a document may have at most.
+struct YamlLimits {
+    std::size_t bytes = 256UL << 10U;
+    std::size_t depth = 8;
+    std::size_t values = 50'000;
 };
 
 /// Reads a file with one document. Refuses anchors, aliases and tags, which are not needed and let
-/// a small file become a huge document. Also refuses more than 256 KiB, 8 levels or 50000 values,
-/// and control characters, because readers differ in which of them end a line. None if there are
-/// only comments. An error begins with "FILE:LINE: ", or with "line LINE: " if `file` is empty.
-Result<std::optional<YamlValue>> parse_yaml(std::string_view text, std::string_view file = {});
+/// a small file become a huge document. Also refuses what has more than the limits, and control
+/// characters, because readers differ in which of them end a line. None if there are only comments.
+/// An error begins with "FILE:LINE: ", or with "line LINE: " if `file` is empty.
+Result<std::optional<YamlValue>> parse_yaml(std::string_view text, std::string_view file = {},
+                                            const YamlLimits& limits = {});
 
 } // namespace gpucontainer::config

@@ -2,6 +2,7 @@
 #include "export/json.hpp"
 
 #include "base/format.hpp"
+#include "base/json_text.hpp"
 #include "base/text.hpp"
 #include "record/driver.hpp"
 
@@ -87,30 +88,11 @@ json to_json(const apply::SetUp& set_up)
             {"findings", array_of(set_up.findings, convert)}};
 }
 
-/// Escapes U+007F to U+009F, which JSON allows in strings and some terminals obey. Only strings
-/// have them.
-std::string without_control_characters(const std::string& document)
-{
-    std::string safe;
-    safe.reserve(document.size());
-    for (std::size_t i = 0; i < document.size(); ++i) {
-        const auto byte = static_cast<unsigned char>(document[i]);
-        const auto next = static_cast<unsigned char>(i + 1 < document.size() ? document[i + 1] : 0);
-        const bool two_bytes = byte == 0xc2 && next >= 0x80 && next < 0xa0; // U+0080 to U+009F
-        if (byte == 0x7f || two_bytes)
-            safe += base::format("\\u{:04x}", two_bytes ? next : byte);
-        else
-            safe += document[i];
-        i += two_bytes ? 1 : 0;
-    }
-    return safe;
-}
-
 /// Names in an image need not be UTF-8; JSON must be.
 std::string dump(const json& document)
 {
     const std::string text = document.dump(2, ' ', false, json::error_handler_t::replace);
-    return without_control_characters(text) + "\n";
+    return base::without_control_characters(text) + "\n";
 }
 
 } // namespace
@@ -148,6 +130,17 @@ std::string set_ups_to_json(std::span<const apply::SetUp> set_ups)
     return dump(
         {{"schema", "gpucontainer/status/1"},
          {"setups", array_of(set_ups, [](const auto& set_up) { return to_json(set_up); })}});
+}
+
+std::string cdi_listing_to_json(const cdi::Listing& listing)
+{
+    const auto device = [](const cdi::ListedDevice& one) {
+        return json{{"name", one.name}, {"path", one.path}, {"state", cdi::name(one.state)}};
+    };
+    const auto finding = [](const auto& one) { return to_json(one); };
+    return dump({{"schema", "gpucontainer/cdi/1"},
+                 {"devices", array_of(listing.devices, device)},
+                 {"findings", array_of(listing.findings, finding)}});
 }
 
 } // namespace gpucontainer::exports

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apply/status.hpp"
+#include "cdi/directories.hpp"
 #include "detect/fingerprint.hpp"
 #include "model/driver.hpp"
 #include "plan/plan.hpp"
@@ -21,5 +22,8 @@ std::string plan_to_json(const plan::Plan& plan);
 
 /// Schema "gpucontainer/status/1": what is set up, and whether it still fits.
 std::string set_ups_to_json(std::span<const apply::SetUp> set_ups);
+
+/// Schema "gpucontainer/cdi/1": devices of CDI specifications, and what is wrong with these.
+std::string cdi_listing_to_json(const cdi::Listing& listing);
 
 } // namespace gpucontainer::exports

@@ -49,6 +49,7 @@ constexpr std::array rows = {
     Row{FindingCode::node_left, "node_left", Severity::warning},
     Row{FindingCode::namespace_gone, "namespace_gone", Severity::warning},
     Row{FindingCode::root_gone, "root_gone", Severity::warning},
+    Row{FindingCode::cdi_outdated, "cdi_outdated", Severity::warning},
     Row{FindingCode::part_missing, "part_missing", Severity::error},
     Row{FindingCode::driver_version, "driver_version", Severity::error},
     Row{FindingCode::driver_not_loaded, "driver_not_loaded", Severity::error},
@@ -58,6 +59,8 @@ constexpr std::array rows = {
     Row{FindingCode::journal_damaged, "journal_damaged", Severity::error},
     Row{FindingCode::locked, "locked", Severity::error},
     Row{FindingCode::device_denied, "device_denied", Severity::error},
+    Row{FindingCode::cdi_invalid, "cdi_invalid", Severity::error},
+    Row{FindingCode::cdi_conflict, "cdi_conflict", Severity::error},
 };
 
 constexpr bool is_in_order()
@@ -65,7 +68,7 @@ constexpr bool is_in_order()
     for (std::size_t i = 0; i < rows.size(); ++i)
         if (rows[i].code != static_cast<FindingCode>(i))
             return false;
-    return static_cast<std::size_t>(FindingCode::device_denied) + 1 == rows.size();
+    return static_cast<std::size_t>(FindingCode::cdi_conflict) + 1 == rows.size();
 }
 static_assert(is_in_order());
 

@@ -57,6 +57,7 @@ enum class FindingCode : std::uint8_t {
     node_left,             ///< A program in the container made a device node, which stays.
     namespace_gone,        ///< The mount namespace of the set-up is gone.
     root_gone,             ///< The root file system is no longer where it was.
+    cdi_outdated,          ///< A CDI specification is not true of this host.
 
     part_missing,      ///< A mount or name is gone, covered or changed.
     driver_version,    ///< The loaded kernel module is of another version.
@@ -67,6 +68,8 @@ enum class FindingCode : std::uint8_t {
     journal_damaged,   ///< What was done is not known.
     locked,            ///< Another process is at work there, and does not finish.
     device_denied,     ///< The container's device cgroup forbids a node of the set-up.
+    cdi_invalid,       ///< A CDI specification is against the rules: no engine takes it.
+    cdi_conflict,      ///< Two CDI specifications have the same device.
 };
 std::string_view name(FindingCode code);
 std::optional<FindingCode> parse_finding_code(std::string_view text);

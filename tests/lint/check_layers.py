@@ -19,7 +19,7 @@ LAYERS = {
     "elf": 1, "config": 1, "privilege": 1,
     "host": 2, "rootfs": 2, "mount": 2, "cgroup": 2,
     "model": 3, "program": 3, "requirement": 3,
-    "search": 4, "record": 4,
+    "cdi": 4, "search": 4, "record": 4,
     "drivers": 5,
     "detect": 6,
     "plan": 7, "loading": 7,
@@ -34,7 +34,7 @@ CONFINED = [
     (r"libudev\.h", []),
     (r"elf\.h|gelf\.h|link\.h|libelf\.h|elfutils/.*", ["elf/"]),
     (r"yaml-cpp/.*", ["config/"]),
-    (r"nlohmann/.*", ["export/", "import/", "record/", "journal/journal.cpp", "search/manifest.cpp",
+    (r"nlohmann/.*", ["cdi/", "export/", "import/", "record/", "journal/journal.cpp", "search/manifest.cpp",
                         "drivers/nvidia/compat.cpp", "drivers/nvidia/toolkit.cpp"]),
     (r"sys/capability\.h|linux/capability\.h", ["privilege/"]),
     (r"libmount(/.*)?\.h", ["mount/"]),
@@ -61,6 +61,8 @@ CLI_MAY_INCLUDE = r"gpucontainer/.*|CLI/.*|fmt/.*"
 # names of the folders, and what makers call their GPUs and platforms.
 VENDOR_FOLDER = "libgpucontainer/drivers/"
 PRODUCTS = ["cuda", "rocm", "radeon", "gaudi"]
+# A field of CDI specifications, which is about processors.
+FIELD_OF_OTHERS = "intelRdt"
 
 INCLUDE = re.compile(r'\s*#\s*include\s*(<([^>]+)>|"([^"]+)")')
 STANDARD = re.compile(r"[a-z_0-9]+|(std[a-z]+|assert|errno|limits)\.h")
@@ -154,7 +156,8 @@ def lines_with_vendors(path, lines, vendors):
     """Numbers of the lines of a module's code that name a vendor."""
     if path.as_posix().startswith(VENDOR_FOLDER):
         return []
-    return [n for n, line in enumerate(lines, 1) if vendors.search(line.split("//")[0])]
+    return [n for n, line in enumerate(lines, 1)
+            if vendors.search(line.split("//")[0].replace(FIELD_OF_OTHERS, ""))]
 
 
 def check_file(root, path, vendors):

@@ -105,7 +105,7 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(
             self.include_problems("libgpucontainer/apply/apply.cpp", header),
             [
-                "libgpucontainer/apply/apply.cpp:2: <nlohmann/json.hpp> belongs to export/ and "
+                "libgpucontainer/apply/apply.cpp:2: <nlohmann/json.hpp> belongs to cdi/ and export/ and "
                 "import/ and "
                 "record/ and journal/journal.cpp and search/manifest.cpp and drivers/nvidia/compat.cpp "
                 "and drivers/nvidia/toolkit.cpp"
