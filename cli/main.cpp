@@ -83,6 +83,7 @@ try {
 int run(const Words& words, Call& call)
 {
     std::vector<std::string> typed = words.own;
+    join_command(typed);
     add_default_command(typed);
     const CommandEntry* const entry = called_command(typed);
     if (entry != nullptr && entry->distrusts_environment)

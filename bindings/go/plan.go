@@ -46,6 +46,7 @@ type Layout uint32
 const (
 	LayoutTree   Layout = C.GPUCTR_LAYOUT_TREE   // In a directory of their own.
 	LayoutMerged Layout = C.GPUCTR_LAYOUT_MERGED // Among the image's own libraries and tools.
+	LayoutBinds  Layout = C.GPUCTR_LAYOUT_BINDS  // Each name by a mount, for images that are not known.
 )
 
 // VendorLibs says whose driver files a container gets.
@@ -494,6 +495,68 @@ func LoadKernelModules(options LoadOptions) error {
 		status := C.gpuctr_host_load_kernel_modules(&native, &failure)
 		return check(status, failure)
 	})
+}
+
+// CDIOptions say how a CDI specification is written. The zero value has the defaults.
+type CDIOptions struct {
+	Version  string // "": the lowest that has it all.
+	FilesDir string // "": the usual one.
+	YAML     bool   // For CDI; InstallCDI goes by the path.
+	Groups   bool   // Processes of containers get the groups of the device nodes.
+}
+
+func (options CDIOptions) native(a *arguments) C.gpuctr_cdi_options {
+	var native C.gpuctr_cdi_options
+	C.gpuctr_cdi_options_init(&native, C.sizeof_gpuctr_cdi_options)
+	native.version = a.text("version", options.Version)
+	native.files_dir = a.text("files_dir", options.FilesDir)
+	native.flags = flags(flag{options.YAML, C.GPUCTR_CDI_YAML},
+		flag{options.Groups, C.GPUCTR_CDI_GROUPS})
+	return native
+}
+
+// CDI is the plan, one with LayoutBinds and of one vendor, as a specification of the Container
+// Device Interface. Errors: ErrUsage, ErrNoDevice.
+func (plan *Plan) CDI(options CDIOptions) ([]byte, error) {
+	var a arguments
+	defer a.free()
+	native := options.native(&a)
+	if a.err != nil {
+		return nil, a.err
+	}
+	return document(plan.owner, func(pointer unsafe.Pointer, text **C.char,
+		failure **C.gpuctr_error) C.gpuctr_status {
+		return C.gpuctr_plan_to_cdi((*C.gpuctr_plan)(pointer), &native, text, failure)
+	})
+}
+
+// CDIInstalled is what InstallCDI did.
+type CDIInstalled uint32
+
+// Values of CDIInstalled.
+const (
+	CDIWritten   CDIInstalled = C.GPUCTR_CDI_WRITTEN   // The specification or a file that it names.
+	CDIUnchanged CDIInstalled = C.GPUCTR_CDI_UNCHANGED // All of it was there already.
+)
+
+// InstallCDI writes that specification and the files that it names. Errors: ErrExists,
+// ErrPermission, ErrUsage, ErrNoDevice, ErrDriver.
+func (plan *Plan) InstallCDI(path string, options CDIOptions) (CDIInstalled, error) {
+	var a arguments
+	defer a.free()
+	place := a.copied("path", path)
+	native := options.native(&a)
+	if a.err != nil {
+		return 0, a.err
+	}
+	var outcome C.uint32_t
+	err := plan.use(func(pointer unsafe.Pointer) error {
+		var failure *C.gpuctr_error
+		status := C.gpuctr_plan_install_cdi((*C.gpuctr_plan)(pointer), place, &native, &outcome,
+			&failure)
+		return check(status, failure)
+	})
+	return CDIInstalled(outcome), err
 }
 
 // StageOptions say how to stage and to unstage. The zero value has the defaults.

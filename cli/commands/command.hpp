@@ -62,7 +62,7 @@ private:
 
 /// A row of the table of commands.
 struct CommandEntry {
-    const char* name;
+    const char* name;    ///< "cdi-generate" is typed as two words.
     const char* summary; ///< One line.
     const char* usage;   ///< What follows the name: one line for each form, the usual one first.
     const char* about;   ///< For its --help: what it does, and examples.
@@ -78,6 +78,10 @@ extern const CommandEntry plan_command;
 extern const CommandEntry list_command;
 extern const CommandEntry prepare_command;
 extern const CommandEntry hook_command;
+extern const CommandEntry cdi_command;
+extern const CommandEntry cdi_generate_command;
+extern const CommandEntry cdi_list_command; ///< In cdi_list.cpp, with cdi_validate_command.
+extern const CommandEntry cdi_validate_command;
 extern const CommandEntry undo_command;
 extern const CommandEntry status_command;
 extern const CommandEntry version_command;

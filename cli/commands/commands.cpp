@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "commands/commands.hpp"
 
+#include "output/failure.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -9,8 +11,9 @@ namespace gpuctr_cli {
 namespace {
 
 constexpr std::array table = {
-    &apply_command, &plan_command,   &list_command, &prepare_command,
-    &undo_command,  &status_command, &hook_command, &version_command,
+    &apply_command,        &plan_command,     &list_command, &prepare_command,
+    &undo_command,         &status_command,   &hook_command, &cdi_command,
+    &cdi_generate_command, &cdi_validate_command, &cdi_list_command, &version_command,
 };
 
 } // namespace
@@ -34,7 +37,7 @@ std::vector<std::string> commands_with(const std::string& option)
         const auto command = entry->make();
         command->add_options(app);
         if (app.get_option_no_throw(option) != nullptr)
-            names.emplace_back(entry->name);
+            names.push_back(words_of(entry->name));
     }
     return names;
 }

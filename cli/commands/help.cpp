@@ -3,6 +3,7 @@
 
 #include "commands/commands.hpp"
 #include "options/groups.hpp"
+#include "output/failure.hpp"
 #include "output/format.hpp"
 
 #include <array>
@@ -99,8 +100,7 @@ void add_group(std::string& page, const CLI::App& app, const char* group)
 void add_usage(std::string& page, const CommandEntry& entry)
 {
     const bool may_be_left_out = &entry == &default_command();
-    const std::string name =
-        may_be_left_out ? formatted("[{}]", entry.name) : std::string(entry.name);
+    const std::string name = may_be_left_out ? formatted("[{}]", entry.name) : words_of(entry.name);
     std::istringstream forms(entry.usage);
     std::string form;
     do {
@@ -110,15 +110,29 @@ void add_usage(std::string& page, const CommandEntry& entry)
     } while (!forms.eof());
 }
 
+/// The commands of a group, such as "cdi", or "" for those of none. Prints nothing if there are
+/// none.
+void add_commands(std::string& page, const std::string& group)
+{
+    std::string entries;
+    for (const CommandEntry* const entry : commands()) {
+        const std::string name = entry->name;
+        const auto dash = name.find('-');
+        if (group == (dash == std::string::npos ? "" : name.substr(0, dash)))
+            add_entry(entries, formatted("  {}", name.substr(dash + 1)), entry->summary,
+                      command_width);
+    }
+    if (!entries.empty())
+        page += formatted("\nCommands:\n{}", entries);
+}
+
 std::string page_of_all(const CLI::App& app)
 {
     std::string page;
     add_usage(page, default_command());
     page += "       gpuctr-setup COMMAND [OPTION]...\n\n";
     page += about_all;
-    page += "\nCommands:\n";
-    for (const CommandEntry* const entry : commands())
-        add_entry(page, formatted("  {}", entry->name), entry->summary, command_width);
+    add_commands(page, "");
     page += formatted("\n{}:\n", of_every_command);
     for (const CLI::Option* const option : app.get_options())
         add_option(page, *option);
@@ -134,6 +148,7 @@ std::string help_page(const CommandEntry* entry, const CLI::App& app)
     std::string page;
     add_usage(page, *entry);
     page += entry->about;
+    add_commands(page, entry->name);
     const CLI::App& command = *app.get_subcommand(entry->name);
     for (const char* const group :
          {which_gpus, which_files, where, how, for_command, what_is_printed})

@@ -65,7 +65,8 @@ Names names_of_commands()
 {
     Names names;
     for (const CommandEntry* const entry : commands())
-        names.emplace_back(entry->name);
+        if (std::string_view(entry->name).find('-') == std::string_view::npos)
+            names.emplace_back(entry->name);
     return names;
 }
 
@@ -92,14 +93,14 @@ Error explain_extra(const CLI::App& app, const Names& extras, const Words& words
     if (extra.size() > 1 && extra.front() == '-') {
         const std::string option = option_in(extra);
         return {GPUCTR_E_USAGE,
-                formatted("{}: unknown option {}", command, option),
+                formatted("{}: unknown option {}", words_of(command), option),
                 hint_for(app, command, option),
                 0,
                 {},
                 without_dashes(option)};
     }
     if (words.own.at(first_own_word(words.own)) != extra)
-        return {GPUCTR_E_USAGE, formatted("{}: unexpected word '{}'", command, extra),
+        return {GPUCTR_E_USAGE, formatted("{}: unexpected word '{}'", words_of(command), extra),
                 command == default_command().name ? "a command to run in DIR comes after --"
                                                   : help_of(command),
                 0};

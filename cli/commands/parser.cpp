@@ -20,7 +20,7 @@ void refuse_missing_dash(const CLI::App& command, const std::string& word)
     if (!is_short || command.get_option_no_throw("-" + word) == nullptr)
         return;
     throw gpucontainer::Error(
-        GPUCTR_E_USAGE, formatted("{}: unknown option {}", command.get_name(), word),
+        GPUCTR_E_USAGE, formatted("{}: unknown option {}", words_of(command.get_name()), word),
         formatted("did you mean -{}? {} lists all", word, help_of(command.get_name())), 0, {},
         word.substr(1));
 }

@@ -2,6 +2,7 @@
 #include "commands/words.hpp"
 
 #include "commands/commands.hpp"
+#include "output/format.hpp"
 
 #include <algorithm>
 #include <array>
@@ -82,6 +83,18 @@ std::size_t first_own_word(const std::vector<std::string>& words)
             break;
     }
     return i;
+}
+
+void join_command(std::vector<std::string>& words)
+{
+    const std::size_t first = first_own_word(words);
+    if (first + 1 >= words.size())
+        return;
+    const std::string name = formatted("{}-{}", words[first], words[first + 1]);
+    if (find_command(words[first]) == nullptr || find_command(name) == nullptr)
+        return;
+    words[first] = name;
+    words.erase(words.begin() + static_cast<std::ptrdiff_t>(first) + 1);
 }
 
 void add_default_command(std::vector<std::string>& words)

@@ -24,6 +24,9 @@ Words split(int argc, char** argv);
 /// The place of the first word that is not an option of every command.
 std::size_t first_own_word(const std::vector<std::string>& words);
 
+/// Joins the two words that name a command of a group: "cdi" and "generate".
+void join_command(std::vector<std::string>& words);
+
 /// Inserts the default command before its options, if no command is named.
 void add_default_command(std::vector<std::string>& words);
 

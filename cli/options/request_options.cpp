@@ -248,14 +248,7 @@ void RequestOptions::add_staging_to(CLI::App& command)
                     "driver>=550,arch>=9.0'; repeatable")
         ->type_name("EXPR")
         ->group(which_gpus);
-    of_capabilities_ =
-        command
-            .add_option(
-                "--driver-capabilities", capabilities,
-                "parts of the driver, separated by commas: compute, utility, graphics, video, "
-                "display, ngx, firmware, compat32, or all")
-            ->type_name("LIST")
-            ->capture_default_str();
+    add_capabilities_to(command);
     command.option_defaults()->group(how);
     command.add_option("--staged-tree", staged_tree, "where `prepare` keeps the driver's tree")
         ->type_name("DIR")
@@ -311,6 +304,44 @@ void RequestOptions::load_kmods(const Messages& messages) const
     gpucontainer::load_kernel_modules(options);
 }
 
+void RequestOptions::add_capabilities_to(CLI::App& command)
+{
+    of_capabilities_ =
+        command
+            .add_option(
+                "--driver-capabilities", capabilities,
+                "parts of the driver, separated by commas: compute, utility, graphics, video, "
+                "display, ngx, firmware, compat32, or all")
+            ->type_name("LIST")
+            ->capture_default_str();
+}
+
+void RequestOptions::add_choice_of_files_to(CLI::App& command)
+{
+    command
+        .add_option("--extras", extras,
+                    "what else the container gets or does not get, separated by commas, such as "
+                    "gds, imex-channel:0 or no-mps; repeatable")
+        ->type_name("LIST");
+    add_choice(command, "--vendor-libs", vendor_libs_names(), vendor_libs,
+               "whether the host's driver files are put into the container; none: device nodes "
+               "only");
+}
+
+void RequestOptions::add_for_any_image_to(CLI::App& command)
+{
+    host.add_to(command);
+    add_capabilities_to(command);
+    command.option_defaults()->group(which_gpus);
+    command
+        .add_option("--device", devices,
+                    "GPUs by index, UUID or PCI address, separated by commas; repeatable")
+        ->type_name("LIST")
+        ->default_str("all");
+    command.option_defaults()->group(which_files);
+    add_choice_of_files_to(command);
+}
+
 void RequestOptions::add_to(CLI::App& command)
 {
     add_staging_to(command);
@@ -333,14 +364,7 @@ void RequestOptions::add_to(CLI::App& command)
         ->type_name("NAME=VALUE")
         ->check(check_variable);
     command.option_defaults()->group(which_files);
-    command
-        .add_option("--extras", extras,
-                    "what else the container gets or does not get, separated by commas, such as "
-                    "gds, imex-channel:0 or no-mps; repeatable")
-        ->type_name("LIST");
-    add_choice(command, "--vendor-libs", vendor_libs_names(), vendor_libs,
-               "whether the host's driver files are put into the container; none: device nodes "
-               "only");
+    add_choice_of_files_to(command);
     add_choice(command, "--cuda-compat", compat_names(), compat,
                "whether programs use the image's own libcuda for older drivers "
                "(/usr/local/cuda/compat)");

@@ -67,6 +67,8 @@ struct RequestOptions {
     /// Does what --load-kmods asks for. It changes the host, and needs privileges that are dropped
     /// afterwards. Throws gpucontainer::Error.
     void load_kmods(const Messages& messages) const;
+    /// Only options about what any image gets, for specifications.
+    void add_for_any_image_to(CLI::App& command);
     /// Of nothing that a container asks for itself.
     gpucontainer::Request request() const;
     /// With what the container in `rootfs_fd` asks for itself; -1: a typical one. Throws
@@ -76,6 +78,9 @@ struct RequestOptions {
     void set(gpucontainer::ApplyOptions& options) const;
 
 private:
+    void add_capabilities_to(CLI::App& command);
+    void add_choice_of_files_to(CLI::App& command);
+
     const CLI::Option* of_capabilities_ = nullptr;
 };
 

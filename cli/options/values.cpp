@@ -71,7 +71,7 @@ void check_values(CLI::App& command)
     for (CLI::Option* const option : command.get_options()) {
         const std::string type = option->get_type_name();
         // CLI11 would add the words after a list to it; they may be a command.
-        option->allow_extra_args(false);
+        option->allow_extra_args(option->get_positional());
         if (option->get_items_expected_max() == 0)
             option->check([](const std::string& word) {
                 return is_truth(word) ? "" : formatted("'{}' is neither true nor false", word);

@@ -3,6 +3,7 @@
 
 #include "output/format.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -18,9 +19,17 @@ void fail(const std::string& what, gpuctr_status otherwise, const std::string& h
                               argument);
 }
 
+std::string words_of(const std::string& command)
+{
+    std::string words = command;
+    std::replace(words.begin(), words.end(), '-', ' ');
+    return words;
+}
+
 std::string help_of(const std::string& command)
 {
-    return command.empty() ? "gpuctr-setup --help" : formatted("gpuctr-setup {} --help", command);
+    return command.empty() ? "gpuctr-setup --help"
+                           : formatted("gpuctr-setup {} --help", words_of(command));
 }
 
 gpucontainer::Error usage_error_of(const std::string& command, const std::string& problem,

@@ -19,4 +19,7 @@ gpucontainer::Error usage_error_of(const std::string& command, const std::string
                                    const std::string& option = {});
 std::string help_of(const std::string& command);
 
+/// The words by which a command is called: "cdi generate" for "cdi-generate".
+std::string words_of(const std::string& command);
+
 } // namespace gpuctr_cli

@@ -53,7 +53,7 @@ void check_command(const CLI::App& command, bool with_command)
 {
     const std::string& name = command.get_name();
     if (name != "list" && name != "plan" && (name != "apply" || !with_command))
-        refuse(name == "apply" ? "apply without -- CMD" : name,
+        refuse(name == "apply" ? "apply without -- CMD" : words_of(name),
                "list, plan, and apply with -- CMD are allowed");
     for (const CLI::Option* option : command.get_options()) {
         const std::string key = option->get_single_name();

@@ -31,9 +31,9 @@ bool is_policy(const CLI::Option& option) { return option.get_group() == policy_
 /// Options that must be typed: what a call does, and to which container (--rootfs excepted). A
 /// variable that somebody forgot to unset must not undo another set-up. Columns differ from command
 /// to command.
-constexpr std::array only_typed = {"help",       "version", "all",     "undo",
-                                   "rootfs-fd",  "pid",     "replace", "output",
-                                   "noheadings", "dry-run", "json"};
+constexpr std::array only_typed = {"help", "version", "all",        "undo",       "rootfs-fd",
+                                   "pid",  "replace", "output",     "noheadings", "dry-run",
+                                   "json", "install", "output-file"};
 
 /// The key of an option; empty if files and variables cannot set it.
 std::string name_of(const CLI::Option& option)
@@ -67,7 +67,7 @@ bool is_excluded(const CLI::Option& option)
 /// place. A site's `format` is that of documents; a mistake in it does not stop undo.
 bool counts(const CLI::App& command, const std::string& name)
 {
-    constexpr std::array with_documents = {"list", "plan", "status"};
+    constexpr std::array with_documents = {"list", "plan", "status", "cdi-list", "cdi-validate"};
     if (name == "format")
         return std::find(with_documents.begin(), with_documents.end(), command.get_name())
                != with_documents.end();

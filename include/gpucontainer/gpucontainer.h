@@ -107,6 +107,8 @@ typedef struct gpuctr_prepared gpuctr_prepared;
 typedef struct gpuctr_setup_list gpuctr_setup_list;
 typedef struct gpuctr_setup gpuctr_setup;
 typedef struct gpuctr_used_driver gpuctr_used_driver;
+typedef struct gpuctr_cdi_list gpuctr_cdi_list;
+typedef struct gpuctr_cdi_device gpuctr_cdi_device;
 
 /** Version of the library that is loaded, such as "0.1.0". @since 0.1 */
 GPUCTR_API const char* gpuctr_version(void);
@@ -165,9 +167,10 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  *   "toolkit_unfit", "search_differs", "files_left_out",
  *   "library_unloadable", "library_missing", "releases_differ", "compute_node_unusable",
  *   "node_forbidden", "variable_contradicted", "device_unknown", "node_left",
- *   "namespace_gone", "root_gone"
+ *   "namespace_gone", "root_gone", "cdi_outdated"
  * - errors: "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
- *   "interrupted", "partly_undone", "journal_damaged", "locked", "device_denied"
+ *   "interrupted", "partly_undone", "journal_damaged", "locked", "device_denied",
+ *   "cdi_invalid", "cdi_conflict"
  *
  * docs/library.md says what each means. Later versions may add codes. @since 0.1
  */
@@ -763,6 +766,13 @@ GPUCTR_API const char* gpuctr_shown_extra(const gpuctr_shown* shown);
 #define GPUCTR_LAYOUT_TREE 0u
 /** Each file has its own mount, among the image's own libraries and tools. */
 #define GPUCTR_LAYOUT_MERGED 1u
+/**
+ * For images that are not known: each name that programs load has its own mount, in the
+ * default directory of each family of distributions. There are no links and no loader cache.
+ * Such a plan is made without a root file system, and is for gpuctr_plan_to_cdi().
+ * GPUCTR_VENDOR_LIBS_AUTO leaves out files that an image may have of its own. @since 0.2
+ */
+#define GPUCTR_LAYOUT_BINDS 2u
 
 /**
  * NVIDIA's driver files are put into the container, because they must match the kernel module.
@@ -1035,6 +1045,75 @@ GPUCTR_API gpuctr_status gpuctr_plan_check_requirement(const gpuctr_plan* plan,
  */
 GPUCTR_API gpuctr_status gpuctr_plan_to_json(const gpuctr_plan* plan, char** ret_json,
                                              gpuctr_error** ret_error);
+
+/** The document is YAML, else JSON. */
+#define GPUCTR_CDI_YAML 1u
+/** Processes of containers get the groups of the device nodes. This needs version 0.7.0. */
+#define GPUCTR_CDI_GROUPS 2u
+
+/** How a specification is written. Start from GPUCTR_CDI_OPTIONS_INIT. */
+typedef struct gpuctr_cdi_options {
+    size_t struct_size;
+    /** Version of the CDI specification, such as "0.5.0". NULL: the lowest that has it all. */
+    const char* version;
+    /**
+     * Where this host keeps the small files that are made for containers, such as manifests of
+     * OpenCL. NULL: "/var/lib/gpucontainer-cdi".
+     */
+    const char* files_dir;
+    uint32_t flags; /**< GPUCTR_CDI_* */
+    uint32_t reserved;
+} gpuctr_cdi_options;
+#define GPUCTR_CDI_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(gpuctr_cdi_options), NULL, NULL, 0, 0                                               \
+    }
+
+/**
+ * The plan as a specification of the Container Device Interface, for engines such as podman,
+ * containerd and Docker.
+ *
+ * It has a device for each name of the plan's GPUs (index, UUID, PCI address, other names) and
+ * "all". It has no hook, and no numbers of device nodes, some of which differ after a reboot.
+ * It does not have what depends on the GPUs of one container, because that may get several
+ * devices: variables that name them, and masks of the kernel's directories.
+ *
+ * A specification may name files in files_dir, which have to be there before a container can
+ * be started. gpuctr_plan_install_cdi() makes them; this call does not.
+ *
+ * @param plan          of one vendor, with GPUCTR_LAYOUT_BINDS
+ * @param options       NULL for the defaults
+ * @param ret_document  freed by the caller with gpuctr_string_free()
+ * @return GPUCTR_E_USAGE for other plans, and if the version is unknown or too old for what
+ *         the specification has; GPUCTR_E_NO_DEVICE if the plan has no GPU
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_to_cdi(const gpuctr_plan* plan,
+                                            const gpuctr_cdi_options* options, char** ret_document,
+                                            gpuctr_error** ret_error);
+
+/** Outcomes of gpuctr_plan_install_cdi(). */
+#define GPUCTR_CDI_WRITTEN 0u   /**< The specification, or a file that it names, was written. */
+#define GPUCTR_CDI_UNCHANGED 1u /**< All of it was there already. */
+
+/**
+ * Write the specification of gpuctr_plan_to_cdi() for engines to read, with the files that it
+ * names, and a record in files_dir of what it was made from. Each file appears at once and
+ * complete; directories that are missing are made.
+ *
+ * @param path         absolute path of the specification, which ends in ".json" or ".yaml"
+ * @param options      NULL for the defaults
+ * @param ret_outcome  GPUCTR_CDI_WRITTEN or GPUCTR_CDI_UNCHANGED; may be NULL
+ * @return errors of gpuctr_plan_to_cdi(); GPUCTR_E_EXISTS if another specification in
+ *         /etc/cdi, /var/run/cdi or the directory of path has one of the devices, or the
+ *         file at path was not written by this function; GPUCTR_E_PERMISSION, also if somebody
+ *         else than root and the caller can write one of the directories; GPUCTR_E_DRIVER if
+ *         the plan is of a recorded host and not true of this one
+ * Privileges: those to write the directories. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_install_cdi(const gpuctr_plan* plan, const char* path,
+                                                 const gpuctr_cdi_options* options,
+                                                 uint32_t* ret_outcome, gpuctr_error** ret_error);
 
 /** Drivers that it was made from, with the GPUs that were chosen. @since 0.2 */
 GPUCTR_API size_t gpuctr_plan_driver_count(const gpuctr_plan* plan);
@@ -1738,6 +1817,60 @@ typedef struct gpuctr_load_options {
  */
 GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_options* options,
                                                          gpuctr_error** ret_error);
+/* -- CDI specifications ---------------------------------------------------- */
+
+/**
+ * Read specifications of the Container Device Interface as engines do, whoever wrote them.
+ *
+ * Its findings say what is against the rules ("cdi_invalid", with file and line), which devices
+ * two files have ("cdi_conflict"), and what is not true of this host ("cdi_outdated"). They are
+ * no error of this call.
+ *
+ * @param paths      directories, later ones of a higher priority, and files. A missing directory
+ *                   has no specification; a missing file is a finding. Ends with NULL.
+ *                   NULL: "/etc/cdi" and "/var/run/cdi"
+ * @param host       what specifications of gpuctr_plan_install_cdi() are compared with; NULL:
+ *                   only files are compared. It is not needed afterwards
+ * @param files_dir  as in gpuctr_cdi_options
+ * @param ret_list   freed by the caller with gpuctr_cdi_list_free()
+ * Privileges: those to read the files. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_cdi_list_open(const char* const* paths, const gpuctr_host* host,
+                                              const char* files_dir, gpuctr_cdi_list** ret_list,
+                                              gpuctr_error** ret_error);
+
+/** @since 0.2 */
+GPUCTR_API void gpuctr_cdi_list_free(gpuctr_cdi_list* list);
+
+/**
+ * The list as one JSON document, schema "gpucontainer/cdi/1".
+ *
+ * @param ret_json  freed by the caller with gpuctr_string_free()
+ * @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_cdi_list_to_json(const gpuctr_cdi_list* list, char** ret_json,
+                                                 gpuctr_error** ret_error);
+
+/** Devices of the specifications that are valid, in the order of the files. @since 0.2 */
+GPUCTR_API size_t gpuctr_cdi_list_device_count(const gpuctr_cdi_list* list);
+/** Belongs to the list. @since 0.2 */
+GPUCTR_API const gpuctr_cdi_device* gpuctr_cdi_list_device_at(const gpuctr_cdi_list* list,
+                                                              size_t index);
+/** What is wrong with the specifications. @since 0.2 */
+GPUCTR_API size_t gpuctr_cdi_list_finding_count(const gpuctr_cdi_list* list);
+/** Belongs to the list. @since 0.2 */
+GPUCTR_API const gpuctr_finding* gpuctr_cdi_list_finding_at(const gpuctr_cdi_list* list,
+                                                            size_t index);
+
+/** Its name with its kind: "nvidia.com/gpu=0". @since 0.2 */
+GPUCTR_API const char* gpuctr_cdi_device_name(const gpuctr_cdi_device* device);
+/** File of its specification. @since 0.2 */
+GPUCTR_API const char* gpuctr_cdi_device_path(const gpuctr_cdi_device* device);
+/**
+ * "usable"; "overridden", if a directory of higher priority has it too; "conflict", if another
+ * file of the same priority has it, so that no engine takes either. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_cdi_device_state(const gpuctr_cdi_device* device);
 
 /* -- Initialising structs ------------------------------------------------ */
 
@@ -1757,6 +1890,8 @@ GPUCTR_API void gpuctr_undo_options_init(gpuctr_undo_options* options, size_t si
 GPUCTR_API void gpuctr_setup_list_options_init(gpuctr_setup_list_options* options, size_t size);
 /** GPUCTR_STAGE_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_stage_options_init(gpuctr_stage_options* options, size_t size);
+/** GPUCTR_CDI_OPTIONS_INIT. @since 0.2 */
+GPUCTR_API void gpuctr_cdi_options_init(gpuctr_cdi_options* options, size_t size);
 /** GPUCTR_PREPARE_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_prepare_options_init(gpuctr_prepare_options* options, size_t size);
 /** GPUCTR_HARDEN_OPTIONS_INIT. @since 0.1 */

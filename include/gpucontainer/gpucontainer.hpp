@@ -674,6 +674,12 @@ enum class Staged : std::uint32_t {
     replaced = GPUCTR_STAGE_REPLACED,
 };
 
+/// What Plan::install_cdi() did.
+enum class CdiInstalled : std::uint32_t {
+    written = GPUCTR_CDI_WRITTEN,
+    unchanged = GPUCTR_CDI_UNCHANGED,
+};
+
 /// Called with each finding that a person should know, before a call returns or throws.
 /// Exceptions that it throws are ignored.
 using Report = std::function<void(Finding)>;
@@ -819,6 +825,24 @@ struct StageOptions {
     }
 };
 
+/// How a CDI specification is written; see gpuctr_cdi_options.
+struct CdiOptions {
+    std::string version;   ///< "": the lowest that has it all.
+    std::string files_dir; ///< "": the usual one.
+    bool yaml = false;     ///< GPUCTR_CDI_YAML
+    bool groups = false;   ///< GPUCTR_CDI_GROUPS
+
+    /// Borrows from this object.
+    gpuctr_cdi_options native() const noexcept
+    {
+        gpuctr_cdi_options native = GPUCTR_CDI_OPTIONS_INIT;
+        native.version = version.empty() ? nullptr : version.c_str();
+        native.files_dir = files_dir.empty() ? nullptr : files_dir.c_str();
+        native.flags = (yaml ? GPUCTR_CDI_YAML : 0) | (groups ? GPUCTR_CDI_GROUPS : 0);
+        return native;
+    }
+};
+
 /// A plan as detached mounts. If it is dropped without attach(), nothing was changed.
 class Prepared {
 public:
@@ -940,6 +964,29 @@ public:
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_to_json(handle_.get(), &text, &error), error);
         return detail::take_string(text);
+    }
+
+    /// The plan as a specification of the Container Device Interface; see gpuctr_plan_to_cdi().
+    /// Throws Error: usage, no_device.
+    std::string to_cdi(const CdiOptions& options = {}) const
+    {
+        const gpuctr_cdi_options native = options.native();
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_to_cdi(handle_.get(), &native, &text, &error), error);
+        return detail::take_string(text);
+    }
+
+    /// Writes that specification and the files that it names; see gpuctr_plan_install_cdi().
+    /// Throws Error: exists, permission, usage, no_device, driver.
+    CdiInstalled install_cdi(const std::string& path, const CdiOptions& options = {}) const
+    {
+        const gpuctr_cdi_options native = options.native();
+        std::uint32_t outcome = GPUCTR_CDI_WRITTEN;
+        gpuctr_error* error = nullptr;
+        detail::check(
+            gpuctr_plan_install_cdi(handle_.get(), path.c_str(), &native, &outcome, &error), error);
+        return static_cast<CdiInstalled>(outcome);
     }
 
     /// Applies the plan to the root file system at `rootfs_fd`, all or nothing; see
@@ -1126,6 +1173,63 @@ private:
     }
 
     detail::Handle<gpuctr_setup_list, gpuctr_setup_list_free> handle_;
+};
+
+/// A device of a CDI specification. Borrowed from its list.
+class CdiDevice {
+public:
+    explicit CdiDevice(const gpuctr_cdi_device* device) noexcept : device_(device) {}
+    /// "nvidia.com/gpu=0"
+    std::string_view name() const noexcept { return gpuctr_cdi_device_name(device_); }
+    std::string_view path() const noexcept { return gpuctr_cdi_device_path(device_); }
+    /// "usable", "overridden" or "conflict".
+    std::string_view state() const noexcept { return gpuctr_cdi_device_state(device_); }
+
+private:
+    const gpuctr_cdi_device* device_;
+};
+
+/// CDI specifications as engines read them; see gpuctr_cdi_list_open(). Immutable.
+class CdiList {
+public:
+    /// `paths`: directories and files; none: those of engines. `host`: what specifications are
+    /// compared with, or null. Throws Error: permission, usage.
+    explicit CdiList(const std::vector<std::string>& paths = {}, const Host* host = nullptr,
+                     const std::string& files_dir = {})
+    {
+        const std::vector<const char*> texts = detail::texts_of(paths);
+        gpuctr_cdi_list* list = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_cdi_list_open(paths.empty() ? nullptr : texts.data(),
+                                           host != nullptr ? host->get() : nullptr,
+                                           files_dir.empty() ? nullptr : files_dir.c_str(), &list,
+                                           &error),
+                      error);
+        handle_.reset(list);
+    }
+
+    auto devices() const noexcept
+    {
+        return detail::List<CdiDevice, gpuctr_cdi_list_device_count, gpuctr_cdi_list_device_at,
+                            gpuctr_cdi_list>(handle_.get());
+    }
+    /// What is wrong with the specifications.
+    auto findings() const noexcept
+    {
+        return detail::List<Finding, gpuctr_cdi_list_finding_count, gpuctr_cdi_list_finding_at,
+                            gpuctr_cdi_list>(handle_.get());
+    }
+    /// Schema "gpucontainer/cdi/1".
+    std::string to_json() const
+    {
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_cdi_list_to_json(handle_.get(), &text, &error), error);
+        return detail::take_string(text);
+    }
+
+private:
+    detail::Handle<gpuctr_cdi_list, gpuctr_cdi_list_free> handle_;
 };
 
 /// Version of the library that is loaded.

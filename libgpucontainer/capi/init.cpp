@@ -50,6 +50,11 @@ void gpuctr_stage_options_init(gpuctr_stage_options* options, size_t size)
     init(options, size, gpuctr_stage_options GPUCTR_STAGE_OPTIONS_INIT);
 }
 
+void gpuctr_cdi_options_init(gpuctr_cdi_options* options, size_t size)
+{
+    init(options, size, gpuctr_cdi_options GPUCTR_CDI_OPTIONS_INIT);
+}
+
 void gpuctr_prepare_options_init(gpuctr_prepare_options* options, size_t size)
 {
     init(options, size, gpuctr_prepare_options GPUCTR_PREPARE_OPTIONS_INIT);

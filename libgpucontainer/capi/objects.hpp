@@ -4,6 +4,7 @@
 #include <gpucontainer/gpucontainer.h>
 
 #include "apply/status.hpp"
+#include "cdi/directories.hpp"
 #include "config/settings.hpp"
 #include "detect/host.hpp"
 #include "import/hook_state.hpp"
@@ -50,6 +51,10 @@ struct gpuctr_mask : gpucontainer::model::Mask {};
 struct gpuctr_shown : gpucontainer::model::Shown {};
 struct gpuctr_shared_path : gpucontainer::model::SharedPath {};
 struct gpuctr_finding : gpucontainer::model::Finding {};
+struct gpuctr_cdi_list {
+    gpucontainer::cdi::Listing listing;
+};
+struct gpuctr_cdi_device : gpucontainer::cdi::ListedDevice {};
 struct gpuctr_item : gpucontainer::plan::Item {};
 struct gpuctr_variable : gpucontainer::plan::Variable {};
 

@@ -125,8 +125,7 @@ const gpuctr_used_driver* gpuctr_plan_driver_at(const gpuctr_plan* plan, size_t 
 }
 uint32_t gpuctr_plan_layout(const gpuctr_plan* plan)
 {
-    return plan->planned.plan.layout == plan::Layout::tree ? GPUCTR_LAYOUT_TREE
-                                                           : GPUCTR_LAYOUT_MERGED;
+    return static_cast<std::uint32_t>(plan->planned.plan.layout);
 }
 const char* gpuctr_plan_tree_path(const gpuctr_plan* plan)
 {

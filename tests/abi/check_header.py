@@ -33,6 +33,7 @@ void use(void)
     gpuctr_undo_options undo = GPUCTR_UNDO_OPTIONS_INIT;
     gpuctr_setup_list_options list = GPUCTR_SETUP_LIST_OPTIONS_INIT;
     gpuctr_stage_options stage = GPUCTR_STAGE_OPTIONS_INIT;
+    gpuctr_cdi_options cdi = GPUCTR_CDI_OPTIONS_INIT;
     gpuctr_attach_error error = GPUCTR_ATTACH_ERROR_INIT;
     gpuctr_harden_options harden = GPUCTR_HARDEN_OPTIONS_INIT;
     const char* const vendors[] = {"nvidia", GPUCTR_VENDOR_ANY, NULL};
@@ -46,6 +47,7 @@ void use(void)
     (void)undo;
     (void)list;
     (void)stage;
+    (void)cdi;
     (void)prepare;
     (void)error;
     (void)harden;

@@ -87,6 +87,13 @@ AT(gpuctr_stage_options, struct_size, 0);
 AT(gpuctr_stage_options, flags, 8);
 AT(gpuctr_stage_options, backend, 12);
 
+SIZE(gpuctr_cdi_options, 32);
+AT(gpuctr_cdi_options, struct_size, 0);
+AT(gpuctr_cdi_options, version, 8);
+AT(gpuctr_cdi_options, files_dir, 16);
+AT(gpuctr_cdi_options, flags, 24);
+AT(gpuctr_cdi_options, reserved, 28);
+
 #endif
 
 /* The same wherever integers have the sizes of <stdint.h>; since 0.1. */
@@ -135,7 +142,7 @@ _Static_assert(GPUCTR_WRITE_AUTO == 0 && GPUCTR_WRITE_NEVER == 1 && GPUCTR_WRITE
 _Static_assert(GPUCTR_BACKEND_AUTO == 0 && GPUCTR_BACKEND_DETACHED == 1
                    && GPUCTR_BACKEND_ASSEMBLED == 2 && GPUCTR_BACKEND_LEGACY == 3,
                "values of backend");
-_Static_assert(GPUCTR_LAYOUT_TREE == 0 && GPUCTR_LAYOUT_MERGED == 1,
+_Static_assert(GPUCTR_LAYOUT_TREE == 0 && GPUCTR_LAYOUT_MERGED == 1 && GPUCTR_LAYOUT_BINDS == 2,
                "values of gpuctr_request.layout");
 _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
                    && GPUCTR_VENDOR_LIBS_NONE == 2,
@@ -155,6 +162,9 @@ _Static_assert(GPUCTR_UNDO_IN_PROCESS == 1 && GPUCTR_UNDO_SETUID == 2,
                "values of gpuctr_undo_options.flags");
 _Static_assert(GPUCTR_SETUP_LIST_IN_PROCESS == 1, "values of gpuctr_setup_list_options.flags");
 _Static_assert(GPUCTR_PREPARE_SETUID == 1, "values of gpuctr_prepare_options.flags");
+_Static_assert(GPUCTR_CDI_YAML == 1 && GPUCTR_CDI_GROUPS == 2,
+               "values of gpuctr_cdi_options.flags");
+_Static_assert(GPUCTR_CDI_WRITTEN == 0 && GPUCTR_CDI_UNCHANGED == 1, "values of an outcome");
 _Static_assert(GPUCTR_STAGE_SETUID == 1, "values of gpuctr_stage_options.flags");
 _Static_assert(GPUCTR_LOAD_DISPLAY == 1, "values of gpuctr_load_options.flags");
 _Static_assert(GPUCTR_SEVERITY_NOTE == 0 && GPUCTR_SEVERITY_NEED == 1

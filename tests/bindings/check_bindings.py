@@ -23,10 +23,26 @@ OF_HOOKS = {
                  "vendor_count")
 }
 # What a binding does not offer, and why.
+CDI_READERS = {
+    name: "the language has a library of the specification's own makers for reading"
+    for name in (
+        "gpuctr_cdi_list_open",
+        "gpuctr_cdi_list_free",
+        "gpuctr_cdi_list_to_json",
+        "gpuctr_cdi_list_device_count",
+        "gpuctr_cdi_list_device_at",
+        "gpuctr_cdi_list_finding_count",
+        "gpuctr_cdi_list_finding_at",
+        "gpuctr_cdi_device_name",
+        "gpuctr_cdi_device_path",
+        "gpuctr_cdi_device_state",
+    )
+}
 LEFT_OUT = {
     "Python": OF_HOOKS,
-    "Go": OF_HOOKS,
-    "Rust": OF_HOOKS
+    "Go": CDI_READERS | OF_HOOKS,
+    "Rust": CDI_READERS
+    | OF_HOOKS
     | {"GPUCTR_VENDOR_ANY": "its texts are not terminated; VENDOR_ANY is one of its own"},
 }
 

@@ -80,6 +80,8 @@ TEST_F(OptionsTest, AreInitialisedByAFunctionAsByAMacro)
               bytes_of(gpuctr_undo_options GPUCTR_UNDO_OPTIONS_INIT));
     EXPECT_EQ(bytes_of(gpuctr_setup_list_options_init),
               bytes_of(gpuctr_setup_list_options GPUCTR_SETUP_LIST_OPTIONS_INIT));
+    EXPECT_EQ(bytes_of(gpuctr_cdi_options_init),
+              bytes_of(gpuctr_cdi_options GPUCTR_CDI_OPTIONS_INIT));
     EXPECT_EQ(bytes_of(gpuctr_stage_options_init),
               bytes_of(gpuctr_stage_options GPUCTR_STAGE_OPTIONS_INIT));
     EXPECT_EQ(bytes_of(gpuctr_prepare_options_init),
@@ -150,7 +152,7 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     request.write = GPUCTR_WRITE_ALWAYS + 1;
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
     request = GPUCTR_REQUEST_INIT;
-    request.layout = GPUCTR_LAYOUT_MERGED + 1;
+    request.layout = GPUCTR_LAYOUT_BINDS + 1;
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
     request = GPUCTR_REQUEST_INIT;
     request.vendor_libs = GPUCTR_VENDOR_LIBS_NONE + 1;
@@ -289,7 +291,7 @@ TEST_F(OptionsTest, ErrorsNameTheFieldThatTheyAreAbout)
     EXPECT_EQ(about(&Request::tree_path, "relative"), "tree_path");
     EXPECT_EQ(about(&Request::mount_label, "x"), "mount_label");
     EXPECT_EQ(about(&Request::write, GPUCTR_WRITE_ALWAYS + 1), "write");
-    EXPECT_EQ(about(&Request::layout, GPUCTR_LAYOUT_MERGED + 1), "layout");
+    EXPECT_EQ(about(&Request::layout, GPUCTR_LAYOUT_BINDS + 1), "layout");
     EXPECT_EQ(about(&Request::vendor_libs, GPUCTR_VENDOR_LIBS_NONE + 1), "vendor_libs");
     EXPECT_EQ(about(&Request::flags, UINT32_MAX), "flags");
     EXPECT_EQ(about(&Request::struct_size, std::size_t{1}), "");

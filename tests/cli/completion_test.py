@@ -88,7 +88,7 @@ class Cases:
         self.becomes("gpuctr-setup pl", "gpuctr-setup plan")
         self.becomes("gpuctr-setup -v und", "gpuctr-setup -v undo")
         self.assertEqual(self.candidates("gpuctr-setup "),
-                         {"apply", "plan", "list", "prepare", "undo", "status", "version"})
+                         {"apply", "plan", "list", "prepare", "undo", "status", "cdi", "version"})
 
     def test_options_are_those_of_the_command(self):
         self.becomes("gpuctr-setup plan --form", "gpuctr-setup plan --format")

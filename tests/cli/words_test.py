@@ -131,7 +131,7 @@ class Options(Words):
         self.says("list", "--rootfs", self.root, problem="list: unknown option --rootfs",
                   hint=f"apply, plan, undo, status take it; {OF_LIST} lists what list takes")
         self.says("list", "--device=", problem="list: unknown option --device",
-                  hint=f"apply, plan, hook take it; {OF_LIST} lists what list takes")
+                  hint=f"apply, plan, hook, cdi generate take it; {OF_LIST} lists what list takes")
         self.says("plan", "--no-journal", problem="plan: unknown option --no-journal",
                   hint="apply takes it; gpuctr-setup plan --help lists what plan takes")
 
@@ -154,7 +154,8 @@ class Options(Words):
 
 
 class Commands(Words):
-    KNOWN = "commands are apply, plan, list, prepare, undo, status, hook, version; gpuctr-setup --help"
+    KNOWN = ("commands are apply, plan, list, prepare, undo, status, hook, cdi, version; "
+             "gpuctr-setup --help")
 
     def test_none(self):
         for words in ((), ("-v",), ("--restricted",)):
@@ -221,12 +222,20 @@ class Help(Words):
         return self.run_setup(*words, "--help", stdout=None).stdout
 
     def pages(self):
-        """Of all, under "", and of each command in the list there."""
-        page = self.help_of()
-        commands = page.partition("\nCommands:\n")[2].partition("\n\n")[0]
-        names = re.findall(r"^  (\w+)", commands, re.M)
+        """Of all, under "", and of each command in the list there, with those of a group."""
+        pages = {"": self.help_of()}
+        names = self.commands_in(pages[""])
         self.assertEqual(", ".join(names), re.search("commands are (.*);", Commands.KNOWN)[1])
-        return {"": page} | {name: self.help_of(name) for name in names}
+        for name in names:
+            pages[name] = self.help_of(name)
+            for part in self.commands_in(pages[name]):
+                pages[f"{name} {part}"] = self.help_of(name, part)
+        return pages
+
+    @staticmethod
+    def commands_in(page):
+        commands = page.partition("\nCommands:\n")[2].partition("\n\n")[0]
+        return re.findall(r"^  (\w+)", commands, re.M)
 
     def test_shows_how_most_calls_look(self):
         text = self.help_of()
@@ -267,7 +276,7 @@ class Help(Words):
         for name, page in self.pages().items():
             examples = re.findall(r"^  gpuctr-setup (.+)$",
                                   page.partition("\nExamples:\n")[2].partition("\n\n")[0], re.M)
-            self.assertEqual(len(examples) > 0, name not in ("", "version"), page)
+            self.assertEqual(len(examples) > 0, name not in ("", "version", "cdi"), page)
             for example in examples:
                 words = example.partition(" >")[0].split()
                 words = [{"/srv/image": "/nowhere", "4711": "4194304"}.get(word, word) for word in words]

@@ -130,6 +130,11 @@ class Manual(unittest.TestCase):
                 continue
             shown = {name: text for group in groups.values() for name, text in group.items()
                      if name.startswith("-")}
+            for part in groups.get("Commands", ()):
+                of_part = help_groups(output_of(SETUP, command, part, "--help"))
+                del of_part[EVERY_COMMAND]
+                shown |= {name: text for group in of_part.values() for name, text in group.items()
+                          if name.startswith("-")}
             written = options_of(PAGES / f"gpuctr-setup-{command}.1")
             with self.subTest(command=command):
                 self.assertEqual(sorted(written), sorted(shown))

@@ -11,11 +11,13 @@ gpucontainer.h is the reference: it says what each call does, needs and promises
 "none" is None, a failed call raises Error, and objects end with their last use.
 """
 
+from ._cdi import CdiDevice, CdiList
 from ._errors import AttachError, Code, Error
 from ._host import VENDOR_ANY, Host
 from ._native import decode as _decode
 from ._native import library as _library
 from ._plan import (
+    CdiInstalled,
     Compat,
     ContainerEnvironment,
     DeviceRule,
@@ -50,6 +52,9 @@ __all__ = [
     "VENDOR_ANY",
     "AttachError",
     "Backend",
+    "CdiDevice",
+    "CdiInstalled",
+    "CdiList",
     "Code",
     "Compat",
     "Config",

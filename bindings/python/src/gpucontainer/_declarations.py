@@ -143,6 +143,16 @@ class PrepareOptions(Struct):
     ]
 
 
+class CdiOptions(Struct):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("version", c_char_p),
+        ("files_dir", c_char_p),
+        ("flags", c_uint32),
+        ("reserved", c_uint32),
+    ]
+
+
 class StageOptions(Struct):
     _fields_ = [
         ("struct_size", c_size_t),
@@ -182,6 +192,7 @@ STRUCTS: dict[str, type[Structure]] = {
     "gpuctr_undo_options": UndoOptions,
     "gpuctr_setup_list_options": SetupListOptions,
     "gpuctr_prepare_options": PrepareOptions,
+    "gpuctr_cdi_options": CdiOptions,
     "gpuctr_stage_options": StageOptions,
     "gpuctr_load_options": LoadOptions,
     "gpuctr_attach_error": AttachError,
@@ -218,6 +229,11 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_WRITE_ALWAYS": 2,
     "GPUCTR_LAYOUT_TREE": 0,
     "GPUCTR_LAYOUT_MERGED": 1,
+    "GPUCTR_LAYOUT_BINDS": 2,
+    "GPUCTR_CDI_YAML": 0x1,
+    "GPUCTR_CDI_GROUPS": 0x2,
+    "GPUCTR_CDI_WRITTEN": 0,
+    "GPUCTR_CDI_UNCHANGED": 1,
     "GPUCTR_COMPAT_AUTO": 0,
     "GPUCTR_COMPAT_NEVER": 1,
     "GPUCTR_COMPAT_ALWAYS": 2,
@@ -289,6 +305,17 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_plan_free": (None, (c_void_p,)),
     "gpuctr_plan_check_requirement": (STATUS, (c_void_p, c_char_p, _ERROR)),
     "gpuctr_plan_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
+    "gpuctr_plan_to_cdi": (STATUS, (c_void_p, POINTER(CdiOptions), _OUT, _ERROR)),
+    "gpuctr_plan_install_cdi": (
+        STATUS,
+        (c_void_p, c_char_p, POINTER(CdiOptions), POINTER(c_uint32), _ERROR),
+    ),
+    "gpuctr_cdi_list_open": (
+        STATUS,
+        (POINTER(c_char_p), c_void_p, c_char_p, _OUT, _ERROR),
+    ),
+    "gpuctr_cdi_list_free": (None, (c_void_p,)),
+    "gpuctr_cdi_list_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
     "gpuctr_plan_device_rule_count": (c_size_t, (c_void_p,)),
     "gpuctr_plan_device_rule_at": (POINTER(DeviceRule), (c_void_p, c_size_t)),
     "gpuctr_plan_group_count": (c_size_t, (c_void_p,)),
@@ -329,6 +356,7 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_apply_options_init": (None, (POINTER(ApplyOptions), c_size_t)),
     "gpuctr_undo_options_init": (None, (POINTER(UndoOptions), c_size_t)),
     "gpuctr_setup_list_options_init": (None, (POINTER(SetupListOptions), c_size_t)),
+    "gpuctr_cdi_options_init": (None, (POINTER(CdiOptions), c_size_t)),
     "gpuctr_stage_options_init": (None, (POINTER(StageOptions), c_size_t)),
     "gpuctr_prepare_options_init": (None, (POINTER(PrepareOptions), c_size_t)),
     "gpuctr_harden_options_init": (None, (POINTER(HardenOptions), c_size_t)),
@@ -369,6 +397,7 @@ _getters(
     item_kind item_source item_target item_options item_reason item_vendor item_place
     variable_action variable_name variable_value variable_vendor
     setup_root setup_origin setup_tree_path
+    cdi_device_name cdi_device_path cdi_device_state
     used_driver_vendor used_driver_version used_driver_version_source
     hook_state_rootfs
     """,
@@ -403,7 +432,7 @@ _lists(
     driver_missing_node driver_mask mask_shown driver_finding
     driver_shared_path file_version_need file_registration
     plan_driver plan_item plan_variable plan_finding setup_driver setup_item
-    setup_finding environment_finding
+    setup_finding environment_finding cdi_list_device cdi_list_finding
     used_driver_gpu
     """,
 )

@@ -101,10 +101,10 @@ def check_attach(name: str, *arguments: Any) -> None:
         )
 
 
-def take_json(name: str, pointer: int) -> str:
-    """What a *_to_json() function returns."""
+def take_json(name: str, pointer: int, *arguments: Any) -> str:
+    """What a *_to_json() function returns, or another one of documents."""
     text = ctypes.c_void_p()
-    check(name, pointer, ctypes.byref(text))
+    check(name, pointer, *arguments, ctypes.byref(text))
     try:
         return ctypes.string_at(text.value or 0).decode()
     finally:

@@ -52,6 +52,24 @@ class VendorLibs(Words):
     NONE = c.CONSTANTS["GPUCTR_VENDOR_LIBS_NONE"]
 
 
+class CdiInstalled(Words):
+    """What Plan.install_cdi() did."""
+
+    WRITTEN = c.CONSTANTS["GPUCTR_CDI_WRITTEN"]
+    UNCHANGED = c.CONSTANTS["GPUCTR_CDI_UNCHANGED"]
+
+
+def cdi_options(
+    version: str | None, files_dir: str | os.PathLike[str] | None, groups: bool
+) -> c.CdiOptions:
+    options: c.CdiOptions = initialised("gpuctr_cdi_options")
+    options.version = encode(version)
+    options.files_dir = encode(files_dir)
+    if groups:
+        options.flags = c.CONSTANTS["GPUCTR_CDI_GROUPS"]
+    return options
+
+
 class Compat(Words):
     """Whether programs use the image's own user space of a newer driver."""
 
@@ -333,6 +351,49 @@ class Plan(Owner):
         """The plan as a document of the schema "gpucontainer/plan/1"."""
         handle = self._handle
         return take_json("gpuctr_plan_to_json", handle.pointer)
+
+    def to_cdi(
+        self,
+        *,
+        version: str | None = None,
+        files_dir: str | os.PathLike[str] | None = None,
+        yaml: bool = False,
+        groups: bool = False,
+    ) -> str:
+        """The plan, one with Layout.BINDS and of one vendor, as a specification of the Container
+        Device Interface.
+
+        Raises Error: USAGE, NO_DEVICE.
+        """
+        options = cdi_options(version, files_dir, groups)
+        if yaml:
+            options.flags |= c.CONSTANTS["GPUCTR_CDI_YAML"]
+        handle = self._handle
+        return take_json("gpuctr_plan_to_cdi", handle.pointer, ctypes.byref(options))
+
+    def install_cdi(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        version: str | None = None,
+        files_dir: str | os.PathLike[str] | None = None,
+        groups: bool = False,
+    ) -> CdiInstalled:
+        """Write that specification, and the files that it names.
+
+        Raises Error: EXISTS, PERMISSION, USAGE, NO_DEVICE, DRIVER.
+        """
+        options = cdi_options(version, files_dir, groups)
+        outcome = ctypes.c_uint32()
+        handle = self._handle
+        check(
+            "gpuctr_plan_install_cdi",
+            handle.pointer,
+            encode(path),
+            ctypes.byref(options),
+            ctypes.byref(outcome),
+        )
+        return CdiInstalled(outcome.value)
 
     def apply(
         self,

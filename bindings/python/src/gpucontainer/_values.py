@@ -40,6 +40,7 @@ class Layout(Words):
 
     TREE = c.CONSTANTS["GPUCTR_LAYOUT_TREE"]
     MERGED = c.CONSTANTS["GPUCTR_LAYOUT_MERGED"]
+    BINDS = c.CONSTANTS["GPUCTR_LAYOUT_BINDS"]
 
 
 @dataclasses.dataclass(frozen=True)

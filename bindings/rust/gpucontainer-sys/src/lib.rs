@@ -42,6 +42,11 @@ pub const GPUCTR_WRITE_NEVER: u32 = 1;
 pub const GPUCTR_WRITE_ALWAYS: u32 = 2;
 pub const GPUCTR_LAYOUT_TREE: u32 = 0;
 pub const GPUCTR_LAYOUT_MERGED: u32 = 1;
+pub const GPUCTR_LAYOUT_BINDS: u32 = 2;
+pub const GPUCTR_CDI_YAML: u32 = 0x1;
+pub const GPUCTR_CDI_GROUPS: u32 = 0x2;
+pub const GPUCTR_CDI_WRITTEN: u32 = 0;
+pub const GPUCTR_CDI_UNCHANGED: u32 = 1;
 pub const GPUCTR_VENDOR_LIBS_AUTO: u32 = 0;
 pub const GPUCTR_VENDOR_LIBS_HOST: u32 = 1;
 pub const GPUCTR_VENDOR_LIBS_NONE: u32 = 2;
@@ -113,6 +118,8 @@ opaque! {
     gpuctr_setup_list
     gpuctr_setup
     gpuctr_used_driver
+    gpuctr_cdi_list
+    gpuctr_cdi_device
 }
 
 #[repr(C)]
@@ -221,6 +228,16 @@ pub struct gpuctr_prepare_options {
     pub flags: u32,
     pub backend: u32,
     pub staged_tree: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gpuctr_cdi_options {
+    pub struct_size: usize,
+    pub version: *const c_char,
+    pub files_dir: *const c_char,
+    pub flags: u32,
+    pub reserved: u32,
 }
 
 #[repr(C)]
@@ -491,6 +508,45 @@ extern "C" {
         ret_json: *mut *mut c_char,
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
+    pub fn gpuctr_plan_to_cdi(
+        plan: *const gpuctr_plan,
+        options: *const gpuctr_cdi_options,
+        ret_document: *mut *mut c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_plan_install_cdi(
+        plan: *const gpuctr_plan,
+        path: *const c_char,
+        options: *const gpuctr_cdi_options,
+        ret_outcome: *mut u32,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_cdi_list_open(
+        paths: *const *const c_char,
+        host: *const gpuctr_host,
+        files_dir: *const c_char,
+        ret_list: *mut *mut gpuctr_cdi_list,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_cdi_list_free(list: *mut gpuctr_cdi_list);
+    pub fn gpuctr_cdi_list_to_json(
+        list: *const gpuctr_cdi_list,
+        ret_json: *mut *mut c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_cdi_list_device_count(list: *const gpuctr_cdi_list) -> usize;
+    pub fn gpuctr_cdi_list_device_at(
+        list: *const gpuctr_cdi_list,
+        index: usize,
+    ) -> *const gpuctr_cdi_device;
+    pub fn gpuctr_cdi_list_finding_count(list: *const gpuctr_cdi_list) -> usize;
+    pub fn gpuctr_cdi_list_finding_at(
+        list: *const gpuctr_cdi_list,
+        index: usize,
+    ) -> *const gpuctr_finding;
+    pub fn gpuctr_cdi_device_name(device: *const gpuctr_cdi_device) -> *const c_char;
+    pub fn gpuctr_cdi_device_path(device: *const gpuctr_cdi_device) -> *const c_char;
+    pub fn gpuctr_cdi_device_state(device: *const gpuctr_cdi_device) -> *const c_char;
     pub fn gpuctr_plan_driver_count(plan: *const gpuctr_plan) -> usize;
     pub fn gpuctr_plan_driver_at(
         plan: *const gpuctr_plan,
@@ -657,6 +713,7 @@ extern "C" {
     pub fn gpuctr_undo_options_init(options: *mut gpuctr_undo_options, size: usize);
     pub fn gpuctr_setup_list_options_init(options: *mut gpuctr_setup_list_options, size: usize);
     pub fn gpuctr_stage_options_init(options: *mut gpuctr_stage_options, size: usize);
+    pub fn gpuctr_cdi_options_init(options: *mut gpuctr_cdi_options, size: usize);
     pub fn gpuctr_prepare_options_init(options: *mut gpuctr_prepare_options, size: usize);
     pub fn gpuctr_load_options_init(options: *mut gpuctr_load_options, size: usize);
     pub fn gpuctr_harden_options_init(options: *mut gpuctr_harden_options, size: usize);

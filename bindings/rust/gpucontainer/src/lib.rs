@@ -37,10 +37,12 @@ pub use environment::ContainerEnvironment;
 pub use error::{Code, Error, ErrorDetails, Result};
 pub use host::{Host, HostOptions};
 pub use options::{
-    Backend, Compat, Harden, HardenOptions, Layout, Phases, Report, StageOptions, VendorLibs, Write,
+    Backend, CdiOptions, Compat, Harden, HardenOptions, Layout, Phases, Report, StageOptions,
+    VendorLibs, Write,
 };
 pub use plan::{
-    ApplyOptions, DeviceRule, Item, Outcome, Plan, PrepareOptions, Request, Staged, Variable,
+    ApplyOptions, CdiInstalled, DeviceRule, Item, Outcome, Plan, PrepareOptions, Request, Staged,
+    Variable,
 };
 pub use prepared::Prepared;
 pub use root::{

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 //! Constants, and options that several calls take.
 
-use crate::call::initialised;
+use crate::call::{initialised, Texts};
+use crate::error::Result;
 use crate::values::Finding;
 use gpucontainer_sys as sys;
+use std::ffi::OsStr;
 use std::os::raw::c_void;
 use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::path::Path;
 
 /// Is called with each finding after the call, also if that fails.
 pub type Report<'r> = &'r mut dyn FnMut(&Finding);
@@ -39,6 +42,8 @@ constants! {
         Tree = GPUCTR_LAYOUT_TREE,
         /// Among the image's own libraries and tools, each by its own mount.
         Merged = GPUCTR_LAYOUT_MERGED,
+        /// Each name by a mount of its own, for images that are not known.
+        Binds = GPUCTR_LAYOUT_BINDS,
     }
 }
 constants! {
@@ -143,6 +148,32 @@ impl HardenOptions {
         native.flags = self.flags.0;
         native.capabilities = self.capabilities;
         native
+    }
+}
+
+/// How a specification of the Container Device Interface is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CdiOptions<'a> {
+    /// Version of the specification; none: the lowest that has it all.
+    pub version: Option<&'a str>,
+    /// Where files that are made for containers are kept; none: the usual place.
+    pub files_dir: Option<&'a Path>,
+    /// YAML instead of JSON; `Plan::install_cdi()` goes by the path.
+    pub yaml: bool,
+    /// Processes of containers get the groups of the device nodes.
+    pub groups: bool,
+}
+
+impl CdiOptions<'_> {
+    /// The struct is valid as long as `texts`.
+    pub(crate) fn native(&self, texts: &mut Texts) -> Result<sys::gpuctr_cdi_options> {
+        // SAFETY: the function of this struct.
+        let mut native = unsafe { initialised(sys::gpuctr_cdi_options_init) };
+        native.version = texts.add("version", self.version.map(OsStr::new))?;
+        native.files_dir = texts.add("files_dir", self.files_dir.map(Path::as_os_str))?;
+        native.flags = (if self.yaml { sys::GPUCTR_CDI_YAML } else { 0 })
+            | (if self.groups { sys::GPUCTR_CDI_GROUPS } else { 0 });
+        Ok(native)
     }
 }
 

@@ -2,7 +2,7 @@
 use crate::call::{check, getters, initialised, json, lists, text, view, Texts};
 use crate::error::Result;
 use crate::host::Host;
-use crate::options::{Backend, Collected, Compat, Layout, Report, StageOptions, VendorLibs, Write};
+use crate::options::{Backend, CdiOptions, Collected, Compat, Layout, Report, StageOptions, VendorLibs, Write};
 use crate::prepared::Prepared;
 use crate::root::fd_of;
 use crate::values::{findings, FileId, UsedDriver};
@@ -193,6 +193,28 @@ pub enum Outcome {
     Other(u32),
 }
 
+/// What `Plan::install_cdi()` did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CdiInstalled {
+    /// The specification, or a file that it names, was written.
+    Written,
+    /// All of it was there already.
+    Unchanged,
+    /// An outcome of a later version of the library.
+    Other(u32),
+}
+
+impl From<u32> for CdiInstalled {
+    fn from(outcome: u32) -> Self {
+        match outcome {
+            sys::GPUCTR_CDI_WRITTEN => CdiInstalled::Written,
+            sys::GPUCTR_CDI_UNCHANGED => CdiInstalled::Unchanged,
+            other => CdiInstalled::Other(other),
+        }
+    }
+}
+
 /// What `Plan::stage()` did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -335,6 +357,7 @@ impl Plan {
         // SAFETY: the object is alive.
         match unsafe { sys::gpuctr_plan_layout(self.raw) } {
             sys::GPUCTR_LAYOUT_MERGED => Layout::Merged,
+            sys::GPUCTR_LAYOUT_BINDS => Layout::Binds,
             _ => Layout::Tree,
         }
     }
@@ -385,6 +408,31 @@ impl Plan {
     pub fn to_json(&self) -> Result<String> {
         // SAFETY: the object is alive.
         unsafe { json(|text, error| sys::gpuctr_plan_to_json(self.raw, text, error)) }
+    }
+
+    /// The plan, one with `Layout::Binds` and of one vendor, as a specification of the Container
+    /// Device Interface. Errors: Usage, NoDevice.
+    pub fn to_cdi(&self, options: &CdiOptions<'_>) -> Result<String> {
+        let mut texts = Texts::default();
+        let native = options.native(&mut texts)?;
+        // SAFETY: all that is passed outlives the call.
+        unsafe { json(|text, error| sys::gpuctr_plan_to_cdi(self.raw, &native, text, error)) }
+    }
+
+    /// Writes that specification and the files that it names. Errors: Exists, Permission, Usage,
+    /// NoDevice, Driver.
+    pub fn install_cdi(&self, path: &Path, options: &CdiOptions<'_>) -> Result<CdiInstalled> {
+        let mut texts = Texts::default();
+        let native = options.native(&mut texts)?;
+        let place = texts.add("path", Some(path.as_os_str()))?;
+        let mut outcome = sys::GPUCTR_CDI_WRITTEN;
+        // SAFETY: all that is passed outlives the call.
+        unsafe {
+            check(|error| {
+                sys::gpuctr_plan_install_cdi(self.raw, place, &native, &mut outcome, error)
+            })?;
+        }
+        Ok(outcome.into())
     }
 
     /// Applies the plan to the root file system that it was made for, all or nothing.

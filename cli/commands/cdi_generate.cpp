@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: MIT
+#include "commands/command.hpp"
+#include "options/groups.hpp"
+#include "options/request_options.hpp"
+#include "output/format.hpp"
+#include "output/messages.hpp"
+#include "output/output.hpp"
+#include "process/privileges.hpp"
+
+#include <algorithm>
+#include <fmt/ranges.h>
+#include <gpucontainer/gpucontainer.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuctr_cli {
+namespace {
+
+using gpucontainer::Plan;
+
+/// What engines give to a container whose image says nothing.
+constexpr const char* usual_capabilities = "compute,utility";
+constexpr const char* usual_files_directory = "/var/lib/gpucontainer-cdi";
+
+struct Options {
+    RequestOptions request;
+    gpucontainer::CdiOptions cdi;
+    bool install = false;
+    std::string directory = "/var/run/cdi"; ///< To be installed in.
+    std::string file;                       ///< To be written; or "".
+};
+
+gpucontainer::Request request_of(const Options& options, const std::string& devices)
+{
+    gpucontainer::Request request = options.request.request();
+    request.devices = devices;
+    request.environment = nullptr; // of a scheduler: it is about this process
+    request.layout = GPUCTR_LAYOUT_BINDS;
+    return request;
+}
+
+/// The devices of each vendor for a plan of its own, because a specification has one kind.
+std::vector<std::string> shares_of(const Options& options, const gpucontainer::Host& host)
+{
+    if (!options.request.devices.empty())
+        return {formatted("{}", fmt::join(options.request.devices, ","))};
+    std::vector<std::string> shares;
+    for (const auto driver : host.drivers())
+        if (!driver.gpus().empty())
+            shares.push_back(formatted("{}=all", driver.cdi_kind()));
+    if (shares.empty())
+        shares.emplace_back("all"); // the plan says what is missing
+    return shares;
+}
+
+/// Where a specification is written; "" for standard output.
+std::string path_of(const Options& options, const gpucontainer::Host& host, const Plan& plan)
+{
+    if (!options.install)
+        return options.file;
+    for (const auto driver : host.drivers())
+        for (const auto used : plan.drivers())
+            if (driver.vendor() == used.vendor()) {
+                std::string name(driver.cdi_kind());
+                std::replace(name.begin(), name.end(), '/', '-');
+                return formatted("{}/{}.{}", options.directory, name,
+                                 options.cdi.yaml ? "yaml" : "json");
+            }
+    return "";
+}
+
+void write(const Options& options, const gpucontainer::Host& host, const Plan& plan,
+           const Call& call)
+{
+    const std::string path = path_of(options, host, plan);
+    if (path.empty()) {
+        print(call.streams.out, "{}", plan.to_cdi(options.cdi));
+        return;
+    }
+    const auto outcome = plan.install_cdi(path, options.cdi);
+    if (call.verbosity == Verbosity::verbose)
+        call.messages().tell(
+            formatted("{}: {}", path,
+                      outcome == gpucontainer::CdiInstalled::written ? "written" : "unchanged"));
+}
+
+void generate(const Options& options, const Call& call)
+{
+    const gpucontainer::Host host = options.request.host.open();
+    const std::vector<std::string> shares = shares_of(options, host);
+    if (shares.size() > 1 && !options.install)
+        throw gpucontainer::Error(
+            GPUCTR_E_USAGE,
+            formatted("a specification is for one vendor, and this host has GPUs of {}",
+                      shares.size()),
+            "name one, such as --nv, or write a file for each with --install", 0);
+    warn_about(host.findings(), call.messages());
+    for (const std::string& share : shares) {
+        const Plan plan(host, request_of(options, share), -1);
+        warn_about(plan.findings(), call.messages());
+        write(options, host, plan, call);
+    }
+}
+
+/// A relative path means another file in another call.
+std::string check_absolute(const std::string& path)
+{
+    return path.starts_with('/') ? "" : formatted("'{}' is not an absolute path", path);
+}
+
+/// A specification of this host's GPUs.
+class CdiGenerate : public Command {
+public:
+    void add_options(CLI::App& app) override
+    {
+        options_.request.capabilities = usual_capabilities;
+        options_.request.add_for_any_image_to(app);
+        options_.request.host.add_record_to(app);
+        app.option_defaults()->group(how);
+        app.add_option("--cdi-version", options_.cdi.version,
+                       "version of the specification; the lowest that has it all if not given")
+            ->type_name("VERSION");
+        app.add_flag("--groups", options_.cdi.groups,
+                     "processes of containers get the groups of the device nodes; needs version "
+                     "0.7.0");
+        app.add_option("--files-dir", options_.cdi.files_dir,
+                       "where files that are made for containers are kept")
+            ->type_name("DIR")
+            ->check(check_absolute)
+            ->default_str(usual_files_directory);
+        app.option_defaults()->group(where);
+        CLI::Option* const file =
+            app.add_option("--output-file", options_.file,
+                           "write the specification to a file whose name ends in .json or .yaml")
+                ->type_name("FILE")
+                ->check(check_absolute);
+        app.add_flag("--install", options_.install, "write it where engines find it")
+            ->excludes(file);
+        app.add_option("--cdi-dir", options_.directory, "directory of specifications for --install")
+            ->type_name("DIR")
+            ->check(check_absolute)
+            ->capture_default_str();
+        app.option_defaults()->group(what_is_printed);
+        add_choice<bool>(app, "--format", {{"json", false}, {"yaml", true}}, options_.cdi.yaml,
+                         "form of the specification");
+    }
+
+    int run(const Call& call) override
+    {
+        shrink_privileges(GPUCTR_PHASE_LOOK);
+        with_gpu(options_.request.host.if_present, call.messages(),
+                 [&] { generate(options_, call); });
+        return ExitCode::done;
+    }
+
+private:
+    Options options_;
+};
+
+} // namespace
+
+const CommandEntry cdi_generate_command = {
+    "cdi-generate", "write a specification of this host's GPUs", "[VENDOR...] [OPTION]...",
+    R"(
+Write a specification for the Container Device Interface (CDI), with a device
+for each GPU, MIG instance and partition, and `all`. It has no hooks: libraries
+are mounted where the loaders of all distributions with glibc look.
+
+Examples:
+  gpuctr-setup cdi generate --nv
+      print it
+  gpuctr-setup cdi generate --install
+      write one for each vendor that has GPUs here, for engines to read
+  gpuctr-setup cdi generate --rocm --vendor-libs host
+      with the host's ROCm, for images that have none
+)",
+    []() -> std::unique_ptr<Command> { return std::make_unique<CdiGenerate>(); }};
+
+} // namespace gpuctr_cli

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+#include <gpucontainer/gpucontainer.hpp>
+
+#include "support/temp_root.hpp"
+
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace gpucontainer {
+namespace {
+
+using json = nlohmann::json;
+
+class CdiTest : public ::testing::Test {
+protected:
+    CdiTest()
+    {
+        request_.layout = GPUCTR_LAYOUT_BINDS;
+        request_.devices = "0";
+        request_.driver_capabilities = "compute";
+        options_.files_dir = root_.at("files");
+    }
+
+    Plan plan() const { return {host_, request_, -1}; }
+    std::string path(const char* name) const { return root_.at(name); }
+
+    template <typename Call>
+    static gpuctr_status status_of(Call call)
+    {
+        try {
+            call();
+        } catch (const Error& error) {
+            return error.status();
+        }
+        return GPUCTR_OK;
+    }
+
+    test::TempRoot root_;
+    Host host_;
+    Request request_;
+    CdiOptions options_;
+};
+
+TEST_F(CdiTest, IsADocumentInEitherForm)
+{
+    const json document = json::parse(plan().to_cdi(options_));
+    options_.yaml = true;
+
+    EXPECT_EQ(document["kind"], "nvidia.com/gpu");
+    EXPECT_EQ(document["devices"][0]["name"], "0");
+    EXPECT_EQ(plan().to_cdi(options_).substr(0, 22), "cdiVersion: \"0.5.0\"\nki");
+    EXPECT_EQ(plan().layout(), GPUCTR_LAYOUT_BINDS);
+}
+
+TEST_F(CdiTest, RefusesOtherPlansAndOptions)
+{
+    options_.version = "0.4.0";
+    EXPECT_EQ(status_of([&] { plan().to_cdi(options_); }), GPUCTR_E_USAGE);
+    options_ = CdiOptions();
+    options_.files_dir = "relative";
+    EXPECT_EQ(status_of([&] { plan().to_cdi(options_); }), GPUCTR_E_USAGE);
+    request_.layout = GPUCTR_LAYOUT_TREE;
+    EXPECT_EQ(status_of([&] { plan().to_cdi(); }), GPUCTR_E_USAGE);
+}
+
+TEST_F(CdiTest, IsInstalledOnceAndListed)
+{
+    const std::string file = path("cdi/nvidia.json");
+
+    EXPECT_EQ(plan().install_cdi(file, options_), CdiInstalled::written);
+    EXPECT_EQ(plan().install_cdi(file, options_), CdiInstalled::unchanged);
+
+    const CdiList list({path("cdi")}, &host_, options_.files_dir);
+    ASSERT_FALSE(list.devices().empty());
+    EXPECT_EQ(list.devices()[0].name(), "nvidia.com/gpu=0");
+    EXPECT_EQ(list.devices()[0].path(), file);
+    EXPECT_EQ(list.devices()[0].state(), "usable");
+    EXPECT_TRUE(list.findings().empty());
+    EXPECT_EQ(json::parse(list.to_json())["devices"].size(), list.devices().size());
+}
+
+TEST_F(CdiTest, SaysWhatIsWrongWithAFile)
+{
+    root_.file("bad.json", "{}");
+
+    const CdiList list({path("bad.json")});
+    ASSERT_EQ(list.findings().size(), 3U);
+    EXPECT_EQ(list.findings()[0].code(), "cdi_invalid");
+    EXPECT_EQ(list.findings()[0].message(), path("bad.json") + ":1: cdiVersion is missing");
+}
+
+TEST_F(CdiTest, NamesAFileThatEnginesRead)
+{
+    EXPECT_EQ(status_of([&] { plan().install_cdi(path("cdi/nvidia.txt"), options_); }),
+              GPUCTR_E_USAGE);
+    EXPECT_EQ(status_of([&] { plan().install_cdi("nvidia.json", options_); }), GPUCTR_E_USAGE);
+}
+
+} // namespace
+} // namespace gpucontainer
