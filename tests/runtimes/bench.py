@@ -6,6 +6,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import sysconfig
 
 import world
 
@@ -31,6 +32,7 @@ echo "cache: $(ldconfig -p | sed -n 's/.*libcuda\\.so\\.1 .* => //p' | head -n 1
 echo "library: $(opens_driver libcuda.so.1 2>&1)"
 """
 TREE_LIBRARY = "/usr/lib/gpuctr/lib64/libcuda.so"
+OWN_LIBRARY = f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}/libcuda.so"
 # The recorded host has no driver behind its nodes.
 OPENED = ("", "No such device or address")
 
@@ -50,7 +52,8 @@ def gist(text):
 class Probe:
     """What a container's process saw."""
 
-    def __init__(self, text):
+    def __init__(self, text, library=TREE_LIBRARY, in_cache=True):
+        self.wanted, self.in_cache = library, in_cache
         self.nodes = {}
         self.cache = self.library = None
         for line in text.replace("\r", "").splitlines():
@@ -65,8 +68,8 @@ class Probe:
             raise Failed(f"no outcome: {gist(text)}")
 
     def found_library(self):
-        return (self.cache or "").startswith(TREE_LIBRARY) \
-            and self.library.startswith(TREE_LIBRARY)
+        cached = (self.cache or "").startswith(self.wanted) if self.in_cache else not self.cache
+        return cached and self.library.startswith(self.wanted)
 
     def problems(self):
         found = []

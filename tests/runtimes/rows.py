@@ -4,10 +4,12 @@
 import dataclasses
 import json
 import os
+import pathlib
 import typing
 
 import programs
-from bench import CHOSEN, PROBE, Probe
+import world
+from bench import CHOSEN, OWN_LIBRARY, PROBE, Probe
 from imitated import Apptainer
 
 USER = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
@@ -94,6 +96,18 @@ def by_podman_hook(program, hooks=hooks_of):
     return attempt
 
 
+def by_cdi(program):
+    """A specification where engines look. Neither a hook nor a loader cache is needed. The names
+    that files are mounted over stay in the image, as it is the container's own layer."""
+    def attempt(bench):
+        with world.covered(pathlib.Path("/run")):
+            bench.must(bench.command, "cdi", "generate", "--nv", "--install", "--files-dir",
+                       bench.work / "files")
+            devices = [f"nvidia.com/gpu={number}" for number in CHOSEN.split(",")]
+            return Probe(program.run(bench, PROBE, devices), OWN_LIBRARY, False).problems()
+    return attempt
+
+
 def by_lxc_hook(program):
     def attempt(bench):
         def words(*more):
@@ -135,6 +149,7 @@ def rows():
     add(podman, "`--pid`", by_pid(podman))
     add(podman, "hook `createContainer`", by_podman_hook(podman))
     add(podman, "`gpuctr-setup hook`", by_podman_hook(podman, own_hook_of))
+    add(podman, "CDI", by_cdi(podman))
     buildah = programs.Buildah()
     add(buildah, "apply before", apply_before(buildah))
     add(buildah, "`--pid`", by_pid(buildah))

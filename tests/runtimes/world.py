@@ -134,6 +134,16 @@ def scratch(directory):
         directory.rmdir()
 
 
+@contextlib.contextmanager
+def covered(directory):
+    """A tmpfs over a directory that is there."""
+    mount("runtimes", directory, "tmpfs", options="mode=0755")
+    try:
+        yield
+    finally:
+        unmount(directory)
+
+
 def others():
     """Processes besides this one, which is the first, and those that have ended."""
     while True:
