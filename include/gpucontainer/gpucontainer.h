@@ -1817,6 +1817,7 @@ typedef struct gpuctr_load_options {
  */
 GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_options* options,
                                                          gpuctr_error** ret_error);
+
 /* -- CDI specifications ---------------------------------------------------- */
 
 /**
