@@ -92,11 +92,11 @@ Result<UniqueFd> clone_of(const mount::Bench& bench, const Item& item)
     return UniqueFd();
 }
 
-using Items = std::vector<const Item*>;
+using ItemList = std::vector<const Item*>;
 
-Items items_below(const plan::Plan& plan, plan::Place place, const std::string& directory)
+ItemList items_below(const plan::Plan& plan, plan::Place place, const std::string& directory)
 {
-    Items items;
+    ItemList items;
     for (const Item& item : plan.items)
         if (item.place == place && base::is_below(item.target, directory))
             items.push_back(&item);
@@ -104,8 +104,8 @@ Items items_below(const plan::Plan& plan, plan::Place place, const std::string& 
 }
 
 /// Makes names for items below a directory. Returns what is to be mounted on them.
-Result<std::vector<mount::Branch>> fill(const mount::Bench& bench, Layer& layer, const Items& items,
-                                        const std::string& directory)
+Result<std::vector<mount::Branch>> fill(const mount::Bench& bench, Layer& layer,
+                                        const ItemList& items, const std::string& directory)
 {
     std::vector<mount::Branch> branches;
     Directories directories;
@@ -143,7 +143,7 @@ Result<UniqueFd> join(const mount::Bench& bench, Parts parts)
 Result<Parts> make_common_parts(const mount::Bench& bench, const plan::Plan& plan,
                                 const std::string* inventory)
 {
-    Items items = items_below(plan, plan::Place::tree, plan.tree_path);
+    ItemList items = items_below(plan, plan::Place::tree, plan.tree_path);
     std::erase_if(items, [&](const Item* item) { return is_of_distribution(plan, *item); });
     GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));
     Parts parts;
@@ -159,7 +159,7 @@ Result<Parts> make_common_parts(const mount::Bench& bench, const plan::Plan& pla
 Result<void> add_distribution(const mount::Bench& bench, const plan::Plan& plan, Parts& tree)
 {
     const std::string place = place_of_distribution(plan);
-    const Items items = items_below(plan, plan::Place::tree, place);
+    const ItemList items = items_below(plan, plan::Place::tree, place);
     if (items.empty())
         return {};
     GPUCTR_TRY(Layer layer, Layer::create(bench, plan.mount_label));

@@ -13,7 +13,7 @@
 namespace gpucontainer::cdi {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 constexpr const char* schema = "gpucontainer/cdi-record/1";
 
@@ -35,11 +35,11 @@ std::string record_path(const std::string& files_directory, const std::string& k
 
 std::string to_text(const Record& record)
 {
-    Json marks = Json::array();
+    OrderedJson marks = OrderedJson::array();
     for (const Mark& mark : record.marks)
         marks.push_back({{"object", mark.object}, {"state", mark.state}});
-    const Json document = {{"schema", schema}, {"path", record.path}, {"marks", marks}};
-    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    const OrderedJson document = {{"schema", schema}, {"path", record.path}, {"marks", marks}};
+    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 std::optional<Record> parse_record(std::string_view text)

@@ -11,39 +11,39 @@
 namespace gpucontainer::cdi {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 /// Sets a member, unless its value says nothing.
-void add(Json& object, const char* name, const std::string& text)
+void add(OrderedJson& object, const char* name, const std::string& text)
 {
     if (!text.empty())
         object[name] = text;
 }
 template <typename Number>
-void add(Json& object, const char* name, const std::optional<Number>& number)
+void add(OrderedJson& object, const char* name, const std::optional<Number>& number)
 {
     if (number)
         object[name] = *number;
 }
 template <typename Element>
-void add(Json& object, const char* name, const std::vector<Element>& list)
+void add(OrderedJson& object, const char* name, const std::vector<Element>& list)
 {
     if (!list.empty())
         object[name] = list;
 }
 template <typename Element, typename Convert>
-void add(Json& object, const char* name, const std::vector<Element>& list, Convert convert)
+void add(OrderedJson& object, const char* name, const std::vector<Element>& list, Convert convert)
 {
     if (list.empty())
         return;
-    Json& array = object[name] = Json::array();
+    OrderedJson& array = object[name] = OrderedJson::array();
     for (const Element& element : list)
         array.push_back(convert(element));
 }
 
-Json node(const DeviceNode& node)
+OrderedJson node(const DeviceNode& node)
 {
-    Json object = {{"path", node.path}};
+    OrderedJson object = {{"path", node.path}};
     add(object, "hostPath", node.host_path);
     add(object, "type", node.type);
     add(object, "major", node.major);
@@ -55,31 +55,31 @@ Json node(const DeviceNode& node)
     return object;
 }
 
-Json net_device(const NetDevice& device)
+OrderedJson net_device(const NetDevice& device)
 {
     return {{"hostInterfaceName", device.host_name}, {"name", device.name}};
 }
 
-Json mount(const Mount& mount)
+OrderedJson mount(const Mount& mount)
 {
-    Json object = {{"hostPath", mount.host_path}, {"containerPath", mount.container_path}};
+    OrderedJson object = {{"hostPath", mount.host_path}, {"containerPath", mount.container_path}};
     add(object, "options", mount.options);
     add(object, "type", mount.type);
     return object;
 }
 
-Json hook(const Hook& hook)
+OrderedJson hook(const Hook& hook)
 {
-    Json object = {{"hookName", hook.name}, {"path", hook.path}};
+    OrderedJson object = {{"hookName", hook.name}, {"path", hook.path}};
     add(object, "args", hook.args);
     add(object, "env", hook.env);
     add(object, "timeout", hook.timeout);
     return object;
 }
 
-Json rdt(const Rdt& rdt)
+OrderedJson rdt(const Rdt& rdt)
 {
-    Json object = Json::object();
+    OrderedJson object = OrderedJson::object();
     add(object, "closID", rdt.clos_id);
     add(object, "l3CacheSchema", rdt.l3_cache_schema);
     add(object, "memBwSchema", rdt.memory_bandwidth_schema);
@@ -89,9 +89,9 @@ Json rdt(const Rdt& rdt)
     return object;
 }
 
-Json edits(const Edits& edits)
+OrderedJson edits(const Edits& edits)
 {
-    Json object = Json::object();
+    OrderedJson object = OrderedJson::object();
     add(object, "env", edits.env);
     add(object, "deviceNodes", edits.nodes, node);
     add(object, "netDevices", edits.net_devices, net_device);
@@ -103,18 +103,18 @@ Json edits(const Edits& edits)
     return object;
 }
 
-Json device(const Device& device)
+OrderedJson device(const Device& device)
 {
-    Json object = {{"name", device.name}};
+    OrderedJson object = {{"name", device.name}};
     if (!device.annotations.empty())
         object["annotations"] = device.annotations;
     object["containerEdits"] = edits(device.edits);
     return object;
 }
 
-Json document(const Specification& specification)
+OrderedJson document(const Specification& specification)
 {
-    Json object = {{"cdiVersion", specification.version}, {"kind", specification.kind}};
+    OrderedJson object = {{"cdiVersion", specification.version}, {"kind", specification.kind}};
     if (!specification.annotations.empty())
         object["annotations"] = specification.annotations;
     add(object, "devices", specification.devices, device);
@@ -124,19 +124,19 @@ Json document(const Specification& specification)
 }
 
 /// Paths of the host need not be UTF-8; JSON must be.
-std::string dump(const Json& value, int indent)
+std::string dump(const OrderedJson& value, int indent)
 {
-    return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+    return value.dump(indent, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-bool is_short(const Json& value)
+bool is_short(const OrderedJson& value)
 {
-    return std::ranges::none_of(value, [](const Json& one) { return one.is_structured(); });
+    return std::ranges::none_of(value, [](const OrderedJson& one) { return one.is_structured(); });
 }
 
 /// Lists of scalars in one line, all else in blocks. A string of JSON is one of YAML.
 /// `plain_keys`: names of members, which need no quotes.
-void write_yaml(const Json& value, std::size_t depth, bool plain_keys, std::string& text)
+void write_yaml(const OrderedJson& value, std::size_t depth, bool plain_keys, std::string& text)
 {
     if (!value.is_structured() || value.empty() || (value.is_array() && is_short(value))) {
         text += dump(value, -1) + "\n";

@@ -13,7 +13,7 @@ namespace {
 
 using config::YamlValue;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_decimal_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Whether a word without quotes is a number to readers of YAML: "0", "-1", "0x1f", "1.5", "1e3",
 /// ".inf".
@@ -31,7 +31,7 @@ bool is_number(std::string_view text)
     bool digit = false;
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
-        if (is_digit(c) || (c == '_' && digit))
+        if (is_decimal_digit(c) || (c == '_' && digit))
             digit = true;
         else if (c == '.' && !dot)
             dot = true;
