@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <gpucontainer/gpucontainer.hpp>
 
-#include "support/temp_root.hpp"
-
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 
 namespace gpucontainer {
@@ -20,11 +21,12 @@ protected:
         request_.layout = GPUCTR_LAYOUT_BINDS;
         request_.devices = "0";
         request_.driver_capabilities = "compute";
-        options_.files_dir = root_.at("files");
+        options_.files_dir = path("files");
     }
+    ~CdiTest() override { std::filesystem::remove_all(directory_); }
 
     Plan plan() const { return {host_, request_, -1}; }
-    std::string path(const char* name) const { return root_.at(name); }
+    std::string path(const std::string& name) const { return directory_ + "/" + name; }
 
     template <typename Call>
     static gpuctr_status status_of(Call call)
@@ -37,7 +39,10 @@ protected:
         return GPUCTR_OK;
     }
 
-    test::TempRoot root_;
+    std::string directory_ = [] {
+        std::string name = std::filesystem::temp_directory_path() / "gpuctr-cdi-XXXXXX";
+        return std::string(::mkdtemp(name.data()));
+    }();
     Host host_;
     Request request_;
     CdiOptions options_;
@@ -83,7 +88,7 @@ TEST_F(CdiTest, IsInstalledOnceAndListed)
 
 TEST_F(CdiTest, SaysWhatIsWrongWithAFile)
 {
-    root_.file("bad.json", "{}");
+    std::ofstream(path("bad.json")) << "{}";
 
     const CdiList list({path("bad.json")});
     ASSERT_EQ(list.findings().size(), 3U);

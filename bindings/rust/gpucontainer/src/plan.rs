@@ -2,7 +2,9 @@
 use crate::call::{check, getters, initialised, json, lists, text, view, Texts};
 use crate::error::Result;
 use crate::host::Host;
-use crate::options::{Backend, CdiOptions, Collected, Compat, Layout, Report, StageOptions, VendorLibs, Write};
+use crate::options::{
+    Backend, CdiOptions, Collected, Compat, Layout, Report, StageOptions, VendorLibs, Write,
+};
 use crate::prepared::Prepared;
 use crate::root::fd_of;
 use crate::values::{findings, FileId, UsedDriver};
