@@ -172,7 +172,7 @@ TEST_F(OptionsTest, RefusesValuesOutOfRange)
     options.driver_version = "580.159.04";
     EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
     options = GPUCTR_HOST_OPTIONS_INIT;
-    options.flags = GPUCTR_HOST_FILES_ALONE << 1U;
+    options.flags = GPUCTR_HOST_WHOLE_BUS << 1U;
     EXPECT_EQ(gpuctr_host_open(&options, &host, nullptr), GPUCTR_E_USAGE);
     EXPECT_EQ(host, nullptr);
 }
