@@ -88,7 +88,8 @@ class Cases:
         self.becomes("gpuctr-setup pl", "gpuctr-setup plan")
         self.becomes("gpuctr-setup -v und", "gpuctr-setup -v undo")
         self.assertEqual(self.candidates("gpuctr-setup "),
-                         {"apply", "plan", "list", "prepare", "undo", "status", "cdi", "version"})
+                         {"apply", "plan", "list", "prepare", "undo", "status", "hook", "cdi",
+                          "version"})
 
     def test_options_are_those_of_the_command(self):
         self.becomes("gpuctr-setup plan --form", "gpuctr-setup plan --format")

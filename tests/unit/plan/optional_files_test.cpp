@@ -181,11 +181,12 @@ TEST_F(PartBesideLibrariesTest, IsAnotherOneThanTheDistributions)
     neutral.precedence = model::Precedence::image;
     driver_.files.push_back(neutral);
 
-    EXPECT_THAT(with_its_name(),
-                IsSupersetOf({"bind tree: /drv/lib/llvm/lib/libLLVM.so.580.1 -> "
-                              "/usr/lib/gpuctr/lib64/llvm/lib/libLLVM.so.580.1 ro,nosuid,nodev",
-                              "bind tree: /drv/lib/libLLVM.so.580.1 -> "
-                              "/usr/lib/gpuctr/lib64/libLLVM.so.580.1 ro,nosuid,nodev"}));
+    EXPECT_THAT(
+        with_its_name(),
+        IsSupersetOf({"bind tree: /drv/lib/llvm/lib/libLLVM.so.580.1 -> "
+                      "/usr/lib/gpuctr/lib64/llvm/lib/libLLVM.so.580.1 ro,nosuid,nodev",
+                      "bind tree: /drv/lib/libLLVM.so.580.1 -> "
+                      "/usr/lib/gpuctr/distribution/lib64/libLLVM.so.580.1 ro,nosuid,nodev"}));
 }
 
 TEST_F(PartBesideLibrariesTest, HasItsPlaceBesideTheImagesLibrariesWithoutATree)
