@@ -50,12 +50,12 @@ class Failed(faults.Case):
         if done.stderr not in ("", self.replaced()) or "mount at /dev" in self.shape() - complete:
             return
         difference = self.shape() ^ complete
-        # Where one directory's mount is not told, its names come by one above it.
+        # Where one directory's mount is not told, its names come by one above it, and those of the
+        # loader's configuration by none: the cache is enough.
         if message.startswith("statx ") and " ENOSYS: " in message:
             difference = {item for item in difference
-                          if harness.TREE in item or not item.startswith(OVERLAYS)}
-        # Where a directory seems not to be writable, its names come by one, and those of the loader's
-        # configuration by none: the cache is enough.
+                          if harness.TREE in item or not item.startswith(NAMES + OVERLAYS)}
+        # Where a directory seems not to be writable, the same.
         if message.startswith("faccessat2 "):
             difference = {item for item in difference
                           if harness.TREE in item or not item.startswith(NAMES + OVERLAYS)}

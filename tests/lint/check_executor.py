@@ -25,7 +25,7 @@ ALLOWED = set("""
     fstat fstatat fstatfs fsync getpid getppid getrlimit lseek mkdir mkdirat mknod mknodat mmap
     mount mount_setattr move_mount mremap munmap nanosleep open open_tree openat prctl pread read
     readlink readlinkat renameat2 setns statx symlinkat syscall umount2 uname unlinkat unshare
-    utimensat waitpid write
+    utimensat waitid waitpid write
     __errno_location memchr memcmp memcpy memmove memset snprintf strchr strcmp strlen strncmp
     strrchr strstr strtoull
     __gxx_personality_v0
