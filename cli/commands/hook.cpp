@@ -129,7 +129,7 @@ private:
 
 const CommandEntry hook_command = {
     "hook",
-    "set up the GPUs that a container asks for, as a hook of an OCI runtime",
+    "set up what a container asks for, as an OCI hook",
     "[VENDOR...] [OPTION]...",
     R"(
 Read the state of a container from standard input, as an OCI runtime gives it
