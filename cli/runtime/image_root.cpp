@@ -71,8 +71,10 @@ Fd ImageRoot::mount_by_squashfuse(const PrivateMounts& mounts, const ImageOption
     // Opened in the user namespace that mounts it, or the kernel refuses it.
     Fd device(::open("/dev/fuse", O_RDWR | O_CLOEXEC));
     if (!device)
-        fail("/dev/fuse", GPUCTR_E_REQUIREMENT,
-             "squashfuse reads images for ordinary users by it: modprobe fuse");
+        fail(
+            "/dev/fuse", GPUCTR_E_REQUIREMENT,
+            "squashfuse reads images for ordinary users by it: load the module fuse, and let users "
+            "open the node (mode 0666)");
     std::string words = formatted("fd={},rootmode=40000,user_id={},group_id={}", device.get(),
                                   ::geteuid(), ::getegid());
     if (!options.label.empty())
