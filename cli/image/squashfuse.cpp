@@ -34,7 +34,7 @@ std::string find_program()
     for (const char* const program : programs) {
         std::istringstream parts(directories);
         for (std::string directory; std::getline(parts, directory, ':');)
-            if (const std::string file = directory + "/" + program;
+            if (std::string file = directory + "/" + program;
                 directory.starts_with('/') && ::access(file.c_str(), X_OK) == 0)
                 return file;
     }
@@ -94,6 +94,7 @@ int receive(int channel)
     words.push_back(formatted("/proc/self/fd/{}", image));
     words.push_back(formatted("/dev/fd/{}", device));
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words)
         arguments.push_back(word.data());
     arguments.push_back(nullptr);
