@@ -125,17 +125,20 @@ void require_own_mount_namespace()
 
 void join_namespaces(int pid)
 {
+    const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!pidfd)
+        fail(formatted("process {}", pid), GPUCTR_E_ROOTFS);
     const std::string process = std::to_string(pid);
     const auto same_user = share("user", "self", process);
     const auto same_mounts = share("mnt", "self", process);
     if (!same_user || !same_mounts)
         fail(formatted("namespaces of process {}", pid), GPUCTR_E_ROOTFS);
+    // Otherwise the number may be that of another process by now.
+    if (gpucontainer::syscall::has_ended(pidfd.get()))
+        throw Error(GPUCTR_E_ROOTFS, formatted("process {} has ended", pid), "", 0);
     if (*same_mounts)
         throw Error(GPUCTR_E_ROOTFS, formatted("process {} has no mount namespace of its own", pid),
                     "at the stage createContainer, the hook is in that of the container", 0);
-    const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!pidfd)
-        fail(formatted("process {}", pid), GPUCTR_E_ROOTFS);
     if (!*same_user) {
         if (::setns(pidfd.get(), CLONE_NEWUSER) != 0)
             fail(formatted("join the user namespace of process {}", pid), GPUCTR_E_PERMISSION);
