@@ -193,7 +193,7 @@ Result<void> add_files(Draft& draft)
     recognise_loader_cache(draft);
     choose_compat(draft);
     GPUCTR_CHECK(expect_names(draft));
-    if (draft.plan.layout == Layout::binds) {
+    if (draft.is_for_any_image()) {
         add_binds(draft);
         add_icds(draft);
         return {};

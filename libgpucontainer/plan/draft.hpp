@@ -119,6 +119,9 @@ struct Draft {
     /// Whether the missing directories above a path can be made.
     bool can_have(const std::string& path) const;
 
+    /// Whether the files are for images that are not known.
+    bool is_for_any_image() const { return plan.layout == Layout::binds; }
+
     /// Whether some of the files are libraries.
     bool has_libraries() const;
 

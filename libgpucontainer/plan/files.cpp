@@ -5,6 +5,7 @@
 #include "base/try.hpp"
 #include "plan/compat32.hpp"
 #include "plan/image_libraries.hpp"
+#include "plan/wanted.hpp"
 #include "search/c_library.hpp"
 
 #include <algorithm>
@@ -81,7 +82,7 @@ private:
         choose_needed([&](const DriverFile& file) {
             // No container gets it, whatever would load it: a site may say so.
             if (file.capability == Capability::none || file.precedence == Precedence::image)
-                return objection_to(file);
+                return objection_of_request(draft_, driver_, file);
             share_.also_needed.insert(file.capability);
             return std::string();
         });
@@ -201,7 +202,7 @@ private:
     void choose_by_capability()
     {
         for (std::size_t i = 0; i < reasons_.size(); ++i)
-            reasons_[i] = objection_to(driver_.files[i]);
+            reasons_[i] = objection_of_request(draft_, driver_, driver_.files[i]);
     }
 
     /// Files for computing and files for pictures are fitted to the image separately: one that
@@ -264,78 +265,6 @@ private:
         return {};
     }
 
-    /// Whether the files are for images that are not known.
-    bool is_for_any_image() const { return draft_.plan.layout == Layout::binds; }
-
-    std::string objection_to(const DriverFile& file) const
-    {
-        if (draft_.request.vendor_libs == VendorLibs::none)
-            return "only device nodes were asked for";
-        if (is_for_any_image() && driver_.optional_files
-            && draft_.request.vendor_libs != VendorLibs::host)
-            return "an image may have its own, or be too old for it; --vendor-libs host gives it "
-                   "to all";
-        if (file.compat32 && !draft_.capabilities.contains(Capability::compat32))
-            return base::format("is for 32-bit programs, and compat32 was not asked for: {}",
-                                file.reason);
-        const std::string* const read_at = Draft::data_path(file);
-        if (read_at != nullptr && may_be_images(file, *read_at) && has_own(file, *read_at))
-            return "the image has its own";
-        if (read_at != nullptr && !draft_.can_have(*read_at))
-            return "the image has something else in its place";
-        if (const std::string* const interpreter = file.registered(Manner::script))
-            if (std::string reason = objection_to_script(*interpreter); !reason.empty())
-                return reason;
-        const bool is_part = file.kind == FileKind::library && Draft::place_beside(file) != nullptr;
-        if ((file.precedence == Precedence::image || is_part) && driver_.optional_files)
-            return "nothing that was asked for needs it";
-        if (draft_.capabilities.contains(file.capability)
-            || draft_.capabilities.contains(file.also))
-            return "";
-        return file.capability == Capability::none
-                   ? base::format("of no use in a container: {}", file.reason)
-                   : base::format("belongs to {}, which was not asked for: {}",
-                                  model::name(file.capability), file.reason);
-    }
-
-    std::string objection_to_script(const std::string& interpreter) const
-    {
-        if (draft_.plan.layout != Layout::tree)
-            return "it finds its libraries only in a tree";
-        return draft_.target == nullptr || has_program(interpreter)
-                   ? ""
-                   : base::format("the image has no {}, which runs it", interpreter);
-    }
-
-    bool has_program(const std::string& name) const
-    {
-        const auto is_there = [&](const std::string& path) {
-            return draft_.view.resolve(path).type == rootfs::EntryType::regular;
-        };
-        if (name.starts_with('/'))
-            return is_there(name);
-        constexpr std::array directories = {"/usr/local/bin", "/usr/bin",        "/bin",
-                                            "/usr/sbin",      "/usr/local/sbin", "/sbin"};
-        return std::ranges::any_of(directories, [&](const char* directory) {
-            return is_there(base::format("{}/{}", directory, name));
-        });
-    }
-
-    /// A driver's own data that fits one version only is mounted over the image's.
-    bool may_be_images(const DriverFile& data, const std::string& path) const
-    {
-        return driver_.optional_files || data.directory || data.precedence != Precedence::always
-               || draft_.view.resolve(path).type != rootfs::EntryType::regular;
-    }
-
-    /// Whether the image has something of its own at the path of the data.
-    bool has_own(const DriverFile& data, const std::string& path) const
-    {
-        if (!draft_.view.look(path) || draft_.leads_into_tree(path))
-            return false;
-        return !is_ours(draft_.view.resolve(path), data);
-    }
-
     Result<void> fit_to_image()
     {
         GPUCTR_CHECK(draft_.look_at_image());
@@ -384,7 +313,7 @@ private:
     {
         if (file.precedence != Precedence::image)
             return "";
-        if (is_for_any_image()) {
+        if (draft_.is_for_any_image()) {
             need(name_of(file));
             return "an image's own would be covered";
         }

@@ -159,7 +159,7 @@ std::vector<Icd> icds_of(const Draft& draft)
             if (std::ranges::find(draft.files, &file) == draft.files.end())
                 continue;
             for (const Registration& one : file.registrations)
-                if (one.manner == Manner::gpu_mask && draft.plan.layout == Layout::binds)
+                if (one.manner == Manner::gpu_mask && draft.is_for_any_image())
                     continue; // each container gets other GPUs of the plan
                 else if (auto icd = icd_of(file, one, share);
                          icd && !comes_as_data(draft, icd->places)

@@ -35,7 +35,7 @@ void add_link(Draft& draft, const DeviceNode& node, const std::string& link, con
 {
     namespace fs = std::filesystem;
     draft.identify(link);
-    if (draft.plan.layout == Layout::binds)
+    if (draft.is_for_any_image())
         return; // mounts alone make no links
     if (draft.is_missing(link))
         draft.add_name(
