@@ -52,6 +52,29 @@ std::string objection_to_place(const Draft& draft, const model::DriverStack& dri
     return draft.can_have(path) ? "" : "the image has something else in its place";
 }
 
+std::string objection_to_capability(const Draft& draft, const DriverFile& file)
+{
+    if (draft.capabilities.contains(file.capability) || draft.capabilities.contains(file.also))
+        return "";
+    return file.capability == Capability::none
+               ? base::format("of no use in a container: {}", file.reason)
+               : base::format("belongs to {}, which was not asked for: {}",
+                              model::name(file.capability), file.reason);
+}
+
+/// What the image has where the file is read, and lacks to run it.
+std::string objection_in_image(const Draft& draft, const model::DriverStack& driver,
+                               const DriverFile& file)
+{
+    std::string reason;
+    if (const std::string* const read_at = Draft::data_path(file))
+        reason = objection_to_place(draft, driver, file, *read_at);
+    const std::string* const interpreter = file.registered(Manner::script);
+    if (reason.empty() && interpreter != nullptr)
+        reason = objection_to_script(draft, *interpreter);
+    return reason;
+}
+
 } // namespace
 
 std::string objection_of_request(const Draft& draft, const model::DriverStack& driver,
@@ -66,21 +89,12 @@ std::string objection_of_request(const Draft& draft, const model::DriverStack& d
     if (file.compat32 && !draft.capabilities.contains(Capability::compat32))
         return base::format("is for 32-bit programs, and compat32 was not asked for: {}",
                             file.reason);
-    if (const std::string* const read_at = Draft::data_path(file))
-        if (std::string reason = objection_to_place(draft, driver, file, *read_at); !reason.empty())
-            return reason;
-    if (const std::string* const interpreter = file.registered(Manner::script))
-        if (std::string reason = objection_to_script(draft, *interpreter); !reason.empty())
-            return reason;
+    if (std::string reason = objection_in_image(draft, driver, file); !reason.empty())
+        return reason;
     const bool is_part = file.kind == FileKind::library && Draft::place_beside(file) != nullptr;
     if ((file.precedence == Precedence::image || is_part) && driver.optional_files)
         return "nothing that was asked for needs it";
-    if (draft.capabilities.contains(file.capability) || draft.capabilities.contains(file.also))
-        return "";
-    return file.capability == Capability::none
-               ? base::format("of no use in a container: {}", file.reason)
-               : base::format("belongs to {}, which was not asked for: {}",
-                              model::name(file.capability), file.reason);
+    return objection_to_capability(draft, file);
 }
 
 } // namespace gpucontainer::plan
