@@ -61,6 +61,17 @@ class Installed(unittest.TestCase):
 
         self.assertEqual(self.installed("systemd"), set())
 
+    def test_a_build_with_tests_makes_the_same_programs(self):
+        commands = {}
+        for testing in ("ON", "OFF"):
+            self.build = self.directory / f"testing-{testing}"
+            self.configure("/usr", "-G", "Ninja", f"-DBUILD_TESTING={testing}")
+            said = subprocess.run(
+                ["ninja", "-C", self.build, "-t", "commands", "gpuctr-setup", "gpuctr-simhost"],
+                capture_output=True, text=True, check=True).stdout
+            commands[testing] = said.replace(str(self.build), "BUILD").splitlines()
+        self.assertEqual(commands["ON"], commands["OFF"])
+
 
 if __name__ == "__main__":
     unittest.main()
