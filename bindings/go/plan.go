@@ -530,6 +530,21 @@ func (plan *Plan) CDI(options CDIOptions) ([]byte, error) {
 	})
 }
 
+// OCI is the plan, one with LayoutBinds, as edits of an OCI runtime's configuration: a document of
+// the schema "gpucontainer/oci/1". Of filesDir, "" is the usual one. Errors: ErrUsage.
+func (plan *Plan) OCI(filesDir string) ([]byte, error) {
+	var a arguments
+	defer a.free()
+	directory := a.text("files_dir", filesDir)
+	if a.err != nil {
+		return nil, a.err
+	}
+	return document(plan.owner, func(pointer unsafe.Pointer, text **C.char,
+		failure **C.gpuctr_error) C.gpuctr_status {
+		return C.gpuctr_plan_to_oci((*C.gpuctr_plan)(pointer), directory, text, failure)
+	})
+}
+
 // CDIInstalled is what InstallCDI did.
 type CDIInstalled uint32
 

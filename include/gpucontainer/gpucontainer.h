@@ -769,7 +769,8 @@ GPUCTR_API const char* gpuctr_shown_extra(const gpuctr_shown* shown);
 /**
  * For images that are not known: each name that programs load has its own mount, in the
  * default directory of each family of distributions. There are no links and no loader cache.
- * Such a plan is made without a root file system, and is for gpuctr_plan_to_cdi().
+ * Such a plan is made without a root file system, and is for gpuctr_plan_to_cdi() and
+ * gpuctr_plan_to_oci().
  * GPUCTR_VENDOR_LIBS_AUTO leaves out files that an image may have of its own. @since 0.2
  */
 #define GPUCTR_LAYOUT_BINDS 2u
@@ -1114,6 +1115,26 @@ GPUCTR_API gpuctr_status gpuctr_plan_to_cdi(const gpuctr_plan* plan,
 GPUCTR_API gpuctr_status gpuctr_plan_install_cdi(const gpuctr_plan* plan, const char* path,
                                                  const gpuctr_cdi_options* options,
                                                  uint32_t* ret_outcome, gpuctr_error** ret_error);
+
+/**
+ * The plan as edits of an OCI runtime's configuration (config.json), for a caller that writes one:
+ * one JSON document, schema "gpucontainer/oci/1".
+ *
+ * Its members process, mounts and linux are as in the configuration, to be added to it: variables,
+ * groups, bind mounts, device nodes and rules of the device cgroup. "unset_env" names variables
+ * to be taken away. "files" has the small files that have to be on the host before the container
+ * is started, with their content; this call does not make them. No hook is needed. Nodes have the
+ * numbers that they have now: some differ after a reboot.
+ *
+ * @param plan          with GPUCTR_LAYOUT_BINDS, of any number of vendors
+ * @param files_dir     where this host keeps these small files, as in gpuctr_cdi_options; NULL:
+ *                      "/var/lib/gpucontainer-cdi"
+ * @param ret_document  freed by the caller with gpuctr_string_free()
+ * @return GPUCTR_E_USAGE for other plans, and for a path that is not UTF-8
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_to_oci(const gpuctr_plan* plan, const char* files_dir,
+                                            char** ret_document, gpuctr_error** ret_error);
 
 /** Drivers that it was made from, with the GPUs that were chosen. @since 0.2 */
 GPUCTR_API size_t gpuctr_plan_driver_count(const gpuctr_plan* plan);

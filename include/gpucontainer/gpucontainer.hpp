@@ -977,6 +977,19 @@ public:
         return detail::take_string(text);
     }
 
+    /// The plan as edits of an OCI runtime's configuration; see gpuctr_plan_to_oci(). Throws
+    /// Error: usage.
+    std::string to_oci(const std::string& files_dir = {}) const
+    {
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_to_oci(handle_.get(),
+                                         files_dir.empty() ? nullptr : files_dir.c_str(), &text,
+                                         &error),
+                      error);
+        return detail::take_string(text);
+    }
+
     /// Writes that specification and the files that it names; see gpuctr_plan_install_cdi().
     /// Throws Error: exists, permission, usage, no_device, driver.
     CdiInstalled install_cdi(const std::string& path, const CdiOptions& options = {}) const

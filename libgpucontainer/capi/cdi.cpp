@@ -7,6 +7,7 @@
 #include "cdi/install.hpp"
 #include "cdi/text.hpp"
 #include "export/json.hpp"
+#include "export/oci.hpp"
 #include "plan/planned.hpp"
 #include "privilege/process.hpp"
 
@@ -99,6 +100,22 @@ gpuctr_status gpuctr_plan_to_cdi(const gpuctr_plan* plan, const gpuctr_cdi_optio
         GPUCTR_TRY(const auto document, exports::cdi_document(plan->planned, asked.request));
         *ret_document = capi::to_c_string(asked.yaml ? cdi::to_yaml(document.specification)
                                                      : cdi::to_json(document.specification));
+        return {};
+    });
+}
+
+gpuctr_status gpuctr_plan_to_oci(const gpuctr_plan* plan, const char* files_dir,
+                                 char** ret_document, gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (plan == nullptr || ret_document == nullptr)
+            return Error(Errc::usage, "gpuctr_plan_to_oci: plan or ret_document is missing");
+        const std::string directory = files_dir != nullptr ? files_dir : usual_files_directory;
+        if (!directory.starts_with('/'))
+            return Error(Errc::usage, "OCI: the directory of files is no absolute path")
+                .with_argument("files_dir");
+        GPUCTR_TRY(const std::string document, exports::oci_edits(plan->planned, directory));
+        *ret_document = capi::to_c_string(document);
         return {};
     });
 }

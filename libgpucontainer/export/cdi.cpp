@@ -2,10 +2,10 @@
 #include "export/cdi.hpp"
 
 #include "base/format.hpp"
-#include "base/text.hpp"
 #include "base/try.hpp"
 #include "cdi/names.hpp"
 #include "cdi/version.hpp"
+#include "export/mounts.hpp"
 #include "plan/device_words.hpp"
 
 #include <algorithm>
@@ -64,17 +64,6 @@ std::vector<NamedGpus> devices_of(const DriverStack& driver, const Indexes& chos
     return devices;
 }
 
-std::vector<std::string> mount_options(const Item& item)
-{
-    std::vector<std::string> options;
-    for (const std::string_view option : base::split(item.options(), ','))
-        if (!option.empty())
-            options.emplace_back(option);
-    options.emplace_back(item.is_directory() ? "rbind" : "bind");
-    options.emplace_back("rprivate");
-    return options;
-}
-
 /// Turns the items of a plan into edits.
 class Edits {
 public:
@@ -106,11 +95,11 @@ private:
     {
         if (item.as<plan::Device>() != nullptr)
             add_node(item);
-        else if (const auto* const file = item.as<plan::GeneratedFile>())
-            add_file(item, file->content);
-        else if (item.as<plan::Bind>() != nullptr || item.as<plan::Shared>() != nullptr)
-            add_mount(item, std::string(item.source()));
-        // Who starts the container makes directories. Variables name the GPUs of one container.
+        else if (auto given = mount_of(item, files_directory_)) {
+            common.mounts.push_back(std::move(given->mount));
+            if (given->file)
+                files.push_back(*std::move(given->file));
+        }
     }
 
     void add_node(const Item& item)
@@ -123,20 +112,6 @@ private:
             common.nodes.push_back(std::move(node));
         else
             nodes_.emplace_back(static_cast<unsigned>(item.owner.gpu), std::move(node));
-    }
-
-    void add_mount(const Item& item, std::string source)
-    {
-        common.mounts.push_back({std::move(source), item.target, mount_options(item)});
-    }
-
-    void add_file(const Item& item, const std::string& content)
-    {
-        std::string path = files_directory_ + item.target;
-        files.push_back({path, content});
-        cdi::Mount mount = {std::move(path), item.target, {"ro", "nosuid", "nodev"}};
-        mount.options.insert(mount.options.end(), {"bind", "rprivate"});
-        common.mounts.push_back(std::move(mount));
     }
 
     std::string files_directory_;

@@ -59,6 +59,36 @@ TEST_F(CdiTest, IsADocumentInEitherForm)
     EXPECT_EQ(plan().layout(), GPUCTR_LAYOUT_BINDS);
 }
 
+TEST_F(CdiTest, HasTheSameForTheConfigurationOfAnOciRuntime)
+{
+    const json edits = json::parse(plan().to_oci(path("files")));
+    const json common = json::parse(plan().to_cdi(options_))["containerEdits"];
+
+    EXPECT_EQ(edits["schema"], "gpucontainer/oci/1");
+    ASSERT_EQ(edits["mounts"].size(), common["mounts"].size());
+    for (std::size_t i = 0; i < common["mounts"].size(); ++i) {
+        EXPECT_EQ(edits["mounts"][i]["source"], common["mounts"][i]["hostPath"]);
+        EXPECT_EQ(edits["mounts"][i]["destination"], common["mounts"][i]["containerPath"]);
+        EXPECT_EQ(edits["mounts"][i]["options"], common["mounts"][i]["options"]);
+    }
+    EXPECT_EQ(edits["files"][0]["content"], "libnvidia-opencl.so.1\n");
+}
+
+TEST_F(CdiTest, GivesAnOciRuntimeEachNodeWithARuleForIt)
+{
+    const json edits = json::parse(plan().to_oci());
+    const json& devices = edits["linux"]["devices"];
+    const json& rules = edits["linux"]["resources"]["devices"];
+
+    ASSERT_EQ(devices.size(), rules.size());
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        EXPECT_EQ(devices[i]["major"], rules[i]["major"]);
+        EXPECT_EQ(devices[i]["minor"], rules[i]["minor"]);
+        EXPECT_EQ(devices[i]["fileMode"], 0666);
+    }
+    EXPECT_EQ(devices.back()["path"], "/dev/nvidia0");
+}
+
 TEST_F(CdiTest, RefusesOtherPlansAndOptions)
 {
     options_.version = "0.4.0";
@@ -66,8 +96,10 @@ TEST_F(CdiTest, RefusesOtherPlansAndOptions)
     options_ = CdiOptions();
     options_.files_dir = "relative";
     EXPECT_EQ(status_of([&] { plan().to_cdi(options_); }), GPUCTR_E_USAGE);
+    EXPECT_EQ(status_of([&] { plan().to_oci("relative"); }), GPUCTR_E_USAGE);
     request_.layout = GPUCTR_LAYOUT_TREE;
     EXPECT_EQ(status_of([&] { plan().to_cdi(); }), GPUCTR_E_USAGE);
+    EXPECT_EQ(status_of([&] { plan().to_oci(); }), GPUCTR_E_USAGE);
 }
 
 TEST_F(CdiTest, IsInstalledOnceAndListed)

@@ -306,6 +306,7 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_plan_check_requirement": (STATUS, (c_void_p, c_char_p, _ERROR)),
     "gpuctr_plan_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
     "gpuctr_plan_to_cdi": (STATUS, (c_void_p, POINTER(CdiOptions), _OUT, _ERROR)),
+    "gpuctr_plan_to_oci": (STATUS, (c_void_p, c_char_p, _OUT, _ERROR)),
     "gpuctr_plan_install_cdi": (
         STATUS,
         (c_void_p, c_char_p, POINTER(CdiOptions), POINTER(c_uint32), _ERROR),

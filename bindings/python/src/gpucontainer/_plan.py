@@ -371,6 +371,15 @@ class Plan(Owner):
         handle = self._handle
         return take_json("gpuctr_plan_to_cdi", handle.pointer, ctypes.byref(options))
 
+    def to_oci(self, *, files_dir: str | os.PathLike[str] | None = None) -> str:
+        """The plan, one with Layout.BINDS, as edits of an OCI runtime's configuration: a document
+        of the schema "gpucontainer/oci/1".
+
+        Raises Error: USAGE.
+        """
+        handle = self._handle
+        return take_json("gpuctr_plan_to_oci", handle.pointer, encode(files_dir))
+
     def install_cdi(
         self,
         path: str | os.PathLike[str],

@@ -514,6 +514,12 @@ extern "C" {
         ret_document: *mut *mut c_char,
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
+    pub fn gpuctr_plan_to_oci(
+        plan: *const gpuctr_plan,
+        files_dir: *const c_char,
+        ret_document: *mut *mut c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
     pub fn gpuctr_plan_install_cdi(
         plan: *const gpuctr_plan,
         path: *const c_char,

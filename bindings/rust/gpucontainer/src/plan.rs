@@ -421,6 +421,15 @@ impl Plan {
         unsafe { json(|text, error| sys::gpuctr_plan_to_cdi(self.raw, &native, text, error)) }
     }
 
+    /// The plan, one with `Layout::Binds`, as edits of an OCI runtime's configuration: a document of
+    /// the schema "gpucontainer/oci/1". `None`: the usual directory of files. Errors: Usage.
+    pub fn to_oci(&self, files_dir: Option<&Path>) -> Result<String> {
+        let mut texts = Texts::default();
+        let directory = texts.add("files_dir", files_dir.map(Path::as_os_str))?;
+        // SAFETY: all that is passed outlives the call.
+        unsafe { json(|text, error| sys::gpuctr_plan_to_oci(self.raw, directory, text, error)) }
+    }
+
     /// Writes that specification and the files that it names. Errors: Exists, Permission, Usage,
     /// NoDevice, Driver.
     pub fn install_cdi(&self, path: &Path, options: &CdiOptions<'_>) -> Result<CdiInstalled> {
