@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
+#include "formats/given.hpp"
 #include "options/groups.hpp"
 #include "options/request_options.hpp"
 #include "output/format.hpp"
@@ -21,8 +22,6 @@ using gpucontainer::Plan;
 
 /// What engines give to a container whose image says nothing.
 constexpr const char* usual_capabilities = "compute,utility";
-constexpr const char* usual_files_directory = "/var/lib/gpucontainer-cdi";
-
 struct Options {
     RequestOptions request;
     gpucontainer::CdiOptions cdi;
@@ -101,12 +100,6 @@ void generate(const Options& options, const Call& call)
         warn_about(plan.findings(), call.messages());
         write(options, host, plan, call);
     }
-}
-
-/// A relative path means another file in another call.
-std::string check_absolute(const std::string& path)
-{
-    return path.starts_with('/') ? "" : formatted("'{}' is not an absolute path", path);
 }
 
 /// A specification of this host's GPUs.

@@ -54,7 +54,10 @@ public:
     virtual int run(const Call& call) = 0;
 
 protected:
-    void add_format_to(CLI::App& app) { add_format_option(app, format_); }
+    void add_format_to(CLI::App& app, OtherFormats* others = nullptr)
+    {
+        add_format_option(app, format_, others);
+    }
 
 private:
     Format format_ = Format::text;

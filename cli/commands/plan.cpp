@@ -1,23 +1,103 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
 #include "commands/dry_run.hpp"
+#include "formats/formats.hpp"
+#include "options/groups.hpp"
 #include "options/request_options.hpp"
 #include "options/root_options.hpp"
+#include "output/failure.hpp"
 #include "output/messages.hpp"
 #include "output/output.hpp"
 #include "process/privileges.hpp"
 
+#include <algorithm>
+#include <array>
 #include <gpucontainer/gpucontainer.hpp>
+#include <string>
 
 namespace gpuctr_cli {
 namespace {
 
 using gpucontainer::Plan;
 
+constexpr const char* oci = "oci";
+
+/// Options about one root file system, or about how it is set up.
+constexpr std::array of_a_root = {"--rootfs",      "--rootfs-fd", "--pid",        "--layout",
+                                  "--tree-path",   "--write",     "--lock",       "--mount-label",
+                                  "--cuda-compat", "--backend",   "--staged-tree"};
+
 struct Options {
     RequestOptions request;
     RootOptions root;
+    OtherFormats others;
+    std::string files_directory = usual_files_directory;
 };
+
+/// For images that are not known: other programs are told of mounts, and make no loader cache.
+gpucontainer::Request request_for_others(const Options& options, const Messages& messages)
+{
+    gpucontainer::Request request = options.request.request(-1, messages);
+    request.layout = GPUCTR_LAYOUT_BINDS;
+    request.write = GPUCTR_WRITE_AUTO;
+    request.compat = GPUCTR_COMPAT_AUTO;
+    request.tree_path.clear();
+    request.mount_label.clear();
+    request.lock = false;
+    return request;
+}
+
+void show_edits(const Plan& plan, const gpucontainer::Host& host, const Options& options,
+                const Call& call)
+{
+    print(call.streams.out, "{}", plan.to_oci(options.files_directory));
+    for (const std::string& path : missing_files(plan, host, options.files_directory))
+        call.messages().warn(formatted("{} has to be made first: {}", path,
+                                       how_to_make_files(options.files_directory)));
+}
+
+void show_for(const GivenFormat& format, const Plan& plan, const gpucontainer::Host& host,
+              const Options& options, const Call& call)
+{
+    const Messages messages = call.messages();
+    const Given given = given_by(plan, host, options.files_directory, messages);
+    Notes notes;
+    print(call.streams.out, "{}", format.write(given, notes));
+    if (call.verbosity == Verbosity::quiet)
+        return;
+    if (format.mounts && !given.files.empty())
+        messages.tell("these are single files in the default directories of loaders, without a "
+                      "loader cache: a library that an image's own cache has is found before them");
+    for (const std::string& note : notes)
+        messages.tell(note);
+    if (call.verbosity == Verbosity::verbose)
+        for (const gpucontainer::Finding finding : plan.findings())
+            if (finding.severity() == gpucontainer::Severity::need)
+                messages.tell("the container needs " + finding.message());
+}
+
+/// As other programs take it.
+void show_for_others(const Options& options, const Call& call)
+{
+    if (options.root.is_given())
+        throw usage_error_of("plan", formatted("--format {} is for any image: leave the root "
+                                               "directory out",
+                                               options.others.chosen));
+    const Messages messages = call.messages();
+    shrink_privileges(GPUCTR_PHASE_LOOK);
+    const gpucontainer::Host host = options.request.host.open(!options.request.host.if_present);
+    const Plan plan(host, request_for_others(options, messages), -1);
+    warn_about(host.findings(), messages);
+    warn_about(plan.findings(), messages);
+    const auto& formats = given_formats();
+    const auto format = std::find_if(formats.begin(), formats.end(), [&](const auto& one) {
+        return options.others.chosen == one.name;
+    });
+    if (format == formats.end())
+        show_edits(plan, host, options, call);
+    else
+        show_for(*format, plan, host, options, call);
+}
 
 void show(const Options& options, Format format, const Call& call)
 {
@@ -48,18 +128,45 @@ public:
         options_.request.add_to(app);
         options_.request.host.add_record_to(app);
         options_.root.add_to(app);
-        add_format_to(app);
+        options_.others.names = {oci};
+        for (const GivenFormat& format : given_formats())
+            options_.others.names.emplace_back(format.name);
+        add_format_to(app, &options_.others);
+        app.option_defaults()->group(what_is_printed);
+        app.add_option("--files-dir", options_.files_directory,
+                       "for the other formats: where files that are made for containers are kept")
+            ->type_name("DIR")
+            ->check(check_absolute)
+            ->capture_default_str();
+        app_ = &app;
+    }
+
+    void check_typed(const Call& /*call*/) override
+    {
+        const bool for_others = format() == Format::other;
+        if (!for_others && app_->count("--files-dir") != 0)
+            throw usage_error_of("plan", "--files-dir goes with formats of other programs");
+        for (const char* const option : of_a_root)
+            if (for_others && app_->count(option) != 0)
+                throw usage_error_of(
+                    "plan", formatted("--format {} is for any image, and does not go with {}",
+                                      options_.others.chosen, option));
     }
 
     int run(const Call& call) override
     {
-        with_gpu(options_.request.host.if_present, call.messages(),
-                 [&] { show(options_, format(), call); });
+        with_gpu(options_.request.host.if_present, call.messages(), [&] {
+            if (format() == Format::other)
+                show_for_others(options_, call);
+            else
+                show(options_, format(), call);
+        });
         return ExitCode::done;
     }
 
 private:
     Options options_;
+    const CLI::App* app_ = nullptr;
 };
 
 } // namespace
@@ -71,11 +178,16 @@ Show what `gpuctr-setup apply` would do with the same options. Nothing is
 changed. -v adds the reason for each item, and what was left out. Without
 --rootfs, show what a typical root file system would get.
 
+With the --format of another program, print the options or the lines of its
+configuration by which it gives the GPUs to a container of any image.
+
 Examples:
   gpuctr-setup plan --nv --rootfs /srv/image
       what would be mounted and created in /srv/image
   gpuctr-setup plan --nv --host host.json --format json
       for another machine, from its record host.json
+  eval "podman run $(gpuctr-setup plan --nv --format podman) IMAGE"
+      with the options that podman needs for it
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<PlanCommand>(); }};
 

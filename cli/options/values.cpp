@@ -55,15 +55,33 @@ CLI::Option* add_number(CLI::App& command, const std::string& option, Bounds bou
         });
 }
 
-void add_format_option(CLI::App& command, Format& format)
+void add_format_option(CLI::App& command, Format& format, OtherFormats* others)
 {
     command.option_defaults()->group(what_is_printed);
-    add_choice<Format>(command, "--format", {{"text", Format::text}, {"json", Format::json}},
-                       format, "form of what is printed, and of errors");
+    std::vector<std::string> words = {"text", "json"};
+    if (others != nullptr)
+        words.insert(words.end(), others->names.begin(), others->names.end());
+    const auto choose = [&format, others](const std::string& word) {
+        format = word == "text" ? Format::text : word == "json" ? Format::json : Format::other;
+        if (others != nullptr && format == Format::other)
+            others->chosen = word;
+    };
+    take_one_of(*command
+                     .add_option_function<std::string>(
+                         "--format", choose,
+                         others == nullptr ? "form of what is printed, and of errors"
+                                           : "form of what is printed; with json, also of errors")
+                     ->default_str("text"),
+                words);
     command
         .add_flag_callback(
             "--json", [&format] { format = Format::json; }, "short for --format json")
         ->excludes(command.get_option("--format"));
+}
+
+std::string check_absolute(const std::string& path)
+{
+    return path.starts_with('/') ? "" : formatted("'{}' is not an absolute path", path);
 }
 
 void check_values(CLI::App& command)

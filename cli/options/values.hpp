@@ -48,9 +48,17 @@ struct Bounds {
 CLI::Option* add_number(CLI::App& command, const std::string& option, Bounds bounds,
                         std::optional<int>& value, const std::string& help);
 
-enum class Format : int { text, json };
+enum class Format : int { text, json, other };
+/// Forms of what a command prints besides text and JSON.
+struct OtherFormats {
+    std::vector<std::string> names;
+    std::string chosen; ///< One of them, with Format::other.
+};
 /// Adds --format, and --json as its short form.
-void add_format_option(CLI::App& command, Format& format);
+void add_format_option(CLI::App& command, Format& format, OtherFormats* others = nullptr);
+
+/// Says what is wrong with a path that means another file in another call; "" if nothing is.
+std::string check_absolute(const std::string& path);
 
 /// Makes all flags of a command take "true", "false" and their usual synonyms, because settings
 /// have values. Refuses empty paths, which a script with an unset variable would pass.

@@ -29,8 +29,8 @@ std::optional<GivenMount> mount_of(const plan::Item& item, const std::string& fi
         return GivenMount{std::move(mount), cdi::HostFile{std::move(path), file->content}};
     }
     if (item.as<plan::Bind>() != nullptr || item.as<plan::Shared>() != nullptr)
-        return GivenMount{
-            cdi::Mount{std::string(item.source()), item.target, mount_options(item)}, {}};
+        return GivenMount{cdi::Mount{std::string(item.source()), item.target, mount_options(item)},
+                          {}};
     // Who starts the container makes directories.
     return std::nullopt;
 }

@@ -28,14 +28,13 @@ public:
 
     Result<void> add(const plan::Item& item)
     {
-        for (const std::string_view text :
-             {std::string_view(item.target), item.source(),
-              std::string_view(item.content() != nullptr ? *item.content() : "")})
-            if (!base::is_utf8(text))
-                return Error(Errc::usage, base::format("OCI: {}: JSON cannot have it, because it "
-                                                       "is not UTF-8",
-                                                       item.target))
-                    .with_object(item.target);
+        const std::string* const content = item.content();
+        if (!base::is_utf8(item.target) || !base::is_utf8(item.source())
+            || (content != nullptr && !base::is_utf8(*content)))
+            return Error(Errc::usage, base::format("OCI: {}: JSON cannot have it, because it is "
+                                                   "not UTF-8",
+                                                   item.target))
+                .with_object(item.target);
         if (const auto* const device = item.as<plan::Device>())
             add_device(item, *device);
         else if (auto given = mount_of(item, directory_for(item.owner.vendor)))
@@ -69,16 +68,15 @@ public:
                            {"source", one.host_path},
                            {"options", one.options}};
         };
-        return OciJson{{"schema", "gpucontainer/oci/1"},
-                       {"files", record::array_of(files_, file)},
-                       {"unset_env", std::move(unset)},
-                       {"process",
-                        {{"env", std::move(env)},
-                         {"user", {{"additionalGids", planned_.plan.groups}}}}},
-                       {"mounts", record::array_of(mounts_, mount)},
-                       {"linux",
-                        {{"devices", std::move(devices_)},
-                         {"resources", {{"devices", std::move(rules_)}}}}}};
+        return OciJson{
+            {"schema", "gpucontainer/oci/1"},
+            {"files", record::array_of(files_, file)},
+            {"unset_env", std::move(unset)},
+            {"process",
+             {{"env", std::move(env)}, {"user", {{"additionalGids", planned_.plan.groups}}}}},
+            {"mounts", record::array_of(mounts_, mount)},
+            {"linux",
+             {{"devices", std::move(devices_)}, {"resources", {{"devices", std::move(rules_)}}}}}};
     }
 
 private:
@@ -104,10 +102,8 @@ private:
     {
         constexpr std::uint32_t permissions = 0777;
         const model::DeviceNode* const node = node_of(item);
-        OciJson one = {{"path", item.target},
-                       {"type", "c"},
-                       {"major", device.major},
-                       {"minor", device.minor}};
+        OciJson one = {
+            {"path", item.target}, {"type", "c"}, {"major", device.major}, {"minor", device.minor}};
         one["fileMode"] = node != nullptr ? node->mode & permissions : permissions & 0666U;
         one["uid"] = node != nullptr ? node->uid : 0;
         one["gid"] = node != nullptr ? node->gid : 0;

@@ -46,7 +46,7 @@ CONFINED = [
 # The same for the folders of cli/; main.cpp includes all of them.
 CLI_LAYERS = {
     "output": 0,
-    "process": 1,
+    "process": 1, "formats": 1,
     "image": 2,
     "runtime": 3, "settings": 3,
     "restricted": 4,
