@@ -90,6 +90,13 @@ def descendants(pid):
     return found[1:]
 
 
+def shell_words(options):
+    """The words that a shell makes of options as `plan --format` prints them."""
+    script = f"printf '%s\\0' {options}"
+    said = subprocess.run(["sh", "-euc", script], stdout=subprocess.PIPE, check=True).stdout
+    return [word.decode() for word in said.split(b"\0")[:-1]] if options else []
+
+
 class Program:
     """`name` is the command's, `package` Debian's."""
 
@@ -126,7 +133,7 @@ class OciRuntime(Program):
         words = [self.name, "--root", bench.work / "containers"]
         return words if self.has_cgroup else [*words, "--cgroup-manager", "disabled"]
 
-    def bundle(self, bench, args, nodes=(), allowed=(), hooks=None):
+    def bundle(self, bench, args, nodes=(), allowed=(), hooks=None, edits=None):
         bundle = bench.work / "bundle"
         bundle.mkdir(exist_ok=True)
         config = bundle / "config.json"
@@ -138,6 +145,8 @@ class OciRuntime(Program):
         spec["root"] = {"path": str(bench.image), "readonly": False}
         numbers = [self.device(node) for node in nodes]
         spec["linux"]["devices"] = numbers
+        if edits:
+            self.merge(spec, edits)
         if not self.has_cgroup:
             del spec["linux"]["resources"]
             return self.write(config, spec, hooks)
@@ -146,6 +155,14 @@ class OciRuntime(Program):
             {"allow": True, "access": "rw", **{key: d[key] for key in ("type", "major", "minor")}}
             for d in allow]
         return self.write(config, spec, hooks)
+
+    @staticmethod
+    def merge(spec, edits):
+        """As docs/integrations.md says, without jq."""
+        spec["process"]["env"] += edits["process"]["env"]
+        spec["mounts"] += edits["mounts"]
+        spec["linux"]["devices"] += edits["linux"]["devices"]
+        spec["linux"]["resources"]["devices"] += edits["linux"]["resources"]["devices"]
 
     @staticmethod
     def write(config, spec, hooks):
@@ -201,9 +218,9 @@ class Podman(Program):
         return [*words, "run", *self.usual, "--env", ASKS,
                 *(f"--device={node}" for node in nodes)]
 
-    def run(self, bench, script, nodes=(), hooks=None):
-        return bench.must(*self.run_words(bench, nodes, hooks), "--rm", "--rootfs", bench.image,
-                          *SHELL, script)
+    def run(self, bench, script, nodes=(), hooks=None, options=""):
+        return bench.must(*self.run_words(bench, nodes, hooks), *shell_words(options), "--rm",
+                          "--rootfs", bench.image, *SHELL, script)
 
     @contextlib.contextmanager
     def start(self, bench, nodes=(), hooks=None):
@@ -323,8 +340,8 @@ class Bubblewrap(Program):
         return [*self.user, "bwrap", *user, *self.root(bench), "--dev", "/dev", "--proc", "/proc",
                 *(word for node in nodes for word in ("--dev-bind", node, node))]
 
-    def run(self, bench, script, nodes=()):
-        return bench.must(*self.words(bench, nodes), *SHELL, script)
+    def run(self, bench, script, nodes=(), options=""):
+        return bench.must(*self.words(bench, nodes), *shell_words(options), *SHELL, script)
 
     @contextlib.contextmanager
     def start(self, bench, nodes=()):
@@ -346,8 +363,9 @@ class Nspawn(Program):
         return [self.name, "--quiet", "--register=no", "--keep-unit", "--directory", bench.image,
                 *(f"--bind={node}" for node in nodes)]
 
-    def run(self, bench, script, nodes=()):
-        return bench.must(*self.words(bench, nodes), *SHELL, script, stderr=subprocess.DEVNULL)
+    def run(self, bench, script, nodes=(), options=""):
+        return bench.must(*self.words(bench, nodes), *shell_words(options), *SHELL, script,
+                          stderr=subprocess.DEVNULL)
 
     @contextlib.contextmanager
     def start(self, bench, nodes=()):
@@ -359,11 +377,14 @@ class Nspawn(Program):
 class Charliecloud(Program):
     name, package = "ch-run", "charliecloud"
 
-    def words(self, bench):
-        return ["ch-run", "--write", bench.image, "--"]
+    def __init__(self, user=()):
+        self.user = user
 
-    def run(self, bench, script, nodes=()):
-        return bench.must(*self.words(bench), *SHELL, script)
+    def words(self, bench, options=""):
+        return [*self.user, "ch-run", *shell_words(options), "--write", bench.image, "--"]
+
+    def run(self, bench, script, nodes=(), options=""):
+        return bench.must(*self.words(bench, options), *SHELL, script)
 
     @contextlib.contextmanager
     def start(self, bench, nodes=()):
@@ -386,8 +407,9 @@ class Lxc(Program):
         config.write_text("\n".join(lines) + "\n", encoding="utf-8")
         return ["--lxcpath", bench.work, "--name", "test", "--rcfile", config]
 
-    def run(self, bench, script, nodes=(), hooks=()):
-        return bench.must("lxc-execute", *self.config(bench, nodes, hooks), "--", *SHELL, script)
+    def run(self, bench, script, nodes=(), hooks=(), options=""):
+        lines = [*hooks, *options.splitlines()]
+        return bench.must("lxc-execute", *self.config(bench, nodes, lines), "--", *SHELL, script)
 
     @contextlib.contextmanager
     def start(self, bench, nodes=(), hooks=()):
@@ -396,3 +418,20 @@ class Lxc(Program):
             pid = contained(process)
             attach = ["lxc-attach", "--lxcpath", bench.work, "--name", "test", "--clear-env", "--"]
             yield pid, lambda script: bench.must(*attach, *SHELL, script)
+
+
+class Unshare(Program):
+    """A shell, in namespaces of its own, that changes its root directory."""
+
+    name, package = "unshare", "util-linux"
+
+    def __init__(self, user=()):
+        self.user = user
+
+    def run(self, bench, script, nodes=(), options=""):
+        gpus = bench.work / "gpus.sh"
+        gpus.write_text(options, encoding="utf-8")
+        namespaces = ["--mount", "--map-root-user"] if self.user else ["--mount"]
+        return bench.must(*self.user, "unshare", *namespaces, *SHELL,
+                          f'[ ! -s {gpus} ] || . {gpus}; exec chroot "$1" /bin/sh -c "$2"', "sh",
+                          bench.image, script)

@@ -108,6 +108,60 @@ def by_cdi(program):
     return attempt
 
 
+def planned(bench, form, as_user=()):
+    """Of a driver that could be written, as the recorded host's cannot."""
+    driver = bench.work / "driver"
+    if not driver.exists():
+        bench.must("cp", "-a", "/usr/local/nvidia", driver)
+    return bench.must(*as_user, bench.command, "plan", "-q", "--nv", "--device", CHOSEN,
+                      "--driver-root", driver, "--driver-capabilities", "compute,utility",
+                      "--files-dir", bench.work / "files", "--format", form)
+
+
+def edits_of(bench):
+    """With the files that they name."""
+    edits = json.loads(planned(bench, "oci"))
+    for file in edits["files"]:
+        path = pathlib.Path(file["path"])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file["content"], encoding="utf-8")
+    return edits
+
+
+def seen_by(program, bench, **options):
+    """The image's loader finds libcuda in its default directory, and nobody can write it."""
+    script = f"{PROBE}(: >>{OWN_LIBRARY}.1) 2>&- && echo 'is written'\n:\n"
+    said = program.run(bench, script, **options)
+    written = ["a library can be written"] if "is written" in said else []
+    return Probe(said, OWN_LIBRARY, False).problems() + written
+
+
+def make_names(bench, edits):
+    for mount in edits["mounts"]:
+        path = bench.image / mount["destination"].lstrip("/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            path.write_text("")
+
+
+def by_options(program, form, as_user=(), names=False):
+    """What `plan --format` prints. The names that files are mounted over stay in the image."""
+    def attempt(bench):
+        edits = edits_of(bench)
+        if names:
+            make_names(bench, edits)
+        if as_user:
+            bench.must("chown", "-R", "65534:65534", bench.image)
+        return seen_by(program, bench, options=planned(bench, form, as_user))
+    return attempt
+
+
+def by_edits(program):
+    def attempt(bench):
+        return seen_by(program, bench, edits=edits_of(bench))
+    return attempt
+
+
 def by_lxc_hook(program):
     def attempt(bench):
         def words(*more):
@@ -137,6 +191,7 @@ def rows():
         if not runtime.has_cgroup:
             add(runtime, "`gpuctr-setup hook`", by_hook(runtime, own_hook_of))
         if runtime.has_cgroup:
+            add(runtime, "`plan --format oci`", by_edits(runtime))
             add(runtime, "`gpuctr-setup hook`, nodes allowed in `linux.resources`",
                 by_hook(runtime, own_hook_of, allowed=True))
             add(runtime, "`--pid`, nodes allowed in `linux.resources`",
@@ -150,6 +205,7 @@ def rows():
     add(podman, "hook `createContainer`", by_podman_hook(podman))
     add(podman, "`gpuctr-setup hook`", by_podman_hook(podman, own_hook_of))
     add(podman, "CDI", by_cdi(podman))
+    add(podman, "`plan --format podman`", by_options(podman, "podman"))
     buildah = programs.Buildah()
     add(buildah, "apply before", apply_before(buildah))
     add(buildah, "`--pid`", by_pid(buildah))
@@ -160,13 +216,19 @@ def rows():
         add(program, "apply before", apply_before(program))
         add(program, f"apply before, {option}", apply_before(program, True))
         add(program, "`--pid`", by_pid(program))
+        for name, form in (("bwrap", "bwrap"), ("systemd-nspawn", "nspawn"),
+                           ("lxc-execute", "lxc")):
+            if program.name == name:
+                add(program, f"`plan --format {form}`", by_options(program, form))
         if program.name == "bwrap":
             user = programs.Bubblewrap(USER)
+            add(user, "`plan --format bwrap`, as a user", by_options(user, "bwrap", USER))
             add(user, "`--pid`, as a user", by_pid(user, as_user=USER))
             parts = programs.Bubblewrap(USER, composed=True)
             add(parts, "`--pid`, as a user, `/usr` read-only on a tmpfs",
                 by_pid(parts, as_user=USER))
         if program.name == "ctr":
+            add(program, "`plan --format oci`", by_edits(program))
             add(program, "`--pid`, nodes allowed in `linux.resources`",
                 by_pid(program, allowed=True))
             add(program, "hook `createContainer`, nodes allowed in `linux.resources`",
@@ -178,4 +240,13 @@ def rows():
     for program in (programs.Charliecloud(), Apptainer()):
         add(program, "apply before", apply_before(program))
         add(program, "`--pid`", by_pid(program))
+        if program.name == "ch-run":
+            add(program, "`plan --format charliecloud`, files at its names",
+                by_options(program, "charliecloud", names=True))
+            add(programs.Charliecloud(USER),
+                "`plan --format charliecloud`, files at its names, as a user",
+                by_options(programs.Charliecloud(USER), "charliecloud", USER, names=True))
+    add(programs.Unshare(), "`plan --format shell`", by_options(programs.Unshare(), "shell"))
+    add(programs.Unshare(USER), "`plan --format shell`, as a user",
+        by_options(programs.Unshare(USER), "shell", USER))
     return found
