@@ -66,13 +66,17 @@ void add_format_option(CLI::App& command, Format& format, OtherFormats* others)
         if (others != nullptr && format == Format::other)
             others->chosen = word;
     };
-    take_one_of(*command
-                     .add_option_function<std::string>(
-                         "--format", choose,
-                         others == nullptr ? "form of what is printed, and of errors"
-                                           : "form of what is printed; with json, also of errors")
-                     ->default_str("text"),
-                words);
+    CLI::Option* const option = command.add_option_function<std::string>("--format", choose);
+    take_one_of(*option->default_str("text"), words);
+    option->description("form of what is printed, and of errors");
+    if (others != nullptr) {
+        const std::string last = words.back();
+        words.pop_back();
+        // Completions take the words from here.
+        option->type_name("FORMAT")->description(
+            formatted("form of what is printed (with json, of errors too): {}, or {}",
+                      fmt::join(words, ", "), last));
+    }
     command
         .add_flag_callback(
             "--json", [&format] { format = Format::json; }, "short for --format json")

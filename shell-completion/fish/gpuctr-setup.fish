@@ -69,6 +69,8 @@ function __gpuctr_setup_values -a program command option kind text token
         case '--chdir:*' '--tree-path:*' # in the container
         case '*:*|*'
             string split '|' -- $kind
+        case '*:FORMAT'
+            string match -rg '.*: (.*)' -- $text | string split ', ' | string replace -r '^or ' ''
         case '*:LIST'
             set -l words (string match -rg '.*: (.*)' -- $text | string split ', ' | string replace -r '^or ' '')
             __gpuctr_setup_list "$token" $words

@@ -101,6 +101,8 @@ class Cases:
     def test_values_are_those_of_help(self):
         self.becomes("gpuctr-setup plan --layout=m", "gpuctr-setup plan --layout=merged")
         self.becomes("gpuctr-setup list --format js", "gpuctr-setup list --format json")
+        self.becomes("gpuctr-setup plan --format char", "gpuctr-setup plan --format charliecloud")
+        self.becomes("gpuctr-setup plan --format pat", "gpuctr-setup plan --format paths")
         self.becomes("gpuctr-setup --vendor t", "gpuctr-setup --vendor tenstorrent")
         self.assertEqual(self.candidates("gpuctr-setup plan --backend "),
                          {"auto", "detached", "assembled", "legacy"})

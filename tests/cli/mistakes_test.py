@@ -138,7 +138,7 @@ class Origins(config_test.Config):
                 ("lock", "maybe", "'maybe' is neither true nor false\n"),
                 ("layout", "trees", "'trees' is none of tree, merged\n"),
                 ("vendor-libs", "all", "'all' is none of auto, host, none\n"),
-                ("format", "xml", "'xml' is none of text, json\n")):
+                ("format", "xml", "'xml' is none of text, json, oci")):
             self.check(key, value, problem)
         self.check("fail-on", "all", "'all' is none of warning, error\n", "status", "--all")
 

@@ -49,10 +49,12 @@ class Values(Words):
                               ("--backend", "auto, detached, assembled, legacy")):
             for word in ("xml", "0", "1", ""):
                 self.says(option, word, problem=f"{option}: '{word}' is none of {known}")
-        for command in ("list", "plan", "status"):
+        others = (", oci, docker, podman, bwrap, apptainer, singularity, nspawn, charliecloud, lxc, "
+                  "incus, enroot, shell, env, paths")
+        for command, more in (("list", ""), ("plan", others), ("status", "")):
             for word in ("xml", "0", "1"):
                 self.says(command, "--format", word, hint=f"gpuctr-setup {command} --help",
-                          problem=f"--format: '{word}' is none of text, json")
+                          problem=f"--format: '{word}' is none of text, json{more}")
         for option, word, meant in (("--write", "AUTO", "auto"), ("--layout", "mergd", "merged"),
                                     ("--write", "alwasy", "always"), ("--vendor-libs", "hots", "host"),
                                     ("--format", "jsno", "json")):
