@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
+#include "commands/any_image.hpp"
 #include "commands/command.hpp"
+#include "formats/given.hpp"
 #include "options/groups.hpp"
 #include "options/request_options.hpp"
 #include "options/root_directory.hpp"
 #include "options/values.hpp"
 #include "output/failure.hpp"
 #include "output/format.hpp"
+#include "output/output.hpp"
 #include "process/privileges.hpp"
 #include "runtime/container_process.hpp"
 
@@ -21,36 +24,44 @@
 namespace gpuctr_cli {
 namespace {
 
-/// What a runtime writes to its hooks is a few hundred bytes long.
-constexpr std::size_t largest_state = 1U << 20U;
+/// What a runtime writes to its hooks is a few hundred bytes long, and a configuration some
+/// thousands.
+struct Input {
+    const char* what;
+    std::size_t largest;
+};
+constexpr Input input_state = {"the state", 1U << 20U};
+constexpr Input input_config = {"the configuration", 4U << 20U};
 
-enum class Stage : std::uint8_t { create_container, create_runtime, prestart };
+enum class Stage : std::uint8_t { create_container, create_runtime, prestart, precreate };
 
 const NamedValues<Stage>& stages()
 {
     static const NamedValues<Stage> names = {{"createContainer", Stage::create_container},
                                              {"createRuntime", Stage::create_runtime},
-                                             {"prestart", Stage::prestart}};
+                                             {"prestart", Stage::prestart},
+                                             {"precreate", Stage::precreate}};
     return names;
 }
 
 /// What is on standard input.
-std::string read_state()
+std::string read_input(const Input& input)
 {
     std::string text;
     std::array<char, 4096> part = {};
-    while (text.size() <= largest_state) {
+    while (text.size() <= input.largest) {
         const ssize_t count = ::read(STDIN_FILENO, part.data(), part.size());
         if (count == 0)
             return text;
         if (count < 0 && errno != EINTR)
-            fail("read the state of the container from standard input", GPUCTR_E_USAGE);
+            fail(formatted("read {} of the container from standard input", input.what),
+                 GPUCTR_E_USAGE);
         if (count > 0)
             text.append(part.data(), static_cast<std::size_t>(count));
     }
-    throw gpucontainer::Error(GPUCTR_E_USAGE,
-                              "the state of the container on standard input is too long",
-                              "an OCI runtime calls this command as a hook", 0);
+    throw gpucontainer::Error(
+        GPUCTR_E_USAGE, formatted("{} of the container on standard input is too long", input.what),
+        "an OCI runtime calls this command as a hook", 0);
 }
 
 /// The vendors that the container asks for, of those that are typed if any are.
@@ -89,7 +100,27 @@ void set_up(const gpucontainer::HookState& state, bool joins, const HostOptions&
     (void)plan.apply(root.fd(), how);
 }
 
-/// A hook of OCI runtimes, at the stages createContainer, createRuntime and prestart.
+/// The configuration of a container that is yet to be made, with the GPUs that it asks for.
+std::string with_gpus_of(const std::string& config, const gpucontainer::HookState& state,
+                         const HostOptions& host, const RequestOptions& options,
+                         const std::string& files_directory, const Messages& messages)
+{
+    const gpucontainer::Host found = host.open();
+    gpucontainer::Request request = request_for_any_image(options, messages);
+    const std::vector<std::string> variables = state.variables();
+    request.container_environment.insert(request.container_environment.begin(), variables.begin(),
+                                         variables.end());
+    const gpucontainer::Plan plan(found, request, -1);
+    warn_about(plan.findings(), messages);
+    std::string edited = plan.edit_oci(config, files_directory);
+    for (const std::string& path : missing_files(plan, found, files_directory))
+        messages.warn(formatted("{}: left out, because it is not there: {}", path,
+                                how_to_make_files(files_directory)));
+    return edited;
+}
+
+/// A hook of OCI runtimes, at the stages createContainer, createRuntime and prestart; and of
+/// engines at the stage precreate, as a filter of the configuration.
 class Hook : public Command {
 public:
     Hook() { request_.capabilities = "compute,utility"; }
@@ -100,19 +131,29 @@ public:
         app.option_defaults()->group(where);
         add_choice(app, "--stage", stages(), stage_,
                    "the stage at which the runtime calls it, if not createContainer");
+        add_files_dir_option(app, files_directory_, "at the stage precreate");
+        app_ = &app;
+    }
+
+    void check_typed(const Call& /*call*/) override
+    {
+        if (stage_ == Stage::precreate)
+            refuse_options_of_a_root(*app_, "hook", "--stage precreate");
+        else if (app_->count("--files-dir") != 0)
+            throw usage_error_of("hook", "--files-dir goes with --stage precreate");
     }
 
     int run(const Call& call) override
     {
-        const Messages messages = call.messages();
-        const gpucontainer::HookState state(read_state());
-        HostOptions host = request_.host;
-        host.vendors = wanted(host.vendors, state.vendors());
-        if (host.vendors.empty()) {
-            if (messages.verbosity == Verbosity::verbose)
-                messages.tell("the container asks for no GPU");
+        if (stage_ == Stage::precreate) {
+            print(call.streams.out, "{}", filtered(read_input(input_config), call.messages()));
             return ExitCode::done;
         }
+        const Messages messages = call.messages();
+        const gpucontainer::HookState state(read_input(input_state));
+        const HostOptions host = wanted_of(state, messages);
+        if (host.vendors.empty())
+            return ExitCode::done;
         shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
         with_gpu(host.if_present, messages, [&] {
             set_up(state, stage_ != Stage::create_container, host, request_, messages);
@@ -121,8 +162,34 @@ public:
     }
 
 private:
+    /// With the vendors of which the container asks for something; maybe none.
+    HostOptions wanted_of(const gpucontainer::HookState& state, const Messages& messages) const
+    {
+        HostOptions host = request_.host;
+        host.vendors = wanted(host.vendors, state.vendors());
+        if (host.vendors.empty() && messages.verbosity == Verbosity::verbose)
+            messages.tell("the container asks for no GPU");
+        return host;
+    }
+
+    std::string filtered(const std::string& config, const Messages& messages) const
+    {
+        const auto state = gpucontainer::HookState::of_config(config);
+        const HostOptions host = wanted_of(state, messages);
+        std::string with_gpus = config;
+        if (host.vendors.empty())
+            return with_gpus;
+        shrink_privileges(GPUCTR_PHASE_LOOK);
+        with_gpu(host.if_present, messages, [&] {
+            with_gpus = with_gpus_of(config, state, host, request_, files_directory_, messages);
+        });
+        return with_gpus;
+    }
+
     RequestOptions request_;
     Stage stage_ = Stage::create_container;
+    std::string files_directory_ = usual_files_directory;
+    const CLI::App* app_ = nullptr;
 };
 
 } // namespace
@@ -143,6 +210,10 @@ own environment counts, because that may be the container's.
 
 Names are made in the container's own layer, which is removed with it. There is
 no journal, and nothing to undo.
+
+With `--stage precreate`, as podman and CRI-O call it before they make a
+container, read its configuration instead, and print it with the GPUs added. It
+needs no privileges, and nothing is mounted or made.
 
 Examples:
   gpuctr-setup hook

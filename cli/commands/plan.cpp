@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "commands/any_image.hpp"
 #include "commands/command.hpp"
 #include "commands/dry_run.hpp"
 #include "formats/formats.hpp"
@@ -11,7 +12,6 @@
 #include "process/privileges.hpp"
 
 #include <algorithm>
-#include <array>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
 
@@ -22,30 +22,12 @@ using gpucontainer::Plan;
 
 constexpr const char* oci = "oci";
 
-/// Options about one root file system, or about how it is set up.
-constexpr std::array of_a_root = {"--rootfs",      "--rootfs-fd", "--pid",        "--layout",
-                                  "--tree-path",   "--write",     "--lock",       "--mount-label",
-                                  "--cuda-compat", "--backend",   "--staged-tree"};
-
 struct Options {
     RequestOptions request;
     RootOptions root;
     OtherFormats others;
     std::string files_directory = usual_files_directory;
 };
-
-/// For images that are not known: other programs are told of mounts, and make no loader cache.
-gpucontainer::Request request_for_others(const Options& options, const Messages& messages)
-{
-    gpucontainer::Request request = options.request.request(-1, messages);
-    request.layout = GPUCTR_LAYOUT_BINDS;
-    request.write = GPUCTR_WRITE_AUTO;
-    request.compat = GPUCTR_COMPAT_AUTO;
-    request.tree_path.clear();
-    request.mount_label.clear();
-    request.lock = false;
-    return request;
-}
 
 void show_edits(const Plan& plan, const gpucontainer::Host& host, const Options& options,
                 const Call& call)
@@ -86,7 +68,7 @@ void show_for_others(const Options& options, const Call& call)
     const Messages messages = call.messages();
     shrink_privileges(GPUCTR_PHASE_LOOK);
     const gpucontainer::Host host = options.request.host.open(!options.request.host.if_present);
-    const Plan plan(host, request_for_others(options, messages), -1);
+    const Plan plan(host, request_for_any_image(options.request, messages), -1);
     warn_about(host.findings(), messages);
     warn_about(plan.findings(), messages);
     const auto& formats = given_formats();
@@ -133,11 +115,7 @@ public:
             options_.others.names.emplace_back(format.name);
         add_format_to(app, &options_.others);
         app.option_defaults()->group(what_is_printed);
-        app.add_option("--files-dir", options_.files_directory,
-                       "for the other formats: where files that are made for containers are kept")
-            ->type_name("DIR")
-            ->check(check_absolute)
-            ->capture_default_str();
+        add_files_dir_option(app, options_.files_directory, "for the other formats");
         app_ = &app;
     }
 
@@ -146,11 +124,8 @@ public:
         const bool for_others = format() == Format::other;
         if (!for_others && app_->count("--files-dir") != 0)
             throw usage_error_of("plan", "--files-dir goes with formats of other programs");
-        for (const char* const option : of_a_root)
-            if (for_others && app_->count(option) != 0)
-                throw usage_error_of(
-                    "plan", formatted("--format {} is for any image, and does not go with {}",
-                                      options_.others.chosen, option));
+        if (for_others)
+            refuse_options_of_a_root(*app_, "plan", "--format " + options_.others.chosen);
     }
 
     int run(const Call& call) override

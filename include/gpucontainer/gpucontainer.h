@@ -931,6 +931,17 @@ typedef struct gpuctr_hook_state gpuctr_hook_state;
  */
 GPUCTR_API gpuctr_status gpuctr_hook_state_read(const char* text, gpuctr_hook_state** ret_state,
                                                 gpuctr_error** ret_error);
+/**
+ * The same from the configuration of the container alone (config.json), which an engine gives to a
+ * hook at the stage precreate, before there is a bundle. It names no process, and its root
+ * directory may be "" or relative.
+ *
+ * @return GPUCTR_E_USAGE for a document that cannot be read
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_hook_state_read_config(const char* config,
+                                                       gpuctr_hook_state** ret_state,
+                                                       gpuctr_error** ret_error);
 /** @since 0.2 */
 GPUCTR_API void gpuctr_hook_state_free(gpuctr_hook_state* state);
 /**
@@ -1135,6 +1146,22 @@ GPUCTR_API gpuctr_status gpuctr_plan_install_cdi(const gpuctr_plan* plan, const 
  */
 GPUCTR_API gpuctr_status gpuctr_plan_to_oci(const gpuctr_plan* plan, const char* files_dir,
                                             char** ret_document, gpuctr_error** ret_error);
+
+/**
+ * An OCI runtime's configuration (config.json) with the edits of gpuctr_plan_to_oci(). Each takes
+ * the place of what the configuration has under the same name: a variable, a mount of the same
+ * destination, a device of the same path. A mount of one of the small files is left out unless
+ * the host has the file already, with its content.
+ *
+ * @param config      may be hostile: a document of bounded size and depth
+ * @param files_dir   as for gpuctr_plan_to_oci()
+ * @param ret_config  freed by the caller with gpuctr_string_free()
+ * @return errors of gpuctr_plan_to_oci(); GPUCTR_E_USAGE for a configuration that cannot be read
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_edit_oci(const gpuctr_plan* plan, const char* config,
+                                              const char* files_dir, char** ret_config,
+                                              gpuctr_error** ret_error);
 
 /** Drivers that it was made from, with the GPUs that were chosen. @since 0.2 */
 GPUCTR_API size_t gpuctr_plan_driver_count(const gpuctr_plan* plan);

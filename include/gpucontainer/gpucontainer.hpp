@@ -563,6 +563,15 @@ public:
         handle_.reset(read);
     }
 
+    /// From config.json alone; see gpuctr_hook_state_read_config(). Throws Error: usage.
+    static HookState of_config(const std::string& config)
+    {
+        gpuctr_hook_state* read = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_hook_state_read_config(config.c_str(), &read, &error), error);
+        return HookState(read);
+    }
+
     std::int32_t pid() const noexcept { return gpuctr_hook_state_pid(handle_.get()); }
     std::string_view rootfs() const noexcept { return gpuctr_hook_state_rootfs(handle_.get()); }
     /// NAME=VALUE each, sorted by name.
@@ -583,6 +592,8 @@ public:
     }
 
 private:
+    explicit HookState(gpuctr_hook_state* state) : handle_(state) {}
+
     detail::Handle<gpuctr_hook_state, gpuctr_hook_state_free> handle_;
 };
 
@@ -986,6 +997,18 @@ public:
         detail::check(gpuctr_plan_to_oci(handle_.get(),
                                          files_dir.empty() ? nullptr : files_dir.c_str(), &text,
                                          &error),
+                      error);
+        return detail::take_string(text);
+    }
+
+    /// A configuration with these edits; see gpuctr_plan_edit_oci(). Throws Error: usage.
+    std::string edit_oci(const std::string& config, const std::string& files_dir = {}) const
+    {
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_edit_oci(handle_.get(), config.c_str(),
+                                           files_dir.empty() ? nullptr : files_dir.c_str(), &text,
+                                           &error),
                       error);
         return detail::take_string(text);
     }

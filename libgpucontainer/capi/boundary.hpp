@@ -31,6 +31,9 @@ try {
 /// An optional string of the caller.
 inline std::string_view text_of(const char* given) { return given != nullptr ? given : ""; }
 
+/// Where small files that are made for containers are kept, if the caller does not say.
+inline constexpr const char* usual_files_directory = "/var/lib/gpucontainer-cdi";
+
 /// A string that the caller frees. Throws std::bad_alloc.
 char* to_c_string(const std::string& text);
 

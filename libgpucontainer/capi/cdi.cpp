@@ -7,15 +7,12 @@
 #include "cdi/install.hpp"
 #include "cdi/text.hpp"
 #include "export/json.hpp"
-#include "export/oci.hpp"
 #include "plan/planned.hpp"
 #include "privilege/process.hpp"
 
 using namespace gpucontainer;
 
 namespace {
-
-constexpr const char* usual_files_directory = "/var/lib/gpucontainer-cdi";
 
 struct Asked {
     exports::CdiRequest request;
@@ -32,7 +29,7 @@ Result<Asked> read_cdi_options(const gpuctr_cdi_options* options)
     Asked asked;
     asked.request.version = capi::text_of(given.version);
     asked.request.files_directory =
-        given.files_dir != nullptr ? given.files_dir : usual_files_directory;
+        given.files_dir != nullptr ? given.files_dir : capi::usual_files_directory;
     if (!asked.request.files_directory.starts_with('/'))
         return Error(Errc::usage, "CDI options: the directory of files is no absolute path")
             .with_argument("files_dir");
@@ -104,22 +101,6 @@ gpuctr_status gpuctr_plan_to_cdi(const gpuctr_plan* plan, const gpuctr_cdi_optio
     });
 }
 
-gpuctr_status gpuctr_plan_to_oci(const gpuctr_plan* plan, const char* files_dir,
-                                 char** ret_document, gpuctr_error** ret_error)
-{
-    return capi::boundary(ret_error, [&]() -> Result<void> {
-        if (plan == nullptr || ret_document == nullptr)
-            return Error(Errc::usage, "gpuctr_plan_to_oci: plan or ret_document is missing");
-        const std::string directory = files_dir != nullptr ? files_dir : usual_files_directory;
-        if (!directory.starts_with('/'))
-            return Error(Errc::usage, "OCI: the directory of files is no absolute path")
-                .with_argument("files_dir");
-        GPUCTR_TRY(const std::string document, exports::oci_edits(plan->planned, directory));
-        *ret_document = capi::to_c_string(document);
-        return {};
-    });
-}
-
 gpuctr_status gpuctr_plan_install_cdi(const gpuctr_plan* plan, const char* path,
                                       const gpuctr_cdi_options* options, uint32_t* ret_outcome,
                                       gpuctr_error** ret_error)
@@ -151,7 +132,8 @@ gpuctr_status gpuctr_cdi_list_open(const char* const* paths, const gpuctr_host* 
         for (; paths != nullptr && *paths != nullptr; ++paths)
             wanted.emplace_back(*paths);
         cdi::Listing listing = cdi::read_paths(wanted);
-        report_outdated(listing, host, files_dir != nullptr ? files_dir : usual_files_directory);
+        report_outdated(listing, host,
+                        files_dir != nullptr ? files_dir : capi::usual_files_directory);
         *ret_list = new gpuctr_cdi_list{std::move(listing)};
         return {};
     });

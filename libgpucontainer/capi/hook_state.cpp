@@ -19,6 +19,19 @@ gpuctr_status gpuctr_hook_state_read(const char* text, gpuctr_hook_state** ret_s
     });
 }
 
+gpuctr_status gpuctr_hook_state_read_config(const char* config, gpuctr_hook_state** ret_state,
+                                            gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (config == nullptr || ret_state == nullptr)
+            return Error(Errc::usage,
+                         "gpuctr_hook_state_read_config: config or ret_state is missing");
+        GPUCTR_TRY(auto state, imports::read_hook_config(config));
+        *ret_state = new gpuctr_hook_state{std::move(state)};
+        return {};
+    });
+}
+
 void gpuctr_hook_state_free(gpuctr_hook_state* state) { delete state; }
 
 int32_t gpuctr_hook_state_pid(const gpuctr_hook_state* state) { return state->pid; }

@@ -51,10 +51,8 @@ bool asks_for(const drivers::Vendor& vendor, const Variables& variables)
     return !value.empty() && value != "void" && !value.starts_with('/');
 }
 
-Result<void> read_configuration(std::string_view text, const std::string& bundle, HookState& state)
+Result<void> read_requests(const Json& configuration, HookState& state)
 {
-    GPUCTR_TRY(const Json configuration, parse_document(text));
-    GPUCTR_TRY(state.rootfs, root_of(configuration, bundle));
     GPUCTR_TRY(const Variables variables, variables_of(configuration));
     for (const auto& [name, value] : variables)
         state.variables.push_back(base::format("{}={}", name, value));
@@ -62,6 +60,13 @@ Result<void> read_configuration(std::string_view text, const std::string& bundle
         if (asks_for(vendor, variables))
             state.vendors.emplace_back(vendor.name);
     return {};
+}
+
+Result<void> read_configuration(std::string_view text, const std::string& bundle, HookState& state)
+{
+    GPUCTR_TRY(const Json configuration, parse_document(text));
+    GPUCTR_TRY(state.rootfs, root_of(configuration, bundle));
+    return read_requests(configuration, state);
 }
 
 } // namespace
@@ -80,6 +85,17 @@ Result<HookState> read_hook_state(std::string_view text)
         return std::move(text_of_bundle).error().with_code(Errc::usage);
     if (auto read = read_configuration(*text_of_bundle, bundle, state); !read)
         return std::move(read).error().with_code(Errc::usage).context(path);
+    return state;
+}
+
+Result<HookState> read_hook_config(std::string_view text)
+{
+    GPUCTR_TRY(const Json configuration, parse_document(text),
+               "the configuration of the container");
+    HookState state;
+    if (const Json* const root = member(&configuration, "root"))
+        state.rootfs = text_of(*root, "path");
+    GPUCTR_CHECK(read_requests(configuration, state));
     return state;
 }
 

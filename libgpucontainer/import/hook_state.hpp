@@ -21,4 +21,8 @@ struct HookState {
 /// names. Both may be hostile. Errors: usage.
 Result<HookState> read_hook_state(std::string_view text);
 
+/// The same from the configuration alone, as an engine gives it to a hook before there is a
+/// bundle. It names no process; its root directory may be relative or missing.
+Result<HookState> read_hook_config(std::string_view text);
+
 } // namespace gpucontainer::imports

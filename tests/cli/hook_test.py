@@ -41,7 +41,8 @@ class Case(harness.Case):
     def hook(self, *words, state=None, status=0, stderr="", prefix=(), **options):
         done = harness.call(*prefix, harness.SETUP, "hook", *words, stdin=None,
                             input=self.state_text() if state is None else state, **options)
-        self.assertEqual(done.returncode, status, done.stderr)
+        if status is not None:
+            self.assertEqual(done.returncode, status, done.stderr)
         if stderr is not None:
             self.assertEqual(done.stderr, stderr)
         return done.stdout
@@ -50,6 +51,108 @@ class Case(harness.Case):
         """Runs the hook and then a script in the container's mount namespace."""
         return self.hook(prefix=[*NAMESPACES, self.root, "sh", "-c",
                                  '"$@" && ' + script, self.root], *words, **options)
+
+
+class Precreate(Case):
+    """As a filter of a configuration that an engine has not used yet."""
+
+    def setUp(self):
+        super().setUp()
+        self.config = {
+            "ociVersion": "1.0.2", "root": {"path": "rootfs"}, "annotations": {"a": "b"},
+            "process": {"args": ["true"], "env": ["PATH=/bin", "NVIDIA_VISIBLE_DEVICES=1,3"],
+                        "user": {"uid": 5, "additionalGids": [7]}},
+            "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
+                       {"destination": "/usr/bin/nvidia-smi", "type": "bind", "source": "/x"}],
+            "linux": {"devices": [{"path": "/dev/nvidia1", "type": "c", "major": 1, "minor": 3},
+                                  {"path": "/dev/fuse", "type": "c", "major": 10, "minor": 229}],
+                      "resources": {"devices": [{"allow": False, "access": "rwm"}]}}}
+
+    def filter(self, *words, config=None, **options):
+        text = json.dumps(self.config if config is None else config)
+        options = {"stderr": None} | options
+        return self.hook("--stage", "precreate", *words, state=text, **options)
+
+    def edited(self, *words, **options):
+        return json.loads(self.filter(*words, **options))
+
+    def test_adds_what_the_container_asks_for_and_keeps_the_rest(self):
+        with self.nothing_changes():
+            edited = self.edited()
+        devices = {device["path"]: device for device in edited["linux"]["devices"]}
+        self.assertEqual(sorted(devices), ["/dev/fuse", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
+                                           "/dev/nvidia1", "/dev/nvidia3", "/dev/nvidiactl"])
+        self.assertEqual(devices["/dev/nvidia1"]["major"], 195)
+        rules = edited["linux"]["resources"]["devices"]
+        self.assertEqual(rules[0], {"allow": False, "access": "rwm"})
+        self.assertEqual({(rule["major"], rule["minor"]) for rule in rules[1:]},
+                         {(devices[path]["major"], devices[path]["minor"]) for path in devices
+                          if path != "/dev/fuse"})
+        mounts = {mount["destination"]: mount for mount in edited["mounts"]}
+        self.assertEqual(len(mounts), len(edited["mounts"]))
+        self.assertEqual(mounts["/proc"], self.config["mounts"][0])
+        self.assertNotEqual(mounts["/usr/bin/nvidia-smi"]["source"], "/x")
+        self.assertIn("ro", mounts["/usr/lib64/libcuda.so.1"]["options"])
+        self.assertEqual(edited["process"], self.config["process"])
+        for name in ("ociVersion", "root", "annotations"):
+            self.assertEqual(edited[name], self.config[name])
+
+    def test_twice_is_once(self):
+        edited = self.edited()
+        again = self.edited(config=edited)
+        for one in (edited, again):
+            rules = one["linux"]["resources"].pop("devices")
+            self.assertEqual({json.dumps(rule) for rule in rules}, {json.dumps(r) for r in rules})
+        self.assertEqual(again, edited)
+
+    def test_a_container_that_asks_for_nothing_stays_as_it_is(self):
+        for variables in ([], ["NVIDIA_VISIBLE_DEVICES=void"]):
+            self.config["process"]["env"] = variables
+            self.assertEqual(self.filter(), json.dumps(self.config))
+        self.config["process"]["env"] = ["NVIDIA_VISIBLE_DEVICES=all"]
+        self.assertEqual(self.filter("--rocm"), json.dumps(self.config))
+
+    def test_a_smallest_configuration(self):
+        edited = self.edited(config={"process": {"env": ["NVIDIA_VISIBLE_DEVICES=0"]}})
+        self.assertEqual(edited["linux"]["devices"][-1]["path"], "/dev/nvidia0")
+
+    def test_a_missing_gpu_is_an_error_or_a_warning(self):
+        self.config["process"]["env"] = ["AMD_VISIBLE_DEVICES=all"]
+        self.assertEqual(self.filter(status=3), "")
+        self.assertEqual(self.filter("--if-present"), json.dumps(self.config))
+
+    def test_needs_no_privileges(self):
+        self.assertEqual(self.edited(prefix=harness.ORDINARY_USER), self.edited())
+
+    def test_gives_small_files_that_are_there_with_their_content_alone(self):
+        place = "/etc/OpenCL/vendors/nvidia.icd"
+        files = harness.DIRECTORY / "files"
+        kept = files / f"nvidia.com-gpu{place}"
+        kept.parent.mkdir(parents=True)
+        self.addCleanup(harness.call, "rm", "-rf", files)
+        for content, given in (("", False), ("libx\n", False), ("libnvidia-opencl.so.1\n", True)):
+            kept.write_text(content)
+            mounts = [m["destination"] for m in self.edited("--files-dir", files)["mounts"]]
+            self.assertEqual(place in mounts, given, content)
+
+    def test_configurations_that_are_none(self):
+        for config in ([], 5, {"process": {"env": ["NVIDIA_VISIBLE_DEVICES=0"]}, "mounts": {}},
+                       {"process": {"env": ["NVIDIA_VISIBLE_DEVICES=0"]}, "linux": []},
+                       {"process": {"env": ["NVIDIA_VISIBLE_DEVICES=0"], "user": {}},
+                        "linux": {"devices": 1}}):
+            with self.subTest(config):
+                out = self.filter(config=config, status=None)
+                self.assertIn(out, ("", json.dumps(config)))
+        self.filter(config=self.config | {"mounts": {}}, status=2,
+                    stderr="gpuctr-setup: the configuration of the container: 'mounts' is no list\n")
+        self.hook("--stage", "precreate", state="[" * 100, status=2, stderr=None)
+        self.hook("--stage", "precreate", state="", status=2, stderr=None)
+
+    def test_options_about_a_root_are_refused(self):
+        self.filter("--write", "never", status=2,
+                    stderr="gpuctr-setup: --stage precreate is for any image, and does not go with "
+                           "--write\nhint: gpuctr-setup hook --help\n")
+        self.hook("--files-dir", "/x", status=2, stderr=None)
 
 
 class Hook(Case):

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "import/hook_state.hpp"
+#include "import/edited_config.hpp"
 
 #include "base/format.hpp"
 #include "fuzz/fuzz.hpp"
@@ -10,9 +11,36 @@
 
 namespace gpucontainer::fuzz {
 
+namespace {
+
+constexpr std::string_view edits = R"({
+    "files": [{"path": "/nowhere", "content": "x"}], "unset_env": ["A"],
+    "process": {"env": ["B=1"], "user": {"additionalGids": [44]}},
+    "mounts": [{"destination": "/a", "source": "/b"}, {"destination": "/c", "source": "/nowhere"}],
+    "linux": {"devices": [{"path": "/dev/x"}], "resources": {"devices": [{"allow": true}]}}})";
+
+/// It is changed once, and can be read again.
+void edit(std::string_view config)
+{
+    const auto once = imports::edited_config(config, edits);
+    if (!once) {
+        demand(once.error().code() == Errc::usage, "what is wrong is the text");
+        return;
+    }
+    const auto twice = imports::edited_config(*once, edits);
+    demand(twice.has_value(), "what was edited can be edited");
+    demand(once->find("/nowhere") == std::string::npos
+               || config.find("/nowhere") != std::string_view::npos,
+           "a file that is not there is not mounted");
+}
+
+} // namespace
+
 /// The input is the configuration of a bundle, and the state of its container as well.
 void run(std::string_view input)
 {
+    edit(input);
+    (void)imports::read_hook_config(input);
     static const Scratch bundle({}, {});
     std::ofstream(bundle.path() / "config.json", std::ios::binary) << input;
     const std::string known =

@@ -96,6 +96,21 @@ def by_podman_hook(program, hooks=hooks_of):
     return attempt
 
 
+def by_precreate(program):
+    """The engine gives the configuration to the command, and makes a container of what comes
+    back. No hook runs afterwards."""
+    def attempt(bench):
+        directory = bench.work / "hooks"
+        directory.mkdir()
+        hook = {"path": str(bench.command), "env": ["PATH=/usr/bin:/bin"],
+                "args": [str(bench.command), "hook", "-q", "--stage", "precreate"]}
+        text = {"version": "1.0.0", "hook": hook, "when": {"always": True},
+                "stages": ["precreate"]}
+        (directory / "gpus.json").write_text(json.dumps(text), encoding="utf-8")
+        return seen_by(program, bench, hooks=directory)
+    return attempt
+
+
 def by_cdi(program):
     """A specification where engines look. Neither a hook nor a loader cache is needed. The names
     that files are mounted over stay in the image, as it is the container's own layer."""
@@ -204,6 +219,7 @@ def rows():
     add(podman, "`--pid`", by_pid(podman))
     add(podman, "hook `createContainer`", by_podman_hook(podman))
     add(podman, "`gpuctr-setup hook`", by_podman_hook(podman, own_hook_of))
+    add(podman, "`gpuctr-setup hook --stage precreate`", by_precreate(podman))
     add(podman, "CDI", by_cdi(podman))
     add(podman, "`plan --format podman`", by_options(podman, "podman"))
     buildah = programs.Buildah()
