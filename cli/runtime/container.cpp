@@ -81,7 +81,8 @@ Container::Container(std::string name, ImageRoot& image, const ImageOptions& opt
     : name_(std::move(name)), root_(image.mount(mounts_, options))
 {
     if (writable)
-        root_ = mounts_.writable_over(root_, options.label);
+        root_ = mounts_.writable_over(
+            root_, options.allow_setuid ? MS_NODEV : MS_NODEV | MS_NOSUID, options.label);
     if (!root_)
         fail("mount a writable overlay over " + name_, GPUCTR_E_APPLY,
              "leave out --writable-tmpfs, or use Linux 5.11 or newer");

@@ -128,9 +128,10 @@ Fd PrivateMounts::new_tmpfs(const std::string& label) const
     return mount("gpuctr", "tmpfs", MS_NOSUID | MS_NOEXEC, with_label("mode=0755", label));
 }
 
-Fd PrivateMounts::writable_over(const Fd& lower, const std::string& label) const
+Fd PrivateMounts::writable_over(const Fd& lower, unsigned long flags,
+                                const std::string& label) const
 {
-    const Fd memory = mount("gpuctr", "tmpfs", MS_NODEV, with_label("mode=0755", label));
+    const Fd memory = mount("gpuctr", "tmpfs", flags, with_label("mode=0755", label));
     if (!memory || ::mkdirat(memory.get(), upper_name, directory_mode) != 0
         || ::mkdirat(memory.get(), work_name, directory_mode) != 0)
         return {};
@@ -142,9 +143,9 @@ Fd PrivateMounts::writable_over(const Fd& lower, const std::string& label) const
         "lowerdir={},upperdir={},workdir={}", static_cast<const char*>(path_of(lower)),
         static_cast<const char*>(path_of(upper)), static_cast<const char*>(path_of(work)));
     // In a user namespace, attributes of overlays have to be those of users.
-    Fd overlay = mount("gpuctr", "overlay", MS_NODEV, with_label(layers + ",userxattr", label));
+    Fd overlay = mount("gpuctr", "overlay", flags, with_label(layers + ",userxattr", label));
     if (!overlay && errno == EINVAL) // Linux before 5.11
-        overlay = mount("gpuctr", "overlay", MS_NODEV, with_label(layers, label));
+        overlay = mount("gpuctr", "overlay", flags, with_label(layers, label));
     return overlay;
 }
 

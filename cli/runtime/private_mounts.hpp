@@ -31,7 +31,7 @@ public:
              const std::string& options) const;
     /// What is written to it goes into memory and ends with it; the rest is `lower`, without the
     /// mounts below.
-    Fd writable_over(const Fd& lower, const std::string& label) const;
+    Fd writable_over(const Fd& lower, unsigned long flags, const std::string& label) const;
 
     /// Moves the mount that becomes the root directory to a directory of its own, so that the
     /// next mounts do not cover it. -1 and errno on failure.

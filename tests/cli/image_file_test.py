@@ -187,7 +187,9 @@ class AsRoot(Images, Case):
                          f"{TREE}/bin/nvidia-smi\n/etc/new\n")
 
     def test_setuid_programs_are_a_choice(self):
-        for options, said in (((), "nosuid"), (["--allow-setuid"], "suid")):
+        setuid, memory = "--allow-setuid", "--writable-tmpfs"
+        for options, said in (((), "nosuid"), ([memory], "nosuid"), ([setuid], "suid"),
+                              ([setuid, memory], "suid")):
             root = [line.split() for line in
                     self.run_in(self.squashfs, *LOOK, options=options).splitlines()
                     if line.split()[1] == "/"]
