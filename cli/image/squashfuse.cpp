@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <fcntl.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <sstream>
@@ -45,6 +46,9 @@ std::string find_program()
         0);
 }
 
+/// Exit status of a process that could not become squashfuse.
+constexpr int not_started = 127;
+
 struct Envelope {
     char byte = 0;
     iovec content = {&byte, 1};
@@ -75,23 +79,33 @@ int receive(int channel)
     return fd;
 }
 
+/// Leaves the caller's descriptors behind, which shall end with CMD, but for the image, which
+/// becomes standard input, and the channel. Its new number; -1 if that fails.
+int keep_only(int image, int channel)
+{
+    constexpr int first = STDERR_FILENO + 1;
+    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (::dup2(image, STDIN_FILENO) < 0 || ::dup2(null, STDOUT_FILENO) < 0
+        || ::dup2(null, STDERR_FILENO) < 0 || ::dup2(channel, first) < 0)
+        return -1;
+    ::closefrom(first + 1);
+    return first;
+}
+
 /// Of the process that becomes squashfuse. It has to outlive signals that a terminal sends to CMD.
 [[noreturn]] void become_server(int channel, int image, const std::string& program,
-                                std::vector<std::string> words)
-{
-    constexpr int failed = 127;
+                                std::vector<std::string> words) noexcept
+try {
     (void)::setsid();
     (void)::chdir("/");
-    // CMD's pipes shall end with CMD.
-    const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-        if (::dup2(null, fd) < 0)
-            ::_exit(failed);
+    // It reads what others made: not with the ambient capabilities of this user.
+    gpucontainer::harden(0);
+    channel = keep_only(image, channel);
     const int device = receive(channel);
-    // Both are inherited, and named by their numbers.
-    if (device < 0 || ::fcntl(device, F_SETFD, 0) != 0 || ::fcntl(image, F_SETFD, 0) != 0)
-        ::_exit(failed);
-    words.push_back(formatted("/proc/self/fd/{}", image));
+    // Inherited, and named by its number.
+    if (device < 0 || ::close(channel) != 0 || ::fcntl(device, F_SETFD, 0) != 0)
+        ::_exit(not_started);
+    words.push_back(formatted("/proc/self/fd/{}", STDIN_FILENO));
     words.push_back(formatted("/dev/fd/{}", device));
     std::vector<char*> arguments;
     arguments.reserve(words.size() + 1);
@@ -101,7 +115,9 @@ int receive(int channel)
     std::string path = "PATH=/usr/bin:/bin";
     const std::array<char*, 2> environment = {path.data(), nullptr};
     ::execve(program.c_str(), arguments.data(), environment.data());
-    ::_exit(failed);
+    ::_exit(not_started);
+} catch (const std::exception&) {
+    ::_exit(not_started);
 }
 
 } // namespace

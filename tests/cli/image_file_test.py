@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Root file systems that are one file: squashfs and SIF, with -- CMD."""
 
+import contextlib
 import os
 import pathlib
 import shutil
 import stat
 import struct
+import subprocess
 import time
 import unittest
 
@@ -220,6 +222,36 @@ class AsUser(Images, Case):
     def test_has_no_child_that_it_does_not_know(self):
         script = "cat /proc/$$/task/$$/children; echo"
         self.assertEqual(self.run_in(self.squashfs, "sh", "-c", script).split()[1:], [])
+
+    @contextlib.contextmanager
+    def server(self, *prefix, **options):
+        """Process number of squashfuse while a container runs."""
+        words = [*prefix, harness.SETUP, "--nv", "--rootfs", self.squashfs, "--", "sh", "-c",
+                 "echo; read line; true"]
+        with subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, **options) as process:
+            process.stdout.readline()
+            (found,) = squashfuses()
+            yield pathlib.Path("/proc", found)
+            process.stdin.close()
+        self.assertEqual(process.returncode, 0)
+
+    def test_descriptors_of_the_caller_end_with_the_command(self):
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        with self.server(*USER, pass_fds=[writer]) as process:
+            os.close(writer)
+            files = {os.readlink(link) for link in (process / "fd").iterdir()}
+        self.assertLessEqual(files, {"/dev/null", str(self.squashfs), "/", "/dev/fuse"})
+
+    def test_capabilities_are_not_for_what_reads_the_image(self):
+        ambient = "+dac_override,+sys_ptrace"
+        with self.server(*USER, "--inh-caps", ambient, "--ambient-caps", ambient) as process:
+            status = dict(line.split(":\t") for line in
+                          (process / "status").read_text().splitlines())
+        for kind in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            self.assertEqual(int(status[kind], 16), 0, kind)
+        self.assertEqual(status["NoNewPrivs"], "1")
 
     def test_damaged_ones(self):
         damaged = self.damaged()
