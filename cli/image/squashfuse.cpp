@@ -143,7 +143,8 @@ Squashfuse Squashfuse::start(const ImageFile& image)
         become_server(theirs.get(), image.file.get(), program, words);
     }
     int status = 0;
-    while (::waitpid(child, &status, 0) < 0)
+    // Without a status if the caller ignores SIGCHLD: then serve() finds out.
+    while (::waitpid(child, &status, 0) < 0 && errno != ECHILD)
         if (errno != EINTR)
             fail("start " + program, GPUCTR_E_APPLY);
     if (status != 0)

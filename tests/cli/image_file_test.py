@@ -8,6 +8,7 @@ import shutil
 import stat
 import struct
 import subprocess
+import sys
 import time
 import unittest
 
@@ -252,6 +253,13 @@ class AsUser(Images, Case):
         for kind in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
             self.assertEqual(int(status[kind], 16), 0, kind)
         self.assertEqual(status["NoNewPrivs"], "1")
+
+    def test_of_a_caller_that_ignores_ends_of_children(self):
+        ignore = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); " \
+                 "os.execvp(sys.argv[1], sys.argv[1:])"
+        done = harness.call(*USER, sys.executable, "-c", ignore, harness.SETUP, "--nv", "--rootfs",
+                            self.squashfs, "--", "true")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_damaged_ones(self):
         damaged = self.damaged()
