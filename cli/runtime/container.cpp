@@ -25,18 +25,27 @@ using gpucontainer::Error;
 constexpr mode_t place_directory_mode = 0755;
 constexpr mode_t place_file_mode = S_IFREG | 0644;
 
-/// Bind mounts a part of the host's /dev into ours, if the host has it.
-void share_device(const Fd& devices, const std::string& name, bool directory)
+/// Makes a place in our /dev for a part of the host's, if the host has that.
+Fd place_for_device(const Fd& devices, const std::string& name, bool directory)
 {
     const std::string path = "/dev/" + name;
     struct stat status = {};
     if (::stat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode) != directory)
-        return;
+        return {};
     const int made = directory ? ::mkdirat(devices.get(), name.c_str(), place_directory_mode)
                                : ::mknodat(devices.get(), name.c_str(), place_file_mode, 0);
-    const Fd place(
-        made != 0 ? -1 : ::openat(devices.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!place || PrivateMounts::bind_over(path, place) != 0)
+    Fd place(made != 0 ? -1
+                       : ::openat(devices.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!place)
+        fail("make a place for " + path, GPUCTR_E_APPLY);
+    return place;
+}
+
+/// Bind mounts a part of the host's /dev there.
+void share_device(const std::string& name, const Fd& place)
+{
+    const std::string path = "/dev/" + name;
+    if (place && PrivateMounts::bind_over(path, place) != 0)
         fail("bind " + path, GPUCTR_E_APPLY);
 }
 
@@ -81,8 +90,8 @@ Container::Container(std::string name, ImageRoot& image, const ImageOptions& opt
     : name_(std::move(name)), root_(image.mount(mounts_, options))
 {
     if (writable)
-        root_ = mounts_.writable_over(
-            root_, options.allow_setuid ? MS_NODEV : MS_NODEV | MS_NOSUID, options.label);
+        root_ = mounts_.writable_over(root_, options.allow_setuid ? MS_NODEV : MS_NODEV | MS_NOSUID,
+                                      options.label);
     if (!root_)
         fail("mount a writable overlay over " + name_, GPUCTR_E_APPLY,
              "leave out --writable-tmpfs, or use Linux 5.11 or newer");
@@ -127,7 +136,7 @@ void Container::mount_kernel_file_systems() const
     }
 }
 
-void Container::mount_devices(const std::string& label) const
+void Container::mount_devices(const std::string& label)
 {
     const Fd devices = mounts_.new_tmpfs(label);
     if (!devices && !label.empty() && errno == EINVAL)
@@ -137,9 +146,9 @@ void Container::mount_devices(const std::string& label) const
         fail("create a tmpfs for /dev", GPUCTR_E_APPLY);
     attach(devices, "/dev");
     for (const char* name : {"null", "zero", "full", "random", "urandom", "tty"})
-        share_device(devices, name, false);
+        share_device(name, place_for_device(devices, name, false));
     for (const char* name : {"pts", "shm"})
-        share_device(devices, name, true);
+        shared_directories_.emplace_back(name, place_for_device(devices, name, true));
     constexpr std::array links = {
         std::pair{"/proc/self/fd", "fd"},       std::pair{"/proc/self/fd/0", "stdin"},
         std::pair{"/proc/self/fd/1", "stdout"}, std::pair{"/proc/self/fd/2", "stderr"},
@@ -148,6 +157,13 @@ void Container::mount_devices(const std::string& label) const
     for (const auto& [target, name] : links)
         if (::symlinkat(target, devices.get(), name) != 0)
             fail(formatted("create /dev/{}", name), GPUCTR_E_APPLY);
+}
+
+void Container::share_directories()
+{
+    for (const auto& [name, place] : shared_directories_)
+        share_device(name, place);
+    shared_directories_.clear();
 }
 
 Bind parse_bind(const std::string& specification)

@@ -6,6 +6,8 @@
 #include "runtime/private_mounts.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace gpuctr_cli {
 
@@ -44,7 +46,10 @@ public:
     void mount_kernel_file_systems() const;
     /// A /dev of its own, with the devices that every program expects. `label` is an SELinux
     /// label; "": none.
-    void mount_devices(const std::string& label) const;
+    void mount_devices(const std::string& label);
+    /// The directories of the host's /dev that others write too, such as /dev/shm. Names that are
+    /// made before do not get there, whatever links the image has.
+    void share_directories();
     /// As in parse_bind(); the target must exist.
     void bind(const std::string& specification) const;
     /// Makes it the root directory and unmounts the host's.
@@ -59,6 +64,7 @@ private:
     PrivateMounts mounts_;
     std::string name_;
     Fd root_;
+    std::vector<std::pair<std::string, Fd>> shared_directories_; ///< With their places.
 };
 
 } // namespace gpuctr_cli

@@ -174,6 +174,7 @@ int run(const Root& root, const std::optional<Gpus>& gpus, const RunOptions& opt
     if (gpus)
         with_gpu(gpus->if_present, messages,
                  [&] { put_gpus_into(container, *gpus, write, environment, messages); });
+    container.share_directories();
     // After the driver, so that what was asked for by name is on top.
     for (const std::string& bind : options.binds)
         container.bind(bind);

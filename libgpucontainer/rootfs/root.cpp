@@ -72,6 +72,26 @@ bool may_write(int directory, const std::optional<privilege::Owner>& owner)
     return as_owner && ::faccessat(directory, ".", W_OK, AT_EACCESS) == 0;
 }
 
+/// Whether a directory is on a file system of the kernel, or mounted somewhere below one in `root`,
+/// like the tmpfs of control groups at /sys/fs/cgroup. Such a mount is the host's.
+bool is_below_the_kernels(int directory, const RootFacts& root)
+{
+    constexpr int deepest = 256;
+    base::UniqueFd above;
+    for (int depth = 0; depth < deepest; ++depth) {
+        struct stat status = {};
+        if (base::is_on_kernel_file_system(directory) || ::fstat(directory, &status) != 0)
+            return true;
+        if (status.st_dev == root.device && status.st_ino == root.inode)
+            return false;
+        above.reset(::openat(directory, "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+        if (!above)
+            return true;
+        directory = above.get();
+    }
+    return true;
+}
+
 bool is_own(const struct statx& status, const std::optional<privilege::Owner>& owner)
 {
     return status.stx_uid == (owner ? owner->uid : ::geteuid());
@@ -269,9 +289,11 @@ bool Root::is_for_names(const std::string& path) const
     }
     if ((static_cast<unsigned long>(file_system.f_flags) & ST_RDONLY) != 0)
         return false;
-    const bool is_known = status.stx_mnt_id == mount_id_ || file_system.f_type == TMPFS_MAGIC
+    const bool is_roots = status.stx_mnt_id == mount_id_;
+    const bool is_known = is_roots || file_system.f_type == TMPFS_MAGIC
                           || (is_own(status, owner_) && !is_network(file_system.f_type));
-    return is_known && may_write(fd.get(), owner_);
+    return is_known && may_write(fd.get(), owner_)
+           && (is_roots || !is_below_the_kernels(fd.get(), facts_));
 }
 
 bool Root::is_empty_directory(const std::string& path) const

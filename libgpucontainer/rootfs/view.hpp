@@ -57,7 +57,7 @@ public:
     virtual bool is_empty_directory(const std::string& path) const = 0;
     /// Whether names may be created in a directory. The owner of new names must have write
     /// permission. On another mount than the root's, the directory must also belong to that owner
-    /// and be local, or be on a tmpfs.
+    /// and be local, or be on a tmpfs; and not be mounted below the kernel's own file systems.
     virtual bool is_for_names(const std::string& path) const = 0;
 };
 

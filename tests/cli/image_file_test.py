@@ -13,6 +13,7 @@ import time
 import unittest
 
 import harness
+import run_test
 from harness import TREE, VERSION
 
 USER = ["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
@@ -85,9 +86,12 @@ class Case(harness.Case):
         (self.root / "tmp").chmod(0o1777)
         self.squashfs = harness.DIRECTORY / "image.sqfs"
         self.squashfs.unlink(missing_ok=True)
+        self.make_squashfs()
+        self.addCleanup(self.squashfs.unlink, missing_ok=True)
+
+    def make_squashfs(self):
         harness.must("mksquashfs", self.root, self.squashfs, "-quiet", "-no-progress",
                      "-all-root", "-noI", "-noD", "-noF", "-noX")
-        self.addCleanup(self.squashfs.unlink, missing_ok=True)
 
     def image(self, content, name="image.sif"):
         path = harness.DIRECTORY / name
@@ -188,6 +192,17 @@ class AsRoot(Images, Case):
         self.assertEqual(self.run_in(self.squashfs, "sh", "-c", script,
                                      options=["--writable-tmpfs"]),
                          f"{TREE}/bin/nvidia-smi\n/etc/new\n")
+
+    def test_links_of_the_image_lead_no_name_to_what_the_host_shares(self):
+        harness.must("rm", "-rf", self.root / "etc")
+        for where in ("/dev/shm", "/sys/fs/cgroup"):
+            with self.subTest(where), run_test.shared(where):
+                (self.root / "etc").symlink_to(where)
+                self.squashfs.unlink()
+                self.make_squashfs()
+                self.run_in(self.squashfs, "true", options=["--writable-tmpfs"])
+                self.assertEqual(os.listdir(where), [])
+                (self.root / "etc").unlink()
 
     def test_setuid_programs_are_a_choice(self):
         setuid, memory = "--allow-setuid", "--writable-tmpfs"

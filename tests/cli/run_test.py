@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """gpuctr-setup -- CMD: a command with the GPUs, in private namespaces."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -18,6 +19,16 @@ DEVICES = {"null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "s
 SECCOMP = pathlib.Path(__file__).with_name("seccomp.py")
 NODES = {"nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"}
 GPUS = {f"nvidia{n}" for n in range(8)}
+
+
+@contextlib.contextmanager
+def shared(directory):
+    """A tmpfs of the host that everybody may write."""
+    harness.must("mount", "-t", "tmpfs", "-o", "mode=1777", "test", directory)
+    try:
+        yield
+    finally:
+        harness.must("umount", directory)
 
 
 class Run:
@@ -292,6 +303,17 @@ class Run:
         self.assertEqual([p for p in places if p.startswith("/tmp")], [])
         self.assertEqual(places.count("/"), 1)
         self.assertEqual(self.run_command("ls", "/").split(), sorted(os.listdir(self.root)))
+
+    def test_links_of_the_image_lead_no_name_to_what_the_host_shares(self):
+        harness.must("rm", "-rf", self.root / "etc")
+        for where in ("/dev/shm", "/sys/fs/cgroup"):
+            with self.subTest(where), shared(where):
+                (self.root / "etc").symlink_to(where)
+                self.before = self.state()
+                self.shell("true")
+                self.assertEqual(os.listdir(where), [])
+                (self.root / "etc").unlink()
+        self.before = self.state()
 
     def test_a_bind_is_seen_and_can_be_read_only(self):
         directory = harness.DIRECTORY / "shared"
