@@ -52,16 +52,19 @@ std::string read_input(const Input& input)
     while (text.size() <= input.largest) {
         const ssize_t count = ::read(STDIN_FILENO, part.data(), part.size());
         if (count == 0)
-            return text;
+            break;
         if (count < 0 && errno != EINTR)
             fail(formatted("read {} of the container from standard input", input.what),
                  GPUCTR_E_USAGE);
         if (count > 0)
             text.append(part.data(), static_cast<std::size_t>(count));
     }
-    throw gpucontainer::Error(
-        GPUCTR_E_USAGE, formatted("{} of the container on standard input is too long", input.what),
-        "an OCI runtime calls this command as a hook", 0);
+    if (text.size() > input.largest)
+        throw gpucontainer::Error(
+            GPUCTR_E_USAGE,
+            formatted("{} of the container on standard input is too long", input.what),
+            "an OCI runtime calls this command as a hook", 0);
+    return text;
 }
 
 /// The vendors that the container asks for, of those that are typed if any are.
@@ -88,6 +91,7 @@ void set_up(const gpucontainer::HookState& state, bool joins, const HostOptions&
         require_own_mount_namespace();
     const gpucontainer::Host found = host.open();
     const RootDirectory root = RootDirectory::at(std::string(state.rootfs()));
+    require_root_of_container(root.fd(), root.name());
     gpucontainer::Request request = options.request(root.fd(), messages);
     const std::vector<std::string> variables = state.variables();
     request.container_environment.insert(request.container_environment.begin(), variables.begin(),

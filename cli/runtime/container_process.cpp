@@ -10,11 +10,13 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/magic.h>
 #include <optional>
 #include <sched.h>
 #include <string>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace gpuctr_cli {
@@ -121,6 +123,21 @@ void require_own_mount_namespace()
                     "what it sets up would show there: use the stage createContainer, or name "
                     "that of the hook with --stage",
                     0);
+}
+
+void require_root_of_container(int root, const std::string& name)
+{
+    struct statfs status = {};
+    const Fd proc(::openat(root, "proc", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (proc && ::fstatfs(proc.get(), &status) == 0 && status.f_type == PROC_SUPER_MAGIC)
+        return;
+    throw Error(GPUCTR_E_ROOTFS,
+                formatted("root file system {}: not that of a container, as no /proc is mounted "
+                          "in it here",
+                          name),
+                "a runtime mounts it before hooks are called, for the container alone: use the "
+                "stage createContainer, or name that of the hook with --stage",
+                0, {}, "rootfs");
 }
 
 void join_namespaces(int pid)

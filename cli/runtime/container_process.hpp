@@ -34,8 +34,13 @@ private:
 };
 
 /// Throws gpucontainer::Error if this process is in the mount namespace of the host: rootfs. It may
-/// be unknown, which is no error.
+/// be unknown, which is no error: see require_root_of_container().
 void require_own_mount_namespace();
+
+/// Throws gpucontainer::Error if a directory is not the root of a container that a runtime makes in
+/// this mount namespace: rootfs. There it has mounted /proc, and nowhere else; so this is neither
+/// the host's namespace nor another directory that a bundle names.
+void require_root_of_container(int root, const std::string& name);
 
 /// Joins the user and the mount namespace of a container's process whose root directory is not set
 /// yet, as root of that user namespace. Throws gpucontainer::Error: rootfs, also if the process has

@@ -15,7 +15,7 @@ from harness import TREE
 FORM = "an OCI runtime calls this command as a hook"
 # Starts a container without a runtime: its namespaces are there, and its root is not entered yet.
 NAMESPACES = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
-              'mount --bind "$0" "$0" && exec "$@"']
+              'mount --bind "$0" "$0" && mount --rbind /proc "$0/proc" && exec "$@"']
 
 
 class Case(harness.Case):
@@ -51,6 +51,19 @@ class Case(harness.Case):
         """Runs the hook and then a script in the container's mount namespace."""
         return self.hook(prefix=[*NAMESPACES, self.root, "sh", "-c",
                                  '"$@" && ' + script, self.root], *words, **options)
+
+    @contextlib.contextmanager
+    def container(self, *words):
+        """A process whose mount namespace is the container's."""
+        process = subprocess.Popen([*words, *NAMESPACES, str(self.root), "sh",
+                                    "-c", "echo; read line"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        with process:
+            try:
+                process.stdout.readline()
+                yield process.pid
+            finally:
+                process.stdin.close()
 
 
 class Precreate(Case):
@@ -224,20 +237,27 @@ class Hook(Case):
                              "createContainer, or name that of the hook with --stage\n")
 
 
-class Stages(Case):
-    @contextlib.contextmanager
-    def container(self, *words):
-        """A process whose mount namespace is the container's."""
-        process = subprocess.Popen([*words, *NAMESPACES, str(self.root), "sh",
-                                    "-c", "echo; read line"], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, text=True)
-        with process:
-            try:
-                process.stdout.readline()
-                yield process.pid
-            finally:
-                process.stdin.close()
+    def test_not_where_the_runtime_mounted_nothing(self):
+        other = harness.new_root()
+        self.addCleanup(harness.must, "rm", "-rf", other)
+        self.configure(["NVIDIA_VISIBLE_DEVICES=all"], root={"path": str(other)})
+        message = (f"gpuctr-setup: root file system {other}: not that of a container, as no /proc "
+                   "is mounted in it here\nhint: a runtime mounts it before hooks are called, for "
+                   "the container alone: use the stage createContainer, or name that of the hook "
+                   "with --stage\n")
+        for is_link in (False, True):
+            if is_link:
+                (other / "proc").rmdir()
+                (other / "proc").symlink_to("/proc")
+            before = snapshot.take(other)
+            self.start("true", status=5, stderr=message)
+            with self.container() as pid:
+                self.hook("--stage", "createRuntime", state=self.state_text(pid), status=5,
+                          stderr=message)
+            self.assertEqual(snapshot.difference(before, snapshot.take(other)), [])
 
+
+class Stages(Case):
     def test_joins_the_container_before_it_is_started(self):
         for stage in ("createRuntime", "prestart"):
             with self.container() as pid:
