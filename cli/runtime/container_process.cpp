@@ -109,7 +109,12 @@ std::optional<bool> share(const char* kind, const std::string& left, const std::
 /// What is made in the container belongs to its root.
 void become_root_of_namespace(int pid)
 {
-    if (::setgroups(0, nullptr) != 0 || ::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
+    if (::getgroups(0, nullptr) != 0 && ::setgroups(0, nullptr) != 0)
+        fail(formatted("leave the groups of this process in the user namespace of process {}", pid),
+             GPUCTR_E_ROOTFS,
+             "one that a user made without newgidmap denies that (setgroups): use the stage "
+             "createContainer, at which the hook is root of the container");
+    if (::setresgid(0, 0, 0) != 0 || ::setresuid(0, 0, 0) != 0)
         fail(formatted("become root of the user namespace of process {}", pid), GPUCTR_E_ROOTFS,
              "the container's user namespace needs an id 0");
 }

@@ -280,6 +280,19 @@ class Stages(Case):
                              "own\nhint: at the stage createContainer, the hook is in that of the "
                              "container\n")
 
+    def test_not_if_the_groups_of_the_host_would_stay(self):
+        denies = ["unshare", "--user", "--map-root-user"]
+        with self.container(*denies) as pid:
+            self.hook("--stage", "createRuntime", state=self.state_text(pid), status=6,
+                      prefix=["setpriv", "--groups", "0,7"],
+                      stderr="gpuctr-setup: leave the groups of this process in the user "
+                             f"namespace of process {pid}: Operation not permitted\n"
+                             "hint: one that a user made without newgidmap denies that "
+                             "(setgroups): use the stage createContainer, at which the hook is "
+                             "root of the container\n")
+            self.hook("--stage", "createRuntime", state=self.state_text(pid),
+                      prefix=["setpriv", "--clear-groups"])
+
     def test_names_belong_to_the_root_of_the_container(self):
         harness.must("chown", "-R", "100000:100000", self.root)
         os.chmod(harness.DIRECTORY, 0o755)
