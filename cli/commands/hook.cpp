@@ -64,6 +64,10 @@ std::string read_input(const Input& input)
             GPUCTR_E_USAGE,
             formatted("{} of the container on standard input is too long", input.what),
             "an OCI runtime calls this command as a hook", 0);
+    if (text.find('\0') != std::string::npos)
+        throw gpucontainer::Error(
+            GPUCTR_E_USAGE,
+            formatted("{} of the container: no JSON document: a NUL is in it", input.what), "", 0);
     return text;
 }
 

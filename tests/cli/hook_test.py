@@ -321,6 +321,8 @@ class Refused(Case):
             self.assertEqual(done.returncode, 2)
             self.assertIn("gpuctr-setup: the state of the container: no JSON document",
                           done.stderr)
+        self.refuse("the state of the container: no JSON document: a NUL is in it",
+                    self.state_text() + "\0")
         self.refuse("the state of the container: nested in more than 64 levels", "[" * 100)
         self.refuse("the state of the container on standard input is too long", " " * ((1 << 20) + 1),
                     f"hint: {FORM}\n")
