@@ -70,8 +70,17 @@ bool Names::needs_overlay(const std::string& directory) const
     case Way::overlay:
         return !view_.resolve(directory).own_tmpfs || !view_.is_for_names(directory);
     default:
-        return !view_.is_for_names(directory);
+        return !view_.is_for_names(directory) || is_led_elsewhere(directory);
     }
+}
+
+/// A link of the image decides nothing about a volume. A tmpfs goes with the container, and may be
+/// its /run, which must stay writable.
+bool Names::is_led_elsewhere(const std::string& directory) const
+{
+    const rootfs::Entry there = view_.resolve(directory);
+    return !there.own_tmpfs && there.mount != view_.resolve("/").mount
+           && is_link_between("/", directory);
 }
 
 bool Names::are_overlaid(const std::string& target) const

@@ -15,7 +15,8 @@ public:
     enum class Way : std::uint8_t {
         write,     ///< In the directory itself.
         overlay,   ///< In an overlay, which is mounted over an existing directory.
-        automatic, ///< In the directory itself if that is made for names, else in an overlay.
+        automatic, ///< In the directory itself if that is made for names and no link leads from
+                   ///< the root's mount to it, else in an overlay.
     };
 
     Names(const rootfs::View& view, Way way) : view_(view), way_(way) {}
@@ -39,6 +40,8 @@ private:
     };
     Start start_of(const std::string& target) const;
     bool needs_overlay(const std::string& directory) const;
+    /// Whether a link leads to another mount, such as a volume.
+    bool is_led_elsewhere(const std::string& directory) const;
     Item overlay_over(const std::string& directory) const;
     /// The overlay that serves a directory; null if there is none.
     const std::string* overlay_of(const std::string& directory) const;

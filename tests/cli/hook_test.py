@@ -237,6 +237,17 @@ class Hook(Case):
                              "createContainer, or name that of the hook with --stage\n")
 
 
+    def test_a_link_of_the_image_leads_no_name_to_a_volume(self):
+        volume = harness.DIRECTORY / "volume"
+        volume.mkdir()
+        harness.must("mount", "-t", "ramfs", "test", volume)
+        self.addCleanup(harness.must, "umount", volume)
+        (self.root / "etc").rename(self.root / "volume")
+        (self.root / "etc").symlink_to("/volume")
+        mount = ["sh", "-c", 'mount --rbind "$1" "$0/volume" && shift && "$@"']
+        self.hook(prefix=[*NAMESPACES, self.root, *mount, self.root, volume])
+        self.assertEqual(os.listdir(volume), [])
+
     def test_not_where_the_runtime_mounted_nothing(self):
         other = harness.new_root()
         self.addCleanup(harness.must, "rm", "-rf", other)
