@@ -12,6 +12,7 @@ import unittest
 
 import config_test
 import harness
+import toolkit_test
 from config_test import CONFIG
 from harness import DIRECTORY, ORDINARY_USER
 
@@ -90,6 +91,18 @@ class Sudo(config_test.Config):
 
 
 class Command(Sudo):
+    def test_has_the_toolkit_of_the_site_and_no_other(self):
+        own, evil = (toolkit_test.make_toolkit(DIRECTORY / name, version)
+                     for name, version in (("toolkit", "13.0"), ("other", "99.9")))
+        for path in (own, evil):
+            self.addCleanup(shutil.rmtree, path)
+        self.write(CONFIG, f"{POLICY}cuda-toolkit: {own}\n")
+        variables = {name: str(evil) for name in
+                     ("CUDA_HOME", "CUDA_PATH", "GPUCTR_CUDA_TOOLKIT")}
+        self.assertEqual(self.shell("/usr/local/cuda/bin/nvcc", variables=variables), "13.0\n")
+        own.chmod(0o700)
+        self.shell("/usr/local/cuda/bin/nvcc", status=2)
+
     def test_is_the_policys_user_with_his_groups_and_nothing_else(self):
         words = [harness.SETUP, "--restricted", "--nv", "--rootfs", str(self.root), "--", "sh",
                  "-c", "echo $$; read line"]
