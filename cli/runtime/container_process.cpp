@@ -95,6 +95,10 @@ void ContainerProcess::enter_user_namespace() const
 
 namespace {
 
+/// Of kernels that cannot join namespaces by a pidfd.
+constexpr const char* joining_hint =
+    "to join a container needs Linux 5.8: use the stage createContainer";
+
 /// Whether two processes share a namespace; none if that cannot be seen.
 std::optional<bool> share(const char* kind, const std::string& left, const std::string& right)
 {
@@ -149,7 +153,8 @@ void join_namespaces(int pid)
 {
     const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!pidfd)
-        fail(formatted("process {}", pid), GPUCTR_E_ROOTFS);
+        fail(formatted("process {}", pid), errno == ENOSYS ? GPUCTR_E_REQUIREMENT : GPUCTR_E_ROOTFS,
+             errno == ENOSYS ? joining_hint : "");
     const std::string process = std::to_string(pid);
     const auto same_user = share("user", "self", process);
     const auto same_mounts = share("mnt", "self", process);
@@ -163,11 +168,13 @@ void join_namespaces(int pid)
                     "at the stage createContainer, the hook is in that of the container", 0);
     if (!*same_user) {
         if (::setns(pidfd.get(), CLONE_NEWUSER) != 0)
-            fail(formatted("join the user namespace of process {}", pid), GPUCTR_E_PERMISSION);
+            fail(formatted("join the user namespace of process {}", pid), GPUCTR_E_PERMISSION,
+                 errno == EINVAL ? joining_hint : "");
         become_root_of_namespace(pid);
     }
     if (::setns(pidfd.get(), CLONE_NEWNS) != 0)
-        fail(formatted("join the mount namespace of process {}", pid), GPUCTR_E_PERMISSION);
+        fail(formatted("join the mount namespace of process {}", pid), GPUCTR_E_PERMISSION,
+             errno == EINVAL ? joining_hint : "");
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY);
 }
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import stat
 import subprocess
+import sys
 
 import harness
 import snapshot
@@ -283,6 +284,16 @@ class Stages(Case):
             self.hook("--stage", "createRuntime", state=self.state_text(0), status=2,
                       stderr="gpuctr-setup: the state of the container names no process\n"
                              "hint: use the stage createContainer\n")
+
+    def test_not_where_the_kernel_cannot_join(self):
+        older = [sys.executable, "-B", pathlib.Path(__file__).with_name("seccomp.py"),
+                 "pidfd_open:ENOSYS"]
+        with self.container() as pid:
+            self.hook("--stage", "createRuntime", state=self.state_text(pid), status=7,
+                      prefix=older,
+                      stderr=f"gpuctr-setup: process {pid}: Function not implemented\n"
+                             "hint: to join a container needs Linux 5.8: use the stage "
+                             "createContainer\n")
 
     def test_not_if_it_has_no_namespace_of_its_own(self):
         with self.nothing_changes():
