@@ -134,6 +134,14 @@ bool Draft::is_missing(const std::string& path)
     return false;
 }
 
+bool Draft::is_in_hosts_devices(const std::string& path) const
+{
+    if (target == nullptr || target->facts.callers_devices == 0 || names.are_overlaid(path))
+        return false;
+    const std::string there = rootfs::nearest_directory(view, base::directory_of(path));
+    return view.resolve(there).device == target->facts.callers_devices;
+}
+
 bool Draft::is_anothers(const std::string& path, const rootfs::Entry& entry) const
 {
     if (path == loader_cache_path)

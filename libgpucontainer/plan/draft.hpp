@@ -75,6 +75,10 @@ struct Draft {
     /// overlay gets its own name. The plan records what it found.
     bool is_missing(const std::string& path);
 
+    /// Whether a missing name would be made in the host's own /dev, which a container may share:
+    /// nobody would take it away, and it would be in the way of a node.
+    bool is_in_hosts_devices(const std::string& path) const;
+
     /// The driver of one of the chosen files.
     Owner owner_of(const model::DriverFile& file) const;
 

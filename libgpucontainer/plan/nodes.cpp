@@ -37,7 +37,7 @@ void add_link(Draft& draft, const DeviceNode& node, const std::string& link, con
     draft.identify(link);
     if (draft.is_for_any_image())
         return; // mounts alone make no links
-    if (draft.is_missing(link))
+    if (draft.is_missing(link) && !draft.is_in_hosts_devices(link))
         draft.add_name(
             {Symlink{fs::path(node.path).lexically_relative(fs::path(link).parent_path())}, link,
              "another name of " + node.path, owner});
@@ -80,6 +80,9 @@ void add_node(Draft& draft, const Share& share, const DeviceNode& node)
 /// What the image has in the place of a node; "" if the node can be had.
 std::string obstacle_in_image(Draft& draft, const DeviceNode& node)
 {
+    if (draft.is_missing(node.path) && draft.is_in_hosts_devices(node.path))
+        return base::format("{} is missing, and {} is the host's, which is not changed", node.path,
+                            base::directory_of(node.path));
     if (draft.is_missing(node.path))
         return draft.can_have(node.path) || draft.names.are_overlaid(node.path)
                    ? ""
@@ -137,7 +140,9 @@ Result<void> add_nodes(Draft& draft, const Share& share)
         else if (node.required)
             return Error(Errc::rootfs, std::move(obstacle))
                 .with_object(node.path)
-                .with_hint("remove it from the image");
+                .with_hint(draft.is_in_hosts_devices(node.path)
+                               ? "make it on the host, or give the container a /dev of its own"
+                               : "remove it from the image");
         else
             draft.skip(model::FindingCode::node_inaccessible, std::string(base::name_of(node.path)),
                        std::move(obstacle), node.path);

@@ -66,6 +66,15 @@ bool is_network(long type)
     return std::find(types.begin(), types.end(), type) != types.end();
 }
 
+std::uint64_t callers_devices()
+{
+    struct stat root = {};
+    struct stat devices = {};
+    const bool is_own =
+        ::stat("/", &root) == 0 && ::stat("/dev", &devices) == 0 && devices.st_dev != root.st_dev;
+    return is_own ? devices.st_dev : 0;
+}
+
 bool may_write(int directory, const std::optional<privilege::Owner>& owner)
 {
     const privilege::FileOwner as_owner(owner);
@@ -137,6 +146,9 @@ Result<Root> Root::open(int fd, const std::optional<privilege::Owner>& owner)
     facts.own = is_own(status, owner);
     facts.is_callers = is_callers(facts.device, facts.inode);
     facts.writable = may_write(own.get(), owner);
+    facts.callers_devices = callers_devices();
+    if (facts.callers_devices == facts.device)
+        facts.callers_devices = 0;
     Root root(std::move(own), facts, status.stx_mnt_id);
     root.owner_ = owner;
     return root;

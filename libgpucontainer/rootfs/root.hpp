@@ -19,6 +19,8 @@ struct RootFacts {
     bool writable = false;   ///< The owner of new names has write permission.
     bool own = false;        ///< Its directory belongs to that owner.
     bool is_callers = false; ///< It is the calling thread's root directory.
+    /// The file system of the calling thread's /dev; 0 if that is none of its own, or the root's.
+    std::uint64_t callers_devices = 0;
 };
 
 /// A container's root, which may be hostile: every path is resolved in it. For one thread at a

@@ -55,6 +55,27 @@ class Owners(Host):
                       done.stderr)
 
 
+class InTheHostsDirectory(Host):
+    """A container that shares the host's /dev gets no name made there."""
+
+    def test_a_missing_node_is_not_made(self):
+        harness.must("mount", "--rbind", "/dev", self.root / "dev")
+        self.addCleanup(harness.must, "umount", "--recursive", self.root / "dev")
+        self.without(GPU)
+        before = sorted(os.listdir("/dev"))
+        for write in ("auto", "never", "always"):
+            with self.nothing_changes():
+                done = self.apply("--device", "1", "--write", write, status=5, stderr=None)
+            self.assertEqual(done.stderr, f"gpuctr-setup: {GPU} is missing, and /dev is the "
+                                          "host's, which is not changed\nhint: make it on the "
+                                          "host, or give the container a /dev of its own\n")
+            self.assertEqual(sorted(os.listdir("/dev")), before)
+        with self.nothing_changes(journal=False):
+            self.apply("--device", "0")
+            self.undo()
+        self.assertEqual(sorted(os.listdir("/dev")), before)
+
+
 class Raised(Host):
     """A program with root's privileges that somebody else started."""
 
