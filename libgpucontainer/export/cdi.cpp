@@ -124,6 +124,18 @@ void sort(std::vector<cdi::Mount>& mounts)
     std::ranges::stable_sort(mounts, {}, &cdi::Mount::container_path);
 }
 
+/// JSON has no other text: a path would become that of another file.
+Result<void> require_utf8(const std::vector<cdi::Mount>& mounts)
+{
+    for (const cdi::Mount& mount : mounts)
+        for (const std::string& path : {mount.host_path, mount.container_path})
+            if (!base::is_utf8(path))
+                return Error(Errc::usage, base::format("CDI: {}: its name is not UTF-8", path))
+                    .with_object(path)
+                    .with_hint("rename the file, or leave it out by a catalogue");
+    return {};
+}
+
 Result<const DriverStack*> only_driver(const plan::Planned& planned)
 {
     const auto& used = planned.plan.drivers;
@@ -161,6 +173,7 @@ Result<CdiDocument> cdi_document(const plan::Planned& planned, const CdiRequest&
     specification.kind = driver->cdi_kind;
     for (const auto& [name, gpus] : devices_of(*driver, chosen))
         specification.devices.push_back({name, {}, edits.of(gpus)});
+    GPUCTR_CHECK(require_utf8(edits.common.mounts));
     sort(edits.common.mounts);
     specification.edits = std::move(edits.common);
     if (request.groups)

@@ -89,6 +89,23 @@ class Generate(Cdi):
         self.cdi(status=2, stderr="gpuctr-setup: cdi: say what to do: generate, validate or list\n"
                                   "hint: gpuctr-setup cdi --help\n")
 
+    def test_a_name_that_json_cannot_say_is_an_error(self):
+        driver = harness.new_driver(self, VERSION)
+        libraries = driver / "usr/lib/x86_64-linux-gnu"
+        content = (libraries / f"libnvidia-ml.so.{VERSION}").read_bytes()
+        name = b"libnvidia-\xff\xfe"
+        odd = libraries / os.fsdecode(name + f".so.{VERSION}".encode())
+        odd.write_bytes(content.replace(b"libnvidia-ml", name))
+        harness.must("ldconfig", "-r", driver)
+        words = ["generate", "--nv", "--driver-root", driver]
+        self.cdi(*words, status=2,
+                 stderr=f"gpuctr-setup: CDI: {libraries}/libnvidia-\\xff\\xfe.so.{VERSION}: its name "
+                        "is not UTF-8\n"
+                        "hint: rename the file, or leave it out by a catalogue\n")
+        odd.unlink()
+        harness.must("ldconfig", "-r", driver)
+        self.cdi(*words)
+
     def test_a_restricted_call_is_refused(self):
         done = harness.setup("--restricted", "cdi", "generate", "--nv")
         self.assertEqual(done.returncode, 6, done.stderr)
