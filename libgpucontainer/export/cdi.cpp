@@ -2,6 +2,7 @@
 #include "export/cdi.hpp"
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "base/try.hpp"
 #include "cdi/names.hpp"
 #include "cdi/version.hpp"
