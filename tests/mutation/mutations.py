@@ -71,7 +71,7 @@ class Tests:
     def has(self, killed_by):
         program, _, part = killed_by.partition(" ")
         kind, _, module = program.partition(".")
-        if kind in ("cli", "hostile"):
+        if kind in ("cli", "formats", "hostile"):
             return self._python_has(kind, module.split(".")[0], part)
         name = module if kind == "capi" else program
         texts = self._texts_of(name) or self._texts("*_test.cpp")

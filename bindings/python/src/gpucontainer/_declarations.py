@@ -296,6 +296,7 @@ FUNCTIONS: dict[str, Signature] = {
     ),
     "gpuctr_environment_free": (None, (c_void_p,)),
     "gpuctr_hook_state_read": (STATUS, (c_char_p, _OUT, _ERROR)),
+    "gpuctr_hook_state_read_config": (STATUS, (c_char_p, _OUT, _ERROR)),
     "gpuctr_hook_state_free": (None, (c_void_p,)),
     "gpuctr_file_identity": (FileId, (c_void_p,)),
     "gpuctr_item_identity": (FileId, (c_void_p,)),
@@ -306,6 +307,7 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_plan_check_requirement": (STATUS, (c_void_p, c_char_p, _ERROR)),
     "gpuctr_plan_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
     "gpuctr_plan_to_cdi": (STATUS, (c_void_p, POINTER(CdiOptions), _OUT, _ERROR)),
+    "gpuctr_plan_edit_oci": (STATUS, (c_void_p, c_char_p, c_char_p, _OUT, _ERROR)),
     "gpuctr_plan_to_oci": (STATUS, (c_void_p, c_char_p, _OUT, _ERROR)),
     "gpuctr_plan_install_cdi": (
         STATUS,

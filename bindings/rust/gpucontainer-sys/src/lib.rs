@@ -472,6 +472,11 @@ extern "C" {
         environment: *const gpuctr_environment,
         index: usize,
     ) -> *const gpuctr_finding;
+    pub fn gpuctr_hook_state_read_config(
+        config: *const c_char,
+        ret_state: *mut *mut gpuctr_hook_state,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
     pub fn gpuctr_hook_state_read(
         text: *const c_char,
         ret_state: *mut *mut gpuctr_hook_state,
@@ -512,6 +517,13 @@ extern "C" {
         plan: *const gpuctr_plan,
         options: *const gpuctr_cdi_options,
         ret_document: *mut *mut c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_plan_edit_oci(
+        plan: *const gpuctr_plan,
+        config: *const c_char,
+        files_dir: *const c_char,
+        ret_config: *mut *mut c_char,
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
     pub fn gpuctr_plan_to_oci(
