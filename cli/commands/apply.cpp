@@ -281,6 +281,20 @@ const char* reason_for_a_journal(const Options& options)
     return nullptr;
 }
 
+/// What was typed and does not go with -- CMD, or null.
+const char* objection_to_command(const Options& options)
+{
+    if (options.root.pid)
+        return "--pid: -- CMD makes a container of its own";
+    if (!options.state.empty())
+        return "--state-dir: with -- CMD there is nothing to undo";
+    if (options.no_replace || options.replace)
+        return "--replace and --no-replace: with -- CMD nothing is replaced";
+    if (options.request.write == GPUCTR_WRITE_ALWAYS)
+        return "--write always: with -- CMD nothing is ever written";
+    return options.no_journal ? "--no-journal: -- CMD keeps no journal anyway" : nullptr;
+}
+
 /// Refuses typed options that do not go together. A site's settings are not checked: one that
 /// does not fit the form of the call is ignored.
 void check_command_line(const Options& options, bool with_command)
@@ -288,16 +302,8 @@ void check_command_line(const Options& options, bool with_command)
     if (!with_command && options.run.is_set())
         throw usage("--chdir, --setenv, --clean-env, --bind, --allow-setuid, --writable-tmpfs and "
                     "--no-verify go with -- CMD");
-    if (with_command && options.root.pid)
-        throw usage("--pid: -- CMD makes a container of its own");
-    if (with_command && !options.state.empty())
-        throw usage("--state-dir: with -- CMD there is nothing to undo");
-    if (with_command && (options.no_replace || options.replace))
-        throw usage("--replace and --no-replace: with -- CMD nothing is replaced");
-    if (with_command && options.request.write == GPUCTR_WRITE_ALWAYS)
-        throw usage("--write always: with -- CMD nothing is ever written");
-    if (with_command && options.no_journal)
-        throw usage("--no-journal: -- CMD keeps no journal anyway");
+    if (const char* const objection = with_command ? objection_to_command(options) : nullptr)
+        throw usage(objection);
     if (options.dry_run && options.request.loads_kmods)
         throw usage("--load-kmods: --dry-run changes nothing");
     options.request.check_typed_loading("apply");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "options/host_options.hpp"
 #include "output/messages.hpp"
 
 #include <CLI/CLI.hpp>
@@ -11,29 +12,6 @@
 #include <vector>
 
 namespace gpuctr_cli {
-
-/// Which drivers, and where from: for all commands that look at the host.
-struct HostOptions {
-    std::vector<std::string> vendors; ///< As in gpucontainer::HostOptions.
-    bool if_present = false;          ///< A missing GPU is a warning.
-    std::string driver_root = "/";
-    std::string driver_version;
-    std::string dev_root = "/";
-    std::string mig_map; ///< Empty: the usual one, if it is there.
-    std::vector<std::string> catalogues;
-    std::string record; ///< File with a recorded host; empty: this host.
-
-    void add_to(CLI::App& command);
-    /// For commands that only show.
-    void add_record_to(CLI::App& command);
-    /// `files_alone`: a driver needs no GPU. For commands that only show.
-    gpucontainer::Host open(bool files_alone = false) const;
-    /// For showing all that is there: a driver needs no GPU, and a GPU no driver.
-    gpucontainer::Host open_to_list() const;
-
-private:
-    gpucontainer::Host open(gpucontainer::HostOptions options) const;
-};
 
 /// What a container asks for: for apply and plan.
 struct RequestOptions {
