@@ -475,6 +475,23 @@ GPUCTR_API size_t gpuctr_host_finding_count(const gpuctr_host* host);
 /** Belongs to the host. @since 0.1 */
 GPUCTR_API const gpuctr_finding* gpuctr_host_finding_at(const gpuctr_host* host, size_t index);
 
+/**
+ * What is known about a driver or one of its GPUs, by the names that requirements have for it.
+ *
+ * @param vendor     "nvidia"
+ * @param gpu        index of a GPU of this driver, or -1 for what is about the driver alone
+ * @param name       "driver", "cuda", "arch" or "brand"
+ * @param ret_value  a version such as "13.0", which is the least if it may also be a later one;
+ *                   or words with commas between them, all of which are right. "" if it is not
+ *                   known. Freed by the caller with gpuctr_string_free()
+ * @return GPUCTR_E_NO_DEVICE without such a driver or GPU, GPUCTR_E_USAGE if requirements have no
+ *         such name
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_host_fact(const gpuctr_host* host, const char* vendor, int32_t gpu,
+                                          const char* name, char** ret_value,
+                                          gpuctr_error** ret_error);
+
 /** "nvidia": the name that gpuctr_host_options.vendors takes. @since 0.1 */
 GPUCTR_API const char* gpuctr_driver_vendor(const gpuctr_driver* driver);
 /** "NVIDIA": the name for people. @since 0.1 */

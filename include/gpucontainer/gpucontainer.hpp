@@ -440,6 +440,18 @@ public:
         return detail::take_string(text);
     }
 
+    /// What is known about a driver, or one of its GPUs, by a name of requirements: "cuda"; see
+    /// gpuctr_host_fact(). Throws Error: no_device, usage.
+    std::string fact(const std::string& vendor, const std::string& name, int gpu = -1) const
+    {
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(
+            gpuctr_host_fact(handle_.get(), vendor.c_str(), gpu, name.c_str(), &text, &error),
+            error);
+        return detail::take_string(text);
+    }
+
     const gpuctr_host* get() const noexcept { return handle_.get(); }
 
 private:

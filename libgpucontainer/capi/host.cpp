@@ -1,10 +1,38 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
+#include "base/text.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "capi/request.hpp"
+#include "drivers/registry.hpp"
+
+#include <algorithm>
 
 using namespace gpucontainer;
+
+namespace {
+
+/// What requirements know by this name. None if it is about a GPU and there is none.
+Result<std::string> fact_of(const model::DriverStack& driver, int gpu, std::string_view name)
+{
+    const drivers::Vendor* const vendor = drivers::find_vendor(driver.vendor);
+    if (vendor == nullptr || vendor->facts == nullptr
+        || std::ranges::find(vendor->fact_names, name, &requirement::Name::name)
+               == vendor->fact_names.end())
+        return Error(Errc::usage, base::format("{}: no fact is called '{}'", driver.vendor, name))
+            .with_argument("name");
+    const auto chosen =
+        std::ranges::find(driver.gpus, static_cast<unsigned>(gpu), &model::Gpu::index);
+    if (gpu >= 0 && chosen == driver.gpus.end())
+        return Error(Errc::no_device, base::format("{}: no GPU {}", driver.vendor, gpu))
+            .with_argument("gpu");
+    const auto subject = vendor->facts(driver, gpu < 0 ? nullptr : &*chosen);
+    const auto fact = std::ranges::find(subject.facts, name, &requirement::Fact::name);
+    return fact == subject.facts.end() ? std::string() : base::joined(fact->values, ",");
+}
+
+} // namespace
 
 gpuctr_status gpuctr_host_open(const gpuctr_host_options* options, gpuctr_host** ret_host,
                                gpuctr_error** ret_error)
@@ -31,6 +59,26 @@ size_t gpuctr_host_finding_count(const gpuctr_host* host) { return host->host.fi
 const gpuctr_finding* gpuctr_host_finding_at(const gpuctr_host* host, size_t index)
 {
     return capi::element_at<gpuctr_finding>(host->host.findings, index);
+}
+
+// NOLINTNEXTLINE(readability-function-size): what a C function has to take
+gpuctr_status gpuctr_host_fact(const gpuctr_host* host, const char* vendor, int32_t gpu,
+                               const char* name, char** ret_value, gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (host == nullptr || vendor == nullptr || name == nullptr || ret_value == nullptr)
+            return Error(Errc::usage,
+                         "gpuctr_host_fact: host, vendor, name or ret_value is missing");
+        const auto& all = *host->host.drivers;
+        const auto driver =
+            std::ranges::find(all, std::string_view(vendor), &model::DriverStack::vendor);
+        if (driver == all.end())
+            return Error(Errc::no_device, base::format("no driver of vendor '{}'", vendor))
+                .with_argument("vendor");
+        GPUCTR_TRY(const std::string value, fact_of(*driver, gpu, name));
+        *ret_value = capi::to_c_string(value);
+        return {};
+    });
 }
 
 const char* gpuctr_driver_vendor(const gpuctr_driver* driver) { return driver->vendor.c_str(); }

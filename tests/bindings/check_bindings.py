@@ -39,11 +39,13 @@ CDI_READERS = {
         "gpuctr_cdi_device_state",
     )
 }
+FACTS = {"gpuctr_host_fact": "a program states what it needs as a requirement, which a plan checks"}
 LEFT_OUT = {
-    "Python": OF_HOOKS,
-    "Go": CDI_READERS | OF_HOOKS,
+    "Python": OF_HOOKS | FACTS,
+    "Go": CDI_READERS | OF_HOOKS | FACTS,
     "Rust": CDI_READERS
     | OF_HOOKS
+    | FACTS
     | {"GPUCTR_VENDOR_ANY": "its texts are not terminated; VENDOR_ANY is one of its own"},
 }
 

@@ -285,6 +285,7 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_config_free": (None, (c_void_p,)),
     "gpuctr_host_open": (STATUS, (POINTER(HostOptions), _OUT, _ERROR)),
     "gpuctr_host_free": (None, (c_void_p,)),
+    "gpuctr_host_fact": (STATUS, (c_void_p, c_char_p, c_int32, c_char_p, _OUT, _ERROR)),
     "gpuctr_host_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
     "gpuctr_host_from_json": (
         STATUS,

@@ -336,6 +336,14 @@ extern "C" {
     pub fn gpuctr_host_driver_at(host: *const gpuctr_host, index: usize) -> *const gpuctr_driver;
     pub fn gpuctr_host_finding_count(host: *const gpuctr_host) -> usize;
     pub fn gpuctr_host_finding_at(host: *const gpuctr_host, index: usize) -> *const gpuctr_finding;
+    pub fn gpuctr_host_fact(
+        host: *const gpuctr_host,
+        vendor: *const c_char,
+        gpu: i32,
+        name: *const c_char,
+        ret_value: *mut *mut c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
     pub fn gpuctr_driver_vendor(driver: *const gpuctr_driver) -> *const c_char;
     pub fn gpuctr_driver_vendor_name(driver: *const gpuctr_driver) -> *const c_char;
     pub fn gpuctr_driver_version(driver: *const gpuctr_driver) -> *const c_char;
