@@ -1331,7 +1331,8 @@ GPUCTR_API const gpuctr_finding* gpuctr_plan_finding_at(const gpuctr_plan* plan,
  * with GPUCTR_WRITE_NEVER, unless the root is a layer that goes with the container. Applied to such
  * a layer again, it changes nothing in it. It cannot be combined with GPUCTR_APPLY_IN_PROCESS.
  *
- * Nothing is replaced: any set-up of the root in this mount namespace is GPUCTR_E_EXISTS.
+ * Nothing is replaced: another set-up of the root in this mount namespace, or one with a journal,
+ * is GPUCTR_E_EXISTS. If just this plan is set up there, that is GPUCTR_UNCHANGED.
  * Set-ups with a journal are found in `state_dir`, if that can be used. Others are found by
  * their mounts, which may also be copies of those of another mount namespace. If another
  * operation with the same `state_dir` works on the root for more than two seconds, it is

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "apply/in_use.hpp"
 
+#include "apply/in_place.hpp"
 #include "base/format.hpp"
 #include "base/in_root.hpp"
 #include "base/text.hpp"
@@ -10,7 +11,7 @@
 #include "journal/store.hpp"
 #include "mount/facts.hpp"
 #include "mount/table.hpp"
-#include "syscall/mount_flags.hpp"
+#include "rootfs/root.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,9 +23,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/sysmacros.h>
 #include <utility>
 #include <vector>
 
@@ -174,36 +172,32 @@ Result<void> refuse_mounted(const plan::Plan& plan, const Target& target)
     return {};
 }
 
-/// A device node that a set-up mounted has flags that nobody else uses.
-bool is_mounted_node(const std::string& target, const plan::Device& device, int rootfs_fd)
-{
-    constexpr std::uint64_t flags_of_ours = ST_RDONLY | ST_NOSUID | ST_NOEXEC;
-    const base::UniqueFd there(base::open_in_root(rootfs_fd, target.c_str(), O_PATH | O_NOFOLLOW));
-    struct stat status = {};
-    std::uint64_t flags = 0;
-    return there && ::fstat(there.get(), &status) == 0 && S_ISCHR(status.st_mode)
-           && status.st_rdev == ::makedev(device.major, device.minor)
-           && mount::is_mount_root(there.get()) && syscall::read_mount_flags(there.get(), flags)
-           && (flags & flags_of_ours) == flags_of_ours;
-}
-
 /// A set-up of device nodes only has nothing else.
 Result<void> refuse_nodes(const plan::Plan& plan, int rootfs_fd)
 {
     for (const plan::Item& item : plan.items)
         if (const auto* device = item.as<plan::Device>();
-            device != nullptr && is_mounted_node(item.target, *device, rootfs_fd))
+            device != nullptr
+            && is_mounted_node(item.target, device->major, device->minor, rootfs_fd))
             return unknown_set_up(item.target);
     return {};
 }
 
 } // namespace
 
-Result<void> require_nothing_there(const plan::Plan& plan, const Target& target)
+Result<bool> is_there_already(const plan::Planned& planned, const Target& target)
 {
+    const plan::Plan& plan = planned.plan;
     GPUCTR_CHECK(refuse_journalled(target));
-    GPUCTR_CHECK(refuse_mounted(plan, target));
-    return refuse_nodes(plan, target.rootfs_fd);
+    Result<void> nothing = refuse_mounted(plan, target);
+    if (nothing)
+        nothing = refuse_nodes(plan, target.rootfs_fd);
+    if (nothing)
+        return false;
+    GPUCTR_TRY(const auto root, rootfs::Root::open(target.rootfs_fd));
+    if (is_in_place(plan, *planned.drivers, root))
+        return true;
+    return std::move(nothing).error();
 }
 
 } // namespace gpucontainer::apply

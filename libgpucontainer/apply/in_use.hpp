@@ -4,7 +4,7 @@
 #include "apply/target.hpp"
 #include "base/result.hpp"
 #include "journal/journal.hpp"
-#include "plan/plan.hpp"
+#include "plan/planned.hpp"
 
 #include <string>
 #include <string_view>
@@ -21,8 +21,8 @@ Error not_to_be_replaced(const journal::Journal& journal, const std::string& pat
                          std::string_view why = "");
 
 /// For a plan without a journal, which cannot replace a set-up or be distinguished from one later:
-/// checks that nothing is set up there in this mount namespace. Uses the journals that the caller
-/// may read, and the mounts. Errors: exists.
-Result<void> require_nothing_there(const plan::Plan& plan, const Target& target);
+/// whether just this plan is set up there in this mount namespace. Uses the journals that the
+/// caller may read, and the mounts. Errors: exists, for another set-up or one with a journal.
+Result<bool> is_there_already(const plan::Planned& planned, const Target& target);
 
 } // namespace gpucontainer::apply

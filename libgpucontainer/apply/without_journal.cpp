@@ -30,15 +30,6 @@ namespace {
 
 constexpr std::size_t largest_cache = 64U << 20U;
 
-/// Whether the loader finds the same in two caches. Their texts differ even so, because names that
-/// are no longer used stay in them.
-bool are_alike(const std::string& left, const std::string& right)
-{
-    const auto first = elf::LdCache::parse(left);
-    const auto second = elf::LdCache::parse(right);
-    return first && second && first->entries() == second->entries();
-}
-
 /// Without a loader cache that the root has already: a container that is started again keeps what
 /// was written into its layer.
 Result<plan::Plan> without_cache_that_is_there(plan::Plan plan, int rootfs_fd)
@@ -50,7 +41,7 @@ Result<plan::Plan> without_cache_that_is_there(plan::Plan plan, int rootfs_fd)
         return plan;
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
     const auto text = root.read(cache->target, largest_cache);
-    if (text && are_alike(*text, cache->as<plan::LoaderCache>()->content))
+    if (text && elf::are_alike(*text, cache->as<plan::LoaderCache>()->content))
         plan.items.erase(cache);
     return plan;
 }
@@ -73,8 +64,11 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_TRY(const RootId root, RootId::of(rootfs_fd));
     GPUCTR_CHECK(check_root(plan, target, root));
-    if (!target.over_copies)
-        GPUCTR_CHECK(require_nothing_there(plan, target));
+    if (!target.over_copies) {
+        GPUCTR_TRY(const bool is_there, is_there_already(planned, target));
+        if (is_there)
+            return Outcome::unchanged;
+    }
     if (mount::sharing(rootfs_fd) == mount::Sharing::shared)
         return Error(Errc::rootfs, "the root file system is on a shared mount")
             .with_hint("what is mounted there would show in other mount namespaces, and stay; make "

@@ -11,7 +11,7 @@ namespace gpucontainer::apply {
 /// namespace, with which the set-up ends. Names that the plan makes stay, as in the layer of a
 /// container, which goes with it; a loader cache that is replaced is lost. Uses only the root, the
 /// state directory and `over_copies` of `target`. Errors: those of plan::prove() first; exists, if
-/// there is a set-up.
+/// there is another set-up. Just this one is left as it is.
 Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target& target);
 
 } // namespace gpucontainer::apply

@@ -292,4 +292,11 @@ std::optional<std::string_view> LdCache::hwcaps_name(std::uint64_t hwcap) const
     return name && name->empty() ? std::nullopt : name;
 }
 
+bool are_alike(const std::string& left, const std::string& right)
+{
+    const auto first = LdCache::parse(left);
+    const auto second = LdCache::parse(right);
+    return first && second && first->entries() == second->entries();
+}
+
 } // namespace gpucontainer::elf

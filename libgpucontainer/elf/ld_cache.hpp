@@ -98,6 +98,10 @@ private:
     Section hwcaps_;
 };
 
+/// Whether the loader finds the same in two caches. Their texts may differ even so, because names
+/// that are no longer used stay in them.
+bool are_alike(const std::string& left, const std::string& right);
+
 /// The loader's order of names: as text, with runs of digits as numbers. Negative if `left` comes
 /// first in ascending order. The cache is in descending order.
 int compare_names(std::string_view left, std::string_view right) noexcept;

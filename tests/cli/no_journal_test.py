@@ -190,8 +190,8 @@ class OverAnother(InANamespace):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "nvidia1\n", ""))
 
     def check_without_a_journal(self, *prefix):
-        for words in ("--device 1", "--device 0", "--layout merged",
-                      "--tree-path /usr/share/gpus"):
+        for words in ("--device 1", "--device 0,1", "--device none", "--layout merged",
+                      "--device 0 --driver-capabilities compute", "--tree-path /usr/share/gpus"):
             done = self.second("--no-journal", words, prefix=prefix)
             with self.subTest(words=words):
                 self.assertEqual((done.returncode, done.stdout), (0, "10\n"), done.stderr)
@@ -199,6 +199,20 @@ class OverAnother(InANamespace):
 
     def test_that_has_no_journal(self):
         self.check_without_a_journal()
+
+    def test_the_same_one_changes_nothing(self):
+        for words in ("", "--layout merged", "--vendor-libs none",
+                      "--driver-capabilities all", "--tree-path /usr/share/gpus"):
+            done = self.second(f"--no-journal {words}", f"--device 0 {words}")
+            with self.subTest(words=words):
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "0\n", ""))
+
+    def test_the_same_one_of_which_a_part_is_gone(self):
+        for part in ("umount $ROOT/dev/nvidia0", "umount -l $ROOT/usr/bin",
+                     "mount --bind /dev/null $ROOT/usr/lib/gpuctr/lib64/libcuda.so.580.159.04"):
+            done = self.second(f"--no-journal && {part}", "--device 0")
+            with self.subTest(part=part):
+                self.assertEqual((done.returncode, done.stdout), (0, "10\n"), done.stderr)
 
     def test_that_has_no_journal_in_a_user_namespace(self):
         self.check_without_a_journal(*userns_test.range_of_ids(self))
