@@ -1453,12 +1453,36 @@ typedef struct gpuctr_apply_options {
  *         owns the mount namespace, GPUCTR_E_ROOTFS if a target is not what
  *         was planned or another directory is mounted over the root,
  *         GPUCTR_E_NO_DEVICE if no kernel driver is loaded, GPUCTR_E_APPLY,
- *         GPUCTR_E_EXISTS with GPUCTR_APPLY_NO_REPLACE or GPUCTR_APPLY_WITHOUT_JOURNAL
+ *         GPUCTR_E_EXISTS for another set-up, with GPUCTR_APPLY_NO_REPLACE or
+ *         GPUCTR_APPLY_WITHOUT_JOURNAL
  * @since 0.1
  */
 GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
                                            const gpuctr_apply_options* options,
                                            uint32_t* ret_outcome, gpuctr_error** ret_error);
+
+/**
+ * Let a container use the plan's device nodes, by the device cgroups of a process of it.
+ *
+ * For a hook, after which the container starts: gpuctr_plan_apply() with GPUCTR_APPLY_IN_PROCESS
+ * does this for a running one. With version 1 of cgroups, rules are added. With version 2, the
+ * group's program is replaced by one that has all rules, at once: the runtime's, as the bundle says
+ * them, and those for the plan. A group without a program allows every device and is left alone,
+ * and so is one that is the caller's own. Nothing is undone; the rules go with the group.
+ *
+ * @param rootfs_fd  descriptor of the container's root directory
+ * @param pidfd      a process of the container
+ * @param bundle     absolute path of the directory with the OCI runtime's config.json, which is
+ *                   treated as hostile; NULL: none is known
+ * @return GPUCTR_E_PERMISSION, without CAP_SYS_ADMIN in the initial user namespace or if a group
+ *         above forbids a device; GPUCTR_E_REQUIREMENT if a program's rules are not known or it
+ *         cannot be replaced; GPUCTR_E_USAGE if the bundle is that of another root directory or
+ *         cannot be read; GPUCTR_E_ROOTFS if the process has ended
+ * @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_allow_devices(const gpuctr_plan* plan, int rootfs_fd,
+                                                   int pidfd, const char* bundle,
+                                                   gpuctr_error** ret_error);
 
 /** Like GPUCTR_APPLY_IN_PROCESS. */
 #define GPUCTR_UNDO_IN_PROCESS 0x1u

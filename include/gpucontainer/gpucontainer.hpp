@@ -1049,6 +1049,17 @@ public:
         return static_cast<Outcome>(outcome);
     }
 
+    /// Lets a container use the plan's nodes by the device cgroups of a process; see
+    /// gpuctr_plan_allow_devices(). `bundle` may be "". Throws Error: permission, requirement,
+    /// usage, rootfs.
+    void allow_devices(int rootfs_fd, int pidfd, const std::string& bundle) const
+    {
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_plan_allow_devices(handle_.get(), rootfs_fd, pidfd,
+                                                bundle.empty() ? nullptr : bundle.c_str(), &error),
+                      error);
+    }
+
     /// Throws Error: permission, driver, no_device, usage, apply.
     Prepared prepare(const PrepareOptions& options = {}) const
     {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "apply/allowed_devices.hpp"
 #include "apply/apply.hpp"
 #include "apply/tree.hpp"
 #include "apply/without_journal.hpp"
@@ -8,6 +9,7 @@
 #include "capi/report.hpp"
 #include "capi/request.hpp"
 #include "export/json.hpp"
+#include "import/device_rules.hpp"
 #include "plan/planned.hpp"
 #include "plan/requirements.hpp"
 #include "privilege/process.hpp"
@@ -112,6 +114,25 @@ gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_fd,
         if (ret_outcome != nullptr)
             *ret_outcome = static_cast<std::uint32_t>(outcome);
         return {};
+    });
+}
+
+gpuctr_status gpuctr_plan_allow_devices(const gpuctr_plan* plan, int rootfs_fd, int pidfd,
+                                        const char* bundle, gpuctr_error** ret_error)
+{
+    return capi::boundary(ret_error, [&]() -> Result<void> {
+        if (plan == nullptr || rootfs_fd < 0 || pidfd < 0)
+            return Error(Errc::usage,
+                         "gpuctr_plan_allow_devices: plan, rootfs_fd or pidfd is missing");
+        GPUCTR_CHECK(privilege::refuse_raised(false));
+        std::optional<std::vector<cgroup::OrderedRule>> rules;
+        if (bundle != nullptr) {
+            if (*bundle != '/')
+                return Error(Errc::usage, "the bundle is not an absolute path")
+                    .with_argument("bundle");
+            GPUCTR_TRY(rules, imports::device_rules_of_bundle(bundle, rootfs_fd));
+        }
+        return apply::allow_devices(plan->planned.plan, pidfd, rules);
     });
 }
 

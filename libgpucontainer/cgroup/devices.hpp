@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "cgroup/device_program.hpp"
 #include "cgroup/group.hpp"
 
 #include <cstdint>
@@ -46,6 +47,13 @@ public:
     /// that this thread cannot use. If the groups are not the caller's own, it starts a process in
     /// them.
     Answer ask(std::span<const Node> nodes) const;
+
+    /// Has processes of these groups use devices, unless the groups are the caller's own. `rules`
+    /// are all that a group of version 2 was made with; the devices are added to them. Errors:
+    /// those of Group::allow() and replace_program(); requirement if a group has a program whose
+    /// rules are not known.
+    Result<void> allow(std::span<const DeviceNumber> devices,
+                       const std::optional<std::vector<OrderedRule>>& rules) const;
 
     /// The group of version 1, if it is not the caller's; null if it cannot be opened.
     const Group* listed() const noexcept { return devices_.group ? &*devices_.group : nullptr; }

@@ -76,6 +76,8 @@ static void missing_arguments(int root)
     USAGE(gpuctr_host_from_json(NULL, 0, NULL, &host, &error));
     USAGE(gpuctr_host_from_json("{}", 2, NULL, NULL, &error));
     USAGE(gpuctr_host_from_json("{}", 2, NULL, &host, &error));
+    USAGE(gpuctr_plan_allow_devices(NULL, 0, 0, NULL, &error));
+    USAGE(gpuctr_host_fact(NULL, "nvidia", -1, "cuda", &json, &error));
     USAGE(gpuctr_host_to_json(NULL, &json, &error));
     USAGE(gpuctr_plan_create(NULL, NULL, root, &plan, &error));
     USAGE(gpuctr_plan_to_json(NULL, &json, &error));

@@ -23,6 +23,7 @@ OF_HOOKS = {
                  "vendor_at", "vendor_count")
 }
 OF_HOOKS["gpuctr_plan_edit_oci"] = "the language edits JSON itself, by gpuctr_plan_to_oci()"
+OF_HOOKS["gpuctr_plan_allow_devices"] = "for hooks that NVIDIA\'s callers start, as the command does"
 # What a binding does not offer, and why.
 CDI_READERS = {
     name: "the language has a library of the specification's own makers for reading"

@@ -87,14 +87,15 @@ class Group:
         while "frozen 1" not in self.read("cgroup.events"):
             time.sleep(0.001)
 
-    def forbid(self, major, minor=None, nodes_too=True):
+    def forbid(self, major, minor=None, nodes_too=True, flags=ALLOW_MULTI):
         """Version 2: has a program forbid a device, or all of a major number. Without
-        `nodes_too` its nodes may be made, as in many containers."""
+        `nodes_too` its nodes may be made, as in many containers. The flags are those by which
+        the program is attached."""
         program = _load(_program(major, minor, nodes_too))
         group = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
             _bpf(PROG_ATTACH, struct.pack("IIII", group, program, CGROUP_DEVICE_ATTACH,
-                                          ALLOW_MULTI))
+                                          flags))
         finally:
             os.close(group)
             os.close(program)

@@ -305,6 +305,7 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_item_content_size": (c_size_t, (c_void_p,)),
     "gpuctr_plan_create": (STATUS, (c_void_p, POINTER(Request), c_int, _OUT, _ERROR)),
     "gpuctr_plan_free": (None, (c_void_p,)),
+    "gpuctr_plan_allow_devices": (STATUS, (c_void_p, c_int32, c_int32, c_char_p, _ERROR)),
     "gpuctr_plan_check_requirement": (STATUS, (c_void_p, c_char_p, _ERROR)),
     "gpuctr_plan_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
     "gpuctr_plan_to_cdi": (STATUS, (c_void_p, POINTER(CdiOptions), _OUT, _ERROR)),

@@ -511,6 +511,13 @@ extern "C" {
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
     pub fn gpuctr_plan_free(plan: *mut gpuctr_plan);
+    pub fn gpuctr_plan_allow_devices(
+        plan: *const gpuctr_plan,
+        rootfs_fd: c_int,
+        pidfd: c_int,
+        bundle: *const c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
     pub fn gpuctr_plan_check_requirement(
         plan: *const gpuctr_plan,
         requirement: *const c_char,
