@@ -5,6 +5,7 @@
 #include "commands/mistakes.hpp"
 #include "commands/parser.hpp"
 #include "commands/words.hpp"
+#include "front/front.hpp"
 #include "output/error_document.hpp"
 #include "output/failure.hpp"
 #include "output/format.hpp"
@@ -103,7 +104,7 @@ int run(const Words& words, Call& call)
     call.use_color();
     call.json = parser.command().format() == Format::json;
     parser.command().check_typed(call);
-    if (words.has_command && !entry->runs_command_line)
+    if (words.has_command && (entry == nullptr || !entry->runs_command_line))
         throw usage_error_of("", "-- CMD goes with apply only");
     if (words.has_command && words.command.empty())
         throw usage_error_of("", "no command after --");
@@ -120,6 +121,8 @@ int run(const Words& words, Call& call)
 int main(int argc, char** argv)
 {
     using namespace gpuctr_cli;
+    if (is_called_as_front(argc > 0 ? argv[0] : nullptr))
+        return run_front(argc, argv);
     Call call = {{stdout, stderr}};
     bool with_command = false;
     try {

@@ -91,8 +91,12 @@ void set_up(const gpucontainer::HookState& state, bool joins, const HostOptions&
                                   "use the stage createContainer", 0);
     if (joins)
         join_namespaces(state.pid());
-    else
-        require_own_mount_namespace();
+    else if (is_in_mount_namespace_of_host())
+        throw gpucontainer::Error(GPUCTR_E_ROOTFS,
+                                  "this hook runs in the mount namespace of the host",
+                                  "what it sets up would show there: use the stage "
+                                  "createContainer, or name that of the hook with --stage",
+                                  0);
     const gpucontainer::Host found = host.open();
     const RootDirectory root = RootDirectory::at(std::string(state.rootfs()));
     require_root_of_container(root.fd(), root.name());

@@ -125,14 +125,7 @@ void become_root_of_namespace(int pid)
 
 } // namespace
 
-void require_own_mount_namespace()
-{
-    if (share("mnt", "self", "1").value_or(false))
-        throw Error(GPUCTR_E_ROOTFS, "this hook runs in the mount namespace of the host",
-                    "what it sets up would show there: use the stage createContainer, or name "
-                    "that of the hook with --stage",
-                    0);
-}
+bool is_in_mount_namespace_of_host() { return share("mnt", "self", "1").value_or(false); }
 
 void require_root_of_container(int root, const std::string& name)
 {
@@ -172,9 +165,18 @@ void join_namespaces(int pid)
                  errno == EINVAL ? joining_hint : "");
         become_root_of_namespace(pid);
     }
+    const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (::setns(pidfd.get(), CLONE_NEWNS) != 0)
         fail(formatted("join the mount namespace of process {}", pid), GPUCTR_E_PERMISSION,
              errno == EINVAL ? joining_hint : "");
+    // From here on, its files would be taken for the host's.
+    const Fd its_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!is_same_directory(root.get(), its_root.get()))
+        throw Error(GPUCTR_E_ROOTFS,
+                    formatted("process {} has another root directory already", pid),
+                    "before the container's root directory is set, the host's files can be seen "
+                    "there",
+                    0);
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY);
 }
 

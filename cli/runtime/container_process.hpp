@@ -33,9 +33,9 @@ private:
     Fd pidfd_;
 };
 
-/// Throws gpucontainer::Error if this process is in the mount namespace of the host: rootfs. It may
-/// be unknown, which is no error: see require_root_of_container().
-void require_own_mount_namespace();
+/// Whether this process is in the mount namespace of the host. False if that is not known: see
+/// require_root_of_container().
+bool is_in_mount_namespace_of_host();
 
 /// Throws gpucontainer::Error if a directory is not the root of a container that a runtime makes in
 /// this mount namespace: rootfs. There it has mounted /proc, and nowhere else; so this is neither
@@ -44,7 +44,7 @@ void require_root_of_container(int root, const std::string& name);
 
 /// Joins the user and the mount namespace of a container's process whose root directory is not set
 /// yet, as root of that user namespace. Throws gpucontainer::Error: rootfs, also if the process has
-/// no mount namespace of its own; permission.
+/// no mount namespace of its own, or another root directory already; permission.
 void join_namespaces(int pid);
 
 } // namespace gpuctr_cli

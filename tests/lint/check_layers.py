@@ -52,6 +52,7 @@ CLI_LAYERS = {
     "restricted": 4,
     "options": 5,
     "commands": 6,
+    "front": 7,
 }  # fmt: skip
 
 # What the command may use besides its own files and the system.

@@ -149,6 +149,16 @@ class Manual(unittest.TestCase):
         self.assertEqual(set(options_of(PAGES / "gpuctr-simhost.1")), shown)
         self.assertEqual(statuses_of(PAGES / "gpuctr-simhost.1"), {125, 126, 127})
 
+    def test_the_front_has_a_page(self):
+        page = rendered(PAGES / "gpuctr-setup-nvidia-container-cli.1")
+        with tempfile.TemporaryDirectory() as directory:
+            front = os.path.join(directory, "nvidia-container-cli")
+            os.symlink(SETUP, front)
+            shown = output_of(front, "--help")
+        option = r"(?<![\w-])--?[a-zA-Z][\w-]*"
+        self.assertEqual(set(re.findall(option, section(page, "OPTIONS"))),
+                         set(re.findall(option, shown)))
+
     def test_all_exit_statuses_are_told(self):
         table = (SOURCE / "cli" / "output" / "exit_code.hpp").read_text(encoding="utf-8")
         own = {int(number) for number in re.findall(r"^ +\w+ = (\d+),", table, re.M)}

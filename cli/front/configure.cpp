@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+#include "front/session.hpp"
+#include "front/translation.hpp"
+#include "options/root_directory.hpp"
+#include "output/failure.hpp"
+#include "output/format.hpp"
+#include "process/descriptor.hpp"
+#include "process/privileges.hpp"
+#include "runtime/container_process.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <filesystem>
+#include <fmt/ranges.h>
+#include <gpucontainer/gpucontainer.hpp>
+#include <optional>
+#include <string>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+namespace gpuctr_cli {
+namespace {
+
+using gpucontainer::Error;
+using gpucontainer::Plan;
+using gpucontainer::Request;
+
+/// The fabric manager's socket comes with the tools where the host has one.
+bool has_fabric_manager(const gpucontainer::Host& host)
+{
+    for (const auto driver : host.drivers())
+        for (const auto shared : driver.shared_paths())
+            if (shared.extra() == "fabric-manager" && shared.accessible())
+                return true;
+    return false;
+}
+
+Request request_of(const FrontSession& session, const gpucontainer::Host& host, int root)
+{
+    const FrontArguments& arguments = session.arguments;
+    const Messages messages(session.streams, Verbosity::normal);
+    Request request = session.options.request(root, messages);
+    const auto& parts = arguments.capabilities;
+    if (arguments.fabric_manager && has_fabric_manager(host)
+        && std::find(parts.begin(), parts.end(), "utility") != parts.end())
+        request.extras += request.extras.empty() ? "fabric-manager" : ",fabric-manager";
+    return request;
+}
+
+void enter(const FrontArguments& arguments)
+{
+    if (arguments.pid)
+        join_namespaces(*arguments.pid);
+    else if (is_in_mount_namespace_of_host())
+        throw Error(GPUCTR_E_ROOTFS, "this call is made in the mount namespace of the host",
+                    "what it sets up would show there, and stay: `gpuctr-setup apply` can be "
+                    "undone",
+                    0);
+}
+
+bool may_be_written(int root)
+{
+    struct statvfs status = {};
+    return ::fstatvfs(root, &status) == 0 && (status.f_flag & ST_RDONLY) == 0
+           && ::faccessat(root, ".", W_OK, AT_EACCESS) == 0;
+}
+
+void tell_of(const Plan& plan, const FrontLog& log)
+{
+    for (const gpucontainer::Finding finding : plan.findings()) {
+        if (finding.severity() >= gpucontainer::Severity::warning)
+            log.warn(finding.message());
+        else
+            log.note(finding.message());
+    }
+    if (log.is_open())
+        for (const gpucontainer::Item item : plan.items())
+            log.note(formatted("{} {} {}", item.kind(), item.target(), item.source()));
+}
+
+void apply(const FrontSession& session, const Plan& plan, int root)
+{
+    gpucontainer::ApplyOptions how;
+    how.without_journal = true;
+    session.options.set(how);
+    (void)plan.apply(root, how);
+}
+
+/// The process whose device cgroup is meant, as it was before its namespaces are joined.
+struct Member {
+    explicit Member(const FrontArguments& arguments)
+        : Member(arguments.pid.value_or(::getppid()), arguments.rootfs)
+    {
+    }
+
+    Fd pidfd;
+    std::vector<std::string> bundles; ///< Where the runtime's configuration may lie.
+
+private:
+    Member(int pid, const std::string& rootfs)
+        : pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))
+    {
+        if (!pidfd)
+            fail(formatted("process {}", pid), GPUCTR_E_ROOTFS);
+        // Runtimes work in the bundle. By default, the root directory lies in it.
+        std::error_code error;
+        for (const auto& place : {std::filesystem::current_path(error),
+                                  std::filesystem::path(rootfs).lexically_normal().parent_path()})
+            if (place.is_absolute() && std::filesystem::exists(place / "config.json", error))
+                bundles.push_back(place.string());
+    }
+};
+
+/// The first bundle that is of this container counts.
+void allow_devices(const Plan& plan, int root, const Member& member, const FrontLog& log)
+{
+    for (const std::string& bundle : member.bundles) {
+        try {
+            plan.allow_devices(root, member.pidfd.get(), bundle);
+            return;
+        } catch (const Error& error) {
+            if (error.status() != GPUCTR_E_USAGE)
+                throw;
+            log.note(formatted("{}: {}", bundle, error.what()));
+        }
+    }
+    plan.allow_devices(root, member.pidfd.get(), "");
+}
+
+void allow_devices_or_say_how(const Plan& plan, int root, const Member& member, const FrontLog& log)
+{
+    try {
+        allow_devices(plan, root, member, log);
+    } catch (const Error& error) {
+        throw Error(error.status(), error.what(),
+                    "with --no-cgroups, the device cgroup is left to the container's runtime",
+                    error.os_error());
+    }
+}
+
+/// Names go into the container's own layer: overlays of names over its directories would take away
+/// that its programs can write there. Where that layer cannot be written they appear by mounts
+/// alone, as they do on somebody else's directories if the layer refuses them.
+void set_up(FrontSession& session, const Plan& plan, const std::optional<Plan>& writing, int root)
+{
+    if (writing) {
+        try {
+            apply(session, *writing, root);
+            return;
+        } catch (const Error& error) {
+            session.log.note(formatted("names cannot be written: {}", error.what()));
+        }
+    }
+    apply(session, plan, root);
+}
+
+/// A plan that writes names where the usual one does not, because the layer is another user's or
+/// of a file system like that of a network. None if it cannot be.
+std::optional<Plan> writing_plan(const FrontSession& session, const gpucontainer::Host& host,
+                                 Request request, int root)
+{
+    if (request.write != GPUCTR_WRITE_AUTO || !may_be_written(root))
+        return std::nullopt;
+    request.write = GPUCTR_WRITE_ALWAYS;
+    try {
+        return Plan(host, request, root);
+    } catch (const Error& error) {
+        session.log.note(formatted("names cannot be written: {}", error.what()));
+        return std::nullopt;
+    }
+}
+
+} // namespace
+
+void front_configure(FrontSession& session)
+{
+    const FrontArguments& arguments = session.arguments;
+    session.settle_request();
+    session.load_kernel_modules();
+    shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
+    session.phase = FrontPhase::container;
+    std::optional<Member> member;
+    if (arguments.cgroups)
+        member.emplace(arguments);
+    enter(arguments);
+    session.phase = FrontPhase::initialization;
+    const gpucontainer::Host host = session.options.host.open();
+    session.phase = FrontPhase::container;
+    const RootDirectory root = RootDirectory::at(arguments.rootfs);
+    session.phase = FrontPhase::device;
+    const Request request = request_of(session, host, root.fd());
+    const Plan plan(host, request, root.fd());
+    tell_of(plan, session.log);
+    const std::optional<Plan> writing =
+        plan.writes_root() ? std::nullopt : writing_plan(session, host, request, root.fd());
+    session.phase = FrontPhase::container;
+    if (member)
+        allow_devices_or_say_how(plan, root.fd(), *member, session.log);
+    session.phase = FrontPhase::mount;
+    set_up(session, plan, writing, root.fd());
+}
+
+} // namespace gpuctr_cli
