@@ -50,6 +50,11 @@ class Installed(unittest.TestCase):
             self.must("cmake", "--build", self.build, "--target", "selinux_policy")
             self.assertEqual(self.installed("selinux"), {"usr/share/selinux/packages/gpuctr.pp"})
 
+    def test_the_front_leads_to_the_command(self):
+        self.configure("/usr", "-DCMAKE_INSTALL_LIBEXECDIR=lib/exec")
+        self.assertEqual(os.readlink(self.build / "pkgconfig/nvidia-container-cli"),
+                         "../../../bin/gpuctr-setup")
+
     def test_below_another_prefix(self):
         self.configure("/usr/local")
 
