@@ -112,25 +112,6 @@ void set_up(const gpucontainer::HookState& state, bool joins, const HostOptions&
     (void)plan.apply(root.fd(), how);
 }
 
-/// The configuration of a container that is yet to be made, with the GPUs that it asks for.
-std::string with_gpus_of(const std::string& config, const gpucontainer::HookState& state,
-                         const HostOptions& host, const RequestOptions& options,
-                         const std::string& files_directory, const Messages& messages)
-{
-    const gpucontainer::Host found = host.open();
-    gpucontainer::Request request = request_for_any_image(options, messages);
-    const std::vector<std::string> variables = state.variables();
-    request.container_environment.insert(request.container_environment.begin(), variables.begin(),
-                                         variables.end());
-    const gpucontainer::Plan plan(found, request, -1);
-    warn_about(plan.findings(), messages);
-    std::string edited = plan.edit_oci(config, files_directory);
-    for (const std::string& path : missing_files(plan, found, files_directory))
-        messages.warn(formatted("{}: left out, because it is not there: {}", path,
-                                how_to_make_files(files_directory)));
-    return edited;
-}
-
 /// A hook of OCI runtimes, at the stages createContainer, createRuntime and prestart; and of
 /// engines at the stage precreate, as a filter of the configuration.
 class Hook : public Command {
@@ -184,6 +165,24 @@ private:
         return host;
     }
 
+    /// The configuration of a container that is yet to be made, with the GPUs that it asks for.
+    std::string with_gpus_of(const std::string& config, const gpucontainer::HookState& state,
+                             const HostOptions& host, const Messages& messages) const
+    {
+        const gpucontainer::Host found = host.open();
+        gpucontainer::Request request = request_for_any_image(request_, messages);
+        const std::vector<std::string> variables = state.variables();
+        request.container_environment.insert(request.container_environment.begin(),
+                                             variables.begin(), variables.end());
+        const gpucontainer::Plan plan(found, request, -1);
+        warn_about(plan.findings(), messages);
+        std::string edited = plan.edit_oci(config, files_directory_);
+        for (const std::string& path : missing_files(plan, found, files_directory_))
+            messages.warn(formatted("{}: left out, because it is not there: {}", path,
+                                    how_to_make_files(files_directory_)));
+        return edited;
+    }
+
     std::string filtered(const std::string& config, const Messages& messages) const
     {
         const auto state = gpucontainer::HookState::of_config(config);
@@ -192,9 +191,8 @@ private:
         if (host.vendors.empty())
             return with_gpus;
         shrink_privileges(GPUCTR_PHASE_LOOK);
-        with_gpu(host.if_present, messages, [&] {
-            with_gpus = with_gpus_of(config, state, host, request_, files_directory_, messages);
-        });
+        with_gpu(host.if_present, messages,
+                 [&] { with_gpus = with_gpus_of(config, state, host, messages); });
         return with_gpus;
     }
 

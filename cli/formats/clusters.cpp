@@ -92,8 +92,9 @@ std::string charliecloud_options(const Given& given, Notes& notes)
     }
     notes.emplace_back("ch-run makes no names of files: the image needs a file at each of these "
                        "paths");
-    notes.emplace_back("ch-run has no read-only mounts: if root calls it, programs of the image can "
-                       "change the host's driver");
+    notes.emplace_back(
+        "ch-run has no read-only mounts: if root calls it, programs of the image can "
+        "change the host's driver");
     notes.emplace_back(given.some_gpus
                            ? "ch-run mounts the host's /dev: programs can open all GPUs, not only "
                              "the chosen ones"
