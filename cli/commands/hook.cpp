@@ -91,7 +91,7 @@ void set_up(const gpucontainer::HookState& state, bool joins, const HostOptions&
                                   "use the stage createContainer", 0);
     if (joins)
         join_namespaces(state.pid());
-    else if (is_in_mount_namespace_of_host())
+    else if (is_in_mount_namespace_of_host().value_or(false))
         throw gpucontainer::Error(GPUCTR_E_ROOTFS,
                                   "this hook runs in the mount namespace of the host",
                                   "what it sets up would show there: use the stage "

@@ -7,12 +7,15 @@
 #include "process/descriptor.hpp"
 #include "process/privileges.hpp"
 #include "runtime/container_process.hpp"
+#include "syscall/capabilities.hpp"
+#include "syscall/id_map.hpp"
 
 #include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/ranges.h>
 #include <gpucontainer/gpucontainer.hpp>
+#include <linux/capability.h>
 #include <optional>
 #include <string>
 #include <sys/statvfs.h>
@@ -27,6 +30,7 @@ namespace {
 using gpucontainer::Error;
 using gpucontainer::Plan;
 using gpucontainer::Request;
+namespace syscall = gpucontainer::syscall;
 
 /// The fabric manager's socket comes with the tools where the host has one.
 bool has_fabric_manager(const gpucontainer::Host& host)
@@ -50,15 +54,31 @@ Request request_of(const FrontSession& session, const gpucontainer::Host& host, 
     return request;
 }
 
-void enter(const FrontArguments& arguments)
+/// Whether this process could mount something in the host's mount namespace.
+bool may_mount_on_host()
 {
-    if (arguments.pid)
-        join_namespaces(*arguments.pid);
-    else if (is_in_mount_namespace_of_host())
+    const auto capabilities = syscall::read_capabilities();
+    return (!capabilities || (capabilities->effective & syscall::bit(CAP_SYS_ADMIN)) != 0)
+           && syscall::is_in_initial_user_namespace().value_or(true);
+}
+
+/// Enters the namespaces of a container, or stays in those of the caller, if they are none of the
+/// host's. Where that cannot be told, and mounts of the host could be made, it has to show by the
+/// root directory.
+RootDirectory enter(const FrontArguments& arguments)
+{
+    const auto hosts = arguments.pid ? std::optional(false) : is_in_mount_namespace_of_host();
+    if (hosts.value_or(false))
         throw Error(GPUCTR_E_ROOTFS, "this call is made in the mount namespace of the host",
                     "what it sets up would show there, and stay: `gpuctr-setup apply` can be "
                     "undone",
                     0);
+    if (arguments.pid)
+        join_namespaces(*arguments.pid);
+    RootDirectory root = RootDirectory::at(arguments.rootfs);
+    if (!hosts && may_mount_on_host())
+        require_root_of_container(root.fd(), root.name());
+    return root;
 }
 
 bool may_be_written(int root)
@@ -185,11 +205,9 @@ void front_configure(FrontSession& session)
     std::optional<Member> member;
     if (arguments.cgroups)
         member.emplace(arguments);
-    enter(arguments);
+    const RootDirectory root = enter(arguments);
     session.phase = FrontPhase::initialization;
     const gpucontainer::Host host = session.options.host.open();
-    session.phase = FrontPhase::container;
-    const RootDirectory root = RootDirectory::at(arguments.rootfs);
     session.phase = FrontPhase::device;
     const Request request = request_of(session, host, root.fd());
     const Plan plan(host, request, root.fd());

@@ -125,7 +125,7 @@ void become_root_of_namespace(int pid)
 
 } // namespace
 
-bool is_in_mount_namespace_of_host() { return share("mnt", "self", "1").value_or(false); }
+std::optional<bool> is_in_mount_namespace_of_host() { return share("mnt", "self", "1"); }
 
 void require_root_of_container(int root, const std::string& name)
 {

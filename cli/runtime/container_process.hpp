@@ -33,9 +33,9 @@ private:
     Fd pidfd_;
 };
 
-/// Whether this process is in the mount namespace of the host. False if that is not known: see
+/// Whether this process is in the mount namespace of the host. None if that is not known: see
 /// require_root_of_container().
-bool is_in_mount_namespace_of_host();
+std::optional<bool> is_in_mount_namespace_of_host();
 
 /// Throws gpucontainer::Error if a directory is not the root of a container that a runtime makes in
 /// this mount namespace: rootfs. There it has mounted /proc, and nowhere else; so this is neither

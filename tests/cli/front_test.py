@@ -18,8 +18,10 @@ NODES = ["nvidia-uvm", "nvidia-uvm-tools", "nvidiactl"]
 # What a caller's own environment has; a container's variables are among them.
 FOREIGN = {"GPUCTR_DRIVER_ROOT": "/nowhere", "GPUCTR_DEVICE": "7", "GPUCTR_WRITE": "never",
            "CUDA_VISIBLE_DEVICES": "5", "NVIDIA_VISIBLE_DEVICES": "6", "NVC_INSECURE_MODE": "1"}
+# As runtimes do, with /proc where they may mount it.
 NAMESPACES = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
-              'mount --bind "$0" "$0" && exec "$@"']
+              'mount --bind "$0" "$0" && { mount -t proc proc "$0/proc" 2>/dev/null || true; } && '
+              'exec "$@"']
 
 
 def setUpModule():
@@ -216,7 +218,9 @@ class Callers(Case):
             self.fails(f"container error: process {process.pid} has another root directory "
                        "already (before the container's root directory is set, the host's files "
                        "can be seen there)", "configure", "--no-cgroups", "--device=1",
-                       f"--pid={process.pid}", self.root)
+                       f"--pid={process.pid}", self.root,
+                       # There is no /proc in which it could look for leaks.
+                       env={"PATH": os.environ["PATH"], "ASAN_OPTIONS": "detect_leaks=0"})
             process.stdin.close()
 
 
@@ -224,9 +228,9 @@ class Configure(Case):
     WORDS = ("configure", "--no-cgroups", "--device=1", "--compute", "--utility")
 
     def test_again_it_changes_nothing(self):
-        self.configure(*self.WORDS, script='before=$(cat /proc/self/mountinfo; find "$0" -xdev -ls);'
-                                           '"$@" && test "$before" = '
-                                           '"$(cat /proc/self/mountinfo; find "$0" -xdev -ls)"')
+        # The number of links of /proc is that of processes.
+        state = '$(cat /proc/self/mountinfo; find "$0" -xdev -path "$0/proc" -prune -o -ls)'
+        self.configure(*self.WORDS, script=f'before="{state}"; "$@" && test "$before" = "{state}"')
         before = snapshot.take(self.root)
         self.configure(*self.WORDS)
         self.assertEqual(snapshot.difference(before, snapshot.take(self.root)), [])
@@ -286,6 +290,16 @@ class Configure(Case):
                        "undone)", *self.WORDS, self.root,
                        prefix=["unshare", "--mount", "--propagation", "private", "--pid",
                                "--fork", "--mount-proc", "sh", "-c", '"$@"; exit $?', "sh"])
+
+    def test_not_where_the_namespace_cannot_be_told(self):
+        """Not even root may look at the first process if that has more capabilities."""
+        less = ["setpriv", "--bounding-set", "-sys_ptrace"]
+        with self.nothing_changes():
+            self.fails(f"container error: root file system {self.root}: not that of a container, as "
+                       "no /proc is mounted in it here (a runtime mounts it before hooks are "
+                       "called, for the container alone: use the stage createContainer, or name "
+                       "that of the hook with --stage)", *self.WORDS, self.root, prefix=less)
+        self.front(*self.WORDS, self.root, prefix=[*NAMESPACES, self.root, *less])
 
 
 class Refused(Case):
