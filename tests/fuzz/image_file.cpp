@@ -2,9 +2,10 @@
 #include "image/image_file.hpp"
 
 #include "fuzz/fuzz.hpp"
-#include "fuzz/memory_file.hpp"
+#include "fuzz/memory_text.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
+#include <sys/mman.h>
 
 namespace gpucontainer::fuzz {
 
@@ -12,7 +13,8 @@ void run(std::string_view input)
 {
     gpuctr_cli::ImageFile image;
     image.name = "image";
-    image.file = gpuctr_cli::Fd(memory_file(input).release());
+    image.file = gpuctr_cli::Fd(::memfd_create("image", MFD_CLOEXEC));
+    fill(image.file.get(), input);
     try {
         gpuctr_cli::find_root_file_system(image, input.size());
     } catch (const Error& error) {
