@@ -15,7 +15,6 @@ struct FrontArguments {
 
     std::string debug; ///< File of the log; or "".
     bool loads_kmods = false;
-    bool makes_channels = true; ///< With `loads_kmods`: nodes of IMEX channels.
     std::string root = "/";
     std::vector<std::string> unneeded; ///< Options that nothing depends on here.
 

@@ -62,6 +62,17 @@ bool may_mount_on_host()
            && syscall::is_in_initial_user_namespace().value_or(true);
 }
 
+/// Does a step whose own hints are for the command's options.
+template <typename Step>
+auto with_hint(const char* hint, Step step)
+{
+    try {
+        return step();
+    } catch (const Error& error) {
+        throw Error(error.status(), error.what(), hint, error.os_error());
+    }
+}
+
 /// Enters the namespaces of a container, or stays in those of the caller, if they are none of the
 /// host's. Where that cannot be told, and mounts of the host could be made, it has to show by the
 /// root directory.
@@ -74,10 +85,14 @@ RootDirectory enter(const FrontArguments& arguments)
                     "undone",
                     0);
     if (arguments.pid)
-        join_namespaces(*arguments.pid);
-    RootDirectory root = RootDirectory::at(arguments.rootfs);
+        with_hint("without --pid, it sets up the mount namespace that it is started in",
+                  [&] { join_namespaces(*arguments.pid); });
+    RootDirectory root = with_hint("it has the container's /usr and /etc",
+                                   [&] { return RootDirectory::at(arguments.rootfs); });
     if (!hosts && may_mount_on_host())
-        require_root_of_container(root.fd(), root.name());
+        with_hint("this may be the mount namespace of the host: start it in that of the container, "
+                  "once its /proc is mounted, or name a process of the container with --pid",
+                  [&] { require_root_of_container(root.fd(), root.name()); });
     return root;
 }
 

@@ -73,7 +73,9 @@ std::string time_now()
 void FrontLog::open(const std::string& path)
 {
     constexpr mode_t mode = 0644;
-    file_ = Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, mode));
+    // A FIFO that nobody reads is an error at once.
+    constexpr int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    file_ = Fd(::open(path.c_str(), flags, mode));
     if (!file_)
         warn(formatted("--debug={}: {}", path, ::strerrordesc_np(errno)));
 }

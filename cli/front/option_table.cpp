@@ -96,15 +96,16 @@ void take_item(Arguments& to, const std::string& value)
     (to.*Field).push_back(value);
 }
 
-constexpr char no_pivot[] = "--no-pivot";    // NOLINT(*-avoid-c-arrays): a template argument
-constexpr char user[] = "--user";            // NOLINT(*-avoid-c-arrays)
-constexpr char ldconfig[] = "--ldconfig";    // NOLINT(*-avoid-c-arrays)
-constexpr char compute_part[] = "compute";   // NOLINT(*-avoid-c-arrays)
-constexpr char utility_part[] = "utility";   // NOLINT(*-avoid-c-arrays)
-constexpr char video_part[] = "video";       // NOLINT(*-avoid-c-arrays)
-constexpr char graphics_part[] = "graphics"; // NOLINT(*-avoid-c-arrays)
-constexpr char display_part[] = "display";   // NOLINT(*-avoid-c-arrays)
-constexpr char ngx_part[] = "ngx";           // NOLINT(*-avoid-c-arrays)
+constexpr char no_pivot[] = "--no-pivot"; // NOLINT(*-avoid-c-arrays): a template argument
+constexpr char no_channels[] = "--no-create-imex-channels"; // NOLINT(*-avoid-c-arrays)
+constexpr char user[] = "--user";                           // NOLINT(*-avoid-c-arrays)
+constexpr char ldconfig[] = "--ldconfig";                   // NOLINT(*-avoid-c-arrays)
+constexpr char compute_part[] = "compute";                  // NOLINT(*-avoid-c-arrays)
+constexpr char utility_part[] = "utility";                  // NOLINT(*-avoid-c-arrays)
+constexpr char video_part[] = "video";                      // NOLINT(*-avoid-c-arrays)
+constexpr char graphics_part[] = "graphics";                // NOLINT(*-avoid-c-arrays)
+constexpr char display_part[] = "display";                  // NOLINT(*-avoid-c-arrays)
+constexpr char ngx_part[] = "ngx";                          // NOLINT(*-avoid-c-arrays)
 
 constexpr FrontValue none = FrontValue::none;
 constexpr FrontValue required = FrontValue::required;
@@ -114,8 +115,8 @@ constexpr std::array global_options = {
                 take_text<&Arguments::debug>},
     FrontOption{"load-kmods", 'k', none, "", "load kernel modules and make device nodes first",
                 take_flag<&Arguments::loads_kmods, true>},
-    FrontOption{"no-create-imex-channels", 0, none, "", "with -k: make no nodes of IMEX channels",
-                take_flag<&Arguments::makes_channels, false>},
+    FrontOption{"no-create-imex-channels", 0, none, "",
+                "unneeded: nodes of IMEX channels are never made", take_unneeded<no_channels>},
     FrontOption{"root", 'r', required, "PATH", "where the driver's files are",
                 take_text<&Arguments::root>},
     FrontOption{"ldcache", 'l', required, "FILE", "the host's loader cache", take_loader_cache},

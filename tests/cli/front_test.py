@@ -216,8 +216,8 @@ class Callers(Case):
         with process:
             process.stdout.readline()
             self.fails(f"container error: process {process.pid} has another root directory "
-                       "already (before the container's root directory is set, the host's files "
-                       "can be seen there)", "configure", "--no-cgroups", "--device=1",
+                       "already (without --pid, it sets up the mount namespace that it is started "
+                       "in)", "configure", "--no-cgroups", "--device=1",
                        f"--pid={process.pid}", self.root,
                        # There is no /proc in which it could look for leaks.
                        env={"PATH": os.environ["PATH"], "ASAN_OPTIONS": "detect_leaks=0"})
@@ -296,9 +296,9 @@ class Configure(Case):
         less = ["setpriv", "--bounding-set", "-sys_ptrace"]
         with self.nothing_changes():
             self.fails(f"container error: root file system {self.root}: not that of a container, as "
-                       "no /proc is mounted in it here (a runtime mounts it before hooks are "
-                       "called, for the container alone: use the stage createContainer, or name "
-                       "that of the hook with --stage)", *self.WORDS, self.root, prefix=less)
+                       "no /proc is mounted in it here (this may be the mount namespace of the "
+                       "host: start it in that of the container, once its /proc is mounted, or "
+                       "name a process of the container with --pid)", *self.WORDS, self.root, prefix=less)
         self.front(*self.WORDS, self.root, prefix=[*NAMESPACES, self.root, *less])
 
 
@@ -358,6 +358,14 @@ class Refused(Case):
 
 
 class Log(Case):
+    def test_a_fifo_that_nobody_reads_is_no_log(self):
+        fifo = harness.DIRECTORY / "fifo"
+        os.mkfifo(fifo)
+        self.addCleanup(fifo.unlink)
+        self.front(f"--debug={fifo}", "list", timeout=20,
+                   stderr=f"nvidia-container-cli: warning: --debug={fifo}: No such device or "
+                          "address\n")
+
     def test_of_a_variable(self):
         """Whoever sets an image's variables names no file of the host for root."""
         log = harness.DIRECTORY / "log"
