@@ -10,9 +10,9 @@
 namespace gpuctr_cli {
 namespace {
 
-constexpr std::array of_a_root = {"--rootfs",      "--rootfs-fd", "--pid",        "--layout",
-                                  "--tree-path",   "--write",     "--lock",       "--mount-label",
-                                  "--cuda-compat", "--backend",   "--staged-tree"};
+constexpr std::array of_a_root = {"--rootfs",      "--rootfs-fd",    "--pid",     "--layout",
+                                  "--tree-path",   "--write",        "--lock",    "--mount-label",
+                                  "--cuda-compat", "--cuda-toolkit", "--backend", "--staged-tree"};
 
 } // namespace
 
@@ -25,6 +25,11 @@ void refuse_options_of_a_root(const CLI::App& app, const std::string& command,
             throw usage_error_of(
                 command, formatted("{} is for any image, and does not go with {}", what, name));
     }
+    const CLI::Option* const image_env = app.get_option_no_throw("--image-env");
+    if (image_env != nullptr && image_env->count() != 0 && image_env->as<std::string>() == "auto")
+        throw usage_error_of(command, formatted("{} is for any image: --image-env takes a FILE "
+                                                "here",
+                                                what));
 }
 
 gpucontainer::Request request_for_any_image(const RequestOptions& options, const Messages& messages)
@@ -33,6 +38,7 @@ gpucontainer::Request request_for_any_image(const RequestOptions& options, const
     request.layout = GPUCTR_LAYOUT_BINDS;
     request.write = GPUCTR_WRITE_AUTO;
     request.compat = GPUCTR_COMPAT_AUTO;
+    request.toolkit.clear();
     request.tree_path.clear();
     request.mount_label.clear();
     request.lock = false;

@@ -16,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <fmt/ranges.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
 #include <unistd.h>
@@ -177,9 +178,10 @@ private:
         const gpucontainer::Plan plan(found, request, -1);
         warn_about(plan.findings(), messages);
         std::string edited = plan.edit_oci(config, files_directory_);
-        for (const std::string& path : missing_files(plan, found, files_directory_))
-            messages.warn(formatted("{}: left out, because it is not there: {}", path,
-                                    how_to_make_files(files_directory_)));
+        const auto missing = missing_files(plan, found, files_directory_);
+        if (!missing.empty())
+            messages.warn(formatted("left out, because they are not there: {}: {}",
+                                    fmt::join(missing, ", "), how_to_make_files(files_directory_)));
         return edited;
     }
 

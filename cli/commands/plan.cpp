@@ -12,6 +12,7 @@
 #include "process/privileges.hpp"
 
 #include <algorithm>
+#include <fmt/ranges.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
 
@@ -33,8 +34,9 @@ void show_edits(const Plan& plan, const gpucontainer::Host& host, const Options&
                 const Call& call)
 {
     print(call.streams.out, "{}", plan.to_oci(options.files_directory));
-    for (const std::string& path : missing_files(plan, host, options.files_directory))
-        call.messages().warn(formatted("{} has to be made first: {}", path,
+    const auto missing = missing_files(plan, host, options.files_directory);
+    if (!missing.empty())
+        call.messages().warn(formatted("have to be made first: {}: {}", fmt::join(missing, ", "),
                                        how_to_make_files(options.files_directory)));
 }
 

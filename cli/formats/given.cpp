@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "formats/given.hpp"
 
+#include "formats/quoting.hpp"
 #include "output/format.hpp"
+#include "syscall/unique_fd.hpp"
 
 #include <algorithm>
 #include <array>
 #include <fcntl.h>
+#include <fmt/ranges.h>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,22 +23,20 @@ using gpucontainer::Plan;
 /// Whether a regular file has exactly this content.
 bool has_content(const std::string& path, std::string_view content)
 {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return false;
+    const gpucontainer::syscall::UniqueFd fd(
+        ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     struct ::stat status = {};
-    bool same = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode)
+    bool same = fd && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)
                 && static_cast<std::size_t>(status.st_size) == content.size();
     std::array<char, 4096> part = {};
     while (same && !content.empty()) {
-        const ssize_t count = ::read(fd, part.data(), std::min(part.size(), content.size()));
+        const ssize_t count = ::read(fd.get(), part.data(), std::min(part.size(), content.size()));
         same = count > 0
                && content.starts_with(
                    {part.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0))});
         if (same)
             content.remove_prefix(static_cast<std::size_t>(count));
     }
-    ::close(fd);
     return same;
 }
 
@@ -146,9 +147,9 @@ Given given_by(const Plan& plan, const Host& host, const std::string& files_dire
     for (const auto driver : plan.drivers())
         given.vendors.emplace_back(driver.vendor());
     given.some_gpus = has_others(plan, host);
-    for (const std::string& path : missing)
-        messages.warn(formatted("{}: left out, because this host has no such file: {}", path,
-                                how_to_make_files(files_directory)));
+    if (!missing.empty())
+        messages.warn(formatted("left out, because this host has no such files: {}: {}",
+                                fmt::join(missing, ", "), how_to_make_files(files_directory)));
     return given;
 }
 
@@ -167,10 +168,11 @@ std::vector<std::string> missing_files(const Plan& plan, const Host& host,
 
 std::string how_to_make_files(const std::string& files_directory)
 {
-    const std::string directory =
-        files_directory == usual_files_directory ? "" : " --files-dir " + files_directory;
+    const std::string directory = files_directory == usual_files_directory
+                                      ? ""
+                                      : " --files-dir " + shell_word(files_directory);
     return formatted("`gpuctr-setup cdi generate --install{}` with the same driver capabilities "
-                     "makes it",
+                     "makes them",
                      directory);
 }
 

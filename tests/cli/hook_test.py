@@ -166,6 +166,10 @@ class Precreate(Case):
         self.filter("--write", "never", status=2,
                     stderr="gpuctr-setup: --stage precreate is for any image, and does not go with "
                            "--write\nhint: gpuctr-setup hook --help\n")
+        # It would cover a toolkit that the image may have.
+        self.filter("--cuda-toolkit", "auto", status=2,
+                    stderr="gpuctr-setup: --stage precreate is for any image, and does not go with "
+                           "--cuda-toolkit\nhint: gpuctr-setup hook --help\n")
         self.hook("--files-dir", "/x", status=2, stderr=None)
 
 

@@ -290,6 +290,11 @@ class Refused(Case):
                              "gpuctr-setup: --format docker is for any image, and does not go "
                              f"with {words[0]}")
 
+    def test_variables_of_an_image_that_is_not_known(self):
+        self.assertEqual(self.refused("--image-env", "auto"),
+                         "gpuctr-setup: --format docker is for any image: --image-env takes a FILE "
+                         "here")
+
     def test_a_directory_of_files_for_text(self):
         self.assertIn("--files-dir goes with formats of other programs",
                       self.refused("--files-dir", "/x", form="text"))
@@ -310,7 +315,7 @@ class GeneratedFiles(Case):
     def test_are_left_out_and_named_where_they_are_not_kept(self):
         files, said = self.files("--files-dir", self.directory)
         self.assertNotIn(self.ICD, files)
-        self.assertIn(f"warning: {self.ICD}: left out", said)
+        self.assertIn(f"warning: left out, because this host has no such files: {self.ICD}: `", said)
 
     def test_are_taken_from_where_they_are_kept_with_their_content_alone(self):
         kept = self.directory / ("nvidia.com-gpu" + self.ICD)
