@@ -44,7 +44,7 @@ class Failed(Exception):
 def gist(text):
     """What gpuctr-setup says was wrong, also where a runtime quotes it, or the last line."""
     if own := re.search(r"gpuctr-setup: .*?(?=\\n|\n|$)", text):
-        return own[0]
+        return re.sub(r"(device cgroup) /\S+", r"\1", own[0])  # a group of another name each time
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return lines[-1] if lines else "nothing said"
 
@@ -139,7 +139,8 @@ class Bench:
     def setup(self, *words, as_user=()):
         done = self.call(*as_user, *self.setup_words(*words))
         if done.returncode != 0:
-            raise Failed(f"exit {done.returncode}: {gist(done.stdout)}")
+            raise Failed(f"exit {done.returncode}: "
+                         f"{gist(done.stdout).removeprefix('gpuctr-setup: ')}")
         return done.stdout
 
     def nodes(self):

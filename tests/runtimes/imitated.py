@@ -35,7 +35,7 @@ exec "$@"
 
 
 class Apptainer(Program):
-    name, package = "Apptainer", None
+    name, package = "apptainer, imitated", None
 
     def version(self):
         return "imitated"

@@ -113,13 +113,23 @@ def arrange(directory):
             flags = sum(FLAGS.get(word, 0) for word in entry.options.split(","))
             mount(None, entry.target, flags=MS_REMOUNT | MS_BIND | MS_RDONLY | flags)
     mount("runtimes", directory, "tmpfs", options="mode=0755")
+    give_ids(directory / "ids")
 
 
-def show_processes(directory):
-    """Mounts a /proc that nothing is mounted on: without one in sight, as on the recorded
-    host, the kernel lets no user namespace mount another."""
-    directory.mkdir()
-    mount("proc", directory, "proc")
+def give_ids(file):
+    """Ids for containers of root and of an ordinary user, as packages and adduser give them."""
+    file.write_text("root:1000000:65536\nnobody:2000000:65536\n", encoding="ascii")
+    for name in ("/etc/subuid", "/etc/subgid"):
+        if os.path.exists(name):
+            mount(str(file), name, flags=MS_BIND)
+
+
+def show_kernel(directory):
+    """Mounts a /proc and a /sys that nothing is mounted on: without one in sight, as on the
+    recorded host, the kernel lets no user namespace mount another."""
+    for kind in ("proc", "sysfs"):
+        (directory / kind).mkdir(parents=True)
+        mount(kind, directory / kind, kind)
 
 
 @contextlib.contextmanager
