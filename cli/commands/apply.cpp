@@ -25,7 +25,7 @@ namespace {
 
 using gpucontainer::Outcome;
 
-struct Options {
+struct ApplyArguments {
     RequestOptions request;
     RunOptions run;
     RootOptions root;
@@ -51,7 +51,7 @@ void tell(Outcome outcome, const char* applied, const RootDirectory& root, const
 }
 
 /// Another set-up is there. The hint depends on where --no-replace comes from.
-[[noreturn]] void refuse(const gpucontainer::Error& kept, const Origins& origins)
+[[noreturn]] void refuse_kept(const gpucontainer::Error& kept, const Origins& origins)
 {
     const std::string site = origins.place_of("no-replace");
     const std::string way = site.empty() ? "without --no-replace"
@@ -61,7 +61,7 @@ void tell(Outcome outcome, const char* applied, const RootDirectory& root, const
                               kept.os_error());
 }
 
-gpucontainer::ApplyOptions apply_options(const Options& options, const RootDirectory& root)
+gpucontainer::ApplyOptions apply_options(const ApplyArguments& options, const RootDirectory& root)
 {
     gpucontainer::ApplyOptions how;
     how.state_dir = state_directory(options.state);
@@ -71,7 +71,7 @@ gpucontainer::ApplyOptions apply_options(const Options& options, const RootDirec
 }
 
 /// The set-ups of a root.
-gpucontainer::SetupList set_ups_of(const RootDirectory& root, const Options& options)
+gpucontainer::SetupList set_ups_of(const RootDirectory& root, const ApplyArguments& options)
 {
     gpucontainer::SetupListOptions where;
     where.state_dir = state_directory(options.state);
@@ -90,15 +90,15 @@ std::vector<FoundSetUp> older_set_ups(const gpucontainer::SetupList& list,
     return found;
 }
 
-gpucontainer::Request request_without_writing(const Options& options, const RootDirectory& root,
-                                              const Messages& messages)
+gpucontainer::Request request_without_writing(const ApplyArguments& options,
+                                              const RootDirectory& root, const Messages& messages)
 {
     gpucontainer::Request request = options.request.request(root.fd(), messages);
     request.write = GPUCTR_WRITE_NEVER;
     return request;
 }
 
-void show(const Forecast& forecast, const RootDirectory& root, const Options& options,
+void show(const Forecast& forecast, const RootDirectory& root, const ApplyArguments& options,
           const Call& call, Format format)
 {
     print_apply(forecast, root.name(), call, format);
@@ -109,7 +109,7 @@ void show(const Forecast& forecast, const RootDirectory& root, const Options& op
 
 /// Where others have a set-up too, apply makes the plan again, and writes no names.
 void show_with_journal(const gpucontainer::Host& host, Forecast forecast, const RootDirectory& root,
-                       const Options& options, const Call& call)
+                       const ApplyArguments& options, const Call& call)
 {
     const Format format = call.json ? Format::json : Format::text;
     const gpucontainer::SetupList list = set_ups_of(root, options);
@@ -125,7 +125,7 @@ void show_with_journal(const gpucontainer::Host& host, Forecast forecast, const 
     show({anew, forecast.outcome, std::move(forecast.replaced)}, root, options, call, format);
 }
 
-void apply(const Options& options, const Call& call)
+void apply(const ApplyArguments& options, const Call& call)
 {
     const Messages messages = call.messages();
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY));
@@ -145,13 +145,13 @@ void apply(const Options& options, const Call& call)
             tell(outcome, "set up", root, messages);
     } catch (const gpucontainer::Error& error) {
         if (error.status() == GPUCTR_E_EXISTS)
-            refuse(error, call.origins);
+            refuse_kept(error, call.origins);
         throw;
     }
 }
 
 /// Mounts end with the mount namespace. Names would stay, so none are written.
-void apply_without_journal(const Options& options, const Call& call, Format format)
+void apply_without_journal(const ApplyArguments& options, const Call& call, Format format)
 {
     const Messages messages = call.messages();
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT);
@@ -184,7 +184,7 @@ void require_module(const gpucontainer::Plan& plan)
 }
 
 /// CMD finds libraries by variables that it is given.
-void add_variables_of_command(const Options& options, gpucontainer::Request& request)
+void add_variables_of_command(const ApplyArguments& options, gpucontainer::Request& request)
 {
     for (const std::string& variable : options.run.variables)
         if (variable.starts_with("LD_LIBRARY_PATH="))
@@ -192,7 +192,7 @@ void add_variables_of_command(const Options& options, gpucontainer::Request& req
 }
 
 /// The plan of run_command(), which makes the names in overlays.
-void show_for_command(const Options& options, const Call& call, Format format)
+void show_for_command(const ApplyArguments& options, const Call& call, Format format)
 {
     shrink_privileges(GPUCTR_PHASE_LOOK);
     const gpucontainer::Host host = options.request.host.open();
@@ -209,7 +209,7 @@ void show_for_command(const Options& options, const Call& call, Format format)
 gpucontainer::Error usage(const std::string& problem) { return usage_error_of("apply", problem); }
 
 /// Somebody signed it so that others check that, which nothing here does.
-void check_signature(const ImageFile& image, const Options& options)
+void check_signature(const ImageFile& image, const ApplyArguments& options)
 {
     if (image.is_signed && !options.run.unverified)
         throw gpucontainer::Error(
@@ -218,7 +218,7 @@ void check_signature(const ImageFile& image, const Options& options)
             "check them with `apptainer verify IMAGE`, then add --no-verify", 0, {}, "no-verify");
 }
 
-gpucontainer::Request request_for_command(const Options& options, int rootfs_fd,
+gpucontainer::Request request_for_command(const ApplyArguments& options, int rootfs_fd,
                                           const Messages& messages)
 {
     gpucontainer::Request request = options.request.request(rootfs_fd, messages);
@@ -226,7 +226,7 @@ gpucontainer::Request request_for_command(const Options& options, int rootfs_fd,
     return request;
 }
 
-int run_with_gpus(const Root& root, const Options& options, const Call& call,
+int run_with_gpus(const Root& root, const ApplyArguments& options, const Call& call,
                   const std::function<gpucontainer::Request(int)>& request)
 {
     const Messages messages = call.messages();
@@ -242,7 +242,7 @@ int run_with_gpus(const Root& root, const Options& options, const Call& call,
 }
 
 /// What is in an image is known once it is mounted, in the namespaces of the command.
-int run_image(const ImageFile& image, const Options& options, const Call& call)
+int run_image(const ImageFile& image, const ApplyArguments& options, const Call& call)
 {
     check_signature(image, options);
     if (image.has_overlay)
@@ -253,7 +253,7 @@ int run_image(const ImageFile& image, const Options& options, const Call& call)
     });
 }
 
-int run_command(const Options& options, const Call& call)
+int run_command(const ApplyArguments& options, const Call& call)
 {
     with_gpu(options.request.host.if_present, call.messages(),
              [&] { options.request.load_kmods(call.messages()); });
@@ -268,7 +268,7 @@ int run_command(const Options& options, const Call& call)
                          [&](int) { return std::move(request); });
 }
 
-const char* reason_for_a_journal(const Options& options)
+const char* reason_for_a_journal(const ApplyArguments& options)
 {
     if (!options.state.empty())
         return "there is nothing to keep in --state-dir";
@@ -282,7 +282,7 @@ const char* reason_for_a_journal(const Options& options)
 }
 
 /// What was typed and does not go with -- CMD, or null.
-const char* objection_to_command(const Options& options)
+const char* objection_to_command(const ApplyArguments& options)
 {
     if (options.root.pid)
         return "--pid: -- CMD makes a container of its own";
@@ -297,7 +297,7 @@ const char* objection_to_command(const Options& options)
 
 /// Refuses typed options that do not go together. A site's settings are not checked: one that
 /// does not fit the form of the call is ignored.
-void check_command_line(const Options& options, bool with_command)
+void check_command_line(const ApplyArguments& options, bool with_command)
 {
     if (!with_command && options.run.is_set())
         throw usage("--chdir, --setenv, --clean-env, --bind, --allow-setuid, --writable-tmpfs and "
@@ -401,7 +401,7 @@ private:
                      "use a signed image file although its signatures are not checked");
     }
 
-    Options options_;
+    ApplyArguments options_;
 };
 
 } // namespace

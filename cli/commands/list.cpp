@@ -147,7 +147,7 @@ std::string number_or_nothing(std::optional<unsigned> value)
     return value ? std::to_string(*value) : "";
 }
 
-constexpr std::array columns = {
+constexpr std::array columns_of_gpus = {
     Column<GpuRow>{"VENDOR", true, [](const GpuRow& r) { return std::string(r.driver.vendor()); }},
     Column<GpuRow>{"GPU", true, [](const GpuRow& r) { return label_of(r.gpu); }},
     Column<GpuRow>{"UUID", true, [](const GpuRow& r) { return std::string(r.gpu.uuid()); }},
@@ -193,7 +193,7 @@ public:
         host_.add_to(app);
         host_.add_record_to(app);
         add_format_to(app);
-        add_columns<GpuRow>(app, columns, columns_);
+        add_columns<GpuRow>(app, columns_of_gpus, columns_);
     }
 
     int run(const Call& call) override
@@ -201,7 +201,7 @@ public:
         shrink_privileges(GPUCTR_PHASE_LOOK);
         const gpucontainer::Host host = open(host_);
         if (columns_.is_given)
-            print_columns<GpuRow>(gpus_of(host), columns, columns_, call.streams.out,
+            print_columns<GpuRow>(gpus_of(host), columns_of_gpus, columns_, call.streams.out,
                                   call.streams.of_out);
         else if (format() == Format::json)
             print(call.streams.out, "{}", host.to_json());

@@ -23,14 +23,14 @@ using gpucontainer::Plan;
 
 constexpr const char* oci = "oci";
 
-struct Options {
+struct PlanArguments {
     RequestOptions request;
     RootOptions root;
     OtherFormats others;
     std::string files_directory = usual_files_directory;
 };
 
-void show_edits(const Plan& plan, const gpucontainer::Host& host, const Options& options,
+void show_edits(const Plan& plan, const gpucontainer::Host& host, const PlanArguments& options,
                 const Call& call)
 {
     print(call.streams.out, "{}", plan.to_oci(options.files_directory));
@@ -41,7 +41,7 @@ void show_edits(const Plan& plan, const gpucontainer::Host& host, const Options&
 }
 
 void show_for(const GivenFormat& format, const Plan& plan, const gpucontainer::Host& host,
-              const Options& options, const Call& call)
+              const PlanArguments& options, const Call& call)
 {
     const Messages messages = call.messages();
     const Given given = given_by(plan, host, options.files_directory, messages);
@@ -61,7 +61,7 @@ void show_for(const GivenFormat& format, const Plan& plan, const gpucontainer::H
 }
 
 /// As other programs take it.
-void show_for_others(const Options& options, const Call& call)
+void show_for_others(const PlanArguments& options, const Call& call)
 {
     if (options.root.is_given())
         throw usage_error_of("plan", formatted("--format {} is for any image: leave the root "
@@ -83,7 +83,7 @@ void show_for_others(const Options& options, const Call& call)
         show_for(*format, plan, host, options, call);
 }
 
-void show(const Options& options, Format format, const Call& call)
+void show(const PlanArguments& options, Format format, const Call& call)
 {
     const Messages messages = call.messages();
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK));
@@ -142,7 +142,7 @@ public:
     }
 
 private:
-    Options options_;
+    PlanArguments options_;
     const CLI::App* app_ = nullptr;
 };
 

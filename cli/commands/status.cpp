@@ -25,7 +25,7 @@ using gpucontainer::Setup;
 using gpucontainer::SetupList;
 using gpucontainer::Severity;
 
-struct Options {
+struct StatusArguments {
     RootOptions root;
     std::string state;
     ColumnOptions columns;
@@ -210,7 +210,7 @@ std::string state_of(const SetupRow& row)
     return findings.empty() ? "intact" : std::string(name((*worst).severity()));
 }
 
-constexpr std::array columns = {
+constexpr std::array columns_of_set_ups = {
     Column<SetupRow>{"ROOT", true, [](const SetupRow& r) { return r.root; }},
     Column<SetupRow>{"DRIVER", true, drivers_in},
     Column<SetupRow>{"GPUS", true, gpus_in},
@@ -240,10 +240,10 @@ void print_table(const SetupList& list, const std::string& unnamed, const Column
     std::vector<SetupRow> rows;
     for (const Setup setup : list)
         rows.push_back({setup, name_of(setup, unnamed)});
-    print_columns<SetupRow>(rows, columns, options, streams.out, streams.of_out);
+    print_columns<SetupRow>(rows, columns_of_set_ups, options, streams.out, streams.of_out);
 }
 
-int show(const Options& options, Format format, const Call& call)
+int show(const StatusArguments& options, Format format, const Call& call)
 {
     std::optional<RootDirectory> root;
     if (!options.root.all)
@@ -277,7 +277,7 @@ public:
         options_.root.add_all_to(app);
         add_state_option(app, options_.state);
         add_format_to(app);
-        add_columns<SetupRow>(app, columns, options_.columns);
+        add_columns<SetupRow>(app, columns_of_set_ups, options_.columns);
         add_choice<Severity>(
             app, "--fail-on", {{"warning", Severity::warning}, {"error", Severity::error}},
             options_.fail_on, "exit with 9 for findings of this severity or a higher one");
@@ -292,7 +292,7 @@ public:
     }
 
 private:
-    Options options_;
+    StatusArguments options_;
 };
 
 } // namespace
