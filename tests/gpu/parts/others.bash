@@ -67,7 +67,8 @@ in_crun() {
     local bundle=$HOME/bundle namespace=()
     [ "$who" = root ] || namespace=(unshare --map-root-user)
     mkdir -p "$bundle" && write_config "$@" | "$setup" hook -q --stage precreate >"$bundle/config.json" || return
-    XDG_RUNTIME_DIR=$HOME "${namespace[@]}" crun --root "$HOME/crun" --cgroup-manager disabled run \
+    # crun starts itself anew as a file of memory, which has no directory to find libraries from.
+    XDG_RUNTIME_DIR=$HOME LD_LIBRARY_PATH=$work/lib "${namespace[@]}" crun --root "$HOME/crun" --cgroup-manager disabled run \
         --bundle "$bundle" others
 }
 
