@@ -10,7 +10,7 @@ import programs
 import sandboxes
 from bench import CHOSEN, NODES
 from ways import (apply_before, by_cdi, by_edits, by_front, by_hook, by_lxc_hook, by_options,
-                  by_pid, by_podman_hook, by_precreate, own_hook_of)
+                  by_pid, by_podman_hook, by_precreate, cdi_by_apptainer, own_hook_of)
 
 USER = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 USERS = (((), ""), (USER, ", as a user"))
@@ -150,6 +150,7 @@ def hpc_rows():
                   by_options(apptainer, "apptainer", user))
         yield Row(apptainer, f"`plan --format apptainer` beside `--nv`{words}",
                   by_options(apptainer, "apptainer", user, more="--nv "))
+        yield Row(apptainer, f"CDI, modelled{words}", cdi_by_apptainer(apptainer, user))
         yield Row(apptainer, f"`--nvccli`{words}",
                   by_front(apptainer, user, options="--nv --nvccli --contain"))
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shlex
 
 import world
 from bench import CHOSEN, OWN_LIBRARY, PROBE, Probe
@@ -111,6 +112,28 @@ def by_cdi(program):
     return attempt
 
 
+def cdi_by_apptainer(program, as_user=()):
+    """As Apptainer does from 1.5 on, by its source: of the edits it takes mounts as --mount, device
+    nodes by their paths, and variables; with --contain, as its /dev has all nodes otherwise."""
+    def attempt(bench):
+        spec = json.loads(bench.must(bench.command, "cdi", "generate", "-q", "--nv"))
+        chosen = [device["containerEdits"] for device in spec["devices"]
+                  if device["name"] in CHOSEN.split(",")]
+        words = ["--contain"]
+        for edits in [spec["containerEdits"], *chosen]:
+            words += [f"--bind={node['path']}" for node in edits.get("deviceNodes", [])]
+            words += [f"--env={variable}" for variable in edits.get("env", [])]
+            for mount in edits.get("mounts", []):
+                # Files that are made for containers are on the host after --install alone.
+                if os.path.exists(mount["hostPath"]):
+                    words.append(f"--mount=type=bind,source={mount['hostPath']},"
+                                 f"destination={mount['containerPath']},ro")
+        if as_user:
+            bench.must("chown", "-R", "65534:65534", bench.image)
+        return seen_by(program, bench, options=shlex.join(words))
+    return attempt
+
+
 def planned(bench, form, as_user=()):
     """Of a driver that could be written, as the recorded host's cannot."""
     driver = bench.work / "driver"
@@ -148,7 +171,8 @@ def make_names(bench, edits):
 
 
 def by_options(program, form, as_user=(), names=False, more=""):
-    """What `plan --format` prints, beside other options. The names that files are mounted over stay in the image."""
+    """What `plan --format` prints, beside other options. The names that files are mounted over stay
+    in the image."""
     def attempt(bench):
         edits = edits_of(bench)
         if names:
