@@ -1474,10 +1474,11 @@ GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_f
  * @param pidfd      a process of the container
  * @param bundle     absolute path of the directory with the OCI runtime's config.json, which is
  *                   treated as hostile; NULL: none is known
- * @return GPUCTR_E_PERMISSION, without CAP_SYS_ADMIN in the initial user namespace or if a group
- *         above forbids a device; GPUCTR_E_REQUIREMENT if a program's rules are not known or it
- *         cannot be replaced; GPUCTR_E_USAGE if the bundle is that of another root directory or
- *         cannot be read; GPUCTR_E_ROOTFS if the process has ended
+ * @return GPUCTR_E_PERMISSION, without CAP_SYS_ADMIN in the initial user namespace, if a group
+ *         above forbids a device, or if others than root and the caller could have written the
+ *         configuration; GPUCTR_E_REQUIREMENT if a program's rules are not known or it cannot be
+ *         replaced; GPUCTR_E_USAGE if the bundle is that of another root directory, lies within
+ *         that, or cannot be read; GPUCTR_E_ROOTFS if the process has ended
  * @since 0.2
  */
 GPUCTR_API gpuctr_status gpuctr_plan_allow_devices(const gpuctr_plan* plan, int rootfs_fd,

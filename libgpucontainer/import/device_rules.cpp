@@ -3,16 +3,20 @@
 
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/trusted_way.hpp"
 #include "base/try.hpp"
-#include "base/unique_fd.hpp"
 #include "import/oci_document.hpp"
+#include "mount/position.hpp"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
 #include <optional>
 #include <sys/stat.h>
+#include <utility>
 
 namespace gpucontainer::imports {
 namespace {
@@ -25,7 +29,7 @@ Error no_rule(std::size_t index, const char* why)
     return {Errc::usage, base::format("linux.resources.devices[{}]: {}", index, why)};
 }
 
-/// None, null and negative numbers stand for any. False for what is no number.
+/// None, null and -1 stand for any. False for what is no number of a device.
 bool read_number(const Json& rule, const char* name, std::optional<std::uint32_t>& into)
 {
     const Json* const number = member(&rule, name);
@@ -34,7 +38,7 @@ bool read_number(const Json& rule, const char* name, std::optional<std::uint32_t
     if (!number->is_number_integer())
         return false;
     if (!number->is_number_unsigned())
-        return true;
+        return number->get<std::int64_t>() == -1;
     const auto value = number->get<std::uint64_t>();
     into = static_cast<std::uint32_t>(value);
     return value <= UINT32_MAX;
@@ -51,9 +55,13 @@ std::optional<cgroup::DeviceType> device_type(const Json& rule)
     return text == "b" ? std::optional(cgroup::DeviceType::block) : std::nullopt;
 }
 
+constexpr cgroup::Access all_access = cgroup::may_use | cgroup::may_make;
+
 std::optional<cgroup::Access> access_of(const Json& rule)
 {
-    constexpr cgroup::Access all = cgroup::may_use | cgroup::may_make;
+    const Json* const given = member(&rule, "access");
+    if (given != nullptr && !given->is_string())
+        return std::nullopt;
     cgroup::Access access = 0;
     for (const char letter : text_of(rule, "access"))
         if (letter == 'r')
@@ -64,7 +72,7 @@ std::optional<cgroup::Access> access_of(const Json& rule)
             access |= cgroup::may_make;
         else
             return std::nullopt;
-    return access != 0 ? access : all;
+    return access != 0 ? access : all_access;
 }
 
 Result<OrderedRule> read_rule(const Json& rule, std::size_t index)
@@ -81,6 +89,10 @@ Result<OrderedRule> read_rule(const Json& rule, std::size_t index)
         return no_rule(index, "its type, number or access is not known");
     read.type = *type;
     read.access = *access;
+    // For some runtimes this forbids every device, so that it would forget what others allow.
+    if (!read.allow && read.type == cgroup::DeviceType::any
+        && (read.major || read.minor || read.access != all_access))
+        return no_rule(index, "what it denies has to be of a type");
     return read;
 }
 
@@ -100,6 +112,29 @@ Result<std::vector<OrderedRule>> rules_of(const Json& document)
     const auto every = cgroup::rules_of_every_container();
     rules.insert(rules.end(), every.begin(), every.end());
     return rules;
+}
+
+/// The text of a bundle's configuration, which gives rights: nobody but root and the caller can have
+/// written it, and it is not of the container's own files.
+Result<std::string> read_trusted(const std::string& path, int rootfs_fd)
+{
+    GPUCTR_TRY(auto way, base::TrustedWay::walk(path, O_RDONLY));
+    if (!way.fd)
+        return Error::from_errno(ENOENT, path, Errc::usage).with_object(path);
+    struct stat root = {};
+    if (::fstat(rootfs_fd, &root) != 0)
+        return Error::from_errno(errno, "the root file system", Errc::rootfs);
+    if (std::ranges::find(way.passed, base::FileId(root.st_dev, root.st_ino)) != way.passed.end()
+        || mount::lies_within(way.directory.get(), rootfs_fd))
+        return Error(Errc::usage, path + ": inside the root file system, so a container's own")
+            .with_object(path);
+    if (way.distrust)
+        return std::move(*way.distrust);
+    GPUCTR_CHECK(base::check_trust(way.fd.get(), path));
+    auto text = base::read_all(way.fd.get(), largest_document);
+    if (!text)
+        return std::move(text).error().with_code(Errc::usage).context(path);
+    return text;
 }
 
 /// Whether the path in a configuration leads to the directory.
@@ -122,10 +157,8 @@ Result<std::vector<OrderedRule>> read_device_rules(std::string_view configuratio
 Result<std::vector<OrderedRule>> device_rules_of_bundle(const std::string& bundle, int rootfs_fd)
 {
     const std::string path = bundle + "/config.json";
-    auto text = base::read_file(path, largest_document);
-    if (!text)
-        return std::move(text).error().with_code(Errc::usage);
-    GPUCTR_TRY(const Json document, parse_document(*text), "{}", path);
+    GPUCTR_TRY(const std::string text, read_trusted(path, rootfs_fd));
+    GPUCTR_TRY(const Json document, parse_document(text), "{}", path);
     const Json* const root = member(&document, "root");
     const std::string named(root == nullptr ? "" : text_of(*root, "path"));
     if (!is_root(named.starts_with('/') ? named : base::format("{}/{}", bundle, named), rootfs_fd))

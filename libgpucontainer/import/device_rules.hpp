@@ -15,7 +15,7 @@ namespace gpucontainer::imports {
 Result<std::vector<cgroup::OrderedRule>> read_device_rules(std::string_view configuration);
 
 /// The same of config.json in a bundle, if that is of the container with this root directory.
-/// Errors: usage.
+/// Errors: usage, also if the container itself could have written it; permission, if others could.
 Result<std::vector<cgroup::OrderedRule>> device_rules_of_bundle(const std::string& bundle,
                                                                 int rootfs_fd);
 

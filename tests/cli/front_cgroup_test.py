@@ -34,10 +34,12 @@ class Case(front_test.Case):
         self.bundle.mkdir()
         self.addCleanup(harness.call, "rm", "-rf", self.bundle)
 
-    def write(self, root, rules=RULES):
-        (self.bundle / "config.json").write_text(
+    def write(self, root, rules=RULES, bundle=None):
+        config = (bundle or self.bundle) / "config.json"
+        config.write_text(
             json.dumps({"root": {"path": str(root)}, "linux": {"resources": {"devices": rules}}}),
             encoding="utf-8")
+        return config
 
     @contextlib.contextmanager
     def container(self, group, *prefix):
@@ -57,9 +59,9 @@ class Case(front_test.Case):
     def set_up(self, process, **options):
         self.front(*self.WORDS, f"--pid={process.pid}", self.root, cwd=self.bundle, **options)
 
-    def refused(self, process, phase, message):
+    def refused(self, process, phase, message, cwd=None):
         done = harness.call(front_test.FRONT, *self.WORDS, f"--pid={process.pid}", self.root,
-                            cwd=self.bundle)
+                            cwd=cwd or self.bundle)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, f"^nvidia-container-cli: {phase} error: {message}{WITHOUT}")
 
@@ -154,6 +156,36 @@ class Version2(Case):
                                      "linux": {"resources": {"devices": 1}}})):
                 (self.bundle / "config.json").write_text(text, encoding="utf-8")
                 self.refused(process, "container", "cgroup .*: its rules for devices are not known")
+            self.assertEqual(self.answers(process, *self.NODES[:3]), ["1", "1", "1"])
+
+    def test_a_configuration_among_the_containers_own_files_gives_it_nothing(self):
+        self.group.forbid(195)
+        everything = [{"allow": True, "access": "rwm"}]
+        elsewhere = harness.DIRECTORY / "volume"
+        elsewhere.mkdir()
+        self.addCleanup(harness.call, "rm", "-rf", elsewhere)
+        self.addCleanup(harness.call, "umount", "-l", elsewhere)
+        harness.must("mount", "--bind", self.root / "srv", elsewhere)
+        with self.container(self.group) as process:
+            for place, root in ((self.root, "."), (self.root / "etc", ".."),
+                                (self.root / "srv", self.root), (elsewhere, self.root)):
+                self.write(root, everything, place)
+                self.refused(process, "container", "cgroup .*: its rules for devices are not known",
+                             place)
+            self.assertEqual(self.answers(process, *self.NODES[:3]), ["1", "1", "1"])
+
+    def test_a_configuration_that_others_can_write_is_an_error(self):
+        self.group.forbid(195)
+        config = self.write(self.root)
+        with self.container(self.group) as process:
+            config.chmod(0o666)
+            self.refused(process, "permission", f"{config}: everybody may write it")
+            config.chmod(0o644)
+            os.chown(config, 65534, 65534)
+            self.refused(process, "permission", f"{config}: belongs to user 65534")
+            os.chown(config, 0, 0)
+            self.bundle.chmod(0o777)
+            self.refused(process, "permission", f"{self.bundle}: everybody may write it")
             self.assertEqual(self.answers(process, *self.NODES[:3]), ["1", "1", "1"])
 
     def test_a_program_that_allows_no_other_is_an_error(self):

@@ -63,7 +63,11 @@ TEST(DeviceRules, WhatIsNotKnownIsAnError)
          {"{}", "1", "[1]", "[{}]", R"([{"allow": 1}])", R"([{"allow": true, "type": "x"}])",
           R"([{"allow": true, "type": 1}])", R"([{"allow": true, "major": "195"}])",
           R"([{"allow": true, "major": 4294967296}])", R"([{"allow": true, "minor": 1.5}])",
-          R"([{"allow": true, "access": "rx"}])"})
+          R"([{"allow": true, "access": "rx"}])", R"([{"allow": true, "access": 1}])",
+          R"([{"allow": true, "type": "c", "major": -2, "access": "rw"}])",
+          // Runtimes differ about what these forbid.
+          R"([{"allow": false, "type": "a", "major": 8}])", R"([{"allow": false, "minor": 0}])",
+          R"([{"allow": false, "access": "m"}])"})
         EXPECT_FALSE(read_device_rules(configuration(text))) << text;
     EXPECT_FALSE(read_device_rules("no"));
     std::string many = "[";
