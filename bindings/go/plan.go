@@ -37,6 +37,7 @@ const (
 	WriteAuto   Write = C.GPUCTR_WRITE_AUTO   // If it is writable, local and the caller's own.
 	WriteNever  Write = C.GPUCTR_WRITE_NEVER  // No: names appear only through mounts.
 	WriteAlways Write = C.GPUCTR_WRITE_ALWAYS // Yes; an error if it is not possible.
+	WriteLayer  Write = C.GPUCTR_WRITE_LAYER  // Where it is writable, for a container's own layer.
 )
 
 // Layout says where the driver's files are in the container.

@@ -177,35 +177,38 @@ void allow_devices_or_say_how(const Plan& plan, int root, const Member& member, 
 }
 
 /// Names go into the container's own layer: overlays of names over its directories would take away
-/// that its programs can write there. Where that layer cannot be written they appear by mounts
-/// alone, as they do on somebody else's directories if the layer refuses them.
-void set_up(FrontSession& session, const Plan& plan, const std::optional<Plan>& writing, int root)
+/// that its programs can write there. Where that layer cannot be written, they appear by mounts
+/// alone; so they do in what else is mounted, which may be somebody's that a caller must not write.
+Plan plan_in_layer(const FrontSession& session, const gpucontainer::Host& host, Request& request,
+                   int root)
 {
-    if (writing) {
+    if (request.write == GPUCTR_WRITE_AUTO && may_be_written(root)) {
+        request.write = GPUCTR_WRITE_LAYER;
         try {
-            apply(session, *writing, root);
-            return;
+            return {host, request, root};
         } catch (const Error& error) {
             session.log.note(formatted("names cannot be written: {}", error.what()));
         }
     }
-    apply(session, plan, root);
+    if (request.write != GPUCTR_WRITE_ALWAYS)
+        request.write = GPUCTR_WRITE_NEVER;
+    return {host, request, root};
 }
 
-/// A plan that writes names where the usual one does not, because the layer is another user's or
-/// of a file system like that of a network. None if it cannot be.
-std::optional<Plan> writing_plan(const FrontSession& session, const gpucontainer::Host& host,
-                                 Request request, int root)
+/// The layer may refuse a name, as a full one does.
+void set_up(const FrontSession& session, const gpucontainer::Host& host, Request request,
+            const Plan& plan, int root)
 {
-    if (request.write != GPUCTR_WRITE_AUTO || !may_be_written(root))
-        return std::nullopt;
-    request.write = GPUCTR_WRITE_ALWAYS;
     try {
-        return Plan(host, request, root);
+        apply(session, plan, root);
+        return;
     } catch (const Error& error) {
+        if (request.write != GPUCTR_WRITE_LAYER)
+            throw;
         session.log.note(formatted("names cannot be written: {}", error.what()));
-        return std::nullopt;
     }
+    request.write = GPUCTR_WRITE_NEVER;
+    apply(session, Plan(host, request, root), root);
 }
 
 } // namespace
@@ -224,16 +227,14 @@ void front_configure(FrontSession& session)
     session.phase = FrontPhase::initialization;
     const gpucontainer::Host host = session.options.host.open();
     session.phase = FrontPhase::device;
-    const Request request = request_of(session, host, root.fd());
-    const Plan plan(host, request, root.fd());
+    Request request = request_of(session, host, root.fd());
+    const Plan plan = plan_in_layer(session, host, request, root.fd());
     tell_of(plan, session.log);
-    const std::optional<Plan> writing =
-        plan.writes_root() ? std::nullopt : writing_plan(session, host, request, root.fd());
     session.phase = FrontPhase::container;
     if (member)
         allow_devices_or_say_how(plan, root.fd(), *member, session.log);
     session.phase = FrontPhase::mount;
-    set_up(session, plan, writing, root.fd());
+    set_up(session, host, request, plan, root.fd());
 }
 
 } // namespace gpuctr_cli

@@ -778,6 +778,12 @@ GPUCTR_API const char* gpuctr_shown_extra(const gpuctr_shown* shown);
 #define GPUCTR_WRITE_AUTO 0u   /**< If it is writable, local and the caller's own. */
 #define GPUCTR_WRITE_NEVER 1u  /**< No: names appear only through mounts. */
 #define GPUCTR_WRITE_ALWAYS 2u /**< Yes; an error if it is not possible. */
+/**
+ * Yes where it is writable, for a container's own layer, which goes with the container: also if
+ * that is another user's or on a network. Not in what else is mounted in it, such as volumes, but
+ * for a tmpfs at /dev or /run. @since 0.2
+ */
+#define GPUCTR_WRITE_LAYER 3u
 
 /** The driver's files have a directory of their own, which is one mount. */
 #define GPUCTR_LAYOUT_TREE 0u

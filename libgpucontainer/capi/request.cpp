@@ -15,7 +15,7 @@ namespace {
 
 Result<void> check_numbers(const gpuctr_request& given)
 {
-    const char* const out_of_range = given.write > GPUCTR_WRITE_ALWAYS             ? "write"
+    const char* const out_of_range = given.write > GPUCTR_WRITE_LAYER              ? "write"
                                      : given.layout > GPUCTR_LAYOUT_BINDS          ? "layout"
                                      : given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE ? "vendor_libs"
                                      : given.compat > GPUCTR_COMPAT_ALWAYS         ? "compat"

@@ -26,6 +26,8 @@ Names::Way choose_way(const Request& request, const Target* target)
     if (request.write == Write::never)
         return Names::Way::overlay;
     const rootfs::RootFacts& facts = target->facts;
+    if (request.write == Write::layer)
+        return facts.writable && !facts.read_only ? Names::Way::layer : Names::Way::overlay;
     return facts.writable && facts.own && !facts.read_only && !facts.network ? Names::Way::automatic
                                                                              : Names::Way::overlay;
 }

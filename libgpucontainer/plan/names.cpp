@@ -6,6 +6,9 @@
 #include <algorithm>
 
 namespace gpucontainer::plan {
+
+using rootfs::EntryType;
+
 namespace {
 
 bool contains(const std::vector<std::string>& list, const std::string& value)
@@ -22,7 +25,7 @@ Result<void> Names::expect(const std::vector<std::string>& targets, std::vector<
     std::vector<std::string> directories;
     const rootfs::Entry root = view_.resolve("/");
     for (const std::string& target : targets) {
-        std::string there = rootfs::nearest_directory(view_, base::directory_of(target));
+        std::string there = rootfs::nearest_directory(view_, base::directory_of(below_usr(target)));
         if (!needs_overlay(there))
             continue;
         // A mount over the root directory, by any name, is not visible through its descriptor.
@@ -43,6 +46,16 @@ Result<void> Names::expect(const std::vector<std::string>& targets, std::vector<
     return {};
 }
 
+std::string Names::below_usr(const std::string& path) const
+{
+    const std::string top = path.substr(0, path.find('/', 1));
+    const bool is_merged = way_ != Way::write && top.size() < path.size()
+                           && view_.look(top).type == EntryType::link
+                           && view_.look("/usr").type == EntryType::directory
+                           && view_.look("/usr" + top).same_file(view_.resolve(top));
+    return is_merged ? "/usr" + path : path;
+}
+
 const std::string* Names::overlay_of(const std::string& directory) const
 {
     const std::uint64_t mount = view_.resolve(directory).mount;
@@ -57,7 +70,7 @@ const std::string* Names::overlay_of(const std::string& directory) const
 bool Names::is_link_between(const std::string& above, std::string_view directory) const
 {
     for (; directory.size() > above.size(); directory = base::directory_of(directory))
-        if (view_.look(std::string(directory)).type == rootfs::EntryType::link)
+        if (view_.look(std::string(directory)).type == EntryType::link)
             return true;
     return false;
 }
@@ -68,24 +81,43 @@ bool Names::needs_overlay(const std::string& directory) const
     case Way::write:
         return false;
     case Way::overlay:
-        return !view_.resolve(directory).own_tmpfs || !view_.is_for_names(directory);
+        return !is_on_own_tmpfs(directory) || !view_.is_for_names(directory);
+    case Way::layer:
+        return !view_.is_for_names(directory)
+               || (!is_on_roots_mount(directory) && !is_on_own_tmpfs(directory));
     default:
         return !view_.is_for_names(directory) || is_led_elsewhere(directory);
     }
 }
 
-/// A link of the image decides nothing about a volume. A tmpfs goes with the container, and may be
-/// its /run, which must stay writable.
-bool Names::is_led_elsewhere(const std::string& directory) const
+bool Names::is_on_roots_mount(const std::string& directory) const
+{
+    return view_.resolve(directory).mount == view_.resolve("/").mount;
+}
+
+/// Any other tmpfs may be one of the host.
+bool Names::is_on_own_tmpfs(const std::string& directory) const
 {
     const rootfs::Entry there = view_.resolve(directory);
-    return !there.own_tmpfs && there.mount != view_.resolve("/").mount
-           && is_link_between("/", directory);
+    const auto is_at = [&](const char* path, const char* usual) {
+        const rootfs::Entry place = view_.look(usual);
+        return base::is_below(directory, path) && place.type == EntryType::directory
+               && place.mount == there.mount;
+    };
+    return there.own_tmpfs
+           && (is_at("/dev", "/dev") || is_at("/run", "/run") || is_at("/var/run", "/run"));
+}
+
+/// A link of the image decides nothing about a volume. A container's /run must stay writable.
+bool Names::is_led_elsewhere(const std::string& directory) const
+{
+    return !is_on_roots_mount(directory) && is_link_between("/", directory)
+           && !is_on_own_tmpfs(directory);
 }
 
 bool Names::are_overlaid(const std::string& target) const
 {
-    return needs_overlay(rootfs::nearest_directory(view_, base::directory_of(target)));
+    return needs_overlay(rootfs::nearest_directory(view_, base::directory_of(below_usr(target))));
 }
 
 Names::Start Names::start_of(const std::string& target) const
@@ -125,6 +157,7 @@ void Names::add_directories(const Start& start, const std::string& to, std::vect
 
 void Names::add(Item item, std::vector<Item>& items)
 {
+    item.target = below_usr(item.target);
     const Start start = start_of(item.target);
     item.place = start.place;
     add_directories(start, std::string(base::directory_of(item.target)), items);

@@ -14,9 +14,12 @@ class Names {
 public:
     enum class Way : std::uint8_t {
         write,     ///< In the directory itself.
-        overlay,   ///< In an overlay, which is mounted over an existing directory.
+        overlay,   ///< In an overlay, which is mounted over an existing directory; on a container's
+                   ///< own tmpfs in the directory itself.
         automatic, ///< In the directory itself if that is made for names and no link leads from
                    ///< the root's mount to it, else in an overlay.
+        layer,     ///< In the directory itself on the root's mount, and on a container's own tmpfs,
+                   ///< else in an overlay.
     };
 
     Names(const rootfs::View& view, Way way) : view_(view), way_(way) {}
@@ -38,10 +41,16 @@ private:
         std::string directory;
         Place place;
     };
+    /// The same path below /usr, in an image whose /lib, for example, is a link to /usr/lib: of two
+    /// overlays, over /lib and over /usr, one would hide the other.
+    std::string below_usr(const std::string& path) const;
     Start start_of(const std::string& target) const;
     bool needs_overlay(const std::string& directory) const;
     /// Whether a link leads to another mount, such as a volume.
     bool is_led_elsewhere(const std::string& directory) const;
+    bool is_on_roots_mount(const std::string& directory) const;
+    /// Whether it is on a tmpfs that runtimes mount at /dev and /run.
+    bool is_on_own_tmpfs(const std::string& directory) const;
     Item overlay_over(const std::string& directory) const;
     /// The overlay that serves a directory; null if there is none.
     const std::string* overlay_of(const std::string& directory) const;

@@ -20,7 +20,7 @@ struct DeviceRule {
     std::uint32_t minor = 0;
 };
 
-enum class Write : std::uint8_t { automatic, never, always };
+enum class Write : std::uint8_t { automatic, never, always, layer };
 
 /// Where the driver's files are in the container.
 enum class Layout : std::uint8_t {

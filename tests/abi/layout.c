@@ -137,7 +137,8 @@ _Static_assert(GPUCTR_OK == 0 && GPUCTR_E_INTERNAL == -1 && GPUCTR_E_USAGE == -2
 _Static_assert(sizeof GPUCTR_VENDOR_ANY == sizeof "any", "values of vendors");
 _Static_assert(GPUCTR_HOST_FILES_ALONE == 1 && GPUCTR_HOST_WHOLE_BUS == 2,
                "values of gpuctr_host_options.flags");
-_Static_assert(GPUCTR_WRITE_AUTO == 0 && GPUCTR_WRITE_NEVER == 1 && GPUCTR_WRITE_ALWAYS == 2,
+_Static_assert(GPUCTR_WRITE_AUTO == 0 && GPUCTR_WRITE_NEVER == 1 && GPUCTR_WRITE_ALWAYS == 2
+                   && GPUCTR_WRITE_LAYER == 3,
                "values of gpuctr_request.write");
 _Static_assert(GPUCTR_BACKEND_AUTO == 0 && GPUCTR_BACKEND_DETACHED == 1
                    && GPUCTR_BACKEND_ASSEMBLED == 2 && GPUCTR_BACKEND_LEGACY == 3,

@@ -149,7 +149,7 @@ TEST_F(OptionsTest, RefusesAStructWithoutItsSize)
 TEST_F(OptionsTest, RefusesValuesOutOfRange)
 {
     gpuctr_request request = GPUCTR_REQUEST_INIT;
-    request.write = GPUCTR_WRITE_ALWAYS + 1;
+    request.write = GPUCTR_WRITE_LAYER + 1;
     EXPECT_EQ(plan(request), GPUCTR_E_USAGE);
     request = GPUCTR_REQUEST_INIT;
     request.layout = GPUCTR_LAYOUT_BINDS + 1;
@@ -290,7 +290,7 @@ TEST_F(OptionsTest, ErrorsNameTheFieldThatTheyAreAbout)
     EXPECT_EQ(about(&Request::allowed_devices, ""), "allowed_devices");
     EXPECT_EQ(about(&Request::tree_path, "relative"), "tree_path");
     EXPECT_EQ(about(&Request::mount_label, "x"), "mount_label");
-    EXPECT_EQ(about(&Request::write, GPUCTR_WRITE_ALWAYS + 1), "write");
+    EXPECT_EQ(about(&Request::write, GPUCTR_WRITE_LAYER + 1), "write");
     EXPECT_EQ(about(&Request::layout, GPUCTR_LAYOUT_BINDS + 1), "layout");
     EXPECT_EQ(about(&Request::vendor_libs, GPUCTR_VENDOR_LIBS_NONE + 1), "vendor_libs");
     EXPECT_EQ(about(&Request::flags, UINT32_MAX), "flags");

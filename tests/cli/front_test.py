@@ -2,6 +2,7 @@
 """The command under the name nvidia-container-cli, as callers of NVIDIA's start that."""
 
 import contextlib
+import itertools
 import os
 import pathlib
 import stat
@@ -251,6 +252,55 @@ class Configure(Case):
         self.assertTrue((self.root / "usr/bin/new").exists())
         self.assertTrue((self.root / "usr/bin/nvidia-smi").is_symlink())
 
+    @contextlib.contextmanager
+    def volume(self, kind):
+        """A directory of the host, on a file system of its own."""
+        place = harness.DIRECTORY / "volume"
+        harness.mount_tmpfs(place)
+        try:
+            if kind == "overlay":
+                harness.stack_overlays(place, 1, writable=True)
+            harness.must("cp", "-a", self.root / "etc/.", self.root / "etc", place)
+            (place / "local").mkdir()
+            yield place
+        finally:
+            for _ in range(2 if kind == "overlay" else 1):
+                harness.must("umount", "-l", place)
+            place.rmdir()
+
+    def check_volume(self, kind, owner, mode, place, prepare):
+        self.remove_root()
+        self.root = harness.new_root()
+        with self.volume(kind) as volume:
+            harness.must("chown", "-R", f"{owner}:{owner}", self.root)
+            harness.must("sh", "-c", prepare, self.root)
+            before = snapshot.take(volume)
+            script = (f'mount -o remount,bind,{mode} "$0" && mount --bind {volume} "$0/{place}" && '
+                      '"$@" && chroot "$0" sh -c "readlink /usr/local/nvidia && '
+                      'cat /etc/ld.so.cache"')
+            names = self.front(*self.WORDS, self.root, errors="replace",
+                               prefix=[*NAMESPACES, self.root, "sh", "-c", script, self.root])
+            self.assertGreater(names.count(TREE), 2)
+            self.assertEqual(snapshot.difference(before, snapshot.take(volume)), [])
+
+    def test_nothing_is_written_into_what_else_is_mounted(self):
+        """Who names a volume may have no right to write it, and a link of the image may lead there."""
+        links = 'rm -rf "$0/etc" "$0/usr/local" && ln -s /mnt/etc "$0" && ln -s /mnt/local "$0/usr"'
+        for kind, owner, mode in itertools.product(("overlay", "tmpfs"), (0, 1000), ("rw", "ro")):
+            for place, prepare in (("etc", "true"), ("mnt", links)):
+                with self.subTest(kind=kind, owner=owner, mode=mode, place=place):
+                    self.check_volume(kind, owner, mode, place, prepare)
+
+    def test_names_by_mounts_alone_in_a_layer_that_is_full(self):
+        harness.must("rm", "-rf", self.root)
+        self.root = harness.new_root(mounted=True)
+        used = int(harness.must("df", "--output=iused", self.root).split()[1])
+        harness.must("mount", "-o", f"remount,nr_inodes={used + 4}", self.root)
+        before = snapshot.take(self.root)
+        self.assertEqual(self.configure(*self.WORDS, script='readlink "$0/usr/bin/nvidia-smi"'),
+                         f"{TREE}/bin/nvidia-smi\n")
+        self.assertEqual(snapshot.difference(before, snapshot.take(self.root)), [])
+
     def test_names_by_mounts_alone_in_a_root_that_is_read_only(self):
         before = snapshot.take(self.root)
         script = ('mount -o remount,bind,ro "$0"; "$@" && readlink "$0/usr/bin/nvidia-smi" && '
@@ -260,6 +310,16 @@ class Configure(Case):
         self.assertEqual(lines.split(), [f"{TREE}/bin/nvidia-smi", "nvidia-uvm",
                                          "nvidia-uvm-tools", "nvidia1", "nvidiactl"])
         self.assertEqual(snapshot.difference(before, snapshot.take(self.root)), [])
+
+    def test_an_image_whose_usr_local_is_missing_and_whose_lib_is_a_link(self):
+        """One overlay over /usr has all names, those of firmware below /lib too."""
+        harness.must("rm", "-rf", self.root / "usr/local")
+        self.assertEqual(os.readlink(self.root / "lib"), "usr/lib")
+        script = ('mount -o remount,bind,ro "$0"; "$@" && cd "$0" && ls lib/firmware/nvidia && '
+                  'test -d usr/lib/gpuctr/lib64 && readlink usr/local/nvidia')
+        lines = self.front(*self.WORDS, self.root,
+                           prefix=[*NAMESPACES, self.root, "sh", "-c", script, self.root])
+        self.assertEqual(lines.split(), [VERSION, TREE])
 
     def test_without_a_gpu(self):
         self.assertEqual(self.nodes("configure", "--no-cgroups", "-cu"), sorted(NODES))

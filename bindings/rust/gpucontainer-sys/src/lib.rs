@@ -40,6 +40,7 @@ pub const GPUCTR_HOST_WHOLE_BUS: u32 = 0x2;
 pub const GPUCTR_WRITE_AUTO: u32 = 0;
 pub const GPUCTR_WRITE_NEVER: u32 = 1;
 pub const GPUCTR_WRITE_ALWAYS: u32 = 2;
+pub const GPUCTR_WRITE_LAYER: u32 = 3;
 pub const GPUCTR_LAYOUT_TREE: u32 = 0;
 pub const GPUCTR_LAYOUT_MERGED: u32 = 1;
 pub const GPUCTR_LAYOUT_BINDS: u32 = 2;

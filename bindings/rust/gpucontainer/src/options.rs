@@ -32,6 +32,8 @@ constants! {
         Never = GPUCTR_WRITE_NEVER,
         /// Yes; an error if it is not possible.
         Always = GPUCTR_WRITE_ALWAYS,
+        /// Where it is writable, for a container's own layer, which goes with the container.
+        Layer = GPUCTR_WRITE_LAYER,
     }
 }
 constants! {
