@@ -18,8 +18,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace gpucontainer::apply {
 
@@ -44,6 +46,25 @@ Result<plan::Plan> without_cache_that_is_there(plan::Plan plan, int rootfs_fd)
     if (text && elf::are_alike(*text, cache->as<plan::LoaderCache>()->content))
         plan.items.erase(cache);
     return plan;
+}
+
+/// Has names made in the directories that were planned: a link that was put into the place of one
+/// since then may lead to a volume.
+void expect_directories(const plan::Plan& plan, const Program& program)
+{
+    std::map<std::string_view, const plan::Item*> created;
+    for (const plan::Item& item : plan.items)
+        if (item.place == plan::Place::created)
+            created.emplace(item.target, &item);
+    for (program::Operation& operation : program.operations()) {
+        const auto item = program::is_mount(operation)
+                              ? created.end()
+                              : created.find(program.text(operation.path));
+        if (item == created.end())
+            continue;
+        operation.parent_device = item->second->directory.device;
+        operation.parent_inode = item->second->directory.inode;
+    }
 }
 
 /// Nobody puts back what a loader cache of ours replaced.
@@ -85,6 +106,7 @@ Result<Outcome> apply_without_journal(const plan::Planned& planned, const Target
     }
     GPUCTR_TRY(auto block, prepare(shorter ? *shorter : plan, bench, target.staged_tree));
     const Prepared prepared(std::move(block));
+    expect_directories(plan, prepared.program());
     program::Failure failure;
     if (!attach(prepared.program(), rootfs_fd, failure))
         return to_error(failure);

@@ -119,6 +119,7 @@ struct Item {
     std::string reason;
     Owner owner = {};
     Place place = Place::there;
+    model::FileId directory = {}; ///< Device and inode of the one it is created in, if that is there.
 
     template <typename What>
     const What* as() const noexcept

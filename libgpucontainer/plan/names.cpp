@@ -151,8 +151,18 @@ void Names::add_directories(const Start& start, const std::string& to, std::vect
                          path,
                          "directory that our names are in",
                          {},
-                         start.place});
+                         start.place,
+                         directory_of_new(path, start)});
     }
+}
+
+/// Unknown for one in a directory that is yet to be made.
+model::FileId Names::directory_of_new(std::string_view path, const Start& start) const
+{
+    if (start.place != Place::created || base::directory_of(path) != start.directory)
+        return {};
+    const rootfs::Entry there = view_.resolve(start.directory);
+    return {there.device, there.inode};
 }
 
 void Names::add(Item item, std::vector<Item>& items)
@@ -160,6 +170,7 @@ void Names::add(Item item, std::vector<Item>& items)
     item.target = below_usr(item.target);
     const Start start = start_of(item.target);
     item.place = start.place;
+    item.directory = directory_of_new(item.target, start);
     add_directories(start, std::string(base::directory_of(item.target)), items);
     if (item.as<Directory>() != nullptr)
         directories_.push_back(item.target);

@@ -55,6 +55,7 @@ private:
     /// The overlay that serves a directory; null if there is none.
     const std::string* overlay_of(const std::string& directory) const;
     bool is_link_between(const std::string& above, std::string_view directory) const;
+    model::FileId directory_of_new(std::string_view path, const Start& start) const;
     void add_directories(const Start& start, const std::string& to, std::vector<Item>& items);
 
     const rootfs::View& view_;

@@ -10,6 +10,7 @@ import subprocess
 import unittest
 
 import config_test
+import faults
 import harness
 import snapshot
 from harness import TREE, VERSION
@@ -290,6 +291,18 @@ class Configure(Case):
             for place, prepare in (("etc", "true"), ("mnt", links)):
                 with self.subTest(kind=kind, owner=owner, mode=mode, place=place):
                     self.check_volume(kind, owner, mode, place, prepare)
+
+    def test_nor_if_a_link_takes_the_place_of_a_directory_at_the_last_moment(self):
+        local = self.root / "usr/local"
+        exchange = f"mv {local} {local}.aside; ln -s /mnt/local {local}"
+        with self.volume("overlay") as volume:
+            before = snapshot.take(volume)
+            self.front(*self.WORDS, self.root, prefix=[
+                *NAMESPACES, self.root, "sh", "-c", f'mount --bind {volume} "$0/mnt" && "$@"',
+                self.root, faults.INJECT, "-c", faults.number("fsopen"), "-n", "1", "-x", exchange],
+                env={"PATH": os.environ["PATH"], "ASAN_OPTIONS": "detect_leaks=0"})
+            self.assertEqual(snapshot.difference(before, snapshot.take(volume)), [])
+        self.assertTrue(local.is_symlink())
 
     def test_names_by_mounts_alone_in_a_layer_that_is_full(self):
         harness.must("rm", "-rf", self.root)
