@@ -23,14 +23,16 @@ struct OrderedRule {
     Access access = 0;
 };
 
-/// More than any container has; a program for so many is within the kernel's limits.
+/// More than any container has. The kernel may refuse a program for some hundreds, if it cannot
+/// check all ways through it.
 inline constexpr std::size_t most_rules = 4096;
 
 /// A whole program for a device cgroup of version 2: each way of access is decided by the last rule
 /// that is about it, and forbidden if there is none.
 std::vector<bpf_insn> device_program(std::span<const OrderedRule> rules);
 
-/// What OCI runtimes allow every container: the nodes that each has, terminals, and making nodes.
+/// What all OCI runtimes allow every container: the nodes that each has, terminals, and making
+/// nodes.
 std::span<const OrderedRule> rules_of_every_container();
 
 } // namespace gpucontainer::cgroup

@@ -103,6 +103,9 @@ Result<UniqueFd> load(const Group& group, std::span<const OrderedRule> rules)
     attributes.known.insn_cnt = static_cast<std::uint32_t>(program.size());
     attributes.known.license = address_of(licence);
     UniqueFd fd(static_cast<int>(call_bpf(BPF_PROG_LOAD, attributes)));
+    if (!fd && errno == E2BIG)
+        return not_replaceable(
+            group, base::format("they are {} rules, too many for this kernel", rules.size()));
     if (!fd)
         return failed(group, "load a program for the devices");
     return fd;

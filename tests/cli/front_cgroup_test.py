@@ -211,6 +211,15 @@ class Version2(Case):
         with self.container(below) as process:
             self.refused(process, "permission", ".*forbidden by the container's device cgroup.*")
 
+    def test_more_rules_than_the_kernel_can_check_are_an_error(self):
+        self.group.forbid(195)
+        self.write(self.root, [{"allow": True, "type": "c", "minor": number, "access": access}
+                               for number in range(800)
+                               for access in ("r", "w", "m", "rw", "rm")])
+        with self.container(self.group) as process:
+            self.refused(process, "container", "the device rules of cgroup .* cannot be replaced: "
+                                               "they are [0-9]+ rules, too many for this kernel")
+
     def test_a_group_without_a_program_is_left_alone(self):
         with self.container(self.group) as process:
             self.set_up(process)

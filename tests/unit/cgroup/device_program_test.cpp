@@ -141,6 +141,7 @@ TEST(DeviceProgram, EveryContainerMayUseTheNodesThatEachHas)
     EXPECT_TRUE(allows(rules, {block, 8, 0, make}));
     EXPECT_FALSE(allows(rules, {block, 8, 0, read}));
     EXPECT_FALSE(allows(rules, {character, 1, 1, read}));
+    EXPECT_FALSE(allows(rules, {character, 5, 1, read})); // the host's console
     EXPECT_FALSE(allows(rules, {character, 195, 255, read}));
 }
 
