@@ -57,9 +57,8 @@ void expect_directories(const plan::Plan& plan, const Program& program)
         if (item.place == plan::Place::created)
             created.emplace(item.target, &item);
     for (program::Operation& operation : program.operations()) {
-        const auto item = program::is_mount(operation)
-                              ? created.end()
-                              : created.find(program.text(operation.path));
+        const auto item = program::is_mount(operation) ? created.end()
+                                                       : created.find(program.text(operation.path));
         if (item == created.end())
             continue;
         operation.parent_device = item->second->directory.device;

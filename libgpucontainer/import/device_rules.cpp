@@ -114,8 +114,8 @@ Result<std::vector<OrderedRule>> rules_of(const Json& document)
     return rules;
 }
 
-/// The text of a bundle's configuration, which gives rights: nobody but root and the caller can have
-/// written it, and it is not of the container's own files.
+/// The text of a bundle's configuration, which gives rights: nobody but root and the caller can
+/// have written it, and it is not of the container's own files.
 Result<std::string> read_trusted(const std::string& path, int rootfs_fd)
 {
     GPUCTR_TRY(auto way, base::TrustedWay::walk(path, O_RDONLY));

@@ -119,7 +119,7 @@ struct Item {
     std::string reason;
     Owner owner = {};
     Place place = Place::there;
-    model::FileId directory = {}; ///< Device and inode of the one it is created in, if that is there.
+    model::FileId directory = {}; ///< That it is created in, by device and inode; zero: unknown.
 
     template <typename What>
     const What* as() const noexcept
