@@ -286,9 +286,11 @@ class Configure(Case):
 
     def test_nothing_is_written_into_what_else_is_mounted(self):
         """Who names a volume may have no right to write it, and a link of the image may lead there."""
-        links = 'rm -rf "$0/etc" "$0/usr/local" && ln -s /mnt/etc "$0" && ln -s /mnt/local "$0/usr"'
+        links = ('rm -rf "$0/etc" "$0/usr/local" && ln -s /{0}/etc "$0" && '
+                 'ln -s /{0}/local "$0/usr"')
         for kind, owner, mode in itertools.product(("overlay", "tmpfs"), (0, 1000), ("rw", "ro")):
-            for place, prepare in (("etc", "true"), ("mnt", links)):
+            for place, prepare in (("etc", "true"), ("mnt", links.format("mnt")),
+                                   ("run", links.format("run"))):
                 with self.subTest(kind=kind, owner=owner, mode=mode, place=place):
                     self.check_volume(kind, owner, mode, place, prepare)
 
