@@ -176,39 +176,53 @@ void allow_devices_or_say_how(const Plan& plan, int root, const Member& member, 
     }
 }
 
+/// Does `first`, and `otherwise` if that fails. If both fail, the first error says why.
+template <typename First, typename Otherwise>
+auto or_else(const FrontLog& log, First first, Otherwise otherwise)
+{
+    try {
+        return first();
+    } catch (const Error& error) {
+        log.note(formatted("names cannot be written: {}", error.what()));
+        try {
+            return otherwise();
+        } catch (const Error&) {
+            throw error;
+        }
+    }
+}
+
 /// Names go into the container's own layer: overlays of names over its directories would take away
 /// that its programs can write there. Where that layer cannot be written, they appear by mounts
 /// alone; so they do in what else is mounted, which may be somebody's that a caller must not write.
 Plan plan_in_layer(const FrontSession& session, const gpucontainer::Host& host, Request& request,
                    int root)
 {
-    if (request.write == GPUCTR_WRITE_AUTO && may_be_written(root)) {
-        request.write = GPUCTR_WRITE_LAYER;
-        try {
-            return {host, request, root};
-        } catch (const Error& error) {
-            session.log.note(formatted("names cannot be written: {}", error.what()));
-        }
-    }
-    if (request.write != GPUCTR_WRITE_ALWAYS)
-        request.write = GPUCTR_WRITE_NEVER;
-    return {host, request, root};
+    const auto plan_with = [&](std::uint32_t write) {
+        request.write = write;
+        return Plan(host, request, root);
+    };
+    if (request.write != GPUCTR_WRITE_AUTO)
+        return {host, request, root};
+    if (!may_be_written(root))
+        return plan_with(GPUCTR_WRITE_NEVER);
+    return or_else(
+        session.log, [&] { return plan_with(GPUCTR_WRITE_LAYER); },
+        [&] { return plan_with(GPUCTR_WRITE_NEVER); });
 }
 
 /// The layer may refuse a name, as a full one does.
 void set_up(const FrontSession& session, const gpucontainer::Host& host, Request request,
             const Plan& plan, int root)
 {
-    try {
-        apply(session, plan, root);
-        return;
-    } catch (const Error& error) {
-        if (request.write != GPUCTR_WRITE_LAYER)
-            throw;
-        session.log.note(formatted("names cannot be written: {}", error.what()));
-    }
-    request.write = GPUCTR_WRITE_NEVER;
-    apply(session, Plan(host, request, root), root);
+    if (request.write != GPUCTR_WRITE_LAYER)
+        return apply(session, plan, root);
+    or_else(
+        session.log, [&] { apply(session, plan, root); },
+        [&] {
+            request.write = GPUCTR_WRITE_NEVER;
+            apply(session, Plan(host, request, root), root);
+        });
 }
 
 } // namespace
