@@ -58,6 +58,17 @@ std::optional<std::int64_t> parse_number(std::string_view text)
     return negative ? -number : number;
 }
 
+/// Engines read `name: 0` as the text "0". Others are no text here: 0x10 would be "16" to them.
+bool is_text(const Value& value)
+{
+    if (value.type == Value::Type::boolean)
+        return value.text == "true" || value.text == "false";
+    if (value.type != Value::Type::number)
+        return value.type == Value::Type::text;
+    const auto number = parse_number(value.text);
+    return number && base::format("{}", *number) == value.text;
+}
+
 } // namespace
 
 void Faults::add(std::size_t line, const std::string& where, std::string text)
@@ -120,7 +131,7 @@ const Value* Fields::find(const char* name, Value::Type type)
         return nullptr;
     found->second.known = true;
     const Value& value = *found->second.value;
-    if (value.type == type)
+    if (value.type == type || (type == Value::Type::text && is_text(value)))
         return &value;
     if (value.type != Value::Type::null)
         faults_.add(value.line, place(name), wrong_type(value.type, type));
@@ -151,7 +162,7 @@ std::vector<std::string> Fields::texts(const char* name)
     const Value* const list = find(name, Value::Type::list);
     for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
         const Value& one = list->items[i];
-        if (one.type != Value::Type::text)
+        if (!is_text(one))
             faults_.add(one.line, base::format("{}[{}]", place(name), i),
                         wrong_type(one.type, Value::Type::text));
         texts.push_back(one.text);
@@ -204,7 +215,7 @@ std::map<std::string, std::string> Fields::map_of_texts(const char* name)
     const Value* const map = find(name, Value::Type::map);
     for (std::size_t i = 0; map != nullptr && i + 1 < map->items.size(); i += 2) {
         const Value& value = map->items[i + 1];
-        if (value.type != Value::Type::text)
+        if (!is_text(value))
             faults_.add(value.line, base::format("{}.{}", place(name), shown(map->items[i].text)),
                         wrong_type(value.type, Value::Type::text));
         texts[map->items[i].text] = value.text;

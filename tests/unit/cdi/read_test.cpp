@@ -77,7 +77,7 @@ TEST(CdiReadTest, NamesTheLineOfAMistake)
                     "8: devices[0].containerEdits.mounts[0]: unknown field 'containerPaht'"));
     EXPECT_THAT(
         faults("{\n\"cdiVersion\": \"0.5.0\",\n\"kind\": \"v.com/c\",\n\"devices\":\n"
-               "[{\"name\": \"d\",\n\"containerEdits\": {\"deviceNodes\":\n[{\"path\":\n5}]}}]}",
+               "[{\"name\": \"d\",\n\"containerEdits\": {\"deviceNodes\":\n[{\"path\":\n5.5}]}}]}",
                Form::json),
         ElementsAre("7: devices[0].containerEdits.deviceNodes[0].path: a number, and not a "
                     "text; put it in quotes"));
@@ -124,15 +124,15 @@ TEST(CdiReadTest, RequiresEachDeviceOnceAndWithEdits)
                             HasSubstr("9: devices[3]: device '2/5': the name has a character")));
 }
 
-TEST(CdiReadTest, WantsTextInQuotesIfItLooksLikeANumber)
+TEST(CdiReadTest, WantsTextInQuotesIfEnginesReadItAsAnother)
 {
-    for (const char* name : {"0", "1.5", "0x1f", "1e3", "-1", "yes", "True", ".inf", "1_000"})
+    for (const char* name : {"00", "1.5", "0x1f", "1e3", "+1", "yes", "True", ".inf", "1_000"})
         EXPECT_THAT(faults(base::format("cdiVersion: 0.5.0\nkind: v.com/c\ndevices:\n- name: {}\n"
                                         "  containerEdits: {{env: [A=b]}}\n",
                                         name)),
                     Contains(HasSubstr("put it in quotes")))
             << name;
-    for (const char* name : {"\"0\"", "'0'", "GPU-0", "0:1", "1.2.3", "0000:3b:00.0", "e3"})
+    for (const char* name : {"0", "17", "true", "\"0\"", "'0'", "GPU-0", "0:1", "1.2.3", "0000:3b:00.0", "e3"})
         EXPECT_THAT(faults(base::format("cdiVersion: 0.5.0\nkind: v.com/c\ndevices:\n- name: {}\n"
                                         "  containerEdits: {{env: [A=b]}}\n",
                                         name)),
