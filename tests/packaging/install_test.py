@@ -12,8 +12,9 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MAKEFILE = pathlib.Path("/usr/share/selinux/devel/Makefile")
 
 SYSTEMD = {"lib/systemd/system/gpuctr-prepare.service", "lib/systemd/system/gpuctr-prepare.path",
-           "lib/systemd/system/gpuctr-prepare-reload.service", "lib/udev/rules.d/70-gpuctr.rules",
-           "lib/tmpfiles.d/gpuctr.conf"}
+           "lib/systemd/system/gpuctr-prepare-reload.service",
+           "lib/systemd/system/gpuctr-cdi.service", "lib/systemd/system/gpuctr-cdi.path",
+           "lib/udev/rules.d/70-gpuctr.rules", "lib/tmpfiles.d/gpuctr.conf"}
 
 
 class Installed(unittest.TestCase):

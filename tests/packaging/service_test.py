@@ -1,23 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""What gpuctr-prepare.service runs, on a simulated host and with its capabilities."""
+"""What the services run, on a simulated host and with their capabilities."""
 
 import os
 import pathlib
 import shlex
+import shutil
+import subprocess
+import tempfile
 import unittest
 
 import harness
 import mount_table
-from units_test import UNITS, directives
+from units_test import CDI, PREPARE, SOURCE, directives
 
 TREE = pathlib.Path("/run/gpucontainer/tree")
 
 
+FILES = pathlib.Path("/var/lib/gpucontainer-cdi")
+SPECIFICATION = pathlib.Path("/run/cdi/nvidia.com-gpu.json")
+
+
 class Service(harness.Case):
+    UNIT = None
+
     def setUp(self):
         super().setUp()
-        self.directives = dict(directives(UNITS[0]))
-        self.addCleanup(self.call, "ExecStopPost")
+        self.directives = dict(directives(self.UNIT))
 
     def call(self, directive):
         name, *words = shlex.split(self.directives[directive])
@@ -26,6 +34,14 @@ class Service(harness.Case):
         return harness.call("setpriv", "--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all",
                             "--bounding-set=" + ",".join(["-all"] + ["+" + one for one in kept]),
                             harness.SETUP, *words)
+
+
+class Prepare(Service):
+    UNIT = PREPARE
+
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(self.call, "ExecStopPost")
 
     def test_a_start_stages_the_tree_and_a_stop_takes_it_away(self):
         before = self.state()
@@ -64,6 +80,68 @@ class Service(harness.Case):
         self.addCleanup(harness.must, "umount", "/proc/driver")
         self.assertEqual(self.call("ExecStart").returncode, 0)
         self.assertFalse(TREE.exists())
+
+
+class Cdi(Service):
+    UNIT = CDI
+
+    def setUp(self):
+        super().setUp()
+        for directory in (FILES, SPECIFICATION.parent):
+            shutil.rmtree(directory, ignore_errors=True)
+            self.addCleanup(shutil.rmtree, directory, ignore_errors=True)
+
+    def test_a_start_writes_what_a_reload_leaves(self):
+        started = self.call("ExecStart")
+        self.assertEqual((started.returncode, started.stderr),
+                         (0, "gpuctr-setup: /var/run/cdi/nvidia.com-gpu.json: written\n"))
+        inode = SPECIFICATION.stat().st_ino
+        reloaded = self.call("ExecReload")
+        self.assertEqual((reloaded.returncode, reloaded.stderr),
+                         (0, "gpuctr-setup: /var/run/cdi/nvidia.com-gpu.json: unchanged\n"))
+        self.assertEqual(SPECIFICATION.stat().st_ino, inode)
+
+    def test_it_has_the_options_of_the_configuration(self):
+        layers = pathlib.Path(tempfile.mkdtemp(dir=harness.DIRECTORY))
+        for name in ("upper", "work"):
+            (layers / name).mkdir()
+        harness.must("mount", "-t", "overlay", "-o", f"lowerdir=/etc,upperdir={layers}/upper,"
+                     f"workdir={layers}/work", "none", "/etc")
+        self.addCleanup(harness.must, "umount", "/etc")
+        config = pathlib.Path("/etc/gpucontainer/config.yaml")
+        config.parent.mkdir(exist_ok=True)
+        config.write_text("cdi-version: 0.8.0\n")
+        self.assertEqual(self.call("ExecStart").returncode, 0)
+        self.assertIn('"cdiVersion": "0.8.0"', SPECIFICATION.read_text())
+
+    def test_a_driver_whose_files_are_missing_is_a_success_for_systemd(self):
+        harness.mount_tmpfs(pathlib.Path("/usr/local/nvidia"))
+        self.addCleanup(harness.must, "umount", "/usr/local/nvidia")
+        started = self.call("ExecStart")
+        self.assertIn(str(started.returncode), self.directives["SuccessExitStatus"].split(),
+                      started.stderr)
+
+    def test_a_host_without_gpus_is_a_success(self):
+        harness.mount_tmpfs(pathlib.Path("/proc/driver"))
+        self.addCleanup(harness.must, "umount", "/proc/driver")
+        self.assertEqual(self.call("ExecStart").returncode, 0)
+        self.assertFalse(SPECIFICATION.exists())
+
+    def test_a_purge_takes_away_what_was_installed(self):
+        root = pathlib.Path(tempfile.mkdtemp(dir=harness.DIRECTORY))
+        self.call("ExecStart")
+        others = root / "run/cdi/others.json"
+        for path in (FILES, SPECIFICATION.parent):
+            shutil.copytree(path, root / path.relative_to("/"))
+        (root / "var").mkdir(exist_ok=True)
+        os.symlink("../run", root / "var/run")
+        others.write_text("{}")
+        for action, left in (("remove", 2), ("purge", 1), ("purge", 1)):
+            subprocess.run(["sh", SOURCE / "debian/gpuctr-setup.postrm", action], check=True,
+                           env=dict(os.environ, DPKG_ROOT=str(root)))
+            self.assertEqual(len(list(others.parent.iterdir())), left, action)
+        self.assertTrue(others.exists())
+        self.assertFalse((root / FILES.relative_to("/")).exists())
 
 
 if __name__ == "__main__":

@@ -15,7 +15,9 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PACKAGING = SOURCE / "packaging"
 BUILT = pathlib.Path(os.environ["GPUCTR_PACKAGING_DIR"])
 UNITS = (BUILT / "gpuctr-prepare.service", PACKAGING / "systemd/gpuctr-prepare.path",
-         PACKAGING / "systemd/gpuctr-prepare-reload.service")
+         PACKAGING / "systemd/gpuctr-prepare-reload.service", BUILT / "gpuctr-cdi.service",
+         PACKAGING / "systemd/gpuctr-cdi.path")
+PREPARE, CDI = UNITS[0], UNITS[3]
 
 # Those for which systemd makes a mount namespace: what is mounted in one is not on the host.
 # (systemd 252 to 257, exec_needs_mount_namespace(), and what implies one of these.)
@@ -86,18 +88,19 @@ class Units(WithDirectory):
         for name, _ in directives(UNITS[0]):
             self.assertNotIn(name, MAKE_A_NAMESPACE)
 
-    def test_nothing_forbids_it_the_gpus(self):
-        for name, _ in directives(UNITS[0]):
+    def test_nothing_forbids_them_the_gpus(self):
+        for name, _ in directives(PREPARE) + directives(CDI):
             self.assertNotIn(name, RESTRICT_DEVICES)
 
     def test_the_exposure_is_the_one_that_the_documentation_tells(self):
         version = run("systemd-analyze", "--version").stdout.split()[1]
-        told = re.search(r"systemd-analyze security.*?([0-9.]+) with systemd (\d+)",
+        told = re.search(r"systemd-analyze security.*?([0-9.]+) and ([0-9.]+) with systemd (\d+)",
                          (SOURCE / "docs/administration.md").read_text(), re.DOTALL)
-        found = self.exposure(self.units[0])
-        self.assertLess(float(found), 5)
-        if version == told.group(2):
-            self.assertEqual(found, told.group(1))
+        found = [self.exposure(self.directory / unit.name) for unit in (PREPARE, CDI)]
+        self.assertLess(float(found[0]), 5)
+        self.assertLess(float(found[1]), 3)
+        if version == told.group(3):
+            self.assertEqual(found, [told.group(1), told.group(2)])
 
     def test_no_number_of_events_is_too_many(self):
         """Each GPU that goes restarts the service, and with it the path unit."""
@@ -105,12 +108,18 @@ class Units(WithDirectory):
             self.assertIn(("StartLimitIntervalSec", "0"), directives(unit), unit.name)
 
     def test_what_changes_during_a_start_is_staged_after_it(self):
-        path, reload = dict(directives(UNITS[1])), dict(directives(UNITS[2]))
-        self.assertEqual(path["Before"], UNITS[0].name)
-        self.assertEqual(path["Unit"], UNITS[2].name)
-        self.assertEqual(reload["After"], UNITS[0].name)
-        self.assertIn(f"try-reload-or-restart {UNITS[0].name}", reload["ExecStart"])
+        reload = dict(directives(UNITS[2]))
+        both = f"{PREPARE.name} {CDI.name}"
+        self.assertEqual(reload["After"], both)
+        self.assertTrue(reload["ExecStart"].endswith(f" try-reload-or-restart {both}"))
         self.assertIn(f"restart {UNITS[2].name}", Udev.run_for("bind"))
+        for service, unit in ((PREPARE, UNITS[1]), (CDI, UNITS[4])):
+            path = dict(directives(unit))
+            self.assertEqual(path["Before"], service.name)
+            self.assertEqual(path["PartOf"], service.name)
+            self.assertEqual(path["WantedBy"], service.name)
+            self.assertEqual(path["Unit"], UNITS[2].name)
+            self.assertEqual(dict(directives(service))["Also"], unit.name)
 
     def test_a_gpu_that_comes_ends_no_emergency_mode(self):
         """What udev starts requires no other unit: sysinit.target conflicts with that mode."""
@@ -125,8 +134,9 @@ class Units(WithDirectory):
         self.assertIn("prepare --undo", unit["ExecStopPost"])
 
     def test_a_start_and_a_reload_stage_the_same(self):
-        unit = dict(directives(UNITS[0]))
-        self.assertEqual(unit["ExecStart"], unit["ExecReload"])
+        for service in (PREPARE, CDI):
+            unit = dict(directives(service))
+            self.assertEqual(unit["ExecStart"], unit["ExecReload"])
 
 
 class Udev(unittest.TestCase):
@@ -136,8 +146,8 @@ class Udev(unittest.TestCase):
     def run_for(cls, action):
         return re.search(f'^ACTION=="{action}", RUN\\+="([^"]*)"$', cls.RULES.read_text(), re.M)[1]
 
-    def test_a_gpu_that_goes_restarts_the_service(self):
-        self.assertIn(f"try-restart {UNITS[0].name}", self.run_for("unbind"))
+    def test_a_gpu_that_goes_restarts_the_services(self):
+        self.assertTrue(self.run_for("unbind").endswith(f" try-restart {PREPARE.name} {CDI.name}"))
 
     def classes(self):
         return re.search(r'ENV\{PCI_CLASS\}!="([^"]*)"', self.RULES.read_text()).group(1).split("|")

@@ -132,7 +132,8 @@ TEST(CdiReadTest, WantsTextInQuotesIfEnginesReadItAsAnother)
                                         name)),
                     Contains(HasSubstr("put it in quotes")))
             << name;
-    for (const char* name : {"0", "17", "true", "\"0\"", "'0'", "GPU-0", "0:1", "1.2.3", "0000:3b:00.0", "e3"})
+    for (const char* name :
+         {"0", "17", "true", "\"0\"", "'0'", "GPU-0", "0:1", "1.2.3", "0000:3b:00.0", "e3"})
         EXPECT_THAT(faults(base::format("cdiVersion: 0.5.0\nkind: v.com/c\ndevices:\n- name: {}\n"
                                         "  containerEdits: {{env: [A=b]}}\n",
                                         name)),
