@@ -15,7 +15,7 @@ function __gpuctr_setup_options
     printf '%s\n' $option
 end
 
-# Commands with what they do.
+# Commands of the program, or of a group of commands such as cdi, with what they do.
 function __gpuctr_setup_commands
     command $argv --help 2>/dev/null | sed -n '/^Commands:$/,/^$/s/^  \([a-z][a-z]*\)  */\1\t/p'
 end
@@ -125,6 +125,15 @@ function __gpuctr_setup_complete
     end
     set -l asked apply
     test -z "$command"; or set asked $command
+    set -l subcommands
+    test -z "$command"; or set subcommands (__gpuctr_setup_commands $program $command)
+    for word in $words[2..]
+        if contains -- $word (string split -f 1 \t -- $subcommands)
+            set -a asked $word
+            set subcommands
+            break
+        end
+    end
 
     set -l option (string match -rg '^(--[^=]+)=' -- $token)
     set -l is_split $status
@@ -141,6 +150,11 @@ function __gpuctr_setup_complete
         string match -q -- '-*' $token; and printf '%s\n' $names\t$part[3]
     end
     test -n "$command"; or printf '%s\n' $commands
+    if set -q subcommands[1]
+        printf '%s\n' $subcommands
+    else if test -n "$command"; and string match -q '* FILE*' -- (command $program $asked --help 2>/dev/null)[1]
+        __fish_complete_path "$token"
+    end
 end
 
 # Whether the words after "--" are being typed: a command line of their own.

@@ -91,6 +91,22 @@ class Cases:
                          {"apply", "plan", "list", "prepare", "undo", "status", "hook", "cdi",
                           "version"})
 
+    def test_commands_of_a_group(self):
+        self.becomes("gpuctr-setup cdi gen", "gpuctr-setup cdi generate")
+        helped = harness.setup("cdi", "--help").stdout
+        commands = re.search(r"^Commands:\n(.*?)\n\n", helped, re.M | re.S)[1]
+        self.assertEqual(self.candidates("gpuctr-setup cdi "),
+                         set(re.findall(r"^  (\w+)", commands, re.M)))
+        self.becomes("gpuctr-setup cdi generate --cdi-v", "gpuctr-setup cdi generate --cdi-version")
+        self.becomes("gpuctr-setup cdi list --spec", "gpuctr-setup cdi list --spec-dir")
+        self.becomes("gpuctr-setup cdi generate --vendor-libs=h",
+                     "gpuctr-setup cdi generate --vendor-libs=host")
+        self.assertEqual(self.candidates("gpuctr-setup cdi generate --device "),
+                         {"auto", "all", "none", *"01234567", *UUIDS})
+        (self.home / "one.yaml").touch()
+        self.becomes(f"gpuctr-setup cdi validate {self.home}/on",
+                     f"gpuctr-setup cdi validate {self.home}/one.yaml")
+
     def test_options_are_those_of_the_command(self):
         self.becomes("gpuctr-setup plan --form", "gpuctr-setup plan --format")
         self.becomes("gpuctr-setup --clea", "gpuctr-setup --clean-env")
