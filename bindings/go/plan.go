@@ -504,6 +504,12 @@ type CDIOptions struct {
 	FilesDir string // "": the usual one.
 	YAML     bool   // For CDI; InstallCDI goes by the path.
 	Groups   bool   // Processes of containers get the groups of the device nodes.
+	// StagedTree is where Plan.Stage() keeps the tree, which is bound instead of single libraries;
+	// "": none.
+	StagedTree string
+	// Hook is the path of a command that sets up everything but the nodes, and its arguments, the
+	// first of which is the path again.
+	Hook []string
 }
 
 func (options CDIOptions) native(a *arguments) C.gpuctr_cdi_options {
@@ -513,6 +519,10 @@ func (options CDIOptions) native(a *arguments) C.gpuctr_cdi_options {
 	native.files_dir = a.text("files_dir", options.FilesDir)
 	native.flags = flags(flag{options.YAML, C.GPUCTR_CDI_YAML},
 		flag{options.Groups, C.GPUCTR_CDI_GROUPS})
+	native.staged_tree = a.text("staged_tree", options.StagedTree)
+	if len(options.Hook) > 0 {
+		native.hook = a.list("hook", options.Hook)
+	}
 	return native
 }
 

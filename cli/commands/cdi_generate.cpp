@@ -9,6 +9,7 @@
 #include "process/privileges.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/ranges.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <optional>
@@ -28,6 +29,7 @@ struct Options {
     bool install = false;
     std::string directory = "/var/run/cdi"; ///< To be installed in.
     std::string file;                       ///< To be written; or "".
+    bool staged = false;                    ///< By the staged tree of the request's options.
 };
 
 gpucontainer::Request request_of(const Options& options, const std::string& devices)
@@ -37,6 +39,25 @@ gpucontainer::Request request_of(const Options& options, const std::string& devi
     request.environment = nullptr; // of a scheduler: it is about this process
     request.layout = GPUCTR_LAYOUT_BINDS;
     return request;
+}
+
+/// What engines are to call when they create a container: this program, with the typed options
+/// that it sets up by. The nodes in the container say of which vendor.
+std::vector<std::string> hook_by(const CLI::App& app)
+{
+    std::error_code error;
+    const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (error || !program.is_absolute() || program.native().ends_with(" (deleted)"))
+        throw gpucontainer::Error(GPUCTR_E_USAGE, "it is not known where this program is", "", 0);
+    std::vector<std::string> words = {program, "hook", "--by-nodes"};
+    for (const char* const name : {"--driver-root", "--dev-root", "--catalogue", "--mig-map"})
+        for (const std::string& value : app.get_option(name)->results())
+            words.insert(words.end(), {name, std::filesystem::absolute(value)});
+    for (const char* const name :
+         {"--driver-version", "--driver-capabilities", "--extras", "--vendor-libs"})
+        for (const std::string& value : app.get_option(name)->results())
+            words.insert(words.end(), {name, value});
+    return words;
 }
 
 /// The devices of each vendor for a plan of its own, because a specification has one kind.
@@ -107,6 +128,7 @@ class CdiGenerate : public Command {
 public:
     void add_options(CLI::App& app) override
     {
+        app_ = &app;
         options_.request.capabilities = usual_capabilities;
         options_.request.add_for_any_image_to(app);
         options_.request.host.add_record_to(app);
@@ -117,6 +139,17 @@ public:
         app.add_flag("--groups", options_.cdi.groups,
                      "processes of containers get the groups of the device nodes; needs version "
                      "0.7.0");
+        CLI::Option* const staged =
+            app.add_flag("--staged", options_.staged,
+                         "mount the tree that `prepare` staged, instead of each library by itself");
+        app.add_option("--staged-tree", options_.request.staged_tree, "where that tree is")
+            ->type_name("DIR")
+            ->check(check_absolute)
+            ->capture_default_str();
+        app.add_flag("--hooks", hooks_,
+                     "have engines call `gpuctr-setup hook`, which also sets up the loader cache "
+                     "of an image")
+            ->excludes(staged);
         app.add_option("--files-dir", options_.cdi.files_dir,
                        "where files that are made for containers are kept")
             ->type_name("DIR")
@@ -142,6 +175,10 @@ public:
     int run(const Call& call) override
     {
         shrink_privileges(GPUCTR_PHASE_LOOK);
+        if (options_.staged)
+            options_.cdi.staged_tree = options_.request.staged_tree;
+        if (hooks_)
+            options_.cdi.hook = hook_by(*app_);
         with_gpu(options_.request.host.if_present, call.messages(),
                  [&] { generate(options_, call); });
         return ExitCode::done;
@@ -149,6 +186,8 @@ public:
 
 private:
     Options options_;
+    bool hooks_ = false;
+    const CLI::App* app_ = nullptr;
 };
 
 } // namespace
@@ -157,8 +196,9 @@ const CommandEntry cdi_generate_command = {
     "cdi-generate", "write a specification of this host's GPUs", "[VENDOR...] [OPTION]...",
     R"(
 Write a specification for the Container Device Interface (CDI), with a device
-for each GPU, MIG instance and partition, and `all`. It has no hooks: libraries
-are mounted where the loaders of all distributions with glibc look.
+for each GPU, MIG instance and partition, and `all`. Without `--hooks` no program
+runs in containers: libraries are mounted where the loaders of all distributions
+with glibc look.
 
 Examples:
   gpuctr-setup cdi generate --nv
@@ -167,6 +207,8 @@ Examples:
       write one for each vendor that has GPUs here, for engines to read
   gpuctr-setup cdi generate --rocm --vendor-libs host
       with the host's ROCm, for images that have none
+  gpuctr-setup cdi generate --install --hooks
+      also for images that have an old driver in their loader cache
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<CdiGenerate>(); }};
 

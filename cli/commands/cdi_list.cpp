@@ -31,14 +31,17 @@ bool is_wrong(const CdiList& list, Severity least)
                        [&](const auto& finding) { return finding.severity() >= least; });
 }
 
-/// One line each, as compilers do: FILE:LINE: what is wrong.
-void print_findings(const CdiList& list, const Streams& streams)
+/// One line each, as compilers do: FILE:LINE: what is wrong. Those of `least` severity.
+void print_findings(const CdiList& list, const Streams& streams, Severity least)
 {
     for (const gpucontainer::Finding finding : list.findings()) {
+        if (finding.severity() < least)
+            continue;
         const std::string severity = formatted("{}:", name(finding.severity()));
         print(streams.out, "{} {}\n",
-              finding.severity() == Severity::error ? streams.of_out.error(severity)
-                                                    : streams.of_out.warning(severity),
+              finding.severity() == Severity::error     ? streams.of_out.error(severity)
+              : finding.severity() == Severity::warning ? streams.of_out.warning(severity)
+                                                        : severity,
               printable(finding.message()));
     }
 }
@@ -100,9 +103,11 @@ public:
             print(call.streams.out, "{}", list.to_json());
         } else {
             print_devices(list, call.streams);
-            if (!list.devices().empty() && !list.findings().empty())
+            const Severity least =
+                call.verbosity == Verbosity::verbose ? Severity::note : Severity::warning;
+            if (!list.devices().empty() && is_wrong(list, least))
                 print(call.streams.out, "\n");
-            print_findings(list, call.streams);
+            print_findings(list, call.streams, least);
             if (list.devices().empty() && call.verbosity != Verbosity::quiet)
                 call.messages().tell("no device in any specification");
         }
@@ -138,7 +143,8 @@ public:
         if (format() == Format::json)
             print(call.streams.out, "{}", list.to_json());
         else
-            print_findings(list, call.streams);
+            print_findings(list, call.streams,
+                           call.verbosity == Verbosity::quiet ? Severity::warning : Severity::note);
         return is_wrong(list, fail_on_) ? ExitCode::something_wrong : ExitCode::done;
     }
 
@@ -169,7 +175,8 @@ const CommandEntry cdi_validate_command = {
     "cdi-validate", "check specifications by the rules of CDI", "FILE... [OPTION]...",
     R"(
 Check specifications by the rules that engines go by, whoever wrote them. Each
-mistake is a line FILE:LINE: WHAT. The exit status is 9 if there is one.
+mistake is a line FILE:LINE: WHAT. The exit status is 9 if there is one. A note
+says for which images a specification cannot work; -q leaves notes out.
 
 Examples:
   gpuctr-setup cdi validate /etc/cdi/nvidia.yaml

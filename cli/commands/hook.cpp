@@ -11,6 +11,7 @@
 #include "output/output.hpp"
 #include "process/privileges.hpp"
 #include "runtime/container_process.hpp"
+#include "runtime/gpus_by_nodes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -83,9 +84,34 @@ std::vector<std::string> wanted(const std::vector<std::string>& typed,
     return asked;
 }
 
+/// Whether an image has no glibc, which the driver's libraries need.
+bool lacks_glibc(const gpucontainer::Error& error)
+{
+    const std::string object(error.object());
+    return error.status() == GPUCTR_E_ROOTFS
+           && (object == "libc.so.6" || object.find("/ld") != std::string::npos);
+}
+
+/// An image that cannot use the driver's libraries, such as one with musl, keeps the nodes that it
+/// has.
+gpucontainer::Plan plan_with_or_without_files(const gpucontainer::Host& host,
+                                              gpucontainer::Request request, int rootfs_fd,
+                                              const Messages& messages)
+{
+    try {
+        return {host, request, rootfs_fd};
+    } catch (const gpucontainer::Error& error) {
+        if (!lacks_glibc(error) || request.vendor_libs != GPUCTR_VENDOR_LIBS_AUTO)
+            throw;
+        messages.warn(error.what());
+    }
+    request.vendor_libs = GPUCTR_VENDOR_LIBS_NONE;
+    return {host, request, rootfs_fd};
+}
+
 /// Names go into the container's own layer, which is removed with it; so there is no journal.
-void set_up(const gpucontainer::HookState& state, bool joins, const HostOptions& host,
-            const RequestOptions& options, const Messages& messages)
+void set_up(const gpucontainer::HookState& state, bool joins, bool by_nodes,
+            const HostOptions& host, const RequestOptions& options, const Messages& messages)
 {
     if (joins && state.pid() == 0)
         throw gpucontainer::Error(GPUCTR_E_USAGE, "the state of the container names no process",
@@ -102,11 +128,24 @@ void set_up(const gpucontainer::HookState& state, bool joins, const HostOptions&
     const RootDirectory root = RootDirectory::at(std::string(state.rootfs()));
     require_root_of_container(root.fd(), root.name());
     gpucontainer::Request request = options.request(root.fd(), messages);
-    const std::vector<std::string> variables = state.variables();
-    request.container_environment.insert(request.container_environment.begin(), variables.begin(),
-                                         variables.end());
-    const gpucontainer::Plan plan(found, request, root.fd());
+    if (by_nodes) {
+        request.devices = gpus_by_nodes(found, request, root.fd());
+        if (request.devices.empty()) {
+            if (messages.verbosity == Verbosity::verbose)
+                messages.tell("the container has the nodes of no GPU");
+            return;
+        }
+    } else {
+        const std::vector<std::string> variables = state.variables();
+        request.container_environment.insert(request.container_environment.begin(),
+                                             variables.begin(), variables.end());
+    }
+    const gpucontainer::Plan plan =
+        by_nodes ? plan_with_or_without_files(found, request, root.fd(), messages)
+                 : gpucontainer::Plan(found, request, root.fd());
     warn_about(plan.findings(), messages);
+    if (by_nodes)
+        require_nodes_of_engine(plan, root.fd());
     gpucontainer::ApplyOptions how;
     how.without_journal = true;
     options.set(how);
@@ -125,12 +164,18 @@ public:
         app.option_defaults()->group(where);
         add_choice(app, "--stage", stages(), stage_,
                    "the stage at which the runtime calls it, if not createContainer");
+        app.add_flag("--by-nodes", by_nodes_,
+                     "set up the GPUs whose device nodes the container has, whatever its "
+                     "environment asks for");
         add_files_dir_option(app, files_directory_, "at the stage precreate");
         app_ = &app;
     }
 
     void check_typed(const Call& /*call*/) override
     {
+        if (by_nodes_ && (stage_ == Stage::precreate || app_->count("--device") != 0))
+            throw usage_error_of("hook", "--by-nodes goes neither with --stage precreate nor with "
+                                         "--device");
         if (stage_ == Stage::precreate)
             refuse_options_of_a_root(*app_, "hook", "--stage precreate");
         else if (app_->count("--files-dir") != 0)
@@ -150,7 +195,7 @@ public:
             return ExitCode::done;
         shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
         with_gpu(host.if_present, messages, [&] {
-            set_up(state, stage_ != Stage::create_container, host, request_, messages);
+            set_up(state, stage_ != Stage::create_container, by_nodes_, host, request_, messages);
         });
         return ExitCode::done;
     }
@@ -160,6 +205,10 @@ private:
     HostOptions wanted_of(const gpucontainer::HookState& state, const Messages& messages) const
     {
         HostOptions host = request_.host;
+        if (by_nodes_ && host.vendors.empty())
+            host.vendors = {GPUCTR_VENDOR_ANY};
+        if (by_nodes_)
+            return host;
         host.vendors = wanted(host.vendors, state.vendors());
         if (host.vendors.empty() && messages.verbosity == Verbosity::verbose)
             messages.tell("the container asks for no GPU");
@@ -200,6 +249,7 @@ private:
 
     RequestOptions request_;
     Stage stage_ = Stage::create_container;
+    bool by_nodes_ = false;
     std::string files_directory_ = usual_files_directory;
     const CLI::App* app_ = nullptr;
 };
@@ -222,6 +272,9 @@ own environment counts, because that may be the container's.
 
 Names are made in the container's own layer, which is removed with it. There is
 no journal, and nothing to undo.
+
+With `--by-nodes`, as `cdi generate --hooks` has engines call it, the device
+nodes that the engine gave to the container say which GPUs.
 
 With `--stage precreate`, as podman and CRI-O call it before they make a
 container, read its configuration instead, and print it with the GPUs added. It

@@ -33,7 +33,7 @@ bool is_policy(const CLI::Option& option) { return option.get_group() == policy_
 /// to command.
 constexpr std::array only_typed = {"help", "version", "all",        "undo",       "rootfs-fd",
                                    "pid",  "replace", "output",     "noheadings", "dry-run",
-                                   "json", "install", "output-file"};
+                                   "json", "install", "output-file", "by-nodes"};
 
 /// The key of an option; empty if files and variables cannot set it.
 std::string name_of(const CLI::Option& option)

@@ -161,7 +161,8 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  *
  * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
  *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
- *   "variable_ignored", "compat_decided", "toolkit_decided", "module_loaded", "node_made"
+ *   "variable_ignored", "compat_decided", "toolkit_decided", "module_loaded", "node_made",
+ *   "cdi_after_cache"
  * - needs: "container_need"
  * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "compat_forced",
  *   "toolkit_unfit", "search_differs", "files_left_out",
@@ -1098,10 +1099,22 @@ typedef struct gpuctr_cdi_options {
     const char* files_dir;
     uint32_t flags; /**< GPUCTR_CDI_* */
     uint32_t reserved;
+    /**
+     * Directory of this host where gpuctr_stage() keeps the tree. Containers get the
+     * libraries in it by a few mounts of its directory, where loaders search without a cache, and
+     * not by one for each. What else they get stays a mount of its own. NULL or "": none.
+     */
+    const char* staged_tree;
+    /**
+     * Path of a command and its arguments, the first of which is the path again; ends with NULL.
+     * It is the specification's hook "createContainer", and sets up everything but the device
+     * nodes, so that there are no mounts. It cannot be combined with staged_tree. NULL: none.
+     */
+    const char* const* hook;
 } gpuctr_cdi_options;
 #define GPUCTR_CDI_OPTIONS_INIT                                                                    \
     {                                                                                              \
-        sizeof(gpuctr_cdi_options), NULL, NULL, 0, 0                                               \
+        sizeof(gpuctr_cdi_options), NULL, NULL, 0, 0, NULL, NULL                                   \
     }
 
 /**
@@ -1109,7 +1122,8 @@ typedef struct gpuctr_cdi_options {
  * containerd and Docker.
  *
  * It has a device for each name of the plan's GPUs (index, UUID, PCI address, other names) and
- * "all". It has no hook, and no numbers of device nodes, some of which differ after a reboot.
+ * "all". It has no hook unless options name one, and no numbers of device nodes, some of which
+ * differ after a reboot.
  * It does not have what depends on the GPUs of one container, because that may get several
  * devices: variables that name them, and masks of the kernel's directories.
  *
@@ -1120,7 +1134,9 @@ typedef struct gpuctr_cdi_options {
  * @param options       NULL for the defaults
  * @param ret_document  freed by the caller with gpuctr_string_free()
  * @return GPUCTR_E_USAGE for other plans, and if the version is unknown or too old for what
- *         the specification has; GPUCTR_E_NO_DEVICE if the plan has no GPU
+ *         the specification has, or the staged tree is missing or has nothing of the plan;
+ *         GPUCTR_E_PERMISSION if others may write the staged tree; GPUCTR_E_NO_DEVICE if the plan
+ *         has no GPU
  * Privileges: none. @since 0.2
  */
 GPUCTR_API gpuctr_status gpuctr_plan_to_cdi(const gpuctr_plan* plan,
@@ -1921,8 +1937,9 @@ GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_optio
  * Read specifications of the Container Device Interface as engines do, whoever wrote them.
  *
  * Its findings say what is against the rules ("cdi_invalid", with file and line), which devices
- * two files have ("cdi_conflict"), and what is not true of this host ("cdi_outdated"). They are
- * no error of this call.
+ * two files have ("cdi_conflict"), what is not true of this host ("cdi_outdated"), and that
+ * libraries of a specification without hooks come after those in an image's loader cache
+ * ("cdi_after_cache"). They are no error of this call.
  *
  * @param paths      directories, later ones of a higher priority, and files. A missing directory
  *                   has no specification; a missing file is a finding. Ends with NULL.

@@ -850,18 +850,23 @@ struct StageOptions {
 
 /// How a CDI specification is written; see gpuctr_cdi_options.
 struct CdiOptions {
-    std::string version;   ///< "": the lowest that has it all.
-    std::string files_dir; ///< "": the usual one.
-    bool yaml = false;     ///< GPUCTR_CDI_YAML
-    bool groups = false;   ///< GPUCTR_CDI_GROUPS
+    std::string version;           ///< "": the lowest that has it all.
+    std::string files_dir;         ///< "": the usual one.
+    bool yaml = false;             ///< GPUCTR_CDI_YAML
+    bool groups = false;           ///< GPUCTR_CDI_GROUPS
+    std::string staged_tree;       ///< "": single mounts.
+    std::vector<std::string> hook; ///< Path and arguments; none: no hook.
 
-    /// Borrows from this object.
-    gpuctr_cdi_options native() const noexcept
+    /// Borrows from this object and from `words`, which it fills.
+    gpuctr_cdi_options native(std::vector<const char*>& words) const
     {
         gpuctr_cdi_options native = GPUCTR_CDI_OPTIONS_INIT;
         native.version = version.empty() ? nullptr : version.c_str();
         native.files_dir = files_dir.empty() ? nullptr : files_dir.c_str();
         native.flags = (yaml ? GPUCTR_CDI_YAML : 0) | (groups ? GPUCTR_CDI_GROUPS : 0);
+        native.staged_tree = staged_tree.empty() ? nullptr : staged_tree.c_str();
+        words = detail::texts_of(hook);
+        native.hook = hook.empty() ? nullptr : words.data();
         return native;
     }
 };
@@ -993,7 +998,8 @@ public:
     /// Throws Error: usage, no_device.
     std::string to_cdi(const CdiOptions& options = {}) const
     {
-        const gpuctr_cdi_options native = options.native();
+        std::vector<const char*> words;
+        const gpuctr_cdi_options native = options.native(words);
         char* text = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_plan_to_cdi(handle_.get(), &native, &text, &error), error);
@@ -1029,7 +1035,8 @@ public:
     /// Throws Error: exists, permission, usage, no_device, driver.
     CdiInstalled install_cdi(const std::string& path, const CdiOptions& options = {}) const
     {
-        const gpuctr_cdi_options native = options.native();
+        std::vector<const char*> words;
+        const gpuctr_cdi_options native = options.native(words);
         std::uint32_t outcome = GPUCTR_CDI_WRITTEN;
         gpuctr_error* error = nullptr;
         detail::check(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "export/cdi.hpp"
+#include "apply/tree.hpp"
 #include "base/format.hpp"
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
@@ -35,6 +36,14 @@ Result<Asked> read_cdi_options(const gpuctr_cdi_options* options)
             .with_argument("files_dir");
     asked.request.groups = (given.flags & GPUCTR_CDI_GROUPS) != 0;
     asked.yaml = (given.flags & GPUCTR_CDI_YAML) != 0;
+    GPUCTR_TRY(asked.request.staged_tree, apply::staged_path(capi::text_of(given.staged_tree)));
+    for (const char* const* word = given.hook; word != nullptr && *word != nullptr; ++word)
+        asked.request.hook.emplace_back(*word);
+    if (given.hook != nullptr && (given.hook[0] == nullptr || given.hook[0][0] != '/'))
+        return Error(Errc::usage, "CDI options: the hook is no absolute path")
+            .with_argument("hook");
+    if (given.hook != nullptr && !asked.request.staged_tree.empty())
+        return Error(Errc::usage, "CDI options: a hook needs no staged tree").with_argument("hook");
     return asked;
 }
 
@@ -74,6 +83,7 @@ void report_outdated(cdi::Listing& listing, const gpuctr_host* host, const std::
 {
     for (const cdi::ListedFile& file : listing.files) {
         cdi::report_outdated(file, listing.findings);
+        cdi::report_limits(file, listing.findings);
         const std::string& kind = file.specification.kind;
         std::vector<cdi::Mark> marks;
         for (const model::DriverStack& driver :

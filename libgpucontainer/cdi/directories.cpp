@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cdi/read.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
@@ -237,6 +238,41 @@ private:
 };
 
 } // namespace
+
+namespace {
+
+/// Whether loaders find libraries by a mount.
+bool has_libraries(const Mount& mount)
+{
+    const std::string_view path = mount.container_path;
+    return base::name_of(path).find(".so") != std::string_view::npos
+           || path.find("/glibc-hwcaps/") != std::string_view::npos || path.ends_with("/tls");
+}
+
+bool mounts_libraries(const Edits& edits)
+{
+    return std::ranges::any_of(edits.mounts, has_libraries);
+}
+
+} // namespace
+
+void report_limits(const ListedFile& file, model::Findings& findings)
+{
+    const Specification& all = file.specification;
+    bool has_hooks = !all.edits.hooks.empty();
+    bool has_mounts = mounts_libraries(all.edits);
+    for (const Device& device : all.devices) {
+        has_hooks = has_hooks || !device.edits.hooks.empty();
+        has_mounts = has_mounts || mounts_libraries(device.edits);
+    }
+    if (has_mounts && !has_hooks)
+        findings.push_back({FindingCode::cdi_after_cache, file.path,
+                            "without a hook, its libraries come after those in an image's loader "
+                            "cache: an old driver there is found first",
+                            file.path,
+                            "`gpuctr-setup cdi generate --hooks` writes a specification for such "
+                            "images"});
+}
 
 std::span<const std::string_view> usual_directories() { return engines_directories; }
 

@@ -50,4 +50,8 @@ Listing read_paths(std::span<const std::string> paths);
 /// What a specification names on this host that is not there, or has another number.
 void report_outdated(const ListedFile& file, model::Findings& findings);
 
+/// What a specification cannot do for some images: without a hook, libraries that it mounts come
+/// after those in an image's loader cache.
+void report_limits(const ListedFile& file, model::Findings& findings);
+
 } // namespace gpucontainer::cdi

@@ -7,6 +7,7 @@
 #include "cdi/names.hpp"
 #include "cdi/version.hpp"
 #include "export/mounts.hpp"
+#include "export/staged.hpp"
 #include "plan/device_words.hpp"
 
 #include <algorithm>
@@ -91,6 +92,14 @@ public:
         return edits;
     }
 
+    /// The hook does what mounts would.
+    void leave_to(cdi::Hook hook)
+    {
+        common.mounts.clear();
+        files.clear();
+        common.hooks.push_back(std::move(hook));
+    }
+
 private:
     void add(const Item& item)
     {
@@ -137,6 +146,16 @@ Result<void> require_utf8(const std::vector<cdi::Mount>& mounts)
     return {};
 }
 
+/// It runs in the container's mount namespace, before the root is changed. Engines may give it
+/// their own environment, of which the loader reads some variables.
+cdi::Hook hook_of(const std::vector<std::string>& words)
+{
+    cdi::Hook hook = {"createContainer", words.front()};
+    hook.args = words;
+    hook.env = {"PATH=/usr/bin:/bin"};
+    return hook;
+}
+
 Result<const DriverStack*> only_driver(const plan::Planned& planned)
 {
     const auto& used = planned.plan.drivers;
@@ -174,6 +193,11 @@ Result<CdiDocument> cdi_document(const plan::Planned& planned, const CdiRequest&
     specification.kind = driver->cdi_kind;
     for (const auto& [name, gpus] : devices_of(*driver, chosen))
         specification.devices.push_back({name, {}, edits.of(gpus)});
+    if (!request.hook.empty())
+        edits.leave_to(hook_of(request.hook));
+    if (!request.staged_tree.empty())
+        GPUCTR_CHECK(bind_staged(edits.common.mounts, request.staged_tree, driver->tree_link,
+                                 *planned.plan.machine));
     GPUCTR_CHECK(require_utf8(edits.common.mounts));
     sort(edits.common.mounts);
     specification.edits = std::move(edits.common);

@@ -30,6 +30,7 @@ constexpr std::array rows = {
     Row{FindingCode::toolkit_decided, "toolkit_decided", Severity::note},
     Row{FindingCode::module_loaded, "module_loaded", Severity::note},
     Row{FindingCode::node_made, "node_made", Severity::note},
+    Row{FindingCode::cdi_after_cache, "cdi_after_cache", Severity::note},
     Row{FindingCode::container_need, "container_need", Severity::need},
     Row{FindingCode::driver_unusable, "driver_unusable", Severity::warning},
     Row{FindingCode::vendor_left_out, "vendor_left_out", Severity::warning},

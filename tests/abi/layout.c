@@ -87,12 +87,14 @@ AT(gpuctr_stage_options, struct_size, 0);
 AT(gpuctr_stage_options, flags, 8);
 AT(gpuctr_stage_options, backend, 12);
 
-SIZE(gpuctr_cdi_options, 32);
+SIZE(gpuctr_cdi_options, 48);
 AT(gpuctr_cdi_options, struct_size, 0);
 AT(gpuctr_cdi_options, version, 8);
 AT(gpuctr_cdi_options, files_dir, 16);
 AT(gpuctr_cdi_options, flags, 24);
 AT(gpuctr_cdi_options, reserved, 28);
+AT(gpuctr_cdi_options, staged_tree, 32);
+AT(gpuctr_cdi_options, hook, 40);
 
 #endif
 

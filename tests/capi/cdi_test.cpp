@@ -102,6 +102,32 @@ TEST_F(CdiTest, RefusesOtherPlansAndOptions)
     EXPECT_EQ(status_of([&] { plan().to_oci(); }), GPUCTR_E_USAGE);
 }
 
+TEST_F(CdiTest, HasTheHookOfTheCallerInsteadOfMounts)
+{
+    options_.hook = {"/bin/hook", "--by-nodes"};
+
+    const json common = json::parse(plan().to_cdi(options_))["containerEdits"];
+
+    EXPECT_EQ(common["hooks"][0]["hookName"], "createContainer");
+    EXPECT_EQ(common["hooks"][0]["path"], "/bin/hook");
+    EXPECT_EQ(common["hooks"][0]["args"], json::array({"/bin/hook", "--by-nodes"}));
+    EXPECT_FALSE(common.contains("mounts"));
+    EXPECT_TRUE(common.contains("deviceNodes"));
+    options_.staged_tree = "/run/gpucontainer/tree";
+    EXPECT_EQ(status_of([&] { plan().to_cdi(options_); }), GPUCTR_E_USAGE);
+    options_.staged_tree.clear();
+    options_.hook = {"hook"};
+    EXPECT_EQ(status_of([&] { plan().to_cdi(options_); }), GPUCTR_E_USAGE);
+}
+
+TEST_F(CdiTest, NeedsTheStagedTreeThatItIsToMount)
+{
+    options_.staged_tree = path("nothing");
+    EXPECT_EQ(status_of([&] { plan().to_cdi(options_); }), GPUCTR_E_USAGE);
+    options_.staged_tree = "relative";
+    EXPECT_EQ(status_of([&] { plan().to_cdi(options_); }), GPUCTR_E_USAGE);
+}
+
 TEST_F(CdiTest, IsInstalledOnceAndListed)
 {
     const std::string file = path("cdi/nvidia.json");
@@ -114,7 +140,8 @@ TEST_F(CdiTest, IsInstalledOnceAndListed)
     EXPECT_EQ(list.devices()[0].name(), "nvidia.com/gpu=0");
     EXPECT_EQ(list.devices()[0].path(), file);
     EXPECT_EQ(list.devices()[0].state(), "usable");
-    EXPECT_TRUE(list.findings().empty());
+    ASSERT_EQ(list.findings().size(), 1U);
+    EXPECT_EQ((*list.findings().begin()).code(), "cdi_after_cache");
     EXPECT_EQ(json::parse(list.to_json())["devices"].size(), list.devices().size());
 }
 

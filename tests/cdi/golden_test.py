@@ -43,15 +43,22 @@ DOCUMENTS = [
     ("intel-arc-host-files", GENERATED / "intel/arc-user-space", HOST_FILES),
     ("habana-gaudi2", GENERATED / "intel/gaudi2-x8", []),
     ("tenstorrent", GENERATED / "described/tenstorrent", []),
+    ("h200-x8-staged", RECORDED / "h200-x8-ubuntu24.04-580", ["--staged"]),
+    ("h200-x8-hooks", RECORDED / "h200-x8-ubuntu24.04-580",
+     ["--hooks", "--driver-capabilities", "all"]),
 ]
+
+# In the private namespaces of the simulated host.
+STAGED = 'mount -t tmpfs none /run && "$1" prepare --nv && exec "$@"'
 
 
 def generate(host, words, form="yaml"):
-    done = subprocess.run([SIMHOST, "-q", host, "--", SETUP, "cdi", "generate", "--format", form,
-                           *words], capture_output=True, text=True, check=False)
+    staged = ["sh", "-c", STAGED, "sh"] if "--staged" in words else []
+    done = subprocess.run([SIMHOST, "-q", host, "--", *staged, SETUP, "cdi", "generate", "--format",
+                           form, *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise AssertionError(f"{host}: {done.returncode}: {done.stderr}")
-    return done.stdout
+    return done.stdout.replace(SETUP, "/usr/bin/gpuctr-setup")
 
 
 class Golden(unittest.TestCase):

@@ -46,7 +46,8 @@ class Cdi(harness.Case):
         return json.loads(self.cdi("list", "--json", *words, status=status))
 
     def findings(self, *words, status=0):
-        return [(one["code"], one["text"]) for one in self.listed(*words, status=status)["findings"]]
+        return [(one["code"], one["text"]) for one in self.listed(*words, status=status)["findings"]
+                if one["severity"] != "note"]
 
 
 class Generate(Cdi):
@@ -54,7 +55,7 @@ class Generate(Cdi):
         for form in ("json", "yaml"):
             path = self.write(f"one.{form}", self.cdi("generate", "--nv", "--format", form))
             # Its small files are not there, as nothing was installed.
-            out = self.cdi("validate", path)
+            out = self.cdi("validate", "-q", path)
             self.assertEqual(out.count("\n"), 1, out)
             self.assertIn(f"{ICD}: No such file", out)
         self.assertFalse(FILES.exists())
@@ -184,6 +185,77 @@ class Install(Cdi):
         self.cdi("validate", path)
         self.cdi("generate", "--nv", "--output-file", self.directory / "a.txt", status=2, stderr=None)
         self.cdi("generate", "--nv", "--output-file", "a.json", status=2, stderr=None)
+
+
+class Staged(Cdi):
+    TREE = pathlib.Path("/run/gpucontainer/tree")
+    PLACES = {f"{directory}/{place}" for directory in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64")
+              for place in ("tls", "glibc-hwcaps/x86-64-v2")} | {"/usr/local/nvidia/lib64"}
+
+    def stage(self, *words):
+        harness.must(harness.SETUP, "prepare", "--nv", *words)
+        self.addCleanup(harness.must, harness.SETUP, "prepare", "--undo", "-q")
+
+    def mounts(self, *words):
+        return self.generated("--staged", *words)["containerEdits"]["mounts"]
+
+    def test_the_tree_is_mounted_and_no_library_by_itself(self):
+        self.stage()
+        mounts = self.mounts()
+        self.assertEqual({one["containerPath"] for one in mounts
+                          if one["hostPath"] == f"{self.TREE}/lib64"}, self.PLACES)
+        for one in mounts:
+            self.assertNotIn(VERSION, one["hostPath"], one)
+            self.assertNotRegex(one["containerPath"], r"(lib64|gnu)/lib[^/]*\.so")
+            self.assertTrue(os.path.exists(one["hostPath"])
+                            or one["hostPath"].startswith(str(FILES)), one)
+
+    def test_what_is_not_in_the_tree_stays_a_mount(self):
+        self.stage("--driver-capabilities", "utility")
+        paths = [one["containerPath"] for one in self.mounts()]
+        self.assertIn("/usr/lib64/libcuda.so.1", paths)
+        self.assertNotIn("/usr/lib64/libnvidia-ml.so.1", paths)
+
+    def test_a_tree_that_is_not_there_is_an_error(self):
+        self.cdi("generate", "--nv", "--staged", status=2,
+                 stderr=f"gpuctr-setup: CDI: nothing is staged at {self.TREE}\n"
+                        "hint: `gpuctr-setup prepare` stages the driver's files\n")
+        self.stage()
+        self.cdi("generate", "--nv", "--staged", "--vendor-libs", "none", status=2, stderr=None)
+
+    def test_a_tree_that_others_can_write_is_refused(self):
+        tree = self.directory / "tree"
+        (tree / "lib64").mkdir(parents=True)
+        (tree / "lib64/libcuda.so.1").touch()
+        words = ["generate", "--nv", "--staged", "--staged-tree", tree]
+        self.cdi(*words)
+        (tree / "lib64").chmod(0o777)
+        self.cdi(*words, status=6, stderr=None)
+
+
+class Hooks(Cdi):
+    def test_the_hook_does_what_mounts_would(self):
+        document = self.generated("--hooks", "--driver-capabilities", "all", "--driver-root", "/")
+        edits = document["containerEdits"]
+        self.assertNotIn("mounts", edits)
+        self.assertEqual(edits["hooks"], [{
+            "hookName": "createContainer", "path": harness.SETUP,
+            "args": [harness.SETUP, "hook", "--by-nodes", "--driver-root", "/",
+                     "--driver-capabilities", "all"],
+            "env": ["PATH=/usr/bin:/bin"]}])
+        self.assertEqual([node["path"] for node in
+                          document["devices"][0]["containerEdits"]["deviceNodes"]], ["/dev/nvidia0"])
+
+    def test_it_needs_no_staged_tree(self):
+        self.cdi("generate", "--nv", "--hooks", "--staged", status=2, stderr=None)
+
+    def test_validate_says_what_a_specification_without_hooks_cannot_do(self):
+        for words, told in ((), 1), (("--hooks",), 0):
+            path = self.write("one.json", self.cdi("generate", "--nv", *words))
+            out = self.cdi("validate", "--fail-on", "warning", path,
+                           status=0 if words else 9)
+            self.assertEqual(out.count(f"note: {path}: without a hook, its libraries come after"),
+                             told, out)
 
 
 class Stale(Cdi):

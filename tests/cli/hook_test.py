@@ -5,6 +5,8 @@ import contextlib
 import json
 import os
 import pathlib
+import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -227,6 +229,51 @@ class Hook(Case):
                    "GPUCTR_DRIVER_ROOT": "/nowhere", "GPUCTR_CONFIG": "/nowhere"}
         nodes = self.start('ls "$0/dev"', env=dict(os.environ, **hostile))
         self.assertEqual([n for n in nodes.split() if n[6:].isdigit()], ["nvidia1", "nvidia3"])
+
+    def by_nodes(self, nodes, script, *words, **options):
+        """With nodes in a /dev of the container's own, as engines make it."""
+        given = " && ".join(f'cp -a /dev/{node} "$0/dev"' for node in nodes) or "true"
+        prefix = [*NAMESPACES[:-1],
+                  NAMESPACES[-1].replace("exec", f'mount -t tmpfs none "$0/dev" && {given} && exec')]
+        return self.hook("--by-nodes", *words, prefix=[*prefix, self.root, "sh", "-c",
+                                                      f'"$@" && {script}', self.root], **options)
+
+    def test_the_nodes_of_the_engine_say_which_gpus(self):
+        self.configure(["NVIDIA_VISIBLE_DEVICES=void", "NVIDIA_DRIVER_CAPABILITIES=graphics"])
+        shared = ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"]
+        seen = self.by_nodes(["nvidia2", "nvidia5", *shared],
+                             'ls "$0/dev" "$0/proc/driver/nvidia/gpus" "$0/usr/lib/gpuctr/lib64"')
+        self.assertEqual(re.findall(r"nvidia\d", seen), ["nvidia2", "nvidia5"])
+        self.assertEqual(re.findall(r"^0000:\S+", seen, re.M), ["0000:00:08.0", "0000:00:0b.0"])
+        self.assertIn("libcuda.so.1", seen)
+        self.assertNotIn("libGLX", seen)
+        self.assertIn(f"{TREE}/lib64/libcuda.so.1",
+                      harness.must("ldconfig", "-p", "-C", self.root / "etc/ld.so.cache"))
+
+    def test_a_container_without_nodes_of_a_gpu_stays_as_it_is(self):
+        self.configure(["NVIDIA_VISIBLE_DEVICES=all"])
+        with self.nothing_changes():
+            self.by_nodes(["null"], "true")
+            self.by_nodes(["nvidiactl"], "true", "-v",
+                          stderr="gpuctr-setup: the container has the nodes of no GPU\n")
+
+    def test_it_gives_no_node_that_the_engine_did_not(self):
+        with self.nothing_changes():
+            self.by_nodes(["nvidia2", "nvidiactl"], "true", status=6,
+                          stderr="gpuctr-setup: /dev/nvidia-uvm: the engine did not give it to the "
+                                 "container\n"
+                                 "hint: write the specification again: gpuctr-setup cdi generate\n")
+
+    def test_an_image_without_glibc_keeps_its_nodes(self):
+        shutil.rmtree(self.root / "lib64", ignore_errors=True)
+        for path in self.root.glob("**/ld-linux-*"):
+            path.unlink()
+        self.by_nodes(["nvidia2", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"],
+                      '[ ! -e "$0/usr/lib/gpuctr/lib64" ]', stderr=None)
+
+    def test_which_gpus_cannot_be_said_twice(self):
+        for words in (("--device", "0"), ("--stage", "precreate")):
+            self.hook("--by-nodes", *words, status=2, stderr=None)
 
     def test_a_relative_root_is_one_of_the_bundle(self):
         (self.bundle / "rootfs").symlink_to(self.root)

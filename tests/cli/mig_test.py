@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """gpuctr-setup on hosts with NVIDIA GPUs in MIG mode, each class on one of them."""
 
+import json
 import os
 import pathlib
 import unittest
 
 import harness
 from harness import DIRECTORY
+from hook_test import NAMESPACES
 from vendor_case import VendorCase, user
 
 COMMON = ["/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidiactl"]
@@ -88,6 +90,25 @@ class OneOfTwo(Mig):
                          sorted(["/dev/nvidia1", *caps(1, 5)]))
         self.assertEqual(self.own_devices("--device", "0:GI1:ci0,0:gi13:ci0"),
                          sorted(["/dev/nvidia1", *caps(1, 1), *caps(1, 13)]))
+
+    def test_a_hook_by_nodes_takes_the_instance_alone(self):
+        bundle = DIRECTORY / "bundle"
+        bundle.mkdir()
+        self.addCleanup(harness.call, "rm", "-rf", bundle)
+        (bundle / "config.json").write_text(json.dumps({"root": {"path": str(self.root)},
+                                                        "process": {"env": []}}))
+        nodes = [*COMMON, "/dev/nvidia1", *caps(1, 5)]
+        given = " && ".join(['mkdir "$0/dev/nvidia-caps"',
+                             *(f'cp -a {node} "$0{node}"' for node in nodes)])
+        words = [*NAMESPACES[:-1],
+                 NAMESPACES[-1].replace("exec", f'mount -t tmpfs none "$0/dev" && {given} && exec')]
+        done = harness.call(*words, self.root, "sh", "-c", '"$@" && find "$0/dev" -type c',
+                            self.root, harness.SETUP, "hook", "--by-nodes", stdin=None,
+                            input=json.dumps({"ociVersion": "1.0.2", "id": "x", "pid": 0,
+                                              "status": "creating", "bundle": str(bundle)}))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(sorted(line.removeprefix(str(self.root))
+                                for line in done.stdout.split()), sorted(nodes))
 
     def test_a_gpu_in_mig_mode_comes_with_all_its_instances(self):
         first = self.driver()["gpus"][0]

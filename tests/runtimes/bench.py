@@ -33,6 +33,11 @@ echo "library: $(opens_driver libcuda.so.1 2>&1)"
 """
 TREE_LIBRARY = "/usr/lib/gpuctr/lib64/libcuda.so"
 OWN_LIBRARY = f"/usr/lib/{sysconfig.get_config_var('MULTIARCH')}/libcuda.so"
+# Of loaders of either family of distributions, with the places below that they search.
+DEFAULT_LIBRARIES = tuple(
+    f"{directory}/{place}libcuda.so"
+    for directory in (OWN_LIBRARY.rpartition("/")[0], "/usr/lib64", "/lib64")
+    for place in ("", "tls/", "glibc-hwcaps/x86-64-v2/")) + ("/usr/local/nvidia/lib64/libcuda.so",)
 # The recorded host has no driver behind its nodes.
 OPENED = ("", "No such device or address")
 

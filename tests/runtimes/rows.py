@@ -6,6 +6,7 @@ import typing
 
 import engines
 import imitated
+import layouts
 import programs
 import sandboxes
 from bench import CHOSEN, NODES
@@ -52,6 +53,20 @@ def podman_rows():
         yield Row(podman, f"`gpuctr-setup hook --stage precreate`{words}", by_precreate(podman))
         yield Row(podman, f"CDI{words}", by_cdi(podman))
         yield Row(podman, f"`plan --format podman`{words}", by_options(podman, "podman", user))
+
+
+def layout_rows():
+    """By each way of CDI, images of other layouts."""
+    podman = engines.Podman()
+    images = (("", layouts.debian, {}), ("libraries in `/usr/lib64`", layouts.lib64, {}),
+              ("like NVIDIA's for CUDA", layouts.cuda, {"options": layouts.CUDA_OPTIONS}),
+              ("musl", layouts.musl, {}), ("an old libcuda in its cache", layouts.old_driver, {}))
+    for words in ((), ("--staged",), ("--hooks",)):
+        for name, layout, options in images:
+            way = "".join(["CDI", *(f", `{word}`" for word in words),
+                           f"; image: {name}" if name else ""])
+            if way != "CDI":
+                yield Row(podman, way, by_cdi(podman, words, layout, **options))
 
 
 def buildah_rows():
@@ -162,6 +177,6 @@ def shell_rows():
 
 
 def rows():
-    for made in (oci_rows, podman_rows, buildah_rows, daemon_rows, bubblewrap_rows, nspawn_rows,
+    for made in (oci_rows, podman_rows, layout_rows, buildah_rows, daemon_rows, bubblewrap_rows, nspawn_rows,
                  lxc_rows, incus_rows, hpc_rows, shell_rows):
         yield from made()

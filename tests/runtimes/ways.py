@@ -8,8 +8,9 @@ import os
 import pathlib
 import shlex
 
+import layouts
 import world
-from bench import CHOSEN, OWN_LIBRARY, PROBE, Probe
+from bench import CHOSEN, DEFAULT_LIBRARIES, OWN_LIBRARY, PROBE, Probe
 
 def apply_before(program, with_nodes=False):
     """The set-up in the image first, then the runtime; undone at the end."""
@@ -100,15 +101,23 @@ def by_precreate(program):
     return attempt
 
 
-def by_cdi(program):
-    """A specification where engines look. Neither a hook nor a loader cache is needed. The names
-    that files are mounted over stay in the image, as it is the container's own layer."""
+def by_cdi(program, words=(), layout=layouts.debian, **options):
+    """A specification where engines look. The names that files are mounted over stay in the image,
+    as it is the container's own layer."""
     def attempt(bench):
         with world.covered(pathlib.Path("/run")):
+            layout(bench)
+            if "--staged" in words:
+                bench.must(bench.command, "prepare", "--nv")
             bench.must(bench.command, "cdi", "generate", "--nv", "--install", "--files-dir",
-                       bench.directory / "files")
+                       bench.directory / "files", *words)
             devices = [f"nvidia.com/gpu={number}" for number in CHOSEN.split(",")]
-            return Probe(program.run(bench, PROBE, devices), OWN_LIBRARY, False).problems()
+            try:
+                said = program.run(bench, PROBE, devices, **options)
+            finally:
+                bench.must(bench.command, "prepare", "--undo", "--quiet")
+        probe = Probe(said) if "--hooks" in words else Probe(said, DEFAULT_LIBRARIES, False)
+        return probe.problems()
     return attempt
 
 

@@ -150,6 +150,8 @@ class CdiOptions(Struct):
         ("files_dir", c_char_p),
         ("flags", c_uint32),
         ("reserved", c_uint32),
+        ("staged_tree", c_char_p),
+        ("hook", POINTER(c_char_p)),
     ]
 
 

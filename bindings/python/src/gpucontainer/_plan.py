@@ -28,6 +28,7 @@ from ._native import (
     number_or_none,
     opened,
     take_json,
+    text_list,
     text,
     text_list,
     texts,
@@ -61,13 +62,20 @@ class CdiInstalled(Words):
 
 
 def cdi_options(
-    version: str | None, files_dir: str | os.PathLike[str] | None, groups: bool
+    version: str | None,
+    files_dir: str | os.PathLike[str] | None,
+    groups: bool,
+    staged_tree: str | os.PathLike[str] | None,
+    hook: Sequence[str] | None,
 ) -> c.CdiOptions:
     options: c.CdiOptions = initialised("gpuctr_cdi_options")
     options.version = encode(version)
     options.files_dir = encode(files_dir)
     if groups:
         options.flags = c.CONSTANTS["GPUCTR_CDI_GROUPS"]
+    options.staged_tree = encode(staged_tree)
+    if hook is not None:
+        options.hook = text_list(hook)
     return options
 
 
@@ -360,13 +368,15 @@ class Plan(Owner):
         files_dir: str | os.PathLike[str] | None = None,
         yaml: bool = False,
         groups: bool = False,
+        staged_tree: str | os.PathLike[str] | None = None,
+        hook: Sequence[str] | None = None,
     ) -> str:
         """The plan, one with Layout.BINDS and of one vendor, as a specification of the Container
         Device Interface.
 
         Raises Error: USAGE, NO_DEVICE.
         """
-        options = cdi_options(version, files_dir, groups)
+        options = cdi_options(version, files_dir, groups, staged_tree, hook)
         if yaml:
             options.flags |= c.CONSTANTS["GPUCTR_CDI_YAML"]
         handle = self._handle
@@ -388,12 +398,14 @@ class Plan(Owner):
         version: str | None = None,
         files_dir: str | os.PathLike[str] | None = None,
         groups: bool = False,
+        staged_tree: str | os.PathLike[str] | None = None,
+        hook: Sequence[str] | None = None,
     ) -> CdiInstalled:
         """Write that specification, and the files that it names.
 
         Raises Error: EXISTS, PERMISSION, USAGE, NO_DEVICE, DRIVER.
         """
-        options = cdi_options(version, files_dir, groups)
+        options = cdi_options(version, files_dir, groups, staged_tree, hook)
         outcome = ctypes.c_uint32()
         handle = self._handle
         check(

@@ -239,6 +239,8 @@ pub struct gpuctr_cdi_options {
     pub files_dir: *const c_char,
     pub flags: u32,
     pub reserved: u32,
+    pub staged_tree: *const c_char,
+    pub hook: *const *const c_char,
 }
 
 #[repr(C)]

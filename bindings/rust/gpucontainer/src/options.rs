@@ -164,6 +164,11 @@ pub struct CdiOptions<'a> {
     pub yaml: bool,
     /// Processes of containers get the groups of the device nodes.
     pub groups: bool,
+    /// Where a tree is staged, which is bound instead of single libraries; none: single mounts.
+    pub staged_tree: Option<&'a Path>,
+    /// Path of a command that sets up everything but the nodes, and its arguments, the first of
+    /// which is the path again; empty: no hook.
+    pub hook: &'a [&'a str],
 }
 
 impl CdiOptions<'_> {
@@ -175,6 +180,10 @@ impl CdiOptions<'_> {
         native.files_dir = texts.add("files_dir", self.files_dir.map(Path::as_os_str))?;
         native.flags = (if self.yaml { sys::GPUCTR_CDI_YAML } else { 0 })
             | (if self.groups { sys::GPUCTR_CDI_GROUPS } else { 0 });
+        native.staged_tree = texts.add("staged_tree", self.staged_tree.map(Path::as_os_str))?;
+        if !self.hook.is_empty() {
+            native.hook = texts.add_list("hook", self.hook)?;
+        }
         Ok(native)
     }
 }
