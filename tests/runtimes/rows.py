@@ -67,6 +67,9 @@ def layout_rows():
                            f"; image: {name}" if name else ""])
             if way != "CDI":
                 yield Row(podman, way, by_cdi(podman, words, layout, **options))
+    for word in ("--staged", "--hooks"):
+        podman = engines.Podman(USER)
+        yield Row(podman, f"CDI, `{word}`, as a user", by_cdi(podman, [word]))
 
 
 def buildah_rows():
