@@ -28,7 +28,6 @@ from ._native import (
     number_or_none,
     opened,
     take_json,
-    text_list,
     text,
     text_list,
     texts,
