@@ -229,8 +229,9 @@ class Staged(Cdi):
         (tree / "lib64/libcuda.so.1").touch()
         words = ["generate", "--nv", "--staged", "--staged-tree", tree]
         self.cdi(*words)
-        (tree / "lib64").chmod(0o777)
-        self.cdi(*words, status=6, stderr=None)
+        for mode in (0o777, 0o1777):
+            (tree / "lib64").chmod(mode)
+            self.cdi(*words, status=6, stderr=None)
 
 
 class Hooks(Cdi):
