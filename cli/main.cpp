@@ -105,7 +105,7 @@ int run(const Words& words, Call& call)
     call.json = parser.command().format() == Format::json;
     parser.command().check_typed(call);
     if (words.has_command && (entry == nullptr || !entry->runs_command_line))
-        throw usage_error_of("", "-- CMD goes with apply only");
+        throw usage_error_of("", "-- CMD goes with apply and cdi apply only");
     if (words.has_command && words.command.empty())
         throw usage_error_of("", "no command after --");
     settle_options({parser.options(), words.restricted, words.has_command, call.config},

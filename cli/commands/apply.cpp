@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
 #include "commands/dry_run.hpp"
+#include "commands/run_options.hpp"
 #include "image/image_file.hpp"
 #include "options/groups.hpp"
 #include "options/request_options.hpp"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <functional>
 #include <gpucontainer/gpucontainer.hpp>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -79,17 +81,6 @@ gpucontainer::SetupList set_ups_of(const RootDirectory& root, const ApplyArgumen
     return gpucontainer::SetupList(root.fd(), where);
 }
 
-/// Those that apply undoes first.
-std::vector<FoundSetUp> older_set_ups(const gpucontainer::SetupList& list,
-                                      const RootDirectory& root)
-{
-    std::vector<FoundSetUp> found;
-    for (const auto setup : list)
-        if (is_ours(setup))
-            found.push_back({setup, root.name(), gpucontainer::Undone::undone});
-    return found;
-}
-
 gpucontainer::Request request_without_writing(const ApplyArguments& options,
                                               const RootDirectory& root, const Messages& messages)
 {
@@ -114,7 +105,7 @@ void show_with_journal(const gpucontainer::Host& host, Forecast forecast, const 
     const Format format = call.json ? Format::json : Format::text;
     const gpucontainer::SetupList list = set_ups_of(root, options);
     if (forecast.outcome == Outcome::replaced)
-        forecast.replaced = older_set_ups(list, root);
+        forecast.replaced = older_set_ups(list, root.name());
     const bool shared = !std::all_of(list.begin(), list.end(), is_ours);
     if (!shared || !forecast.plan.writes_root()) {
         show(forecast, root, options, call, format);
@@ -233,7 +224,13 @@ int run_with_gpus(const Root& root, const ApplyArguments& options, const Call& c
     const bool if_present = options.request.host.if_present;
     std::optional<Gpus> gpus;
     with_gpu(if_present, messages, [&] {
-        gpus.emplace(Gpus{options.request.host.open(), request, {}, if_present});
+        const auto host = std::make_shared<const gpucontainer::Host>(options.request.host.open());
+        const auto plan = [host, request](int rootfs_fd, std::uint32_t write) {
+            gpucontainer::Request wanted = request(rootfs_fd);
+            wanted.write = write;
+            return gpucontainer::Plan(*host, wanted, rootfs_fd);
+        };
+        gpus.emplace(Gpus{plan, {}, if_present});
         options.request.set(gpus->how);
     });
     RunOptions how = options.run;
@@ -322,7 +319,7 @@ public:
         options_.root.add_to(app);
         add_state_option(app, options_.state);
         add_journal_options(app);
-        add_run_options(app);
+        add_run_options(app, options_.run);
         add_dry_run_option(app, options_.dry_run);
         add_format_to(app);
     }
@@ -375,30 +372,6 @@ private:
         app.add_flag("--no-replace", options_.no_replace,
                      "fail if there is an older set-up that may be in use")
             ->excludes(replace);
-    }
-
-    void add_run_options(CLI::App& app)
-    {
-        RunOptions& run = options_.run;
-        app.option_defaults()->group(for_command);
-        app.add_option("--chdir", run.directory, "working directory of CMD")
-            ->type_name("DIR")
-            ->default_str("/");
-        app.add_option("--setenv", run.variables, "set a variable for CMD; repeatable")
-            ->type_name("NAME=VALUE");
-        app.add_flag("--clean-env", run.clean_environment,
-                     "give CMD none of the caller's variables but TERM and those that choose GPUs");
-        app.add_option("--bind", run.binds,
-                       "bind mount a directory or file of the host at DST, which has to exist in "
-                       "DIR; repeatable")
-            ->type_name("SRC[:DST[:ro]]");
-        app.add_flag("--allow-setuid", run.allow_setuid,
-                     "allow CMD to execute setuid programs with their privileges");
-        app.add_flag("--writable-tmpfs", run.writable,
-                     "let CMD write into the root file system of an image file; what it writes is "
-                     "in memory and ends with CMD");
-        app.add_flag("--no-verify", run.unverified,
-                     "use a signed image file although its signatures are not checked");
     }
 
     ApplyArguments options_;

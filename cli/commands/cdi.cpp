@@ -13,7 +13,7 @@ public:
     void add_options(CLI::App& /*app*/) override {}
     void check_complete() const override
     {
-        throw usage_error_of("cdi", "cdi: say what to do: generate, validate or list");
+        throw usage_error_of("cdi", "cdi: say what to do: generate, validate, list or apply");
     }
     int run(const Call& /*call*/) override { return ExitCode::internal_error; }
 };

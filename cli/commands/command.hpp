@@ -83,6 +83,7 @@ extern const CommandEntry prepare_command;
 extern const CommandEntry hook_command;
 extern const CommandEntry cdi_command;
 extern const CommandEntry cdi_generate_command;
+extern const CommandEntry cdi_apply_command;
 extern const CommandEntry cdi_list_command; ///< In cdi_list.cpp, with cdi_validate_command.
 extern const CommandEntry cdi_validate_command;
 extern const CommandEntry undo_command;

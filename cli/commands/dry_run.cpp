@@ -99,6 +99,15 @@ bool is_ours(const gpucontainer::Setup& setup)
     return origin == "here" || origin == "namespace_gone" || origin == "earlier_boot";
 }
 
+std::vector<FoundSetUp> older_set_ups(const gpucontainer::SetupList& list, const std::string& root)
+{
+    std::vector<FoundSetUp> found;
+    for (const auto setup : list)
+        if (is_ours(setup))
+            found.push_back({setup, root, Undone::undone});
+    return found;
+}
+
 void print_apply(const Forecast& forecast, const std::string& root, const Call& call, Format format)
 {
     const auto& [plan, outcome, replaced] = forecast;

@@ -28,6 +28,9 @@ struct FoundSetUp {
 /// Whether undo takes a set-up of this root away, because nobody else relies on it.
 bool is_ours(const gpucontainer::Setup& setup);
 
+/// Those of a root that apply undoes first.
+std::vector<FoundSetUp> older_set_ups(const gpucontainer::SetupList& list, const std::string& root);
+
 /// What apply would do in a root.
 struct Forecast {
     const gpucontainer::Plan& plan;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "commands/any_image.hpp"
 #include "commands/command.hpp"
+#include "commands/runtime_input.hpp"
 #include "formats/given.hpp"
 #include "options/groups.hpp"
 #include "options/request_options.hpp"
@@ -26,15 +27,6 @@
 namespace gpuctr_cli {
 namespace {
 
-/// What a runtime writes to its hooks is a few hundred bytes long, and a configuration some
-/// thousands.
-struct Input {
-    const char* what;
-    std::size_t largest;
-};
-constexpr Input input_state = {"the state", 1U << 20U};
-constexpr Input input_config = {"the configuration", 4U << 20U};
-
 enum class Stage : std::uint8_t { create_container, create_runtime, prestart, precreate };
 
 const NamedValues<Stage>& stages()
@@ -44,33 +36,6 @@ const NamedValues<Stage>& stages()
                                              {"prestart", Stage::prestart},
                                              {"precreate", Stage::precreate}};
     return names;
-}
-
-/// What is on standard input.
-std::string read_input(const Input& input)
-{
-    std::string text;
-    std::array<char, 4096> part = {};
-    while (text.size() <= input.largest) {
-        const ssize_t count = ::read(STDIN_FILENO, part.data(), part.size());
-        if (count == 0)
-            break;
-        if (count < 0 && errno != EINTR)
-            fail(formatted("read {} of the container from standard input", input.what),
-                 GPUCTR_E_USAGE);
-        if (count > 0)
-            text.append(part.data(), static_cast<std::size_t>(count));
-    }
-    if (text.size() > input.largest)
-        throw gpucontainer::Error(
-            GPUCTR_E_USAGE,
-            formatted("{} of the container on standard input is too long", input.what),
-            "an OCI runtime calls this command as a hook", 0);
-    if (text.find('\0') != std::string::npos)
-        throw gpucontainer::Error(
-            GPUCTR_E_USAGE,
-            formatted("{} of the container: no JSON document: a NUL is in it", input.what), "", 0);
-    return text;
 }
 
 /// The vendors that the container asks for, of those that are typed if any are.

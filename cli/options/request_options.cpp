@@ -121,9 +121,43 @@ void RequestOptions::add_staging_to(CLI::App& command)
         ->type_name("DIR")
         ->check(check_fixed)
         ->capture_default_str();
+    add_label_to(command);
+}
+
+void RequestOptions::add_label_to(CLI::App& command)
+{
     command
         .add_option("--mount-label", mount_label, "SELinux label of the file systems that are made")
         ->type_name("LABEL");
+}
+
+void RequestOptions::add_compat_to(CLI::App& command)
+{
+    add_choice(command, "--cuda-compat", compat_names(), compat,
+               "whether programs use the image's own libcuda for older drivers "
+               "(/usr/local/cuda/compat)");
+}
+
+void RequestOptions::add_way_to(CLI::App& command)
+{
+    add_choice(command, "--write", write_names(), write,
+               "whether names may be created in the root file system itself");
+    command.add_flag("--lock", lock, "even root of the container cannot make our mounts writable");
+    add_choice(command, "--backend", backend_names(), backend, "how mounts are made, for tests");
+}
+
+void RequestOptions::add_for_devices_of_cdi_to(CLI::App& command)
+{
+    command
+        .add_option("--device", devices,
+                    "devices by their full names, such as nvidia.com/gpu=0; comma-separated or "
+                    "repeated")
+        ->type_name("NAME")
+        ->group(which_gpus);
+    command.option_defaults()->group(how);
+    add_compat_to(command);
+    add_way_to(command);
+    add_label_to(command);
 }
 
 void RequestOptions::add_loading_to(CLI::App& command)
@@ -232,9 +266,7 @@ void RequestOptions::add_to(CLI::App& command)
         ->check(check_variable);
     command.option_defaults()->group(which_files);
     add_choice_of_files_to(command);
-    add_choice(command, "--cuda-compat", compat_names(), compat,
-               "whether programs use the image's own libcuda for older drivers "
-               "(/usr/local/cuda/compat)");
+    add_compat_to(command);
     command
         .add_option("--cuda-toolkit", toolkit,
                     "put the host's CUDA toolkit at /usr/local/cuda if the image has none: its "
@@ -247,10 +279,7 @@ void RequestOptions::add_to(CLI::App& command)
     command.add_option("--tree-path", tree_path, "directory of the tree in the container")
         ->type_name("DIR")
         ->default_str("/usr/lib/gpuctr");
-    add_choice(command, "--write", write_names(), write,
-               "whether names may be created in the root file system itself");
-    command.add_flag("--lock", lock, "even root of the container cannot make our mounts writable");
-    add_choice(command, "--backend", backend_names(), backend, "how mounts are made, for tests");
+    add_way_to(command);
     command.add_option("--allowed-devices", allowed_devices, "GPUs that may be chosen")
         ->group(policy_group);
 }

@@ -47,6 +47,8 @@ struct RequestOptions {
     void load_kmods(const Messages& messages) const;
     /// Only options about what any image gets, for specifications.
     void add_for_any_image_to(CLI::App& command);
+    /// Only what specifications of CDI do not decide.
+    void add_for_devices_of_cdi_to(CLI::App& command);
     /// Of nothing that a container asks for itself.
     gpucontainer::Request request() const;
     /// With what the container in `rootfs_fd` asks for itself; -1: a typical one. Throws
@@ -58,6 +60,9 @@ struct RequestOptions {
 private:
     void add_capabilities_to(CLI::App& command);
     void add_choice_of_files_to(CLI::App& command);
+    void add_compat_to(CLI::App& command);
+    void add_way_to(CLI::App& command);
+    void add_label_to(CLI::App& command);
 
     const CLI::Option* of_capabilities_ = nullptr;
 };

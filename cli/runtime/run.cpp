@@ -26,13 +26,10 @@ namespace {
 
 constexpr std::uint32_t phases = GPUCTR_PHASE_LOOK | GPUCTR_PHASE_MOUNT;
 
-/// `write` is GPUCTR_WRITE_NEVER unless nothing that is written outlives the container.
 void put_gpus_into(const Container& container, const Gpus& gpus, std::uint32_t write,
                    Environment& environment, const Messages& messages)
 {
-    gpucontainer::Request request = gpus.request(container.fd());
-    request.write = write;
-    const gpucontainer::Plan plan(gpus.host, request, container.fd());
+    const gpucontainer::Plan plan = gpus.plan(container.fd(), write);
     warn_about(plan.findings(), messages);
     gpucontainer::ApplyOptions how = gpus.how;
     how.without_journal = true;

@@ -4,6 +4,7 @@
 #include "image/image_file.hpp"
 #include "output/messages.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <gpucontainer/gpucontainer.hpp>
 #include <optional>
@@ -12,10 +13,11 @@
 
 namespace gpuctr_cli {
 
-/// The GPUs of a host, and which of them CMD gets.
+/// What CMD gets of this host.
 struct Gpus {
-    gpucontainer::Host host;
-    std::function<gpucontainer::Request(int rootfs_fd)> request;
+    /// Makes the plan for a root. `write` is GPUCTR_WRITE_NEVER unless nothing that is written
+    /// outlives the container.
+    std::function<gpucontainer::Plan(int rootfs_fd, std::uint32_t write)> plan;
     gpucontainer::ApplyOptions how; ///< Only the staged tree and the backend are used.
     bool if_present = false;        ///< A missing GPU is a warning.
 };

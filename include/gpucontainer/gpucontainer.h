@@ -168,7 +168,8 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  *   "toolkit_unfit", "search_differs", "files_left_out",
  *   "library_unloadable", "library_missing", "releases_differ", "compute_node_unusable",
  *   "node_forbidden", "variable_contradicted", "device_unknown", "node_left",
- *   "namespace_gone", "root_gone", "cdi_outdated"
+ *   "namespace_gone", "root_gone", "cdi_outdated",
+ *   "cdi_left_out"
  * - errors: "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
  *   "interrupted", "partly_undone", "journal_damaged", "locked", "device_denied",
  *   "cdi_invalid", "cdi_conflict"
@@ -830,6 +831,13 @@ GPUCTR_API const char* gpuctr_shown_extra(const gpuctr_shown* shown);
 #define GPUCTR_REQUEST_NAMES_DEVICES 0x2u
 /** The same about `driver_capabilities`. @since 0.2 */
 #define GPUCTR_REQUEST_NAMES_CAPABILITIES 0x4u
+/**
+ * For gpuctr_plan_create_from_cdi() without a root file system: hooks of the specifications that
+ * are not known stay in the configuration, so that the runtime runs them. @since 0.2
+ */
+#define GPUCTR_REQUEST_KEEP_UNKNOWN_HOOKS 0x8u
+/** The same for all hooks: nothing is done in place of them. @since 0.2 */
+#define GPUCTR_REQUEST_KEEP_ALL_HOOKS 0x10u
 
 /** What a container asks for. Start from GPUCTR_REQUEST_INIT. */
 typedef struct gpuctr_request {
@@ -1187,7 +1195,8 @@ GPUCTR_API gpuctr_status gpuctr_plan_to_oci(const gpuctr_plan* plan, const char*
                                             char** ret_document, gpuctr_error** ret_error);
 
 /**
- * An OCI runtime's configuration (config.json) with the edits of gpuctr_plan_to_oci(). Each takes
+ * An OCI runtime's configuration (config.json) with the edits of gpuctr_plan_to_oci(), or those of
+ * devices of CDI (gpuctr_plan_create_from_cdi() without a root file system). Each takes
  * the place of what the configuration has under the same name: a variable, a mount of the same
  * destination, a device of the same path. A mount of one of the small files is left out unless
  * the host has the file already, with its content.
@@ -1986,6 +1995,38 @@ GPUCTR_API const char* gpuctr_cdi_device_path(const gpuctr_cdi_device* device);
  * file of the same priority has it, so that no engine takes either. @since 0.2
  */
 GPUCTR_API const char* gpuctr_cdi_device_state(const gpuctr_cdi_device* device);
+
+/**
+ * Decide what devices of specifications change in a container, whoever wrote these.
+ *
+ * With a root file system, the plan is for gpuctr_plan_apply() and the like. Its names and mounts
+ * are those of the specifications, which are merged as engines do. Hooks of nvidia-ctk are known by
+ * their arguments, and what they are for is done without running them: links, the loader cache,
+ * CUDA of the image, masks. Mounts are nosuid, nodev and private in any case. Variables, groups and
+ * what a root file system cannot have are in the plan, or are findings ("cdi_left_out").
+ *
+ * With -1, the plan is for gpuctr_plan_edit_oci() alone, and has no items. What links and a loader
+ * cache are for is done by further mounts.
+ *
+ * @param list       whose directories and conflicts decide which file has a device
+ * @param request    `devices` are full names, "nvidia.com/gpu=0,amd.com/gpu=1". Of the other fields
+ *                   `write`, `mount_label`, `compat`, `devices_name`, GPUCTR_REQUEST_LOCK and
+ *                   GPUCTR_REQUEST_KEEP_* count; the rest must not be set
+ * @param rootfs_fd  as for gpuctr_plan_create()
+ * @param ret_plan   freed by the caller with gpuctr_plan_free()
+ * @return GPUCTR_E_USAGE for a device that no file has, or two files have; for a hook that is not
+ *         known; and for what a root file system cannot be given, such as a mount of another type:
+ *         the message begins with "FILE:LINE: ".
+ *         GPUCTR_E_PERMISSION if somebody else than root and the caller can write a file of these
+ *         devices, or the directories that it is in.
+ *         GPUCTR_E_DRIVER if a file or device node is missing on this host, or has another number.
+ *         GPUCTR_E_ROOTFS
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_create_from_cdi(const gpuctr_cdi_list* list,
+                                                     const gpuctr_request* request, int rootfs_fd,
+                                                     gpuctr_plan** ret_plan,
+                                                     gpuctr_error** ret_error);
 
 /* -- Initialising structs ------------------------------------------------ */
 

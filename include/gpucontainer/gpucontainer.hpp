@@ -526,7 +526,8 @@ struct Request {
     bool names_devices = false;                ///< It does not change `devices`,
     bool names_capabilities = false;           ///< nor `driver_capabilities`.
     std::uint32_t compat = GPUCTR_COMPAT_AUTO; ///< The image's own user space of a newer driver.
-    std::string toolkit = {}; ///< The host's toolkit: "auto", a directory, or "" for none.
+    std::string toolkit = {};     ///< The host's toolkit: "auto", a directory, or "" for none.
+    std::uint32_t kept_hooks = 0; ///< GPUCTR_REQUEST_KEEP_*, for devices of CDI.
 };
 
 /// The variables that an image or a runtime gives to a container; gpuctr_environment_read()
@@ -897,6 +898,8 @@ private:
     gpuctr_attach_error error_ = GPUCTR_ATTACH_ERROR_INIT;
 };
 
+class CdiList;
+
 /// Everything that will change in a container's root file system. Immutable; may be read from
 /// several threads.
 class Plan {
@@ -932,6 +935,10 @@ public:
         detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);
         handle_.reset(plan);
     }
+
+    /// Of devices of CDI, which `request.devices` names in full; see gpuctr_plan_create_from_cdi().
+    /// Throws Error: usage, permission, driver, rootfs.
+    Plan(const CdiList& list, const Request& request, int rootfs_fd);
 
     /// Checks that the chosen GPUs meet a requirement such as "cuda>=12.4 driver>=550"; see
     /// gpuctr_plan_check_requirement(). Throws Error: requirement, usage.
@@ -1293,10 +1300,27 @@ public:
         detail::check(gpuctr_cdi_list_to_json(handle_.get(), &text, &error), error);
         return detail::take_string(text);
     }
+    const gpuctr_cdi_list* get() const noexcept { return handle_.get(); }
 
 private:
     detail::Handle<gpuctr_cdi_list, gpuctr_cdi_list_free> handle_;
 };
+
+inline Plan::Plan(const CdiList& list, const Request& request, int rootfs_fd)
+{
+    gpuctr_request native = GPUCTR_REQUEST_INIT;
+    native.devices = request.devices.c_str();
+    native.devices_name = request.devices_name.c_str();
+    native.write = request.write;
+    native.compat = request.compat;
+    native.mount_label = request.mount_label.empty() ? nullptr : request.mount_label.c_str();
+    native.flags = (request.lock ? GPUCTR_REQUEST_LOCK : 0) | request.kept_hooks;
+    gpuctr_plan* plan = nullptr;
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_plan_create_from_cdi(list.get(), &native, rootfs_fd, &plan, &error),
+                  error);
+    handle_.reset(plan);
+}
 
 /// Version of the library that is loaded.
 inline std::string_view version() noexcept { return gpuctr_version(); }

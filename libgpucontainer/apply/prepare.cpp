@@ -166,7 +166,9 @@ private:
     {
         add_placeholder(item);
         GPUCTR_TRY(UniqueFd clone, clone_shared(bench_, shared));
-        return mount(item, std::move(clone), shared_attributes,
+        const std::uint64_t without = (shared.writable ? MOUNT_ATTR_RDONLY : 0U)
+                                      | (shared.executable ? MOUNT_ATTR_NOEXEC : 0U);
+        return mount(item, std::move(clone), shared_attributes & ~without,
                      program::host_file | (item.is_directory() ? program::holds_mounts : 0));
     }
     Result<void> add(const Item& item, const plan::Device& node)

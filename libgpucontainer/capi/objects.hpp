@@ -74,6 +74,15 @@ inline const char* text_at(const std::vector<std::string>& texts, std::size_t in
     return index < texts.size() ? texts[index].c_str() : nullptr;
 }
 
+/// What device cgroups have to allow for a plan.
+inline std::vector<gpuctr_device_rule> rules_of(const plan::Plan& plan)
+{
+    std::vector<gpuctr_device_rule> rules;
+    for (const plan::DeviceRule& rule : plan::device_rules(plan))
+        rules.push_back({'c', "rw", rule.major, rule.minor});
+    return rules;
+}
+
 inline gpuctr_file_id to_c(const model::FileId& id) noexcept
 {
     return {id.device, id.inode, id.size, id.mtime_ns};

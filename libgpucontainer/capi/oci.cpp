@@ -4,6 +4,7 @@
 #include "base/try.hpp"
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
+#include "import/cdi_config.hpp"
 #include "import/edited_config.hpp"
 
 using namespace gpucontainer;
@@ -17,6 +18,17 @@ Result<std::string> edits_of(const gpuctr_plan& plan, const char* files_dir)
         return Error(Errc::usage, "OCI: the directory of files is no absolute path")
             .with_argument("files_dir");
     return exports::oci_edits(plan.planned, directory);
+}
+
+/// Devices of CDI have edits of their own, which name no small files.
+Result<std::string> edited_config(const gpuctr_plan& plan, const char* config,
+                                  const char* files_dir)
+{
+    const plan::Planned& planned = plan.planned;
+    if (planned.cdi != nullptr && !planned.plan.has_root)
+        return imports::config_with_edits(config, planned.cdi->edits);
+    GPUCTR_TRY(const std::string edits, edits_of(plan, files_dir));
+    return imports::edited_config(config, edits);
 }
 
 } // namespace
@@ -41,8 +53,7 @@ gpuctr_status gpuctr_plan_edit_oci(const gpuctr_plan* plan, const char* config,
         if (plan == nullptr || config == nullptr || ret_config == nullptr)
             return Error(Errc::usage,
                          "gpuctr_plan_edit_oci: plan, config or ret_config is missing");
-        GPUCTR_TRY(const std::string edits, edits_of(*plan, files_dir));
-        GPUCTR_TRY(const std::string edited, imports::edited_config(config, edits));
+        GPUCTR_TRY(const std::string edited, edited_config(*plan, config, files_dir));
         *ret_config = capi::to_c_string(edited);
         return {};
     });

@@ -18,14 +18,6 @@ using namespace gpucontainer;
 
 namespace {
 
-std::vector<gpuctr_device_rule> rules_of(const plan::Plan& plan)
-{
-    std::vector<gpuctr_device_rule> rules;
-    for (const plan::DeviceRule& rule : plan::device_rules(plan))
-        rules.push_back({'c', "rw", rule.major, rule.minor});
-    return rules;
-}
-
 Result<apply::Target> read_apply_options(int rootfs_fd, const gpuctr_apply_options& given)
 {
     constexpr std::uint32_t known = GPUCTR_APPLY_IN_PROCESS | GPUCTR_APPLY_SETUID
@@ -57,7 +49,7 @@ gpuctr_status gpuctr_plan_create(const gpuctr_host* host, const gpuctr_request* 
         GPUCTR_TRY(const auto given, capi::read_options(request));
         GPUCTR_TRY(plan::Request chosen, capi::read_request(given));
         GPUCTR_TRY(auto planned, plan::make_plan(host->host, std::move(chosen), rootfs_fd));
-        auto rules = rules_of(planned.plan);
+        auto rules = capi::rules_of(planned.plan);
         *ret_plan = new gpuctr_plan{std::move(planned), std::move(rules)};
         return {};
     });

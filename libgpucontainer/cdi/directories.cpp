@@ -4,6 +4,8 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "base/trusted_way.hpp"
+#include "base/try.hpp"
 #include "cdi/read.hpp"
 
 #include <algorithm>
@@ -19,6 +21,7 @@
 namespace gpucontainer::cdi {
 namespace {
 
+using base::UniqueFd;
 using model::FindingCode;
 
 constexpr std::array<std::string_view, 2> engines_directories = {"/etc/cdi", "/var/run/cdi"};
@@ -38,8 +41,38 @@ bool is_directory(const std::string& path)
     return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+struct ReadFile {
+    std::string text;
+    std::string distrust; ///< As in ListedFile, like the next.
+    std::string remedy;
+};
+
+/// Opens what a path leads to, and says why it may have been written by somebody else.
+UniqueFd open_judged(const std::string& path, ReadFile& file)
+{
+    const auto distrust = [&](const Error& error) {
+        file.distrust = error.message();
+        file.remedy = error.hint();
+    };
+    auto way = base::TrustedWay::walk(path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    if (!way) {
+        distrust(way.error());
+        const int fd = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        return UniqueFd{fd};
+    }
+    if (!way->fd) {
+        errno = ENOENT;
+        return {};
+    }
+    if (way->distrust)
+        distrust(*way->distrust);
+    else if (auto trusted = base::check_trust(way->fd.get(), path); !trusted)
+        distrust(trusted.error());
+    return std::move(way->fd);
+}
+
 /// Opening a FIFO does not block, and a device is not opened.
-Result<std::string> read_regular(const std::string& path)
+Result<ReadFile> read_regular(const std::string& path)
 {
     struct stat status = {};
     if (::stat(path.c_str(), &status) != 0)
@@ -48,10 +81,14 @@ Result<std::string> read_regular(const std::string& path)
         return Error(Errc::usage, "not a regular file");
     if (static_cast<std::uint64_t>(status.st_size) > largest_document)
         return Error(Errc::usage, base::format("larger than {} bytes", largest_document));
-    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+    ReadFile file;
+    const UniqueFd fd = open_judged(path, file);
     if (!fd)
         return Error(Errc::usage, ::strerrordesc_np(errno));
-    return base::read_all(fd.get(), largest_document);
+    if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
+        return Error(Errc::usage, "not a regular file");
+    GPUCTR_TRY(file.text, base::read_all(fd.get(), largest_document));
+    return file;
 }
 
 class Reading {
@@ -113,16 +150,17 @@ private:
         }
         if (!is_new(path))
             return;
-        const auto text = read_regular(path);
-        if (!text) {
-            report(path, 0, text.error().message());
+        auto file = read_regular(path);
+        if (!file) {
+            report(path, 0, file.error().message());
             return;
         }
-        Document document = read_document(*text, *form);
+        Document document = read_document(file->text, *form);
         for (const Fault& fault : document.faults)
             report(path, fault.line, fault.message());
         if (document.faults.empty())
-            add_specification(path, directory, std::move(document.specification));
+            add_specification(directory, {path, std::move(document.specification),
+                                          std::move(file->distrust), std::move(file->remedy)});
     }
 
     /// /run/cdi and /var/run/cdi are mostly the same directory.
@@ -133,18 +171,18 @@ private:
                || seen_.emplace(status.st_dev, status.st_ino).second;
     }
 
-    void add_specification(const std::string& path, const std::string& directory,
-                           Specification specification)
+    void add_specification(const std::string& directory, ListedFile file)
     {
+        const Specification& specification = file.specification;
         const std::size_t priority =
             priorities_.emplace(directory, priorities_.size()).first->second;
         for (const Device& device : specification.devices) {
             const std::string name = base::format("{}={}", specification.kind, device.name);
             owners_[name].push_back(listing.devices.size());
             priority_of_device_.push_back(priority);
-            listing.devices.push_back({name, path});
+            listing.devices.push_back({name, file.path});
         }
-        listing.files.push_back({path, std::move(specification)});
+        listing.files.push_back(std::move(file));
     }
 
     std::size_t priority_of(std::size_t device) const { return priority_of_device_[device]; }

@@ -34,6 +34,9 @@ struct ListedDevice {
 struct ListedFile {
     std::string path;
     Specification specification;
+    /// Why somebody else than root and the caller may have written it: "" if nobody can.
+    std::string distrust = {};
+    std::string remedy = {}; ///< What can be done about that.
 };
 
 struct Listing {

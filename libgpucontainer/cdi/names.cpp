@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "cdi/names.hpp"
 
+#include "base/text.hpp"
+
 #include "base/format.hpp"
 
 #include <algorithm>
@@ -72,6 +74,20 @@ std::string file_name_of(std::string_view kind)
     std::string name(kind);
     std::ranges::replace(name, '/', '-');
     return name;
+}
+
+std::optional<std::string> plain_path(std::string_view path)
+{
+    if (!path.starts_with('/') || path.find('\0') != std::string_view::npos)
+        return std::nullopt;
+    std::string plain;
+    for (const std::string_view name : base::split(path, '/')) {
+        if (name == "..")
+            return std::nullopt;
+        if (!name.empty() && name != ".")
+            plain += base::format("/{}", name);
+    }
+    return plain.empty() ? "/" : plain;
 }
 
 } // namespace gpucontainer::cdi

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ std::string fault_in_variable(std::string_view text);
 /// the specification allow these.
 bool has_dotted_class(std::string_view kind);
 bool begins_with_digit(std::string_view name);
+
+/// An absolute path without empty names and "."; none if it is relative, or has "..".
+std::optional<std::string> plain_path(std::string_view path);
 
 /// The usual name of a file for a kind, without its ending: "nvidia.com-gpu".
 std::string file_name_of(std::string_view kind);

@@ -21,6 +21,8 @@ std::optional<std::uint32_t> u32(std::optional<std::int64_t> number)
     return number ? std::optional(static_cast<std::uint32_t>(*number)) : std::nullopt;
 }
 
+Place place_of(const Fields& fields) { return {"", fields.line(), fields.where()}; }
+
 void check_variables(const Fields& fields, const std::vector<std::string>& variables)
 {
     for (const std::string& variable : variables)
@@ -31,6 +33,7 @@ void check_variables(const Fields& fields, const std::vector<std::string>& varia
 DeviceNode read_node(Fields& fields)
 {
     DeviceNode node = {fields.needed_text("path")};
+    node.place = place_of(fields);
     node.host_path = fields.text("hostPath");
     node.type = fields.text("type");
     if (constexpr std::array<std::string_view, 5> types = {"", "b", "c", "u", "p"};
@@ -54,6 +57,7 @@ Mount read_mount(Fields& fields)
     Mount mount = {fields.needed_text("hostPath"), fields.needed_text("containerPath")};
     mount.options = fields.texts("options");
     mount.type = fields.text("type");
+    mount.place = place_of(fields);
     return mount;
 }
 
@@ -69,6 +73,7 @@ Hook read_hook(Fields& fields)
     hook.env = fields.texts("env");
     check_variables(fields, hook.env);
     hook.timeout = fields.number("timeout", INT64_MIN, INT64_MAX);
+    hook.place = place_of(fields);
     return hook;
 }
 
@@ -109,6 +114,7 @@ Rdt read_rdt(Fields& fields)
 Edits read_edits(Fields& fields)
 {
     Edits edits;
+    edits.place = place_of(fields);
     edits.env = fields.texts("env");
     check_variables(fields, edits.env);
     fields.list("deviceNodes", [&](Fields& one) { edits.nodes.push_back(read_node(one)); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -9,6 +10,17 @@
 
 /// Documents of the Container Device Interface, as plain values.
 namespace gpucontainer::cdi {
+
+/// Where something was read, for messages. It is no part of what a specification says.
+struct Place {
+    std::string file = {};
+    std::size_t line = 0;
+    std::string where = {}; ///< "devices[0].containerEdits.mounts[3]"
+
+    /// "FILE:LINE: WHERE"
+    std::string text() const;
+    bool operator==(const Place& /*other*/) const { return true; }
+};
 
 struct DeviceNode {
     std::string path; ///< In the container.
@@ -20,6 +32,7 @@ struct DeviceNode {
     std::string permissions = {}; ///< Of the device cgroup: "rw".
     std::optional<std::uint32_t> uid = {};
     std::optional<std::uint32_t> gid = {};
+    Place place = {};
 
     bool operator==(const DeviceNode&) const = default;
 };
@@ -36,6 +49,7 @@ struct Mount {
     std::string container_path;
     std::vector<std::string> options = {};
     std::string type = {};
+    Place place = {};
 
     bool operator==(const Mount&) const = default;
 };
@@ -46,6 +60,7 @@ struct Hook {
     std::vector<std::string> args = {};
     std::vector<std::string> env = {};
     std::optional<std::int64_t> timeout = {};
+    Place place = {};
 
     bool operator==(const Hook&) const = default;
 };
@@ -70,6 +85,7 @@ struct Edits {
     std::vector<Hook> hooks = {};
     std::optional<Rdt> rdt = {};
     std::vector<std::uint32_t> additional_gids = {};
+    Place place = {};
 
     bool operator==(const Edits&) const = default;
     bool is_empty() const { return *this == Edits(); }

@@ -10,6 +10,7 @@
 #include "drivers/described_maker.hpp"
 #include "drivers/habana/habana.hpp"
 #include "drivers/intel/intel.hpp"
+#include "drivers/nvidia/cdi_hooks.hpp"
 #include "drivers/nvidia/compat.hpp"
 #include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/facts.hpp"
@@ -49,6 +50,7 @@ constexpr Vendor of_nvidia = [] {
                   "nvidia",
                   "nvliblist.conf"};
     vendor.compat = &nvidia::compat;
+    vendor.cdi_hooks = &nvidia::cdi_hooks;
     vendor.toolkits = &nvidia::toolkits;
     vendor.named_directory = &nvidia::mps_directory;
     vendor.loading = &nvidia::loading;
@@ -164,6 +166,17 @@ Error unknown_vendor(const search::NamedVendor& named, std::span<const Vendor> k
 } // namespace
 
 std::span<const Vendor> vendors() { return built_in; }
+
+Result<std::optional<cdi::HookTask>> task_of(const cdi::Hook& hook)
+{
+    for (const Vendor& vendor : vendors())
+        if (vendor.cdi_hooks != nullptr) {
+            GPUCTR_TRY(auto task, vendor.cdi_hooks->task_of(hook));
+            if (task)
+                return task;
+        }
+    return std::optional<cdi::HookTask>();
+}
 
 const Vendor* find_vendor(std::string_view name) { return find_in(vendors(), name); }
 

@@ -5,6 +5,7 @@
 #include "drivers/vendor.hpp"
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ std::span<const Vendor> vendors();
 
 /// Null if there is none of that name.
 const Vendor* find_vendor(std::string_view name);
+
+/// What a hook of a specification of CDI is for, if it is one of a vendor's. Errors: usage.
+Result<std::optional<cdi::HookTask>> task_of(const cdi::Hook& hook);
 
 inline constexpr std::size_t most_described = 64;
 

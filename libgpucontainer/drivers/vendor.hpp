@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "cdi/hook_task.hpp"
 #include "config/maker.hpp"
 #include "drivers/toolkit.hpp"
 #include "host/driver_root.hpp"
@@ -76,6 +77,22 @@ struct Compat {
     std::vector<std::string> (*directories)(const model::DriverStack&);
     CompatVerdict (*judge)(const model::DriverStack&, std::span<const model::Gpu> chosen,
                            const CompatLibrary&);
+    /// The same for a hook, which knows the host's driver and the toolkit that this supports, or ""
+    /// for either, and no GPU.
+    CompatVerdict (*judge_for_hook)(const cdi::CompatTask&, const CompatLibrary&);
+};
+
+/// Hooks of the vendor's programs in specifications of CDI.
+struct CdiHooks {
+    /// What a hook is for; none if it is no hook of the vendor's. Errors: usage.
+    Result<std::optional<cdi::HookTask>> (*task_of)(const cdi::Hook&);
+    /// Adds what keeps programs from making nodes, if anything does.
+    Result<void> (*mask_against_nodes)(const std::string& system_root, std::vector<model::Mask>&);
+    std::string_view gpu_node; ///< A GPU's node without its number: "/dev/nvidia".
+    /// The file by which programs that draw know which GPUs there are, and its content, in which
+    /// "{gpus}" stands for a number as in model::Registration.
+    std::string_view profile_path;
+    std::string_view profile;
 };
 
 /// A directory of the host that programs find by a variable, else at its usual place. In a
@@ -138,8 +155,9 @@ struct Vendor {
     std::span<const requirement::Name> fact_names = {};
     requirement::Subject (*facts)(const model::DriverStack&, const model::Gpu*) = nullptr;
     ContainerNames container = {};
-    const Compat* compat = nullptr;     ///< Null: images have nothing like that.
-    const Toolkits* toolkits = nullptr; ///< Null: hosts have nothing like that.
+    const Compat* compat = nullptr;      ///< Null: images have nothing like that.
+    const CdiHooks* cdi_hooks = nullptr; ///< Null: its specifications have none.
+    const Toolkits* toolkits = nullptr;  ///< Null: hosts have nothing like that.
     const NamedDirectory* named_directory = nullptr;
     const Loading* loading = nullptr; ///< Null: all is loaded and made by itself.
 

@@ -19,58 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// A member that is made if it is missing or null; an error if it is of another type.
-Result<Json*> made(Json& object, const char* name, Json::value_t type)
-{
-    Json& value = object[name];
-    if (value.is_null())
-        value = Json(type);
-    if (value.type() != type)
-        return Error(Errc::usage, base::format("'{}' is no {}", name,
-                                               type == Json::value_t::object ? "object" : "list"));
-    return &value;
-}
-
-Result<Json*> made_object(Json& object, const char* name)
-{
-    return made(object, name, Json::value_t::object);
-}
-
-Result<Json*> made_list(Json& object, const char* name)
-{
-    return made(object, name, Json::value_t::array);
-}
-
-/// Takes away the elements that `is_old` says, and appends the new ones.
-template <typename IsOld>
-void replace(Json& list, const Json& added, IsOld is_old)
-{
-    Json kept = Json::array();
-    for (Json& element : list)
-        if (!is_old(element))
-            kept.push_back(std::move(element));
-    for (const Json& element : added)
-        kept.push_back(element);
-    list = std::move(kept);
-}
-
-std::set<std::string> texts_of(const Json& list, const char* name)
-{
-    std::set<std::string> texts;
-    for (const Json& element : list)
-        texts.emplace(text_of(element, name));
-    return texts;
-}
-
-/// Those with the name of an added element are old.
-void replace_by_name(Json& list, const Json& added, const char* name)
-{
-    const std::set<std::string> names = texts_of(added, name);
-    replace(list, added, [&](const Json& element) {
-        return names.contains(std::string(text_of(element, name)));
-    });
-}
-
 std::string name_of_variable(const Json& pair)
 {
     const std::string text = pair.is_string() ? pair.get<std::string>() : "";

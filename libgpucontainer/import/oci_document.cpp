@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <set>
 #include <string>
+#include <utility>
 
 namespace gpucontainer::imports {
 
@@ -15,6 +17,17 @@ using Json = nlohmann::json;
 namespace {
 
 constexpr std::size_t deepest = 64;
+
+Result<Json*> made(Json& object, const char* name, Json::value_t type)
+{
+    Json& value = object[name];
+    if (value.is_null())
+        value = Json(type);
+    if (value.type() != type)
+        return Error(Errc::usage, base::format("'{}' is no {}", name,
+                                               type == Json::value_t::object ? "object" : "list"));
+    return &value;
+}
 
 } // namespace
 
@@ -50,6 +63,36 @@ std::string_view text_of(const Json& object, const char* name)
         return "";
     const std::string_view text = value->get_ref<const std::string&>();
     return text.find('\0') == std::string_view::npos ? text : "";
+}
+
+Result<Json*> made_object(Json& object, const char* name)
+{
+    return made(object, name, Json::value_t::object);
+}
+
+Result<Json*> made_list(Json& object, const char* name)
+{
+    return made(object, name, Json::value_t::array);
+}
+
+void replace(Json& list, const Json& added, const std::function<bool(const Json&)>& is_old)
+{
+    Json kept = Json::array();
+    for (Json& element : list)
+        if (!is_old(element))
+            kept.push_back(std::move(element));
+    for (const Json& element : added)
+        kept.push_back(element);
+    list = std::move(kept);
+}
+
+void replace_by_name(Json& list, const Json& added, const char* name)
+{
+    std::set<std::string, std::less<>> names;
+    for (const Json& element : added)
+        names.emplace(text_of(element, name));
+    replace(list, added,
+            [&](const Json& element) { return names.contains(text_of(element, name)); });
 }
 
 } // namespace gpucontainer::imports

@@ -51,6 +51,7 @@ constexpr std::array rows = {
     Row{FindingCode::namespace_gone, "namespace_gone", Severity::warning},
     Row{FindingCode::root_gone, "root_gone", Severity::warning},
     Row{FindingCode::cdi_outdated, "cdi_outdated", Severity::warning},
+    Row{FindingCode::cdi_left_out, "cdi_left_out", Severity::warning},
     Row{FindingCode::part_missing, "part_missing", Severity::error},
     Row{FindingCode::driver_version, "driver_version", Severity::error},
     Row{FindingCode::driver_not_loaded, "driver_not_loaded", Severity::error},

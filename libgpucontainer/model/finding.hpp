@@ -59,6 +59,7 @@ enum class FindingCode : std::uint8_t {
     namespace_gone,        ///< The mount namespace of the set-up is gone.
     root_gone,             ///< The root file system is no longer where it was.
     cdi_outdated,          ///< A CDI specification is not true of this host.
+    cdi_left_out,          ///< A part of a CDI specification is not done.
 
     part_missing,      ///< A mount or name is gone, covered or changed.
     driver_version,    ///< The loaded kernel module is of another version.

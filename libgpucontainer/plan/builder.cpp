@@ -79,14 +79,6 @@ Result<void> check_requirements(const Draft& draft, std::span<const DriverStack>
     return {};
 }
 
-/// -- CMD may use the caller's root, because it works in its own mount namespace.
-Result<void> require_other_root(const Request& request, const Target* target)
-{
-    if (target == nullptr || !target->facts.is_callers || request.write == Write::never)
-        return {};
-    return callers_root();
-}
-
 Result<void> require_no_root(const Request& request, const Target* target)
 {
     if (target == nullptr || request.layout != Layout::binds)
@@ -147,16 +139,6 @@ void add_warnings(Draft& draft)
         for (const model::Finding& finding : share.driver.findings)
             if (finding.severity() == model::Severity::warning && concerns(finding, share))
                 draft.plan.findings.push_back(finding);
-}
-
-void secure_mounts(Draft& draft)
-{
-    draft.plan.lock = draft.request.lock;
-    draft.plan.mount_label = draft.request.mount_label;
-    if (draft.plan.lock)
-        draft.identify("locked");
-    if (!draft.plan.mount_label.empty())
-        draft.identify("label " + draft.plan.mount_label);
 }
 
 void add_variables(Draft& draft)
@@ -220,6 +202,13 @@ Error callers_root()
                    "empty");
 }
 
+Result<void> require_other_root(const Request& request, const Target* target)
+{
+    if (target == nullptr || !target->facts.is_callers || request.write == Write::never)
+        return {};
+    return callers_root();
+}
+
 Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& request,
                          const Target* target)
 {
@@ -228,7 +217,7 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
     GPUCTR_TRY(const elf::Machine* const machine, machine_of(drivers));
     Draft draft(request, target, *machine);
     draft.plan.layout = request.layout;
-    secure_mounts(draft);
+    draft.secure_mounts();
     GPUCTR_CHECK(choose_gpus(draft, drivers));
     GPUCTR_CHECK(check_requirements(draft, drivers));
     const std::string asked = asked_capabilities(draft.plan.drivers, request, draft.plan.findings);

@@ -13,6 +13,9 @@ namespace gpucontainer::plan {
 /// container.
 Error callers_root();
 
+/// Refuses that. -- CMD may use the caller's root, because it works in its own mount namespace.
+Result<void> require_other_root(const Request& request, const Target* target);
+
 /// Makes a plan from drivers, at least one, a request and a root file system. It reads the root
 /// through its view, and nothing else.
 Result<Plan> create_plan(std::span<const model::DriverStack> drivers, const Request& request,

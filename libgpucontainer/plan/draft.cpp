@@ -116,6 +116,16 @@ void Draft::need(const std::string& what)
     plan.findings.push_back({model::FindingCode::container_need, "", what});
 }
 
+void Draft::secure_mounts()
+{
+    plan.lock = request.lock;
+    plan.mount_label = request.mount_label;
+    if (plan.lock)
+        identify("locked");
+    if (!plan.mount_label.empty())
+        identify("label " + plan.mount_label);
+}
+
 void Draft::identify(std::string_view text)
 {
     plan.identity += text;

@@ -67,6 +67,9 @@ struct Draft {
     /// Adds something else that the container must have: "a mounted /proc".
     void need(const std::string& what);
 
+    /// Takes over from the request how mounts are secured.
+    void secure_mounts();
+
     /// Adds something in which plans with the same identity agree.
     void identify(std::string_view text);
     void identify(const model::FileId& id);

@@ -51,7 +51,12 @@ struct OptionsOf {
     std::string_view operator()(const KernelEntry&) const noexcept { return file_options; }
     std::string_view operator()(const Cover&) const noexcept { return file_options; }
     std::string_view operator()(const GeneratedCover&) const noexcept { return file_options; }
-    std::string_view operator()(const Shared&) const noexcept { return "ro,nosuid,nodev,noexec"; }
+    std::string_view operator()(const Shared& shared) const noexcept
+    {
+        if (shared.writable)
+            return shared.executable ? "nosuid,nodev" : "nosuid,nodev,noexec";
+        return shared.executable ? file_options : "ro,nosuid,nodev,noexec";
+    }
     std::string_view operator()(const Device&) const noexcept { return "ro,nosuid,noexec"; }
     /// An existing one is covered.
     std::string_view operator()(const LoaderCache&) const noexcept

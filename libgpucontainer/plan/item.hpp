@@ -44,8 +44,8 @@ struct Owner {
     bool operator==(const Owner&) const = default;
 };
 
-/// These types are what an item puts at its target. What is mounted is read-only, nosuid and nodev,
-/// except device nodes.
+/// These types are what an item puts at its target. What is mounted is nosuid and nodev, except
+/// device nodes, and read-only, except what a specification of CDI wants writable.
 struct Directory {
     /// In an overlay: permission bits of the image's directory below.
     std::uint32_t mode = 0755;
@@ -89,6 +89,8 @@ struct Shared {
     std::string source;
     model::SharedPath::Kind kind = model::SharedPath::Kind::socket;
     std::uint32_t uid = 0; ///< Its owner, as it was seen.
+    bool writable = false; ///< A site's specification says so, like the next.
+    bool executable = false;
 };
 struct Device {
     std::string source; ///< "": it is made, with these numbers, mode and owner.

@@ -165,6 +165,15 @@ Result<void> add_loader_cache(Draft& draft)
     const std::string path(loader_cache_path);
     GPUCTR_TRY(auto merged, merge_cache(draft, draft.image_cache ? &*draft.image_cache : nullptr),
                "loader cache");
+    GPUCTR_CHECK(put_loader_cache(draft, std::move(merged)));
+    if (!draft.names.are_overlaid(path))
+        add_configuration(draft);
+    return {};
+}
+
+Result<void> put_loader_cache(Draft& draft, elf::MergedCache merged)
+{
+    const std::string path(loader_cache_path);
     for (const auto& dropped : merged.dropped)
         draft.skip(
             model::FindingCode::file_left_out, dropped.key,
@@ -176,12 +185,7 @@ Result<void> add_loader_cache(Draft& draft)
     if (plan.old_cache)
         plan.found.emplace(path, plan.old_cache);
     Item item = {LoaderCache{std::move(merged.bytes)}, path, "the loader finds our files first"};
-    if (!draft.names.are_overlaid(path)) {
-        draft.add_name(std::move(item));
-        add_configuration(draft);
-        return {};
-    }
-    if (draft.is_missing(path)) {
+    if (!draft.names.are_overlaid(path) || draft.is_missing(path)) {
         draft.add_name(std::move(item));
         return {};
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "elf/ld_cache_writer.hpp"
 #include "plan/draft.hpp"
 
 #include <string>
@@ -17,5 +18,8 @@ std::vector<std::string> loader_cache_paths(const Draft& draft);
 /// Adds a loader cache in which our files come first. Errors: rootfs, if something else is in its
 /// place.
 Result<void> add_loader_cache(Draft& draft);
+
+/// The same with this content.
+Result<void> put_loader_cache(Draft& draft, elf::MergedCache merged);
 
 } // namespace gpucontainer::plan

@@ -77,22 +77,6 @@ void add_node(Draft& draft, const Share& share, const DeviceNode& node)
     add_group(draft, node);
 }
 
-/// What the image has in the place of a node; "" if the node can be had.
-std::string obstacle_in_image(Draft& draft, const DeviceNode& node)
-{
-    if (draft.is_missing(node.path) && draft.is_in_hosts_devices(node.path))
-        return base::format("{} is missing, and {} is the host's, which is not changed", node.path,
-                            base::directory_of(node.path));
-    if (draft.is_missing(node.path))
-        return draft.can_have(node.path) || draft.names.are_overlaid(node.path)
-                   ? ""
-                   : base::format("{} is in the way: not a directory",
-                                  base::directory_of(node.path));
-    return draft.view.resolve(node.path).type == EntryType::directory
-               ? base::format("{} is in the way: a directory", node.path)
-               : "";
-}
-
 /// The option that named the GPUs, for messages.
 std::string choice_of(const Draft& draft)
 {
@@ -134,7 +118,7 @@ Result<void> add_nodes(Draft& draft, const Share& share)
             GPUCTR_CHECK(leave_out(draft, share, node));
             continue;
         }
-        std::string obstacle = obstacle_in_image(draft, node);
+        std::string obstacle = obstacle_in_image(draft, node.path);
         if (obstacle.empty())
             add_node(draft, share, node);
         else if (node.required)
@@ -295,6 +279,20 @@ bool is_named_elsewhere(const NamedPath* named, const SharedPath& shared)
 }
 
 } // namespace
+
+std::string obstacle_in_image(Draft& draft, const std::string& path)
+{
+    if (draft.is_missing(path) && draft.is_in_hosts_devices(path))
+        return base::format("{} is missing, and {} is the host's, which is not changed", path,
+                            base::directory_of(path));
+    if (draft.is_missing(path))
+        return draft.can_have(path) || draft.names.are_overlaid(path)
+                   ? ""
+                   : base::format("{} is in the way: not a directory", base::directory_of(path));
+    return draft.view.resolve(path).type == EntryType::directory
+               ? base::format("{} is in the way: a directory", path)
+               : "";
+}
 
 Result<void> add_nodes(Draft& draft)
 {

@@ -3,7 +3,12 @@
 
 #include "plan/draft.hpp"
 
+#include <string>
+
 namespace gpucontainer::plan {
+
+/// What the image has in the place of a node; "" if the node can be had.
+std::string obstacle_in_image(Draft& draft, const std::string& path);
 
 /// Adds the device nodes of the chosen GPUs. Errors: no_device, if one is missing; permission, if
 /// one that was asked for may not be used.

@@ -3,7 +3,9 @@
 
 #include "base/format.hpp"
 #include "base/try.hpp"
+#include "cdi/as_mounts.hpp"
 #include "plan/builder.hpp"
+#include "plan/cdi_plan.hpp"
 #include "plan/made_nodes.hpp"
 #include "plan/toolkit.hpp"
 #include "rootfs/remembered_view.hpp"
@@ -24,6 +26,8 @@ bool nodes_can_be_made() { return syscall::is_in_initial_user_namespace().value_
 Result<void> plan_for(Planned& planned, int rootfs_fd,
                       const std::optional<privilege::Owner>& owner = {})
 {
+    if (planned.cdi != nullptr && rootfs_fd < 0)
+        return {};
     // Whoever starts a container from mounts alone does not make nodes.
     const auto made = planned.request.layout != Layout::binds
                           ? with_made_nodes(*planned.drivers, planned.refused)
@@ -36,7 +40,8 @@ Result<void> plan_for(Planned& planned, int rootfs_fd,
     GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd, owner));
     const rootfs::RememberedView view(root);
     const Target target = {view, root.facts(), nodes_can_be_made()};
-    auto plan = create_plan(drivers, planned.request, &target);
+    auto plan = planned.cdi != nullptr ? create_cdi_plan(*planned.cdi, planned.request, target)
+                                       : create_plan(drivers, planned.request, &target);
     GPUCTR_CHECK(root.check());
     GPUCTR_TRY(planned.plan, std::move(plan));
     return {};
@@ -61,6 +66,20 @@ Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_
     GPUCTR_CHECK(find_toolkits(*host.drivers, request.toolkit));
     request.directories = named_directories(*host.drivers, request.environment);
     Planned planned = {{}, std::move(request), host.drivers, host.unproven, {}};
+    GPUCTR_CHECK(plan_for(planned, rootfs_fd));
+    return planned;
+}
+
+Result<Planned> make_cdi_plan(cdi::Merged merged, Request request, int rootfs_fd)
+{
+    Planned planned;
+    planned.request = std::move(request);
+    // Names among the image's own, and no tree.
+    planned.request.layout = Layout::merged;
+    planned.drivers = std::make_shared<const std::vector<model::DriverStack>>();
+    if (rootfs_fd < 0)
+        cdi::do_by_mounts(merged, planned.plan.findings);
+    planned.cdi = std::make_shared<const cdi::Merged>(std::move(merged));
     GPUCTR_CHECK(plan_for(planned, rootfs_fd));
     return planned;
 }

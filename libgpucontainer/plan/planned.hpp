@@ -2,12 +2,14 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "cdi/merged.hpp"
 #include "detect/host.hpp"
 #include "plan/made_nodes.hpp"
 #include "plan/plan.hpp"
 #include "plan/request.hpp"
 #include "privilege/file_owner.hpp"
 
+#include <memory>
 #include <optional>
 
 namespace gpucontainer::plan {
@@ -19,7 +21,13 @@ struct Planned {
     detect::Drivers drivers;
     std::optional<detect::Detection> unproven; ///< As in its host.
     RefusedNodes refused;                      ///< For the container that it is for.
+    /// What devices of CDI give, in place of drivers; null for other plans.
+    std::shared_ptr<const cdi::Merged> cdi = {};
 };
+
+/// Makes a plan of devices of CDI for the root file system at `rootfs_fd`. If that is -1, it is for
+/// the configuration of an OCI runtime, and has no items. Errors: those of create_cdi_plan().
+Result<Planned> make_cdi_plan(cdi::Merged merged, Request request, int rootfs_fd);
 
 /// Makes a plan for the root file system at `rootfs_fd`, or for a typical one if it is -1. Errors:
 /// no_device, for a host without drivers; those of create_plan().

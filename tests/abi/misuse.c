@@ -114,6 +114,7 @@ static void missing_arguments(int root)
     CHECK(gpuctr_plan_install_cdi(NULL, NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
     CHECK(gpuctr_cdi_list_open(NULL, NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
     CHECK(gpuctr_cdi_list_to_json(NULL, NULL, NULL) == GPUCTR_E_USAGE);
+    CHECK(gpuctr_plan_create_from_cdi(NULL, NULL, -1, NULL, NULL) == GPUCTR_E_USAGE);
 }
 
 static void wrong_options(int root)

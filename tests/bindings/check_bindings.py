@@ -24,6 +24,14 @@ OF_HOOKS = {
 }
 OF_HOOKS["gpuctr_plan_edit_oci"] = "the language edits JSON itself, by gpuctr_plan_to_oci()"
 OF_HOOKS["gpuctr_plan_allow_devices"] = "for hooks that NVIDIA\'s callers start, as the command does"
+OF_CDI = {
+    name: "devices of specifications are applied by the command, as runtimes have libraries for it"
+    for name in (
+        "gpuctr_plan_create_from_cdi",
+        "GPUCTR_REQUEST_KEEP_UNKNOWN_HOOKS",
+        "GPUCTR_REQUEST_KEEP_ALL_HOOKS",
+    )
+}
 # What a binding does not offer, and why.
 CDI_READERS = {
     name: "the language has a library of the specification's own makers for reading"
@@ -42,9 +50,10 @@ CDI_READERS = {
 }
 FACTS = {"gpuctr_host_fact": "a program states what it needs as a requirement, which a plan checks"}
 LEFT_OUT = {
-    "Python": OF_HOOKS | FACTS,
-    "Go": CDI_READERS | OF_HOOKS | FACTS,
+    "Python": OF_CDI | OF_HOOKS | FACTS,
+    "Go": CDI_READERS | OF_CDI | OF_HOOKS | FACTS,
     "Rust": CDI_READERS
+    | OF_CDI
     | OF_HOOKS
     | FACTS
     | {"GPUCTR_VENDOR_ANY": "its texts are not terminated; VENDOR_ANY is one of its own"},

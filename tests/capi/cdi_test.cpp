@@ -162,5 +162,65 @@ TEST_F(CdiTest, NamesAFileThatEnginesRead)
     EXPECT_EQ(status_of([&] { plan().install_cdi("nvidia.json", options_); }), GPUCTR_E_USAGE);
 }
 
+/// Devices of specifications that anybody wrote.
+class FromCdiTest : public CdiTest {
+protected:
+    FromCdiTest()
+    {
+        std::ofstream(path("a.json")) << R"({"cdiVersion": "0.5.0", "kind": "v.com/c", "devices": [
+            {"name": "x", "containerEdits": {"env": ["A=b"], "deviceNodes": [{"path": "/dev/null"}],
+             "hooks": [{"hookName": "poststop", "path": "/h"}]}}]})";
+        request_ = {};
+        request_.devices = "v.com/c=x";
+    }
+
+    CdiList list() const { return CdiList({path("a.json")}); }
+};
+
+TEST_F(FromCdiTest, EditsAConfiguration)
+{
+    request_.kept_hooks = GPUCTR_REQUEST_KEEP_UNKNOWN_HOOKS;
+    const Plan plan(list(), request_, -1);
+    const json config = json::parse(plan.edit_oci("{}"));
+
+    EXPECT_EQ(config["process"]["env"], json({"A=b"}));
+    EXPECT_EQ(config["linux"]["devices"][0]["minor"], 3);
+    EXPECT_EQ(config["hooks"]["poststop"][0]["path"], "/h");
+    EXPECT_TRUE(plan.items().empty());
+    EXPECT_EQ(status_of([&] { (void)plan.to_oci(); }), GPUCTR_E_USAGE);
+    EXPECT_EQ(status_of([&] { (void)plan.to_cdi(options_); }), GPUCTR_E_USAGE);
+}
+
+TEST_F(FromCdiTest, AHookThatNobodyRunsIsRefused)
+{
+    EXPECT_EQ(status_of([&] { Plan(list(), request_, -1); }), GPUCTR_E_USAGE);
+    request_.kept_hooks = GPUCTR_REQUEST_KEEP_ALL_HOOKS;
+    EXPECT_EQ(status_of([&] { Plan(list(), request_, 0); }), GPUCTR_E_USAGE);
+}
+
+TEST_F(FromCdiTest, WhatTheSpecificationDecidesIsAskedOfNobody)
+{
+    const CdiList all = list();
+    gpuctr_request request = GPUCTR_REQUEST_INIT;
+    request.devices = "v.com/c=x";
+    request.extras = "gds";
+    gpuctr_plan* plan = nullptr;
+    EXPECT_EQ(gpuctr_plan_create_from_cdi(all.get(), &request, -1, &plan, nullptr), GPUCTR_E_USAGE);
+    request.extras = nullptr;
+    request.flags = GPUCTR_REQUEST_KEEP_ALL_HOOKS;
+    EXPECT_EQ(gpuctr_plan_create_from_cdi(all.get(), &request, -1, &plan, nullptr), GPUCTR_OK);
+    gpuctr_plan_free(plan);
+    request.flags = 0x80;
+    EXPECT_EQ(gpuctr_plan_create_from_cdi(all.get(), &request, -1, &plan, nullptr), GPUCTR_E_USAGE);
+}
+
+TEST_F(FromCdiTest, AFileThatOthersCanWriteIsRefused)
+{
+    namespace fs = std::filesystem;
+    request_.kept_hooks = GPUCTR_REQUEST_KEEP_ALL_HOOKS;
+    fs::permissions(path("a.json"), fs::perms::others_write, fs::perm_options::add);
+    EXPECT_EQ(status_of([&] { Plan(list(), request_, -1); }), GPUCTR_E_PERMISSION);
+}
+
 } // namespace
 } // namespace gpucontainer

@@ -87,7 +87,8 @@ class Generate(Cdi):
         self.assertEqual(self.generated("--host", record), self.generated())
 
     def test_say_what_to_do(self):
-        self.cdi(status=2, stderr="gpuctr-setup: cdi: say what to do: generate, validate or list\n"
+        self.cdi(status=2, stderr="gpuctr-setup: cdi: say what to do: generate, validate, list "
+                                  "or apply\n"
                                   "hint: gpuctr-setup cdi --help\n")
 
     def test_a_name_that_json_cannot_say_is_an_error(self):

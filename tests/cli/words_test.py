@@ -131,9 +131,11 @@ class Options(Words):
 
     def test_of_another_command(self):
         self.says("list", "--rootfs", self.root, problem="list: unknown option --rootfs",
-                  hint=f"apply, plan, undo, status take it; {OF_LIST} lists what list takes")
+                  hint="apply, plan, undo, status, cdi apply take it; "
+                       f"{OF_LIST} lists what list takes")
         self.says("list", "--device=", problem="list: unknown option --device",
-                  hint=f"apply, plan, hook, cdi generate take it; {OF_LIST} lists what list takes")
+                  hint="apply, plan, hook, cdi generate, cdi apply take it; "
+                       f"{OF_LIST} lists what list takes")
         self.says("plan", "--no-journal", problem="plan: unknown option --no-journal",
                   hint="apply takes it; gpuctr-setup plan --help lists what plan takes")
 

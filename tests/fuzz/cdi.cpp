@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+#include "cdi/as_mounts.hpp"
+#include "cdi/merged.hpp"
 #include "cdi/names.hpp"
 #include "cdi/read.hpp"
 #include "cdi/record.hpp"
@@ -6,11 +8,13 @@
 #include "cdi/version.hpp"
 
 #include "base/text.hpp"
+#include "drivers/registry.hpp"
 #include "fuzz/fuzz.hpp"
 
 #include <algorithm>
 #include <set>
 #include <string>
+#include <variant>
 
 namespace gpucontainer::fuzz {
 namespace {
@@ -44,6 +48,32 @@ void check_valid(const cdi::Specification& specification)
            "the version has all fields");
 }
 
+/// Hooks are known, or not; what they are for has plain paths alone. Nothing of the host is looked
+/// at.
+void check_tasks(const cdi::Specification& specification)
+{
+    cdi::Chosen chosen = {{}, {specification.edits}};
+    for (const cdi::Device& device : specification.devices)
+        chosen.edits.push_back(device.edits);
+    for (cdi::Edits& edits : chosen.edits) {
+        edits.nodes.clear();
+        for (const cdi::Hook& hook : edits.hooks)
+            if (const auto task = drivers::task_of(hook); task && *task)
+                if (const auto* const links = std::get_if<cdi::LinkTask>(&**task))
+                    for (const auto& link : links->links)
+                        demand(cdi::plain_path(link.path) == link.path, "a link has a plain path");
+    }
+    const auto merged = cdi::merge(chosen, cdi::KeptHooks::unknown, drivers::task_of);
+    if (!merged)
+        return;
+    for (const cdi::Mount& mount : merged->edits.mounts)
+        demand(cdi::plain_path(mount.container_path) == mount.container_path,
+               "a mount has a plain path");
+    const cdi::Links links(*merged);
+    for (const cdi::Links::Link& link : links.all())
+        (void)links.end_of(link.path);
+}
+
 void check(std::string_view text, cdi::Form form)
 {
     const cdi::Document document = cdi::read_document(text, form);
@@ -57,6 +87,7 @@ void check(std::string_view text, cdi::Form form)
     if (!document.faults.empty())
         return;
     check_valid(document.specification);
+    check_tasks(document.specification);
     // Some texts of YAML have bytes that are no UTF-8, which JSON has no way to write.
     if (base::is_utf8(text))
         check_round_trip(document.specification);

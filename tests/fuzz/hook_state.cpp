@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "fuzz/fuzz.hpp"
 #include "fuzz/scratch.hpp"
+#include "import/cdi_config.hpp"
 #include "import/edited_config.hpp"
 #include "import/oci_document.hpp"
 
@@ -33,12 +34,32 @@ void edit(std::string_view config)
            "what was edited can be edited");
 }
 
+/// The same with the edits of devices of CDI.
+void edit_by_cdi(std::string_view config)
+{
+    cdi::Edits all;
+    all.env = {"B=1"};
+    all.nodes = {{"/dev/x", "", "c", 1, 3}};
+    all.mounts = {{"/b", "/a"}};
+    all.hooks = {{"poststop", "/h"}};
+    all.net_devices = {{"a", "b"}};
+    all.rdt = cdi::Rdt{"one"};
+    all.additional_gids = {44};
+    const auto once = imports::config_with_edits(config, all);
+    if (!once)
+        demand(once.error().code() == Errc::usage, "what is wrong is the text");
+    else
+        demand(once->size() > imports::largest_document || imports::config_with_edits(*once, all),
+               "what was edited can be edited");
+}
+
 } // namespace
 
 /// The input is the configuration of a bundle, and the state of its container as well.
 void run(std::string_view input)
 {
     edit(input);
+    edit_by_cdi(input);
     (void)imports::read_hook_config(input);
     static const Scratch bundle({}, {});
     std::ofstream(bundle.path() / "config.json", std::ios::binary) << input;

@@ -208,4 +208,28 @@ CompatVerdict judge_compat(const DriverStack& driver, std::span<const Gpu> chose
     return verdict;
 }
 
+CompatVerdict judge_compat_for_hook(const cdi::CompatTask& task, const CompatLibrary& library)
+{
+    const auto major_of = [](std::string_view version) {
+        return base::to_number(version.substr(0, version.find('.'))).value_or(0);
+    };
+    std::optional<CompatNote> note;
+    for (const std::string& text : library.notes)
+        if (!note)
+            note = parse_compat_note(text);
+    const auto branch = static_cast<unsigned>(major_of(task.driver));
+    if (task.driver.empty())
+        return {"", "the hook does not tell the host's driver"};
+    if (note && !task.toolkit.empty() && std::is_lteq(compare(note->cuda, task.toolkit)))
+        return {"", base::format("the host's driver supports CUDA {} itself", task.toolkit)};
+    if (note && std::ranges::find(note->drivers, branch) == note->drivers.end())
+        return {"", base::format("it is not for the host's driver {}", task.driver)};
+    if (!note && library.version.empty())
+        return {"", "neither its file's name nor a note in it tells its version"};
+    if (!note && major_of(library.version) <= branch)
+        return {"",
+                base::format("it is not of a newer branch than the host's driver {}", task.driver)};
+    return {};
+}
+
 } // namespace gpucontainer::drivers::nvidia

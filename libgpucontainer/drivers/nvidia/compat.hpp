@@ -30,6 +30,10 @@ std::vector<std::string> compat_directories(const model::DriverStack& driver);
 CompatVerdict judge_compat(const model::DriverStack& driver, std::span<const model::Gpu> chosen,
                            const CompatLibrary& library);
 
+/// As the hook of NVIDIA's toolkit decides: by the note in the library, else by the major numbers
+/// of the drivers.
+CompatVerdict judge_compat_for_hook(const cdi::CompatTask& task, const CompatLibrary& library);
+
 inline constexpr std::array<std::string_view, 10> compat_libraries = {
     "libcuda.so",
     "libnvidia-ptxjitcompiler.so.1",
@@ -42,7 +46,7 @@ inline constexpr std::array<std::string_view, 10> compat_libraries = {
     "libnvidia-pkcs11-openssl3.so.{version}",
     "libnvidia-sandboxutils.so.1"};
 
-inline constexpr Compat compat = {"libcuda.so.1", "NVIDIA Corporation", compat_libraries,
-                                  compat_directories, judge_compat};
+inline constexpr Compat compat = {"libcuda.so.1",     "NVIDIA Corporation", compat_libraries,
+                                  compat_directories, judge_compat,         judge_compat_for_hook};
 
 } // namespace gpucontainer::drivers::nvidia

@@ -386,9 +386,6 @@ model::Findings warnings(const std::vector<Gpu>& gpus, const std::vector<model::
              Capability::compute}};
 }
 
-namespace {
-
-/// Masks the parameters with a copy that forbids the driver's libraries to make nodes.
 Result<void> mask_parameters(const std::string& system_root, std::vector<Mask>& masks)
 {
     const std::string path = parameters_path;
@@ -405,6 +402,8 @@ Result<void> mask_parameters(const std::string& system_root, std::vector<Mask>& 
         {path, *std::move(parameters), "keeps the driver from making nodes of other GPUs"});
     return {};
 }
+
+namespace {
 
 /// Each file below this directory names its node in /dev/nvidia-caps, which the driver's libraries
 /// then make, whatever the parameters say. Containers get those of their instances and extras

@@ -53,6 +53,10 @@ Result<std::vector<search::WantedNode>> host_nodes(const std::string& system_roo
 model::Findings warnings(const std::vector<model::Gpu>& gpus,
                          const std::vector<model::DeviceNode>& nodes);
 
+/// Masks the module's parameters with a copy that forbids the driver's libraries to make nodes; not
+/// if it lets none be made.
+Result<void> mask_parameters(const std::string& system_root, std::vector<model::Mask>& masks);
+
 /// Masks for a container. With "ModifyDeviceFiles: 1" in the module's parameters, the driver's
 /// libraries make the nodes of every GPU if they have the privilege, whichever GPUs the container
 /// got. The information of GPUs is masked but for that of a container's.

@@ -64,15 +64,9 @@ void keep_own_data(DriverStack& stack)
 /// application profile tells it which there are.
 void register_profile(DriverStack& stack)
 {
-    constexpr const char* path = "/etc/nvidia/nvidia-application-profiles-rc.d/10-gpuctr.conf";
-    constexpr const char* profile =
-        R"({"profiles": [{"name": "gpuctr", "settings": ["EGLVisibleDGPUDevices", {gpus}]}],)"
-        "\n"
-        R"( "rules": [{"pattern": [], "profile": "gpuctr"}]})"
-        "\n";
     for (model::DriverFile& file : stack.files)
         if (file.soname == "libEGL_nvidia.so.0")
-            file.registrations.push_back({model::Manner::gpu_mask, path, profile});
+            file.registrations.push_back({model::Manner::gpu_mask, profile_path, profile});
 }
 
 /// A container needs it for any GPU on a bus.

@@ -33,6 +33,16 @@ inline constexpr ContainerNames container_names = {
     "NVIDIA_REQUIRE_JETPACK",     "NVIDIA_DISABLE_REQUIRE",
     "NVIDIA_IMEX_CHANNELS"};
 
+/// An application profile that tells EGL and Vulkan which GPUs there are. "{gpus}" stands for a
+/// number, as in model::Registration.
+inline constexpr const char* profile_path =
+    "/etc/nvidia/nvidia-application-profiles-rc.d/10-gpuctr.conf";
+inline constexpr const char* profile =
+    R"({"profiles": [{"name": "gpuctr", "settings": ["EGLVisibleDGPUDevices", {gpus}]}],)"
+    "\n"
+    R"( "rules": [{"pattern": [], "profile": "gpuctr"}]})"
+    "\n";
+
 /// Root places of a Tegra's user space.
 inline constexpr std::array<std::string_view, 2> root_places = {tegra_lists, tegra_release};
 

@@ -246,6 +246,8 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_REQUEST_LOCK": 0x1,
     "GPUCTR_REQUEST_NAMES_DEVICES": 0x2,
     "GPUCTR_REQUEST_NAMES_CAPABILITIES": 0x4,
+    "GPUCTR_REQUEST_KEEP_UNKNOWN_HOOKS": 0x8,
+    "GPUCTR_REQUEST_KEEP_ALL_HOOKS": 0x10,
     "GPUCTR_BACKEND_AUTO": 0,
     "GPUCTR_BACKEND_DETACHED": 1,
     "GPUCTR_BACKEND_ASSEMBLED": 2,
@@ -312,6 +314,10 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_plan_check_requirement": (STATUS, (c_void_p, c_char_p, _ERROR)),
     "gpuctr_plan_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
     "gpuctr_plan_to_cdi": (STATUS, (c_void_p, POINTER(CdiOptions), _OUT, _ERROR)),
+    "gpuctr_plan_create_from_cdi": (
+        STATUS,
+        (c_void_p, POINTER(Request), c_int, _OUT, _ERROR),
+    ),
     "gpuctr_plan_edit_oci": (STATUS, (c_void_p, c_char_p, c_char_p, _OUT, _ERROR)),
     "gpuctr_plan_to_oci": (STATUS, (c_void_p, c_char_p, _OUT, _ERROR)),
     "gpuctr_plan_install_cdi": (

@@ -57,6 +57,8 @@ pub const GPUCTR_COMPAT_ALWAYS: u32 = 2;
 pub const GPUCTR_REQUEST_LOCK: u32 = 0x1;
 pub const GPUCTR_REQUEST_NAMES_DEVICES: u32 = 0x2;
 pub const GPUCTR_REQUEST_NAMES_CAPABILITIES: u32 = 0x4;
+pub const GPUCTR_REQUEST_KEEP_UNKNOWN_HOOKS: u32 = 0x8;
+pub const GPUCTR_REQUEST_KEEP_ALL_HOOKS: u32 = 0x10;
 pub const GPUCTR_BACKEND_AUTO: u32 = 0;
 pub const GPUCTR_BACKEND_DETACHED: u32 = 1;
 pub const GPUCTR_BACKEND_ASSEMBLED: u32 = 2;
@@ -508,6 +510,13 @@ extern "C" {
     ) -> *const c_char;
     pub fn gpuctr_plan_create(
         host: *const gpuctr_host,
+        request: *const gpuctr_request,
+        rootfs_fd: c_int,
+        ret_plan: *mut *mut gpuctr_plan,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_plan_create_from_cdi(
+        list: *const gpuctr_cdi_list,
         request: *const gpuctr_request,
         rootfs_fd: c_int,
         ret_plan: *mut *mut gpuctr_plan,
