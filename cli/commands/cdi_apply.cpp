@@ -36,7 +36,7 @@ const NamedValues<std::uint32_t>& hooks_names()
     return names;
 }
 
-struct Options {
+struct CdiApplyArguments {
     RequestOptions request;
     RootOptions root;
     RunOptions run;
@@ -49,12 +49,12 @@ struct Options {
     bool dry_run = false;
 };
 
-gpucontainer::Error usage(const std::string& problem)
+gpucontainer::Error cdi_usage(const std::string& problem)
 {
     return usage_error_of("cdi-apply", problem);
 }
 
-CdiList read_specifications(const Options& options)
+CdiList read_specifications(const CdiApplyArguments& options)
 {
     std::vector<std::string> paths = options.directories;
     if (!options.files.empty() && paths.empty())
@@ -65,7 +65,7 @@ CdiList read_specifications(const Options& options)
     return CdiList(paths);
 }
 
-gpucontainer::Request request_of(const Options& options)
+gpucontainer::Request request_of(const CdiApplyArguments& options)
 {
     gpucontainer::Request request = options.request.request();
     request.kept_hooks = options.kept_hooks;
@@ -85,7 +85,7 @@ void tell_rest(const Plan& plan, const Messages& messages, std::FILE* out)
 }
 
 /// A filter of the configuration of a container that is yet to be made.
-void edit_configuration(const Options& options, const Call& call)
+void edit_configuration(const CdiApplyArguments& options, const Call& call)
 {
     shrink_privileges(GPUCTR_PHASE_LOOK);
     const std::string config = read_input(input_config);
@@ -95,7 +95,8 @@ void edit_configuration(const Options& options, const Call& call)
     print(call.streams.out, "{}", plan.edit_oci(config));
 }
 
-gpucontainer::ApplyOptions apply_options(const Options& options, const RootDirectory& root)
+gpucontainer::ApplyOptions apply_options(const CdiApplyArguments& options,
+                                         const RootDirectory& root)
 {
     gpucontainer::ApplyOptions how;
     how.state_dir = state_directory(options.state);
@@ -106,8 +107,8 @@ gpucontainer::ApplyOptions apply_options(const Options& options, const RootDirec
     return how;
 }
 
-void show(const Plan& plan, Outcome outcome, const RootDirectory& root, const Options& options,
-          const Call& call)
+void show(const Plan& plan, Outcome outcome, const RootDirectory& root,
+          const CdiApplyArguments& options, const Call& call)
 {
     Forecast forecast = {plan, outcome, {}};
     if (outcome == Outcome::replaced) {
@@ -119,7 +120,7 @@ void show(const Plan& plan, Outcome outcome, const RootDirectory& root, const Op
     print_apply(forecast, root.name(), call, call.json ? Format::json : Format::text);
 }
 
-void set_up(const Options& options, const Call& call)
+void set_up(const CdiApplyArguments& options, const Call& call)
 {
     const Messages messages = call.messages();
     const CdiList list = read_specifications(options);
@@ -143,7 +144,7 @@ void set_up(const Options& options, const Call& call)
     tell_rest(plan, messages, call.streams.out);
 }
 
-int run_command(const Options& options, const Call& call)
+int run_command(const CdiApplyArguments& options, const Call& call)
 {
     const auto list = std::make_shared<const CdiList>(read_specifications(options));
     prepare_to_run();
@@ -157,7 +158,7 @@ int run_command(const Options& options, const Call& call)
     RunOptions how = options.run;
     how.mount_label = options.request.mount_label;
     if (const std::optional<ImageFile> image = options.root.open_image())
-        throw usage("an image file has to be mounted first: name a directory");
+        throw cdi_usage("an image file has to be mounted first: name a directory");
     const RootDirectory root = options.root.open();
     return run({root.name(), root.fd(), nullptr}, gpus, how, call.command_line, call.messages());
 }
@@ -193,24 +194,26 @@ public:
     {
         const bool with_command = !call.command_line.empty();
         if (!with_command && options_.run.is_set())
-            throw usage("--chdir, --setenv, --clean-env, --bind and --allow-setuid go with -- CMD");
+            throw cdi_usage(
+                "--chdir, --setenv, --clean-env, --bind and --allow-setuid go with -- CMD");
         if (options_.run.writable || options_.run.unverified)
-            throw usage(
+            throw cdi_usage(
                 "--writable-tmpfs and --no-verify are for image files, which cdi apply does "
                 "not take");
         if (options_.oci && (with_command || options_.root.is_given()))
-            throw usage("--oci: the configuration names the root file system, and the command");
+            throw cdi_usage("--oci: the configuration names the root file system, and the command");
         if (with_command && (options_.root.pid || options_.dry_run))
-            throw usage("--pid and --dry-run: not with -- CMD, which makes a container of its own");
+            throw cdi_usage(
+                "--pid and --dry-run: not with -- CMD, which makes a container of its own");
         check_typed_of_oci();
     }
 
     void check_complete() const override
     {
         if (options_.request.devices.empty())
-            throw usage("name a device with --device, such as --device nvidia.com/gpu=0");
+            throw cdi_usage("name a device with --device, such as --device nvidia.com/gpu=0");
         if (!options_.oci && !options_.root.is_given())
-            throw usage("say where: --rootfs DIR, --pid PID, or --oci");
+            throw cdi_usage("say where: --rootfs DIR, --pid PID, or --oci");
     }
 
     int run(const Call& call) override
@@ -239,17 +242,17 @@ private:
     {
         if (!options_.oci) {
             if (app_->count("--keep-hooks") != 0)
-                throw usage("--keep-hooks goes with --oci: no program of others is run");
+                throw cdi_usage("--keep-hooks goes with --oci: no program of others is run");
             return;
         }
         for (const char* const option :
              {"--cuda-compat", "--write", "--lock", "--backend", "--mount-label", "--no-replace",
               "--state-dir", "--dry-run", "--format", "--json"})
             if (app_->count(option) != 0)
-                throw usage(formatted("{}: nothing is set up with --oci", option));
+                throw cdi_usage(formatted("{}: nothing is set up with --oci", option));
     }
 
-    Options options_;
+    CdiApplyArguments options_;
     const CLI::App* app_ = nullptr;
 };
 

@@ -23,7 +23,7 @@ using gpucontainer::Plan;
 
 /// What engines give to a container whose image says nothing.
 constexpr const char* usual_capabilities = "compute,utility";
-struct Options {
+struct CdiGenerateArguments {
     RequestOptions request;
     gpucontainer::CdiOptions cdi;
     bool install = false;
@@ -32,7 +32,7 @@ struct Options {
     bool staged = false;                    ///< By the staged tree of the request's options.
 };
 
-gpucontainer::Request request_of(const Options& options, const std::string& devices)
+gpucontainer::Request request_of(const CdiGenerateArguments& options, const std::string& devices)
 {
     gpucontainer::Request request = options.request.request();
     request.devices = devices;
@@ -61,7 +61,8 @@ std::vector<std::string> hook_by(const CLI::App& app)
 }
 
 /// The devices of each vendor for a plan of its own, because a specification has one kind.
-std::vector<std::string> shares_of(const Options& options, const gpucontainer::Host& host)
+std::vector<std::string> shares_of(const CdiGenerateArguments& options,
+                                   const gpucontainer::Host& host)
 {
     if (!options.request.devices.empty())
         return {formatted("{}", fmt::join(options.request.devices, ","))};
@@ -75,7 +76,8 @@ std::vector<std::string> shares_of(const Options& options, const gpucontainer::H
 }
 
 /// Where a specification is written; "" for standard output.
-std::string path_of(const Options& options, const gpucontainer::Host& host, const Plan& plan)
+std::string path_of(const CdiGenerateArguments& options, const gpucontainer::Host& host,
+                    const Plan& plan)
 {
     if (!options.install)
         return options.file;
@@ -90,7 +92,7 @@ std::string path_of(const Options& options, const gpucontainer::Host& host, cons
     return "";
 }
 
-void write(const Options& options, const gpucontainer::Host& host, const Plan& plan,
+void write(const CdiGenerateArguments& options, const gpucontainer::Host& host, const Plan& plan,
            const Call& call)
 {
     const std::string path = path_of(options, host, plan);
@@ -105,7 +107,7 @@ void write(const Options& options, const gpucontainer::Host& host, const Plan& p
                       outcome == gpucontainer::CdiInstalled::written ? "written" : "unchanged"));
 }
 
-void generate(const Options& options, const Call& call)
+void generate(const CdiGenerateArguments& options, const Call& call)
 {
     const gpucontainer::Host host = options.request.host.open();
     const std::vector<std::string> shares = shares_of(options, host);
@@ -185,7 +187,7 @@ public:
     }
 
 private:
-    Options options_;
+    CdiGenerateArguments options_;
     bool hooks_ = false;
     const CLI::App* app_ = nullptr;
 };
@@ -196,9 +198,9 @@ const CommandEntry cdi_generate_command = {
     "cdi-generate", "write a specification of this host's GPUs", "[VENDOR...] [OPTION]...",
     R"(
 Write a specification for the Container Device Interface (CDI), with a device
-for each GPU, MIG instance and partition, and `all`. Without `--hooks` no program
-runs in containers: libraries are mounted where the loaders of all distributions
-with glibc look.
+for each GPU, MIG instance and partition, and `all`. Without `--hooks` no
+program runs in containers: libraries are mounted where the loaders of all
+distributions with glibc look.
 
 Examples:
   gpuctr-setup cdi generate --nv

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
+#include "formats/given.hpp"
 #include "options/groups.hpp"
 #include "options/values.hpp"
 #include "output/failure.hpp"
@@ -21,8 +22,6 @@ namespace {
 
 using gpucontainer::CdiList;
 using gpucontainer::Severity;
-
-constexpr const char* usual_files_directory = "/var/lib/gpucontainer-cdi";
 
 bool is_wrong(const CdiList& list, Severity least)
 {

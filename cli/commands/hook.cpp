@@ -39,8 +39,8 @@ const NamedValues<Stage>& stages()
 }
 
 /// The vendors that the container asks for, of those that are typed if any are.
-std::vector<std::string> wanted(const std::vector<std::string>& typed,
-                                std::vector<std::string> asked)
+std::vector<std::string> vendors_among(const std::vector<std::string>& typed,
+                                       std::vector<std::string> asked)
 {
     if (!typed.empty() && std::find(typed.begin(), typed.end(), GPUCTR_VENDOR_ANY) == typed.end())
         std::erase_if(asked, [&](const std::string& vendor) {
@@ -174,7 +174,7 @@ private:
             host.vendors = {GPUCTR_VENDOR_ANY};
         if (by_nodes_)
             return host;
-        host.vendors = wanted(host.vendors, state.vendors());
+        host.vendors = vendors_among(host.vendors, state.vendors());
         if (host.vendors.empty() && messages.verbosity == Verbosity::verbose)
             messages.tell("the container asks for no GPU");
         return host;
