@@ -30,7 +30,8 @@ def excludes(one, other):
 
 
 def compatible(one, other):
-    return base_of(one, other) is not None and not excludes(one, other) and not excludes(other, one)
+    return base_of(one, other) is not None and not any(
+        excludes(*order) for order in itertools.permutations((one, other)))
 
 
 def all_pairs():
@@ -46,7 +47,7 @@ def chosen_pairs():
 
 def case_of(*faults):
     base = faults[0].whole_base() if len(faults) == 1 else base_of(*faults)
-    made = model.Case.on(base)
+    made = model.Case.made_of(base)
     # Those of requests come last: they count what is left.
     for fault in sorted(faults, key=lambda fault: fault.room.startswith("request")):
         fault.edit(made)

@@ -96,7 +96,7 @@ class _Writer:
         self.elf = elf
         self.number, self.bits = MACHINES[elf.machine]
         self.strings, self.dynamic, self.segments = _Strings(), [], []
-        self.indexes = {}  # of versions
+        self.body, self.indexes = b"", {}  # the latter of versions
 
     def file(self):
         header, segment, _, _ = HEADER_SIZES[self.bits]

@@ -22,7 +22,7 @@ class Healthy:
     edit: typing.Callable = None
 
     def case(self):
-        made = model.Case.on(self.base)
+        made = model.Case.made_of(self.base)
         if self.edit:
             self.edit(made)
         return made

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """A recorded host in memory, which faults edit. Its form is in tests/hosts/README.md."""
 
+import copy
 import fnmatch
 import importlib.machinery
 import importlib.util
@@ -49,11 +50,7 @@ class Host:
             return cls(read_tree(Path(directory) / "host"))
 
     def copy(self):
-        new = Host.__new__(Host)
-        new._nodes, new._texts = dict(self._nodes), dict(self._texts)
-        new._devices = list(self._devices)
-        new._files = {path: dict(row) for path, row in self._files.items()}
-        return new
+        return copy.deepcopy(self)
 
     def files(self):
         """The recording, by paths in its directory."""

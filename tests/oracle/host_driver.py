@@ -40,7 +40,8 @@ def ptx_compiler_missing(case):
     case.host.remove_files("*/libnvidia-ptxjitcompiler.so*")
 
 
-@ROOM.fault("cdi-stale-file", stage="setup", subject="cdi", base=("h200-cdi", None, None),
+@ROOM.fault("cdi-stale-file", stage="setup", blocks="some", subject="cdi",
+            base=("h200-cdi", None, None),
             not_with=("driver version", "libcuda"),
             cause="a CDI specification names driver files of a version that was replaced",
             message="Error: failed to stat host path libcuda.so.575.57.08; no such file or directory",
@@ -50,7 +51,8 @@ def cdi_stale_file(case):
     case.host.add_text("/etc/cdi/nvidia.yaml", CDI.replace("580.159.04", "575.57.08"))
 
 
-@ROOM.fault("cdi-stale-number", stage="init", subject="cdi", base=("h200-cdi", None, None),
+@ROOM.fault("cdi-stale-number", stage="init", blocks="some", subject="cdi",
+            base=("h200-cdi", None, None),
             not_with=("uvm",),
             cause="a CDI specification has the major number that nvidia-uvm had before the machine "
                   "was started again",

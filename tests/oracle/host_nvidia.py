@@ -149,7 +149,7 @@ def open_module(case):
             evidence=[host("/sys/module/nvidia_uvm/version", "absent"),
                       host("/proc/devices", "lacks", "nvidia-uvm"),
                       host("/dev/nvidia-uvm", "absent"),
-                      host("/sys/module/nvidia/version", "is", "580.159.04", before=True)])
+                      host("/sys/module/nvidia/initstate", "is", "live", before=True)])
 def uvm_not_loaded(case):
     case.host.remove("/sys/module/nvidia_uvm")
     case.host.replace("/proc/devices", "238 nvidia-uvm\n", "")
@@ -247,7 +247,7 @@ def gpu_denied(case):
     case.request["denied_devices"] += ["195:2"]
 
 
-@ROOM.fault("nvidia-mig-without-compute-instance", stage="module", blocks="some", subject="mig",
+@ROOM.fault("nvidia-mig-without-compute-instance", stage="visible", blocks="some", subject="mig",
             base=("mig", None, None),
             cause="a GPU instance has no compute instance, so nothing can run on it",
             message="No MIG devices found; CUDA_ERROR_NO_DEVICE",

@@ -173,7 +173,7 @@ def torch(case, targets):
 @ROOM.fault("vulkan-manifest-leads-nowhere", stage="feature", blocks="some", subject="vulkan",
             base=("desktop", "cuda-graphics", "nvidia-graphics"),
             cause="a manifest of Vulkan in the image names a library that is not there",
-            message="vkCreateInstance: VK_ERROR_INCOMPATIBLE_DRIVER; vulkaninfo shows llvmpipe only",
+            message="libvulkan_radeon.so: cannot open shared object file; vulkaninfo lacks that GPU",
             evidence=[image("/usr/share/vulkan/icd.d/radeon_icd.json", "has",
                             f"{MULTIARCH}/libvulkan_radeon.so"),
                       image(f"{MULTIARCH}/libvulkan_radeon.so", "absent", before=True)])
@@ -186,7 +186,8 @@ def vulkan_nowhere(case):
 @ROOM.fault("opencl-manifest-leads-nowhere", stage="feature", blocks="some", subject="opencl",
             base=(None, "cuda-graphics", "nvidia"),
             cause="a file of OpenCL in the image names a library that is not there",
-            message="clGetPlatformIDs: CL_PLATFORM_NOT_FOUND_KHR (-1001)",
+            message="clinfo shows one platform less; CL_PLATFORM_NOT_FOUND_KHR (-1001) where it is the "
+                    "only one",
             evidence=[image("/etc/OpenCL/vendors/pocl.icd", "is", "libpocl.so.2", before=True),
                       image("/etc/ld.so.cache#libpocl.so.2", "absent"),
                       image(f"{MULTIARCH}/libpocl.so.2", "absent")])
@@ -206,7 +207,8 @@ def half_missing(case):
     case.image.remove("/usr/lib/ld-linux.so.2", "/usr/lib/i386-linux-gnu")
 
 
-@ROOM.fault("cuda-runtime-missing", stage="start", subject="cudart", not_with=("program", "cuda version", "device code"),
+@ROOM.fault("cuda-runtime-missing", stage="start", subject="cudart",
+            not_with=("program", "cuda version", "device code"),
             base=(None, "cuda", "nvidia"),
             cause="the program is linked to CUDA's run-time library, and the image, of the base kind, "
                   "lacks it",

@@ -29,6 +29,10 @@ def app(*needed, gpu_code=b"", interpreter=INTERPRETER, versions=None):
                symbols=tuple(symbols), gpu_code=gpu_code)
 
 
+def stem(soname):
+    return soname.split(".so", maxsplit=1)[0]
+
+
 def plain(name, *needed, versions=None, **facts):
     """A library that needs of the C library what any has."""
     return Elf(soname=name, needed=(*needed, "libc.so.6"),
@@ -156,7 +160,7 @@ def cuda_graphics():
     """With loaders of Vulkan and OpenCL of the distribution."""
     made = cuda()
     for name, version in (("libvulkan.so.1", "1.3.239"), ("libOpenCL.so.1", "1.0.0")):
-        made.library(f"{MULTIARCH}/{name.split('.so')[0]}.so.{version}", plain(name))
+        made.library(f"{MULTIARCH}/{stem(name)}.so.{version}", plain(name))
     made.file("/etc/OpenCL/vendors/pocl.icd", "libpocl.so.2\n")
     made.library(f"{MULTIARCH}/libpocl.so.2.10.0", plain("libpocl.so.2"))
     return made
@@ -209,10 +213,10 @@ def rocm():
             ("libamdhip64.so.6", "6.4.60401", ("libhsa-runtime64.so.1", "libamd_comgr.so.3",
                                                "libnuma.so.1")),
             ("librocblas.so.4", "4.4.60401", ("libamdhip64.so.6",))):
-        made.library(f"{ROCM}/{soname.split('.so')[0]}.so.{version}", plain(soname, *needed))
+        made.library(f"{ROCM}/{stem(soname)}.so.{version}", plain(soname, *needed))
     for soname, version in (("libelf.so.1", "0.188"), ("libdrm.so.2", "2.4.0"),
                             ("libdrm_amdgpu.so.1", "1.0.0"), ("libnuma.so.1", "1.0.0")):
-        made.library(f"{MULTIARCH}/{soname.split('.so')[0]}.so.{version}", plain(soname))
+        made.library(f"{MULTIARCH}/{stem(soname)}.so.{version}", plain(soname))
     for target in ("gfx90a", "gfx942", "gfx1100"):
         made.file(f"{ROCBLAS}/TensileLibrary_lazy_{target}.dat", "kernels\n")
         made.file(f"{ROCBLAS}/Kernels.so-000-{target}.hsaco", "kernels\n")
@@ -228,7 +232,7 @@ def level_zero():
             ("libze_loader.so.1", "1.17.6", ()), ("libigdgmm.so.12", "12.5.0", ()),
             ("libigc.so.2", "2.7.11", ()),
             ("libze_intel_gpu.so.1", "1.6.33578", ("libigdgmm.so.12", "libigc.so.2"))):
-        made.library(f"{MULTIARCH}/{soname.split('.so')[0]}.so.{version}", plain(soname, *needed))
+        made.library(f"{MULTIARCH}/{stem(soname)}.so.{version}", plain(soname, *needed))
     made.program(APP, app("libze_loader.so.1"))
     return made
 

@@ -9,8 +9,7 @@ import typing
 import bases
 import host_dir
 
-# What stops all programs comes before what stops some of them or takes one GPU of several away,
-# and what setting up mends by itself comes last. Among these, what a run meets first comes first.
+# What stops the program comes before what stops others or takes one GPU of several away, and what setting up mends by itself comes last. Among these, what a run meets first comes first.
 STAGES = {
     "bus": "the kernel does not reach the GPU: whatever else is right has nothing to drive",
     "module": "no driver in the kernel has the GPU: setting up ends here",
@@ -65,19 +64,19 @@ class Case:
     request: dict
 
     @classmethod
-    def on(cls, base):
+    def made_of(cls, base):
         """A healthy one, by the names of its parts."""
         host_name, image_name, request_name = base
         return cls(bases.host(host_name).copy(), bases.image(image_name).copy(),
                    copy.deepcopy(bases.request(request_name)))
 
-    def write(self, directory, expected):
+    def write(self, directory, document):
         directory.mkdir(parents=True)
         host_dir.write_tree(self.host.files(), directory / "host")
         self.image.write(directory / "image")
-        for name, document in (("request", self.request), ("expected", expected)):
+        for name, content in (("request", self.request), ("expected", document)):
             (directory / f"{name}.json").write_text(
-                json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+                json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +86,7 @@ class Fault:
     message: str     # what users see
     vendor: str      # whom it concerns, or "any"
     stage: str
-    blocks: str      # "all" or "some"
+    blocks: str      # "all": the program cannot run; "some": the rest works
     edit: typing.Callable
     evidence: tuple
     base: tuple      # host, image and request that it is made of; None: any of this vendor

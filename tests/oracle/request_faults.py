@@ -98,11 +98,11 @@ def requirement(case):
     case.request["container_environment"]["NVIDIA_REQUIRE_CUDA"] = "cuda>=13.3"
 
 
-@NVIDIA.fault("capability-not-asked-for", stage="load", blocks="some", subject="capabilities",
+@NVIDIA.fault("capability-not-asked-for", stage="start", subject="capabilities",
               not_with=("program", "cuda version", "libcuda choice"), tags=("program",),
               base=("h200", "cuda", "nvidia"),
               cause="the program encodes video, and that part of the driver is not asked for",
-              message="Cannot load libnvidia-encode.so.1; No capable devices found",
+              message="libnvidia-encode.so.1: cannot open shared object file; No capable devices found",
               evidence=[request("options", "has", "--driver-capabilities compute,utility"),
                         image(f"{APP}#needed", "has", "libnvidia-encode.so.1"),
                         image(f"{MULTIARCH}/libnvidia-encode.so.1", "absent", before=True)])
@@ -111,7 +111,34 @@ def capability(case):
     case.image.program(APP, app("libcuda.so.1", "libcudart.so.12", "libnvidia-encode.so.1"))
 
 
-@NVIDIA.fault("scheduler-contradicts-cgroup", stage="choice", subject="cgroup", not_with=("device", "cuda mask", "toolkit mask"),
+@NVIDIA.fault("utility-not-asked-for", stage="start", subject="capabilities",
+              base=("h200", "cuda", "nvidia"),
+              not_with=("image_libc", "image_cuda", "image_code", "program"),
+              cause="the program is nvidia-smi, and the image asks for the driver's part `compute` alone",
+              message="nvidia-smi: command not found",
+              evidence=[request("container_environment/NVIDIA_DRIVER_CAPABILITIES", "is", "compute"),
+                        request("program", "is", "/usr/bin/nvidia-smi"),
+                        image("/usr/bin/nvidia-smi", "absent", before=True)])
+def utility(case):
+    case.request["container_environment"]["NVIDIA_DRIVER_CAPABILITIES"] = "compute"
+    case.request["program"] = ["/usr/bin/nvidia-smi"]
+
+
+@NVIDIA.fault("driver-root-without-driver", stage="files", subject="driver root",
+              not_with=("libcuda", "driver version"),
+              cause="the driver root that is named has no driver, as where a driver container does "
+                    "not run",
+              message="failed to locate libcuda.so in the driver root",
+              noticed="driver root /run/nvidia/driver: No such file or directory",
+              evidence=[request("options", "has", "--driver-root /run/nvidia/driver"),
+                        host("/run/nvidia/driver/usr/lib/x86_64-linux-gnu/libcuda.so.1", "absent",
+                             before=True)])
+def driver_root(case):
+    case.request["options"] += ["--driver-root", "/run/nvidia/driver"]
+
+
+@NVIDIA.fault("scheduler-contradicts-cgroup", stage="choice", subject="cgroup",
+              not_with=("device", "cuda mask", "toolkit mask"),
               cause="the scheduler's variable names GPU 1, and the device cgroup allows GPU 2 alone",
               message="CUDA_ERROR_NO_DEVICE in the second task of a job; nvidia-smi shows another GPU",
               noticed="the device cgroup decides: it forbids GPU 1",
@@ -144,6 +171,17 @@ def rocr(case):
 def hip(case):
     inside(case, "ROCR_VISIBLE_DEVICES", "3")
     inside(case, "HIP_VISIBLE_DEVICES", "3")
+
+
+@AMD.fault("hsa-override-of-another-target", stage="code", subject="hsa override",
+           not_with=("rocm", "topology"),
+           cause="HSA_OVERRIDE_GFX_VERSION has programs take the GPU for one of another kind",
+           message="HIP error: invalid device function; Memory access fault by GPU node",
+           evidence=[request("container_environment/HSA_OVERRIDE_GFX_VERSION", "is", "10.3.0"),
+                     host("/sys/devices/virtual/kfd/kfd/topology/nodes/2/properties", "has",
+                          "gfx_target_version 90402", before=True)])
+def hsa_override(case):
+    inside(case, "HSA_OVERRIDE_GFX_VERSION", "10.3.0")
 
 
 @INTEL.fault("ze-affinity-mask-beyond", stage="visible", subject="ze mask",
