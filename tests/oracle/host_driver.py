@@ -3,7 +3,7 @@
 Windows have in their place."""
 
 from bases import CDI
-from model import Room, host
+from model import Room, host, request
 
 ROOM = Room("host_driver", "nvidia", base=("h200", None, None))
 DRIVER = "/usr/local/nvidia/lib64"
@@ -61,6 +61,20 @@ def cdi_stale_file(case):
                       host("/proc/devices", "has", "238 nvidia-uvm", before=True)])
 def cdi_stale_number(case):
     case.host.add_text("/etc/cdi/nvidia.yaml", CDI.replace("major: 238", "major: 511"))
+
+
+@ROOM.fault("cdi-specification-missing", stage="setup", blocks="some", subject="cdi",
+            base=("h200-cdi", "cuda", "nvidia"), not_with=("toolkit mask",),
+            cause="the container asks for a GPU by its CDI name, and the host has no specification "
+                  "for an engine to look it up in",
+            message="unresolvable CDI devices nvidia.com/gpu=0",
+            evidence=[host("/etc/cdi/nvidia.yaml", "absent"),
+                      host("/var/run/cdi/nvidia.yaml", "absent", before=True),
+                      request("container_environment/NVIDIA_VISIBLE_DEVICES", "is",
+                              "nvidia.com/gpu=0")])
+def cdi_missing(case):
+    case.host.remove_files("/etc/cdi/nvidia.yaml")
+    case.request["container_environment"]["NVIDIA_VISIBLE_DEVICES"] = "nvidia.com/gpu=0"
 
 
 @ROOM.fault("wsl-without-dxcore", stage="load", subject="dxcore", base=("wsl", "debian", "nvidia-plain"),

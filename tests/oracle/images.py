@@ -157,8 +157,10 @@ def cuda():
 
 
 def cuda_graphics():
-    """With loaders of Vulkan and OpenCL of the distribution."""
+    """With loaders of Vulkan and OpenCL of the distribution, and libraries of X11."""
     made = cuda()
+    for name in ("libX11.so.6", "libXext.so.6"):
+        made.library(f"{MULTIARCH}/{name}.4.0", plain(name))
     for name, version in (("libvulkan.so.1", "1.3.239"), ("libOpenCL.so.1", "1.0.0")):
         made.library(f"{MULTIARCH}/{stem(name)}.so.{version}", plain(name))
     made.file("/etc/OpenCL/vendors/pocl.icd", "libpocl.so.2\n")

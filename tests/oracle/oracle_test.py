@@ -108,6 +108,41 @@ class Faults(unittest.TestCase):
         self.assertEqual(len({case.name for case in healthy.HEALTHY}), len(healthy.HEALTHY))
 
 
+class HealthyImages(unittest.TestCase):
+    """An image that lacks something by mistake would make a false alarm a true one."""
+
+    OF_THE_DRIVER = {"libcuda.so.1"}
+
+    def test_have_all_that_their_files_need(self):
+        for case in healthy.HEALTHY:
+            files = elf_files(healthy_directory(case) / "image")
+            self.assertTrue(files)
+            defined = {}  # symbol versions, by the soname that has them
+            for path, facts in files.items():
+                for soname in facts["soname"] or [path.name]:
+                    defined.setdefault(soname, set()).update(facts["defines"])
+            functions = {name for facts in files.values() for name in facts["has"]}
+            for path, facts in files.items():
+                with self.subTest(case=case.name, path=path):
+                    self.assertEqual(set(facts["needed"]) - set(defined) - self.OF_THE_DRIVER, set())
+                    self.assertEqual([word for word in facts["versions"]
+                                      if word.split(":")[1] not in defined[word.split(":")[0]]], [])
+                    self.assertEqual(set(facts["wants"]) - functions, set())
+
+    def test_have_a_loader_for_their_program(self):
+        for case in healthy.HEALTHY:
+            shown = look.Case(healthy_directory(case)).parts["image"]
+            interpreter = shown.value("/usr/bin/app#interpreter")
+            if interpreter:
+                self.assertIsNotNone(shown.value(interpreter), case.name)
+
+
+def elf_files(directory):
+    found = {path: elf_look.facts(path.read_bytes()) for path in directory.rglob("*")
+             if path.is_file() and not path.is_symlink()}
+    return {path: facts for path, facts in found.items() if facts}
+
+
 class Pairs(unittest.TestCase):
     def test_each_shows_the_evidence_of_both_and_says_which_blocks_first(self):
         chosen = combine.chosen_pairs()
@@ -150,13 +185,11 @@ class ElfFiles(unittest.TestCase):
 
     def test_binutils_reads_the_same(self):
         for name in ("musl-image-glibc-program", "32-bit-half-missing", "symbol-missing", "glibc-too-old"):
-            for path in (DIRECTORY / name / "image").rglob("*"):
-                if path.is_file() and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF":
-                    with self.subTest(path=path):
-                        self.compare(path)
+            for path, facts in elf_files(DIRECTORY / name / "image").items():
+                with self.subTest(path=path):
+                    self.compare(path, facts)
 
-    def compare(self, path):
-        facts = elf_look.facts(path.read_bytes())
+    def compare(self, path, facts):
         said = subprocess.run(["readelf", "-W", "-l", "-d", path], check=True, text=True,
                               capture_output=True).stdout
         for tag, name in (("(NEEDED)", "needed"), ("(SONAME)", "soname"), ("(RPATH)", "rpath"),
