@@ -124,7 +124,7 @@ def utility(case):
     case.request["program"] = ["/usr/bin/nvidia-smi"]
 
 
-@NVIDIA.fault("driver-root-without-driver", stage="files", subject="driver root",
+@NVIDIA.fault("driver-root-without-driver", stage="choice", subject="driver root",
               not_with=("libcuda", "driver version"),
               cause="the driver root that is named has no driver, as where a driver container does "
                     "not run",
