@@ -21,6 +21,7 @@
 #include <fmt/ranges.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
+#include <string_view>
 #include <unistd.h>
 #include <vector>
 
@@ -52,7 +53,7 @@ std::vector<std::string> vendors_among(const std::vector<std::string>& typed,
 /// Whether an image has no glibc, which the driver's libraries need.
 bool lacks_glibc(const gpucontainer::Error& error)
 {
-    const std::string object(error.object());
+    const std::string_view object = error.object();
     return error.status() == GPUCTR_E_ROOTFS
            && (object == "libc.so.6" || object.find("/ld") != std::string::npos);
 }
@@ -74,9 +75,8 @@ gpucontainer::Plan plan_with_or_without_files(const gpucontainer::Host& host,
     return {host, request, rootfs_fd};
 }
 
-/// Names go into the container's own layer, which is removed with it; so there is no journal.
-void set_up(const gpucontainer::HookState& state, bool joins, bool by_nodes,
-            const HostOptions& host, const RequestOptions& options, const Messages& messages)
+/// From here on, what is set up shows in the container alone.
+void enter_container(const gpucontainer::HookState& state, bool joins)
 {
     if (joins && state.pid() == 0)
         throw gpucontainer::Error(GPUCTR_E_USAGE, "the state of the container names no process",
@@ -89,6 +89,12 @@ void set_up(const gpucontainer::HookState& state, bool joins, bool by_nodes,
                                   "what it sets up would show there: use the stage "
                                   "createContainer, or name that of the hook with --stage",
                                   0);
+}
+
+/// Names go into the container's own layer, which is removed with it; so there is no journal.
+void set_up(const gpucontainer::HookState& state, bool by_nodes, const HostOptions& host,
+            const RequestOptions& options, const Messages& messages)
+{
     const gpucontainer::Host found = host.open();
     const RootDirectory root = RootDirectory::at(std::string(state.rootfs()));
     require_root_of_container(root.fd(), root.name());
@@ -160,7 +166,8 @@ public:
             return ExitCode::done;
         shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
         with_gpu(host.if_present, messages, [&] {
-            set_up(state, stage_ != Stage::create_container, by_nodes_, host, request_, messages);
+            enter_container(state, stage_ != Stage::create_container);
+            set_up(state, by_nodes_, host, request_, messages);
         });
         return ExitCode::done;
     }

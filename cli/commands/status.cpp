@@ -32,6 +32,21 @@ struct StatusArguments {
     Severity fail_on = Severity::error; ///< The lowest that makes the exit status 9.
 };
 
+/// Of devices that specifications give, such as "nvidia.com/gpu". No driver is known then.
+bool is_kind_of_cdi(const gpucontainer::UsedDriver& driver)
+{
+    return driver.vendor().find('/') != std::string_view::npos;
+}
+
+std::string devices_of(const gpucontainer::UsedDriver& kind)
+{
+    std::string text;
+    for (const auto device : kind.gpus())
+        text += formatted("{}{}={}", text.empty() ? "" : ", ", printable(kind.vendor()),
+                          printable(device.uuid()));
+    return text;
+}
+
 std::string gpus_of(const gpucontainer::UsedDriver& driver)
 {
     std::string text;
@@ -93,6 +108,10 @@ void print_setup(const Setup& setup, const std::string& root, const std::string&
     std::FILE* const out = streams.out;
     print(out, "{}\n", streams.of_out.heading(printable(root)));
     for (const auto driver : setup.drivers()) {
+        if (is_kind_of_cdi(driver)) {
+            print(out, "  devices  {}\n", devices_of(driver));
+            continue;
+        }
         print(out, "  driver   {} {}\n", printable(driver.vendor()), printable(driver.version()));
         print(out, "  GPUs     {}\n", gpus_of(driver));
     }
@@ -166,7 +185,9 @@ using Parts = std::vector<std::string>;
 std::string drivers_in(const SetupRow& row)
 {
     return of_drivers(row, [](const auto& driver) {
-        return Parts{formatted("{}/{}", driver.vendor(), driver.version())};
+        return Parts{is_kind_of_cdi(driver)
+                         ? std::string(driver.vendor())
+                         : formatted("{}/{}", driver.vendor(), driver.version())};
     });
 }
 

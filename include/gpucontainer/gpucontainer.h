@@ -1651,7 +1651,10 @@ GPUCTR_API size_t gpuctr_setup_driver_count(const gpuctr_setup* setup);
 /** Belongs to the list. @since 0.1 */
 GPUCTR_API const gpuctr_used_driver* gpuctr_setup_driver_at(const gpuctr_setup* setup,
                                                             size_t index);
-/** "nvidia". @since 0.1 */
+/**
+ * "nvidia". Of gpuctr_plan_create_from_cdi(): the kind of the devices, "nvidia.com/gpu"; it has no
+ * version, and the UUIDs of its GPUs are the names of the devices. @since 0.1
+ */
 GPUCTR_API const char* gpuctr_used_driver_vendor(const gpuctr_used_driver* driver);
 /** Version of the driver when the plan or set-up was made. @since 0.1 */
 GPUCTR_API const char* gpuctr_used_driver_version(const gpuctr_used_driver* driver);

@@ -30,10 +30,10 @@ struct CdiDocument {
 };
 
 /// What a plan for images that are not known gives to containers, as a specification: a device for
-/// each name of the plan's GPUs, and "all". No hook is needed, and with one there are no mounts. Nodes have no numbers, because some
-/// differ after a reboot. What depends on the GPUs that one container gets is not in it, as a
-/// container may get several devices: variables that name them, and masks of the kernel's
-/// directories. Errors: usage, for other plans and versions; no_device.
+/// each name of the plan's GPUs, and "all". No hook is needed, and with one there are no mounts.
+/// Nodes have no numbers, because some differ after a reboot. What depends on the GPUs that one
+/// container gets is not in it, as a container may get several devices: variables that name them,
+/// and masks of the kernel's directories. Errors: usage, for other plans and versions; no_device.
 Result<CdiDocument> cdi_document(const plan::Planned& planned, const CdiRequest& request);
 
 /// What a specification of a driver's GPUs is made from, besides files.

@@ -36,7 +36,8 @@ enum class FindingCode : std::uint8_t {
     toolkit_decided,   ///< Why the host's toolkit is not put into the container.
     module_loaded,     ///< A kernel module was loaded.
     node_made,         ///< A device node was made on the host.
-    cdi_after_cache,   ///< Some images find libraries of their own before those of a CDI specification.
+    cdi_after_cache,   ///< Some images find libraries of their own before those of a CDI
+                       ///< specification.
 
     container_need, ///< Something else that a container must have.
 

@@ -147,8 +147,11 @@ class IntoARoot(Case):
         self.write()
         self.apply()
         done = self.run_setup("status", "--rootfs", self.root, stdout=None)
-        self.assertIn("nvidia.com/gpu", done.stdout)
+        self.assertIn("  devices  nvidia.com/gpu=0\n", done.stdout)
         self.assertIn("intact", done.stdout)
+        done = self.run_setup("status", "--rootfs", self.root, "--noheadings", "--output", "DRIVER",
+                              stdout=None)
+        self.assertEqual(done.stdout, "nvidia.com/gpu\n")
 
     def test_another_set_up_goes_first(self):
         before = self.state()
