@@ -164,7 +164,10 @@ Result<void> require_own(const Installation& installation)
         return {};
     const auto text = content_of(record_of(installation));
     const auto record = text ? parse_record(*text) : std::nullopt;
-    if (record && record->path == installation.path)
+    const auto installed =
+        content_of(installed_path(installation.files_directory, installation.specification.kind));
+    if (record && record->path == installation.path && installed
+        && content_of(installation.path) == installed)
         return {};
     return Error(Errc::exists, base::format("{} is there, and was not installed by this program",
                                             installation.path))
@@ -227,6 +230,9 @@ Result<Outcome> install(const Installation& installation)
     const Record record = {installation.path, marks_of(installation)};
     GPUCTR_CHECK(replace_if_different(record_of(installation), to_text(record)));
     GPUCTR_TRY(const bool written, replace_if_different(installation.path, installation.text));
+    GPUCTR_CHECK(replace_if_different(
+        installed_path(installation.files_directory, installation.specification.kind),
+        installation.text));
     return written || changed ? Outcome::written : Outcome::unchanged;
 }
 

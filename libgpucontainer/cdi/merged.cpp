@@ -122,14 +122,19 @@ Error unknown_hook(const Hook& hook)
                  base::format("{}: the {} hook {} is not known, and no program of others is run",
                               hook.place.text(), hook.name, shown(hook.path)))
         .with_object(hook.place.file)
-        .with_hint("take it out of a copy of the specification, or give the device to a container "
-                   "by its config.json with --oci --keep-hooks unknown: then the runtime runs it");
+        .with_hint(
+            "name a specification without it, such as `gpuctr-setup cdi generate` writes, or "
+            "give the device to a container by its config.json with --oci --keep-hooks "
+            "unknown: then the runtime runs it");
 }
 
 std::ptrdiff_t depth_of(const Mount& mount)
 {
     return std::ranges::count(mount.container_path, '/');
 }
+
+/// Specifications in use have some dozens. Each is compared with all before it.
+constexpr std::size_t most_edits = 4096;
 
 class Merging {
 public:
@@ -138,7 +143,14 @@ public:
     Result<void> add(const Edits& edits)
     {
         Edits& all = merged.edits;
-        if (all.place.file.empty())
+        count_ += edits.env.size() + edits.nodes.size() + edits.net_devices.size()
+                  + edits.mounts.size() + edits.hooks.size() + edits.additional_gids.size();
+        if (count_ > most_edits)
+            return Error(Errc::usage, base::format("{}: more than {} edits for one container",
+                                                   edits.place.text(), most_edits))
+                .with_object(edits.place.file);
+        if (all.place.file.empty() || !edits.additional_gids.empty() || edits.rdt
+            || !edits.net_devices.empty())
             all.place = edits.place;
         for (const std::string& variable : edits.env)
             add_variable(all.env, variable);
@@ -196,6 +208,7 @@ private:
 
     KeptHooks kept_;
     const TaskOf& task_of_;
+    std::size_t count_ = 0;
 };
 
 } // namespace

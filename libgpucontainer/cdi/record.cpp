@@ -33,6 +33,11 @@ std::string record_path(const std::string& files_directory, const std::string& k
     return base::format("{}/{}.record", files_directory, file_name_of(kind));
 }
 
+std::string installed_path(const std::string& files_directory, const std::string& kind)
+{
+    return base::format("{}/{}.installed", files_directory, file_name_of(kind));
+}
+
 std::string to_text(const Record& record)
 {
     OrderedJson marks = OrderedJson::array();

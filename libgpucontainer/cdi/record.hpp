@@ -23,6 +23,8 @@ struct Record {
 };
 
 std::string record_path(const std::string& files_directory, const std::string& kind);
+/// Where the text of the specification is, as it was installed: another one is not ours.
+std::string installed_path(const std::string& files_directory, const std::string& kind);
 std::string to_text(const Record& record);
 /// None for anything else.
 std::optional<Record> parse_record(std::string_view text);

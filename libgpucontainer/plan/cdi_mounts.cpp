@@ -217,6 +217,13 @@ Result<void> add_mount(Draft& draft, const CdiMount& mount)
     draft.identify(
         base::format("{} {} {} {}", path, item.source(), item.options(), mount.identity));
     if (draft.is_missing(path)) {
+        if (draft.is_in_hosts_devices(path))
+            return Error(Errc::rootfs,
+                         base::format("{}: {} is missing in /dev, which is the host's and is not "
+                                      "changed",
+                                      mount.mount->place.text(), cdi::shown(path)))
+                .with_object(path)
+                .with_hint("give the container a /dev of its own");
         if (!draft.can_have(path) && !draft.names.are_overlaid(path))
             return in_the_way(mount, "a name above it is no directory");
         // A read-only overlay for its name would cover a directory such as /run.

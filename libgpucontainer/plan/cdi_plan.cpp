@@ -40,6 +40,7 @@ public:
         wanted_links_ = links_.all();
         const auto by_soname = soname_links(merged_, libraries_);
         wanted_links_.insert(wanted_links_.end(), by_soname.begin(), by_soname.end());
+        GPUCTR_CHECK(look_for_collisions());
         GPUCTR_CHECK(draft_.names.expect(missing_paths(), draft_.plan.items));
         for (const CdiMount& mount : mounts_)
             GPUCTR_CHECK(add_mount(draft_, mount));
@@ -61,6 +62,52 @@ private:
         auto looked = draft_.look_at_image();
         if (!looked && looked.error().os_error() != 0)
             return std::move(looked).error();
+        return {};
+    }
+
+    /// Of what would be made at the same place, or in what is the host's, one could not be.
+    Result<void> look_for_collisions()
+    {
+        for (const std::string& path : cdi_hook_paths(draft_, merged_)) {
+            for (const CdiMount& mount : mounts_)
+                if (base::is_below(path, mount.item.target))
+                    return impossible(
+                        mount.mount->place,
+                        base::format("a mount at {}, because {} is made for its hooks",
+                                     cdi::shown(mount.item.target), path));
+            for (const cdi::DeviceNode& node : merged_.edits.nodes)
+                if (node.path == path)
+                    return impossible(
+                        node.place,
+                        base::format("a node at {}, which is made for its hooks", path));
+        }
+        for (const CdiMount& mount : mounts_)
+            GPUCTR_CHECK(look_for_links_into_mounts(mount.mount->place, mount.item.target));
+        for (const cdi::DeviceNode& node : merged_.edits.nodes)
+            GPUCTR_CHECK(look_for_links_into_mounts(node.place, node.path));
+        for (const cdi::Links::Link& one : wanted_links_)
+            for (const cdi::Links::Link& other : wanted_links_)
+                if (one.path != other.path && base::is_below(one.path, other.path))
+                    return impossible(one.place, base::format("a link at {}, below another link",
+                                                              cdi::shown(one.path)));
+        return {};
+    }
+
+    /// By a link of the image, a path may be in a directory that is mounted from the host.
+    Result<void> look_for_links_into_mounts(const cdi::Place& place, const std::string& path)
+    {
+        for (const CdiMount& mount : mounts_) {
+            const std::string& target = mount.item.target;
+            if (!mount.item.is_directory() || base::is_below(path, target))
+                continue;
+            const rootfs::Entry covered = draft_.view.resolve(target);
+            for (auto above = base::directory_of(path); above.size() > 1;
+                 above = base::directory_of(above))
+                if (draft_.view.resolve(std::string(above)).same_file(covered))
+                    return impossible(place,
+                                      base::format("{} in {}, where a link of the image leads",
+                                                   cdi::shown(path), cdi::shown(target)));
+        }
         return {};
     }
 

@@ -133,6 +133,7 @@ class IntoARoot(Case):
         done = self.apply(stderr=None)
         self.assertEqual(done.stdout, "NVIDIA_VISIBLE_DEVICES=void\n")
         self.assertIn("processes of the container are to have the group 44", done.stderr)
+        self.assertNotIn(".json:0:", done.stderr)
         self.apply("--rootfs", self.root, "-q", stderr="")
 
     def test_what_is_no_matter_of_files_is_told(self):
@@ -334,6 +335,21 @@ class Refused(Case):
                 self.refused_with(text, mounts=[{"hostPath": "/etc/hostname",
                                                  "containerPath": "/opt/x"} | more])
 
+    def test_what_its_hooks_would_make_in_the_same_place(self):
+        for target in ("/etc", "/etc/ld.so.conf.d"):
+            with self.subTest(target):
+                self.refused_with("is made for its hooks",
+                                  mounts=[{"hostPath": "/usr/share", "containerPath": target}])
+        self.refused_with("is made for its hooks", mounts=[
+            {"hostPath": "/etc/hostname", "containerPath": "/etc/ld.so.cache"}])
+
+    def test_more_than_a_container_is_given(self):
+        self.refused_with("more than 4096 edits", env=[f"A{i}=" for i in range(4097)])
+
+    def test_a_text_that_would_be_cut_off(self):
+        self.write(env=["LD_PRELOAD\0=x"])
+        self.refused(2, "no JSON document: a NUL in a text")
+
     def test_what_is_missing_on_the_host(self):
         self.refused_with("/nowhere': No such file", 4,
                           mounts=[{"hostPath": "/nowhere", "containerPath": "/opt/x"}])
@@ -435,6 +451,23 @@ class HostileImages(Case):
     def test_a_directory_in_the_place_of_a_file(self):
         self.there(LIBRARIES / f"libcuda.so.{VERSION}").mkdir(parents=True)
         self.check_host_is_kept(5)
+
+    def test_a_dev_that_is_the_hosts_gets_no_names(self):
+        self.assertEqual(harness.call("unshare", "--mount", "sh", "-euc",
+            'mount --rbind /dev "$0/dev"; shift; ! "$@" 2>"$0/said"', self.root, "", harness.SETUP,
+            "cdi", "apply", "--spec", self.write(mounts=[
+                {"hostPath": "/etc/hostname", "containerPath": "/dev/adv", "options": ["ro"]}]),
+            "--device", "nvidia.com/gpu=0", "--rootfs", self.root).returncode, 0)
+        self.assertIn("/dev, which is the host's", self.there("/said").read_text())
+        self.assertFalse(os.path.exists("/dev/adv"))
+
+    def test_a_link_into_a_mount(self):
+        self.there("/opt/a").mkdir(parents=True)
+        os.symlink("/opt/a", self.there("/opt/b"))
+        path = self.write(mounts=[{"hostPath": "/usr/share", "containerPath": "/opt/a"},
+                                  {"hostPath": "/etc/hostname", "containerPath": "/opt/b/f"}])
+        told = self.refused(2, "where a link of the image leads")
+        self.assertIn(f"{path}:", told)
 
     def test_a_link_in_the_place_of_a_node(self):
         os.symlink(DIRECTORY / "outside/file", self.there("/dev/nvidia0"))

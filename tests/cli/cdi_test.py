@@ -165,6 +165,12 @@ class Install(Cdi):
                                        "hint: remove it, or name another directory\n")
         self.assertEqual(INSTALLED.read_text(), "{}")
 
+    def test_a_file_that_somebody_else_wrote_over_ours_stays(self):
+        self.install()
+        INSTALLED.write_text(MINIMAL.format("vendor.com/gpu", "other"))
+        self.install(status=10, stderr=None)
+        self.assertIn("vendor.com", INSTALLED.read_text())
+
     def test_a_directory_that_others_can_write_is_refused(self):
         for directory in (ENGINES, FILES):
             with self.subTest(directory):

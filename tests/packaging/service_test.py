@@ -131,6 +131,7 @@ class Cdi(Service):
         root = pathlib.Path(tempfile.mkdtemp(dir=harness.DIRECTORY))
         self.call("ExecStart")
         others = root / "run/cdi/others.json"
+        ours = root / SPECIFICATION.relative_to("/")
         for path in (FILES, SPECIFICATION.parent):
             shutil.copytree(path, root / path.relative_to("/"))
         (root / "var").mkdir(exist_ok=True)
@@ -141,7 +142,21 @@ class Cdi(Service):
                            env=dict(os.environ, DPKG_ROOT=str(root)))
             self.assertEqual(len(list(others.parent.iterdir())), left, action)
         self.assertTrue(others.exists())
+        self.assertFalse(ours.exists())
         self.assertFalse((root / FILES.relative_to("/")).exists())
+
+    def test_a_purge_leaves_what_somebody_else_wrote_in_its_place(self):
+        root = pathlib.Path(tempfile.mkdtemp(dir=harness.DIRECTORY))
+        self.call("ExecStart")
+        for path in (FILES, SPECIFICATION.parent):
+            shutil.copytree(path, root / path.relative_to("/"))
+        (root / "var").mkdir(exist_ok=True)
+        os.symlink("../run", root / "var/run")
+        ours = root / SPECIFICATION.relative_to("/")
+        ours.write_text("{}")
+        subprocess.run(["sh", SOURCE / "debian/gpuctr-setup.postrm", "purge"], check=True,
+                       env=dict(os.environ, DPKG_ROOT=str(root)))
+        self.assertTrue(ours.exists())
 
 
 if __name__ == "__main__":
