@@ -67,6 +67,46 @@ WHOLE = {
 NEWER = {(0, 6, 0): ["annotations"], (0, 7, 0): ["intelRdt", "additionalGids"],
          (1, 1, 0): ["netDevices", "schemata", "enableMonitoring"]}
 
+# Devices with edits of the same names, in two files.
+INJECTED = {
+    "a.json": {
+        "cdiVersion": "0.5.0", "kind": "a.com/gpu",
+        "containerEdits": {
+            "env": ["PATH=/changed", "A=all"],
+            "mounts": [{"hostPath": "/usr", "containerPath": "/deep/er/usr", "options": ["ro"]},
+                       {"hostPath": "/etc", "containerPath": "/short"}],
+            "hooks": [{"hookName": "createContainer", "path": "/bin/h", "args": ["h", "x"],
+                       "env": ["E=1"], "timeout": 5}]},
+        "devices": [
+            {"name": "1", "containerEdits": {
+                "env": ["A=one"], "additionalGids": [44, 5],
+                "deviceNodes": [{"path": "/dev/null"}, {"path": "/dev/made", "hostPath": "/dev/zero",
+                                                        "permissions": "r", "fileMode": 384}]}},
+            {"name": "3", "containerEdits": {
+                "env": ["A=three", "B="],
+                "deviceNodes": [{"path": "/dev/null", "uid": 7, "gid": 8}]}}]},
+    "b.json": {
+        "cdiVersion": "0.5.0", "kind": "b.com/nic",
+        "devices": [{"name": "2", "containerEdits": {
+            "env": ["A=two"], "additionalGids": [5, 6],
+            "deviceNodes": [{"path": "/dev/null"}, {"path": "/dev/full", "type": "c", "major": 1,
+                                                    "minor": 7}],
+            "mounts": [{"hostPath": "/var", "containerPath": "/short", "options": ["rbind"],
+                        "type": "bind"}],
+            "hooks": [{"hookName": "prestart", "path": "/bin/p"},
+                      {"hookName": "poststop", "path": "/bin/s", "args": ["s"]}]}}]}}
+
+CONFIG = {
+    "ociVersion": "1.0.2",
+    "process": {"user": {"uid": 1000, "gid": 100, "additionalGids": [44]}, "args": ["sh"], "cwd": "/",
+                "env": ["PATH=/bin", "HOME=/"]},
+    "root": {"path": "/rootfs"},
+    "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
+               {"destination": "/short", "type": "tmpfs", "source": "tmpfs"}],
+    "hooks": {"prestart": [{"path": "/bin/first"}]},
+    "linux": {"devices": [{"path": "/dev/null", "type": "c", "major": 9, "minor": 9}],
+              "resources": {"devices": [{"allow": False, "access": "rwm"}]}}}
+
 VALUES = [None, "", "x", "/", "../x", "a b", "a=b", "=b", "none", "rwmrwm", "0.3.0", "v0.5.0",
           "9.9.9", "vendor/class", "vendor.com/a.b", "-v/c", "v1/c-", "createRuntime", "prestart",
           "1a", "a-", 0, -1, 1.5, 1e3, 2 ** 31, 2 ** 32, 2 ** 63, 2 ** 64, True, [], {}, [None], [True],
@@ -86,6 +126,27 @@ def without(value, names):
     if isinstance(value, dict):
         return {key: without(one, names) for key, one in value.items() if key not in names}
     return [without(one, names) for one in value] if isinstance(value, list) else value
+
+
+def without_nothing(value):
+    """Without the fields that Go leaves out, and those that it does not."""
+    if isinstance(value, dict):
+        return {key: found for key, one in value.items()
+                if (found := without_nothing(one)) not in (None, "", 0, [], {}) or found is False}
+    return [without_nothing(one) for one in value] if isinstance(value, list) else value
+
+
+def meaning(config):
+    """Of two variables the last counts; a rule may be there twice; not each library has modes."""
+    config = without_nothing(config)
+    process, of_linux = config["process"], config["linux"]
+    process["env"] = dict(variable.partition("=")[::2] for variable in process["env"])
+    rules = of_linux["resources"]["devices"]
+    of_linux["resources"]["devices"] = sorted({json.dumps(rule, sort_keys=True) for rule in rules})
+    for device in of_linux["devices"]:
+        if device["path"] != "/dev/made":  # whose mode is in the specification
+            device.pop("fileMode", None)
+    return config
 
 
 def places_of(value, place=()):
@@ -242,6 +303,28 @@ class Upstream(unittest.TestCase):
         usable = {one["name"]: one["path"] for one in json.loads(done.stdout)["devices"]
                   if one["state"] == "usable"}
         self.assertEqual(usable, self.judge("devices", low, high)["Devices"])
+
+    def test_devices_in_a_configuration(self):
+        """With all hooks left to the runtime, `cdi apply --oci` makes what engines make."""
+        config = self.work / "config.json"
+        config.write_text(json.dumps(CONFIG), encoding="utf-8")
+        directory = self.work / "injected"
+        directory.mkdir()
+        for name, document in INJECTED.items():
+            known = {"0.5.0": document, "0.7.0": document | {"cdiVersion": "0.7.0"}}
+            newest = "0.7.0" if version_of(self.version) >= (0, 7, 0) else "0.5.0"
+            text = known[newest] if newest == "0.7.0" else without(document, ["additionalGids"])
+            (directory / name).write_text(json.dumps(text), encoding="utf-8")
+        for devices in (["a.com/gpu=1"], ["a.com/gpu=1", "b.com/nic=2"], ["b.com/nic=2", "a.com/gpu=1"],
+                        ["a.com/gpu=1", "a.com/gpu=3"]):
+            with self.subTest(devices):
+                done = subprocess.run(
+                    [SETUP, "cdi", "apply", "--oci", "--keep-hooks", "all", "--spec-dir", directory,
+                     "--device", ",".join(devices)], stdin=config.open("rb"), capture_output=True,
+                    check=False)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(meaning(json.loads(done.stdout)), meaning(
+                    self.judge("injected", config, directory, *devices)))
 
 
 if __name__ == "__main__":

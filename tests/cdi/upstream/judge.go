@@ -5,6 +5,7 @@
 //	judge documents FILE.go...  prints those in the text of its tests
 //	judge verdicts FILE...      reads specifications
 //	judge devices DIR...        reads directories
+//	judge injected CONFIG DIR DEVICE...  puts devices of a directory into a configuration
 package main
 
 import (
@@ -17,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	oci "github.com/opencontainers/runtime-spec/specs-go"
 	"tags.cncf.io/container-device-interface/pkg/cdi"
 	"tags.cncf.io/container-device-interface/schema"
 	"tags.cncf.io/container-device-interface/specs-go"
@@ -100,9 +102,28 @@ func documents(paths []string) any {
 	return all
 }
 
+func injected(words []string) any {
+	text, err := os.ReadFile(words[0])
+	if err != nil {
+		panic(err)
+	}
+	config := &oci.Spec{}
+	if err := json.Unmarshal(text, config); err != nil {
+		panic(err)
+	}
+	cache, err := cdi.NewCache(cdi.WithSpecDirs(words[1]), cdi.WithAutoRefresh(false))
+	if err != nil {
+		panic(err)
+	}
+	if _, err := cache.InjectDevices(config, words[2:]...); err != nil {
+		panic(err)
+	}
+	return config
+}
+
 func main() {
 	ways := map[string]func([]string) any{
-		"documents": documents, "verdicts": verdicts, "devices": devices}
+		"documents": documents, "verdicts": verdicts, "devices": devices, "injected": injected}
 	if err := json.NewEncoder(os.Stdout).Encode(ways[os.Args[1]](os.Args[2:])); err != nil {
 		panic(err)
 	}
