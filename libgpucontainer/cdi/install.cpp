@@ -211,6 +211,22 @@ std::string difference(const Mark& before, const Facts* now)
                : base::format("was {}, and is {}", before.state, found->second);
 }
 
+model::Finding outdated(const std::string& path, const std::string& object, const std::string& why)
+{
+    return {model::FindingCode::cdi_outdated, path, base::format("{} {}", object, why),
+            is_path(object) ? object : "", "`gpuctr-setup cdi generate --install` writes it again"};
+}
+
+/// Null: none is known.
+Facts facts_of(const std::vector<Mark>* marks)
+{
+    Facts facts;
+    if (marks != nullptr)
+        for (const Mark& mark : *marks)
+            facts.emplace(mark.object, mark.state);
+    return facts;
+}
+
 } // namespace
 
 Result<Outcome> install(const Installation& installation)
@@ -246,13 +262,9 @@ void report_changes(const std::string& path, const std::string& kind,
         return;
     const auto report = [&](const std::string& object, const std::string& why) {
         if (!why.empty())
-            findings.push_back({model::FindingCode::cdi_outdated, path,
-                                base::format("{} {}", object, why), is_path(object) ? object : "",
-                                "`gpuctr-setup cdi generate --install` writes it again"});
+            findings.push_back(outdated(path, object, why));
     };
-    Facts now;
-    for (const Mark& mark : marks != nullptr ? *marks : std::vector<Mark>())
-        now.emplace(mark.object, mark.state);
+    Facts now = facts_of(marks);
     for (const Mark& mark : record->marks)
         report(mark.object, difference(mark, marks != nullptr ? &now : nullptr));
     for (const Mark& mark : record->marks)

@@ -63,7 +63,7 @@ public:
     {
         return add({Value::Type::number, 0, text});
     }
-    bool string(std::string& text) { return add_text(text); }
+    bool string(std::string& text) { return add({Value::Type::text, 0, std::move(text)}); }
     bool binary(Json::binary_t& /*value*/) { return false; }
     bool start_object(std::size_t /*size*/) { return open(Value::Type::map); }
     bool start_array(std::size_t /*size*/) { return open(Value::Type::list); }
@@ -72,7 +72,7 @@ public:
     bool key(std::string& text)
     {
         key_line_ = line_;
-        return add_text(text);
+        return add({Value::Type::text, 0, std::move(text)});
     }
     bool parse_error(std::size_t /*at*/, const std::string& /*token*/,
                      const Json::exception& exception)
@@ -81,14 +81,6 @@ public:
     }
 
 private:
-    /// No path or variable has a NUL: what is behind it would be lost.
-    bool add_text(std::string& text)
-    {
-        if (text.find('\0') != std::string::npos)
-            return refuse("a NUL in a text");
-        return add({Value::Type::text, 0, std::move(text)});
-    }
-
     bool refuse(std::string why)
     {
         fault = std::move(why);

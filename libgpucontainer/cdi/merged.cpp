@@ -133,6 +133,28 @@ std::ptrdiff_t depth_of(const Mount& mount)
     return std::ranges::count(mount.container_path, '/');
 }
 
+/// What is behind a NUL in a path or variable would be lost.
+bool is_cut_off(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+bool has_text_cut_off(const Edits& edits)
+{
+    using std::ranges::any_of;
+    return any_of(edits.env, is_cut_off)
+           || any_of(edits.nodes,
+                     [](const DeviceNode& node) {
+                         return is_cut_off(node.path) || is_cut_off(node.host_path);
+                     })
+           || any_of(edits.mounts,
+                     [](const Mount& mount) {
+                         return is_cut_off(mount.host_path) || is_cut_off(mount.container_path)
+                                || any_of(mount.options, is_cut_off);
+                     })
+           || any_of(edits.hooks, [](const Hook& hook) {
+                  return is_cut_off(hook.path) || any_of(hook.args, is_cut_off)
+                         || any_of(hook.env, is_cut_off);
+              });
+}
+
 /// Specifications in use have some dozens. Each is compared with all before it.
 constexpr std::size_t most_edits = 4096;
 
@@ -145,6 +167,9 @@ public:
         Edits& all = merged.edits;
         count_ += edits.env.size() + edits.nodes.size() + edits.net_devices.size()
                   + edits.mounts.size() + edits.hooks.size() + edits.additional_gids.size();
+        if (has_text_cut_off(edits))
+            return Error(Errc::usage, base::format("{}: a text with a NUL", edits.place.text()))
+                .with_object(edits.place.file);
         if (count_ > most_edits)
             return Error(Errc::usage, base::format("{}: more than {} edits for one container",
                                                    edits.place.text(), most_edits))

@@ -68,28 +68,38 @@ private:
     /// Of what would be made at the same place, or in what is the host's, one could not be.
     Result<void> look_for_collisions()
     {
-        for (const std::string& path : cdi_hook_paths(draft_, merged_)) {
-            for (const CdiMount& mount : mounts_)
-                if (base::is_below(path, mount.item.target))
-                    return impossible(
-                        mount.mount->place,
-                        base::format("a mount at {}, because {} is made for its hooks",
-                                     cdi::shown(mount.item.target), path));
-            for (const cdi::DeviceNode& node : merged_.edits.nodes)
-                if (node.path == path)
-                    return impossible(
-                        node.place,
-                        base::format("a node at {}, which is made for its hooks", path));
-        }
+        for (const std::string& path : cdi_hook_paths(draft_, merged_))
+            GPUCTR_CHECK(look_for_edits_at(path));
         for (const CdiMount& mount : mounts_)
             GPUCTR_CHECK(look_for_links_into_mounts(mount.mount->place, mount.item.target));
         for (const cdi::DeviceNode& node : merged_.edits.nodes)
             GPUCTR_CHECK(look_for_links_into_mounts(node.place, node.path));
-        for (const cdi::Links::Link& one : wanted_links_)
-            for (const cdi::Links::Link& other : wanted_links_)
-                if (one.path != other.path && base::is_below(one.path, other.path))
-                    return impossible(one.place, base::format("a link at {}, below another link",
-                                                              cdi::shown(one.path)));
+        for (const cdi::Links::Link& link : wanted_links_)
+            if (is_below_another(link))
+                return impossible(link.place, base::format("a link at {}, below another link",
+                                                           cdi::shown(link.path)));
+        return {};
+    }
+
+    bool is_below_another(const cdi::Links::Link& link) const
+    {
+        return std::ranges::any_of(wanted_links_, [&](const cdi::Links::Link& other) {
+            return link.path != other.path && base::is_below(link.path, other.path);
+        });
+    }
+
+    /// What hooks are for is made at that path.
+    Result<void> look_for_edits_at(const std::string& path)
+    {
+        for (const CdiMount& mount : mounts_)
+            if (base::is_below(path, mount.item.target))
+                return impossible(mount.mount->place,
+                                  base::format("a mount at {}, because {} is made for its hooks",
+                                               cdi::shown(mount.item.target), path));
+        for (const cdi::DeviceNode& node : merged_.edits.nodes)
+            if (node.path == path)
+                return impossible(node.place,
+                                  base::format("a node at {}, which is made for its hooks", path));
         return {};
     }
 
