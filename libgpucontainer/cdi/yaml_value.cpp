@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "cdi/value.hpp"
@@ -74,6 +75,17 @@ Value convert(YamlValue&& yaml) // NOLINT(misc-no-recursion)
     return value;
 }
 
+/// Its library makes no UTF-8 of the escapes \_ and \N. The line, or 0.
+std::size_t line_of_broken_text(const Value& value) // NOLINT(misc-no-recursion): as deep as above
+{
+    if (!base::is_utf8(value.text))
+        return value.line;
+    for (const Value& item : value.items)
+        if (const std::size_t line = line_of_broken_text(item); line != 0)
+            return line;
+    return 0;
+}
+
 } // namespace
 
 Result<Value> parse_yaml_value(std::string_view text)
@@ -82,7 +94,10 @@ Result<Value> parse_yaml_value(std::string_view text)
     GPUCTR_TRY(auto document, config::parse_yaml(text, {}, limits));
     if (!document)
         return Error(Errc::usage, "an empty document");
-    return convert(*std::move(document));
+    Value value = convert(*std::move(document));
+    if (const std::size_t line = line_of_broken_text(value); line != 0)
+        return Error(Errc::usage, base::format("line {}: a text that is not UTF-8", line));
+    return value;
 }
 
 } // namespace gpucontainer::cdi
