@@ -164,8 +164,12 @@ Entry Root::entry(const std::string& path, std::uint64_t flags) const
 {
     const base::UniqueFd fd(base::open_in_root(fd_.get(), path.c_str(), O_PATH | flags));
     struct statx status = {};
-    if (!fd || !stat_fd(fd.get(), status)) {
+    if (!fd) {
         note_failure(path);
+        return {};
+    }
+    if (!stat_fd(fd.get(), status)) {
+        note_trouble(path);
         return {};
     }
     Entry found;
@@ -180,7 +184,7 @@ Entry Root::entry(const std::string& path, std::uint64_t flags) const
     if (found.type != EntryType::directory || status.stx_mnt_id == mount_id_)
         return found;
     if (::fstatfs(fd.get(), &file_system) != 0)
-        note_failure(path);
+        note_trouble(path);
     else
         found.own_tmpfs = file_system.f_type == TMPFS_MAGIC;
     return found;
@@ -188,7 +192,13 @@ Entry Root::entry(const std::string& path, std::uint64_t flags) const
 
 void Root::note_failure(const std::string& path) const
 {
-    if (!trouble_ && base::leaves_open(errno))
+    if (base::leaves_open(errno))
+        note_trouble(path);
+}
+
+void Root::note_trouble(const std::string& path) const
+{
+    if (!trouble_)
         trouble_ = {errno, path};
 }
 
@@ -295,8 +305,12 @@ bool Root::is_for_names(const std::string& path) const
     const base::UniqueFd fd(base::open_in_root(fd_.get(), path.c_str(), O_PATH | O_DIRECTORY));
     struct statx status = {};
     struct statfs file_system = {};
-    if (!fd || !stat_fd(fd.get(), status) || ::fstatfs(fd.get(), &file_system) != 0) {
+    if (!fd) {
         note_failure(path);
+        return false;
+    }
+    if (!stat_fd(fd.get(), status) || ::fstatfs(fd.get(), &file_system) != 0) {
+        note_trouble(path);
         return false;
     }
     if ((static_cast<unsigned long>(file_system.f_flags) & ST_RDONLY) != 0)

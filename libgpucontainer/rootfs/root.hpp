@@ -57,8 +57,10 @@ public:
 private:
     Root(base::UniqueFd fd, RootFacts facts, std::uint64_t mount_id);
     Entry entry(const std::string& path, std::uint64_t flags) const;
-    /// Remembers errno of a failed lookup of `path`.
+    /// Remembers errno of a failed lookup of `path`, unless it says that there is no such name.
     void note_failure(const std::string& path) const;
+    /// Remembers errno where something that is there could not be looked at.
+    void note_trouble(const std::string& path) const;
 
     struct Trouble {
         int os_error;

@@ -50,12 +50,8 @@ class Failed(faults.Case):
         if done.stderr not in ("", self.replaced()) or "mount at /dev" in self.shape() - complete:
             return
         difference = self.shape() ^ complete
-        # Where one directory's mount is not told, its names come by one above it, and those of the
-        # loader's configuration by none: the cache is enough.
-        if message.startswith("statx ") and " ENOSYS: " in message:
-            difference = {item for item in difference
-                          if harness.TREE in item or not item.startswith(NAMES + OVERLAYS)}
-        # Where a directory seems not to be writable, the same.
+        # Where a directory seems not to be writable, its names come by mounts above it, and those of
+        # the loader's configuration by none: the cache is enough.
         if message.startswith("faccessat2 "):
             difference = {item for item in difference
                           if harness.TREE in item or not item.startswith(NAMES + OVERLAYS)}
@@ -201,14 +197,6 @@ class FailedReplacement(Failed):
     """An older set-up stays where the host's files cannot be had for the new one."""
 
     looking_too = False
-
-    def check_complete(self, done, complete, message):
-        """Where the mount of one directory is not told, names of the older set-up in it may be the
-        image's own: they are left out, and go with it."""
-        if message.startswith("statx ") and " ENOSYS: " in message:
-            kept = {item for item in complete - self.shape() if item.startswith("/usr/bin/")}
-            complete = complete - kept
-        super().check_complete(done, complete, message)
 
     def test_a_set_up_is_made_completely_or_not_at_all(self):
         self.before = self.state()
