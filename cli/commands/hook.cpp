@@ -13,6 +13,7 @@
 #include "process/privileges.hpp"
 #include "runtime/container_process.hpp"
 #include "runtime/gpus_by_nodes.hpp"
+#include "runtime/own_layer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -111,16 +112,23 @@ void set_up(const gpucontainer::HookState& state, bool by_nodes, const HostOptio
         request.container_environment.insert(request.container_environment.begin(),
                                              variables.begin(), variables.end());
     }
-    const gpucontainer::Plan plan =
-        by_nodes ? plan_with_or_without_files(found, request, root.fd(), messages)
-                 : gpucontainer::Plan(found, request, root.fd());
-    warn_about(plan.findings(), messages);
+    LayerSetUp set_up(
+        root.fd(), request.write,
+        [&](std::uint32_t write) {
+            request.write = write;
+            return by_nodes ? plan_with_or_without_files(found, request, root.fd(), messages)
+                            : gpucontainer::Plan(found, request, root.fd());
+        },
+        [&](const std::string& what) {
+            if (messages.verbosity == Verbosity::verbose)
+                messages.tell(what);
+        });
+    warn_about(set_up.plan().findings(), messages);
     if (by_nodes)
-        require_nodes_of_engine(plan, root.fd());
+        require_nodes_of_engine(set_up.plan(), root.fd());
     gpucontainer::ApplyOptions how;
-    how.without_journal = true;
     options.set(how);
-    (void)plan.apply(root.fd(), how);
+    set_up.apply(how);
 }
 
 /// A hook of OCI runtimes, at the stages createContainer, createRuntime and prestart; and of

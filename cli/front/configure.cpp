@@ -7,18 +7,18 @@
 #include "process/descriptor.hpp"
 #include "process/privileges.hpp"
 #include "runtime/container_process.hpp"
+#include "runtime/own_layer.hpp"
 #include "syscall/capabilities.hpp"
 #include "syscall/id_map.hpp"
 
 #include <algorithm>
-#include <fcntl.h>
+#include <cstdint>
 #include <filesystem>
 #include <fmt/ranges.h>
 #include <gpucontainer/gpucontainer.hpp>
 #include <linux/capability.h>
 #include <optional>
 #include <string>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
@@ -96,13 +96,6 @@ RootDirectory enter(const FrontArguments& arguments)
     return root;
 }
 
-bool may_be_written(int root)
-{
-    struct statvfs status = {};
-    return ::fstatvfs(root, &status) == 0 && (status.f_flag & ST_RDONLY) == 0
-           && ::faccessat(root, ".", W_OK, AT_EACCESS) == 0;
-}
-
 void tell_of(const Plan& plan, const FrontLog& log)
 {
     for (const gpucontainer::Finding finding : plan.findings()) {
@@ -114,14 +107,6 @@ void tell_of(const Plan& plan, const FrontLog& log)
     if (log.is_open())
         for (const gpucontainer::Item item : plan.items())
             log.note(formatted("{} {} {}", item.kind(), item.target(), item.source()));
-}
-
-void apply(const FrontSession& session, const Plan& plan, int root)
-{
-    gpucontainer::ApplyOptions how;
-    how.without_journal = true;
-    session.options.set(how);
-    (void)plan.apply(root, how);
 }
 
 /// The process whose device cgroup is meant, as it was before its namespaces are joined.
@@ -176,55 +161,6 @@ void allow_devices_or_say_how(const Plan& plan, int root, const Member& member, 
     }
 }
 
-/// Does `first`, and `otherwise` if that fails. If both fail, the first error says why.
-template <typename First, typename Otherwise>
-auto or_else(const FrontLog& log, First first, Otherwise otherwise)
-{
-    try {
-        return first();
-    } catch (const Error& error) {
-        log.note(formatted("names cannot be written: {}", error.what()));
-        try {
-            return otherwise();
-        } catch (const Error&) {
-            throw error;
-        }
-    }
-}
-
-/// Names go into the container's own layer: overlays of names over its directories would take away
-/// that its programs can write there. Where that layer cannot be written, they appear by mounts
-/// alone; so they do in what else is mounted, which may be somebody's that a caller must not write.
-Plan plan_in_layer(const FrontSession& session, const gpucontainer::Host& host, Request& request,
-                   int root)
-{
-    const auto plan_with = [&](std::uint32_t write) {
-        request.write = write;
-        return Plan(host, request, root);
-    };
-    if (request.write != GPUCTR_WRITE_AUTO)
-        return {host, request, root};
-    if (!may_be_written(root))
-        return plan_with(GPUCTR_WRITE_NEVER);
-    return or_else(
-        session.log, [&] { return plan_with(GPUCTR_WRITE_LAYER); },
-        [&] { return plan_with(GPUCTR_WRITE_NEVER); });
-}
-
-/// The layer may refuse a name, as a full one does.
-void set_up(const FrontSession& session, const gpucontainer::Host& host, Request request,
-            const Plan& plan, int root)
-{
-    if (request.write != GPUCTR_WRITE_LAYER)
-        return apply(session, plan, root);
-    or_else(
-        session.log, [&] { apply(session, plan, root); },
-        [&] {
-            request.write = GPUCTR_WRITE_NEVER;
-            apply(session, Plan(host, request, root), root);
-        });
-}
-
 } // namespace
 
 void front_configure(FrontSession& session)
@@ -242,13 +178,21 @@ void front_configure(FrontSession& session)
     const gpucontainer::Host host = session.options.host.open();
     session.phase = FrontPhase::device;
     Request request = request_of(session, host, root.fd());
-    const Plan plan = plan_in_layer(session, host, request, root.fd());
-    tell_of(plan, session.log);
+    LayerSetUp set_up(
+        root.fd(), request.write,
+        [&](std::uint32_t write) {
+            request.write = write;
+            return Plan(host, request, root.fd());
+        },
+        [&](const std::string& what) { session.log.note(what); });
+    tell_of(set_up.plan(), session.log);
     session.phase = FrontPhase::container;
     if (member)
-        allow_devices_or_say_how(plan, root.fd(), *member, session.log);
+        allow_devices_or_say_how(set_up.plan(), root.fd(), *member, session.log);
     session.phase = FrontPhase::mount;
-    set_up(session, host, request, plan, root.fd());
+    gpucontainer::ApplyOptions how;
+    session.options.set(how);
+    set_up.apply(how);
 }
 
 } // namespace gpuctr_cli

@@ -187,6 +187,21 @@ class Elsewhere(harness.Case):
             self.assertEqual(done.returncode, 8, done.stderr)
 
 
+class OfSomebodyElse(harness.Case):
+    def test_a_link_of_the_image_leads_no_name_to_a_volume(self):
+        volume = harness.DIRECTORY / "volume"
+        volume.mkdir()
+        harness.must("mount", "-t", "ramfs", "test", volume)
+        self.addCleanup(harness.must, "umount", volume)
+        (self.root / "etc").rename(self.root / "volume")
+        (self.root / "etc").symlink_to("/volume")
+        harness.must("mount", "--bind", volume, self.root / "volume")
+        self.addCleanup(harness.must, "umount", self.root / "volume")
+        self.apply()
+        self.assertEqual(os.listdir(volume), [])
+        self.undo()
+
+
 class MountPoint(harness.Case):
     """What the root is once it is set up, and some programs copy into itself."""
 

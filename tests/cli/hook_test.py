@@ -289,11 +289,23 @@ class Hook(Case):
                              "createContainer, or name that of the hook with --stage\n")
 
 
-    def test_a_link_of_the_image_leads_no_name_to_a_volume(self):
+    def volume(self):
         volume = harness.DIRECTORY / "volume"
-        volume.mkdir()
+        volume.mkdir(exist_ok=True)
         harness.must("mount", "-t", "ramfs", "test", volume)
         self.addCleanup(harness.must, "umount", volume)
+        return volume
+
+    def test_a_volume_gets_no_names(self):
+        """Even one of the container's root, which is there for the next container too."""
+        volume = self.volume()
+        (self.root / "usr/local").mkdir(exist_ok=True)
+        mount = ["sh", "-c", 'mount --rbind "$1" "$0/usr/local" && shift && "$@"']
+        self.hook(prefix=[*NAMESPACES, self.root, *mount, self.root, volume])
+        self.assertEqual(os.listdir(volume), [])
+
+    def test_a_link_of_the_image_leads_no_name_to_a_volume(self):
+        volume = self.volume()
         (self.root / "etc").rename(self.root / "volume")
         (self.root / "etc").symlink_to("/volume")
         mount = ["sh", "-c", 'mount --rbind "$1" "$0/volume" && shift && "$@"']
