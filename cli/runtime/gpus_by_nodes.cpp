@@ -3,7 +3,9 @@
 
 #include "output/format.hpp"
 #include "process/descriptor.hpp"
+#include "syscall/mount_number.hpp"
 
+#include <cstdint>
 #include <fcntl.h>
 #include <fmt/ranges.h>
 #include <map>
@@ -16,7 +18,16 @@
 namespace gpuctr_cli {
 namespace {
 
-/// Whether the root has the very node. Its paths are looked up within it.
+/// Whether it is on another mount than the root, where an image may have nodes of its own.
+bool is_mounted(int rootfs_fd, int node)
+{
+    std::uint64_t of_root = 0;
+    std::uint64_t of_node = 0;
+    return gpucontainer::syscall::mount_number(rootfs_fd, of_root)
+           && gpucontainer::syscall::mount_number(node, of_node) && of_root != of_node;
+}
+
+/// Whether an engine gave the very node to the root. Its paths are looked up within it.
 bool has_node(int rootfs_fd, const gpucontainer::Item& item)
 {
     try {
@@ -24,7 +35,7 @@ bool has_node(int rootfs_fd, const gpucontainer::Item& item)
         struct stat status = {};
         return ::fstat(node.get(), &status) == 0 && S_ISCHR(status.st_mode)
                && major(status.st_rdev) == item.major_number()
-               && minor(status.st_rdev) == item.minor_number();
+               && minor(status.st_rdev) == item.minor_number() && is_mounted(rootfs_fd, node.get());
     } catch (const gpucontainer::Error&) {
         return false;
     }

@@ -12,8 +12,8 @@ namespace gpucontainer::imports {
 /// The configuration of an OCI runtime, which may be hostile, with the edits of devices, as the
 /// library of CDI for Go makes them: variables take the place of those of the same name, mounts
 /// and devices that of those with the same path, and all mounts are sorted by the depth of their
-/// destinations. Errors: usage, for a configuration that cannot be read, and edits that JSON
-/// cannot say.
+/// destinations. Texts of the edits are UTF-8. Errors: usage, for a configuration that cannot be
+/// read.
 Result<std::string> config_with_edits(std::string_view config, const cdi::Edits& edits);
 
 } // namespace gpucontainer::imports

@@ -264,6 +264,13 @@ class Hook(Case):
                                  "container\n"
                                  "hint: write the specification again: gpuctr-setup cdi generate\n")
 
+    def test_nodes_of_the_image_are_not_the_engines(self):
+        for node in ("nvidia2", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"):
+            harness.must("cp", "-a", f"/dev/{node}", self.root / "dev")
+        with self.nothing_changes():
+            self.hook("--by-nodes", "-v", prefix=[*NAMESPACES, self.root],
+                      stderr="gpuctr-setup: the container has the nodes of no GPU\n")
+
     def test_an_image_without_glibc_keeps_its_nodes(self):
         shutil.rmtree(self.root / "lib64", ignore_errors=True)
         for path in self.root.glob("**/ld-linux-*"):
