@@ -82,7 +82,7 @@ class Prepare(Service):
         self.assertFalse(TREE.exists())
 
 
-class Cdi(Service):
+class OfCdi(Service):
     UNIT = CDI
 
     def setUp(self):
@@ -91,6 +91,8 @@ class Cdi(Service):
             shutil.rmtree(directory, ignore_errors=True)
             self.addCleanup(shutil.rmtree, directory, ignore_errors=True)
 
+
+class Cdi(OfCdi):
     def test_a_start_writes_what_a_reload_leaves(self):
         started = self.call("ExecStart")
         self.assertEqual((started.returncode, started.stderr),
@@ -127,36 +129,47 @@ class Cdi(Service):
         self.assertEqual(self.call("ExecStart").returncode, 0)
         self.assertFalse(SPECIFICATION.exists())
 
-    def test_a_purge_takes_away_what_was_installed(self):
-        root = pathlib.Path(tempfile.mkdtemp(dir=harness.DIRECTORY))
+
+
+class Removal(OfCdi):
+    """What the scripts of the package do, with a copy of what was installed."""
+
+    def setUp(self):
+        super().setUp()
         self.call("ExecStart")
-        others = root / "run/cdi/others.json"
-        ours = root / SPECIFICATION.relative_to("/")
+        self.copy = pathlib.Path(tempfile.mkdtemp(dir=harness.DIRECTORY))
         for path in (FILES, SPECIFICATION.parent):
-            shutil.copytree(path, root / path.relative_to("/"))
-        (root / "var").mkdir(exist_ok=True)
-        os.symlink("../run", root / "var/run")
+            shutil.copytree(path, self.copy / path.relative_to("/"))
+        (self.copy / "var").mkdir(exist_ok=True)
+        os.symlink("../run", self.copy / "var/run")
+        self.ours = self.copy / SPECIFICATION.relative_to("/")
+
+    def script(self, action):
+        subprocess.run(["sh", SOURCE / "debian/gpuctr-setup.postrm", action], check=True,
+                       env=dict(os.environ, DPKG_ROOT=str(self.copy)))
+
+    def test_a_purge_takes_away_what_was_installed(self):
+        others = self.ours.parent / "others.json"
         others.write_text("{}")
         for action, left in (("remove", 2), ("purge", 1), ("purge", 1)):
-            subprocess.run(["sh", SOURCE / "debian/gpuctr-setup.postrm", action], check=True,
-                           env=dict(os.environ, DPKG_ROOT=str(root)))
+            self.script(action)
             self.assertEqual(len(list(others.parent.iterdir())), left, action)
         self.assertTrue(others.exists())
-        self.assertFalse(ours.exists())
-        self.assertFalse((root / FILES.relative_to("/")).exists())
+        self.assertFalse(self.ours.exists())
+        self.assertFalse((self.copy / FILES.relative_to("/")).exists())
 
-    def test_a_purge_leaves_what_somebody_else_wrote_in_its_place(self):
-        root = pathlib.Path(tempfile.mkdtemp(dir=harness.DIRECTORY))
-        self.call("ExecStart")
-        for path in (FILES, SPECIFICATION.parent):
-            shutil.copytree(path, root / path.relative_to("/"))
-        (root / "var").mkdir(exist_ok=True)
-        os.symlink("../run", root / "var/run")
-        ours = root / SPECIFICATION.relative_to("/")
-        ours.write_text("{}")
-        subprocess.run(["sh", SOURCE / "debian/gpuctr-setup.postrm", "purge"], check=True,
-                       env=dict(os.environ, DPKG_ROOT=str(root)))
-        self.assertTrue(ours.exists())
+    def test_what_somebody_else_wrote_in_its_place_stays(self):
+        self.ours.write_text("{}")
+        self.script("purge")
+        self.assertTrue(self.ours.exists())
+
+    def test_a_hook_that_is_gone_starts_no_container(self):
+        installed = self.copy / FILES.relative_to("/") / "nvidia.com-gpu.installed"
+        for path in (self.ours, installed):
+            path.write_text(path.read_text().replace('"containerEdits"',
+                                                     '"x": "/usr/bin/gpuctr-setup", "containerEdits"'))
+        self.script("remove")
+        self.assertFalse(self.ours.exists())
 
 
 if __name__ == "__main__":
