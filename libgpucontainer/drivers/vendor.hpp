@@ -4,6 +4,7 @@
 #include "base/result.hpp"
 #include "cdi/hook_task.hpp"
 #include "config/maker.hpp"
+#include "drivers/diagnosis.hpp"
 #include "drivers/toolkit.hpp"
 #include "host/driver_root.hpp"
 #include "host/enumerator.hpp"
@@ -159,7 +160,8 @@ struct Vendor {
     const CdiHooks* cdi_hooks = nullptr; ///< Null: its specifications have none.
     const Toolkits* toolkits = nullptr;  ///< Null: hosts have nothing like that.
     const NamedDirectory* named_directory = nullptr;
-    const Loading* loading = nullptr; ///< Null: all is loaded and made by itself.
+    const Loading* loading = nullptr;     ///< Null: all is loaded and made by itself.
+    const Diagnosis* diagnosis = nullptr; ///< Null: the maker adds nothing to what is found out.
 
     /// None if the host has no GPU of this vendor.
     Result<std::optional<model::DriverStack>> detect(const Sources& sources) const

@@ -63,6 +63,27 @@ constexpr std::array rows = {
     Row{FindingCode::device_denied, "device_denied", Severity::error},
     Row{FindingCode::cdi_invalid, "cdi_invalid", Severity::error},
     Row{FindingCode::cdi_conflict, "cdi_conflict", Severity::error},
+    Row{FindingCode::gpu_off_bus, "gpu_off_bus", Severity::error},
+    Row{FindingCode::gpu_without_driver, "gpu_without_driver", Severity::error},
+    Row{FindingCode::gpu_excluded, "gpu_excluded", Severity::error},
+    Row{FindingCode::access_denied, "access_denied", Severity::error},
+    Row{FindingCode::request_refused, "request_refused", Severity::error},
+    Row{FindingCode::namespaces_forbidden, "namespaces_forbidden", Severity::error},
+    Row{FindingCode::cdi_missing, "cdi_missing", Severity::error},
+    Row{FindingCode::program_missing, "program_missing", Severity::error},
+    Row{FindingCode::program_unstartable, "program_unstartable", Severity::error},
+    Row{FindingCode::library_not_found, "library_not_found", Severity::error},
+    Row{FindingCode::version_not_found, "version_not_found", Severity::error},
+    Row{FindingCode::symbol_not_found, "symbol_not_found", Severity::error},
+    Row{FindingCode::library_shadowed, "library_shadowed", Severity::error},
+    Row{FindingCode::service_not_running, "service_not_running", Severity::error},
+    Row{FindingCode::kernel_unready, "kernel_unready", Severity::error},
+    Row{FindingCode::proc_missing, "proc_missing", Severity::error},
+    Row{FindingCode::driver_too_old, "driver_too_old", Severity::error},
+    Row{FindingCode::gpus_hidden, "gpus_hidden", Severity::error},
+    Row{FindingCode::instance_incomplete, "instance_incomplete", Severity::error},
+    Row{FindingCode::code_missing, "code_missing", Severity::error},
+    Row{FindingCode::feature_missing, "feature_missing", Severity::error},
 };
 
 constexpr bool is_in_order()
@@ -70,7 +91,7 @@ constexpr bool is_in_order()
     for (std::size_t i = 0; i < rows.size(); ++i)
         if (rows[i].code != static_cast<FindingCode>(i))
             return false;
-    return static_cast<std::size_t>(FindingCode::cdi_conflict) + 1 == rows.size();
+    return static_cast<std::size_t>(FindingCode::feature_missing) + 1 == rows.size();
 }
 static_assert(is_in_order());
 

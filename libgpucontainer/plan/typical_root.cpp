@@ -50,6 +50,11 @@ public:
     {
         return Error::from_errno(ENOENT, path);
     }
+    Result<std::vector<std::string>> list(const std::string& path,
+                                          std::size_t /*limit*/) const override
+    {
+        return Error::from_errno(ENOENT, path);
+    }
     bool is_empty_directory(const std::string& /*path*/) const override { return false; }
     bool is_for_names(const std::string& /*path*/) const override { return true; }
 

@@ -40,6 +40,12 @@ Result<std::string> RememberedView::read(const std::string& path, std::size_t li
     return view_.read(path, limit);
 }
 
+Result<std::vector<std::string>> RememberedView::list(const std::string& path,
+                                                      std::size_t limit) const
+{
+    return view_.list(path, limit);
+}
+
 bool RememberedView::is_for_names(const std::string& path) const
 {
     const auto [entry, is_new] = for_names_.try_emplace(path);

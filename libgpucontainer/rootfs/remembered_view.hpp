@@ -21,6 +21,8 @@ public:
     std::string link_target(const std::string& path) const override;
     Result<base::UniqueFd> open(const std::string& path) const override;
     Result<std::string> read(const std::string& path, std::size_t limit) const override;
+    Result<std::vector<std::string>> list(const std::string& path,
+                                          std::size_t limit) const override;
     bool is_empty_directory(const std::string& path) const override;
     bool is_for_names(const std::string& path) const override;
 

@@ -53,6 +53,9 @@ public:
     virtual Result<base::UniqueFd> open(const std::string& path) const = 0;
     /// Content of a regular file of at most `limit` bytes.
     virtual Result<std::string> read(const std::string& path, std::size_t limit) const = 0;
+    /// Names in a directory, sorted. More than `limit` are an error.
+    virtual Result<std::vector<std::string>> list(const std::string& path,
+                                                  std::size_t limit) const = 0;
     /// Whether it is a directory without entries.
     virtual bool is_empty_directory(const std::string& path) const = 0;
     /// Whether names may be created in a directory. The owner of new names must have write

@@ -102,6 +102,18 @@ public:
         return found->second;
     }
 
+    Result<std::vector<std::string>> list(const std::string& path,
+                                          std::size_t limit) const override
+    {
+        std::vector<std::string> names;
+        for (const auto& [name, entry] : entries_)
+            if (name != "/" && base::directory_of(name) == path)
+                names.emplace_back(base::name_of(name));
+        if (names.size() > limit)
+            return Error::from_errno(EFBIG, path);
+        return names;
+    }
+
     bool is_empty_directory(const std::string& path) const override
     {
         const auto next = entries_.upper_bound(path + "/");

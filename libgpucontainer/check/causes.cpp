@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "check/causes.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace gpucontainer::check {
+
+using model::Blocks;
+using model::Cause;
+using model::FindingCode;
+using model::Severity;
+using model::Stage;
+
+namespace {
+
+struct Place {
+    FindingCode code;
+    Stage stage;
+    Blocks blocks = Blocks::some;
+    bool certain = true;
+};
+
+/// Of warnings that drivers and plans have.
+constexpr std::array places = {
+    Place{FindingCode::driver_unusable, Stage::host},
+    Place{FindingCode::vendor_left_out, Stage::choice},
+    Place{FindingCode::no_gpu, Stage::module, Blocks::all},
+    Place{FindingCode::map_unfit, Stage::choice},
+    Place{FindingCode::compat_forced, Stage::init, Blocks::all, false},
+    Place{FindingCode::toolkit_unfit, Stage::feature},
+    Place{FindingCode::search_differs, Stage::load, Blocks::all, false},
+    Place{FindingCode::files_left_out, Stage::load, Blocks::all},
+    Place{FindingCode::library_unloadable, Stage::load},
+    Place{FindingCode::library_missing, Stage::load},
+    Place{FindingCode::releases_differ, Stage::init},
+    Place{FindingCode::compute_node_unusable, Stage::init, Blocks::all},
+    Place{FindingCode::node_forbidden, Stage::host},
+    Place{FindingCode::variable_contradicted, Stage::choice},
+    Place{FindingCode::device_unknown, Stage::host, Blocks::some, false},
+};
+
+} // namespace
+
+Cause cause_of(const Error& error, FindingCode code, Stage stage)
+{
+    const std::string_view argument = error.argument();
+    return {{code, "", error.message(),
+             argument.empty() ? error.object() : std::string(argument), error.hint()},
+            stage};
+}
+
+void add_warnings(const model::Findings& findings, model::Causes& causes)
+{
+    for (const model::Finding& finding : findings) {
+        const auto* const place = std::ranges::find(places, finding.code, &Place::code);
+        if (finding.severity() >= Severity::warning)
+            causes.push_back(place != places.end()
+                                 ? Cause{finding, place->stage, place->blocks, place->certain}
+                                 : Cause{finding, Stage::feature, Blocks::some});
+    }
+}
+
+} // namespace gpucontainer::check
