@@ -45,8 +45,8 @@ constexpr std::array places = {
 Cause cause_of(const Error& error, FindingCode code, Stage stage)
 {
     const std::string_view argument = error.argument();
-    return {{code, "", error.message(),
-             argument.empty() ? error.object() : std::string(argument), error.hint()},
+    return {{code, "", error.message(), argument.empty() ? error.object() : std::string(argument),
+             error.hint()},
             stage};
 }
 
