@@ -79,6 +79,7 @@ struct CommandEntry {
 extern const CommandEntry apply_command;
 extern const CommandEntry plan_command;
 extern const CommandEntry list_command;
+extern const CommandEntry check_command;
 extern const CommandEntry prepare_command;
 extern const CommandEntry hook_command;
 extern const CommandEntry cdi_command;
