@@ -23,8 +23,8 @@ using gpucontainer::Severity;
 struct CheckArguments {
     RequestOptions request;
     RootOptions root;
-    std::string binary; ///< The program that will run; "": none is named.
-    bool node = false;  ///< The host alone.
+    std::string binary;                 ///< The program that will run; "": none is named.
+    bool node = false;                  ///< The host alone.
     Severity fail_on = Severity::error; ///< The lowest that makes the exit status 9.
 };
 
@@ -80,8 +80,7 @@ void print_check(const Check& check, const Call& call)
     if (errors + warnings == 0)
         print(call.streams.out, "nothing is wrong\n");
     else
-        print(call.streams.out, "{}, {}\n", counted(errors, "error"),
-              counted(warnings, "warning"));
+        print(call.streams.out, "{}, {}\n", counted(errors, "error"), counted(warnings, "warning"));
 }
 
 gpucontainer::CheckOptions options_of(const CheckArguments& given,
@@ -102,7 +101,7 @@ int show(const CheckArguments& given, Format format, const Call& call)
     shrink_privileges(given.root.phases(GPUCTR_PHASE_LOOK));
     std::optional<RootDirectory> root;
     if (given.root.is_given())
-        root.emplace(given.root.open());
+        root.emplace(given.root.open_to_read());
     gpucontainer::CheckOptions options = options_of(given, root, call);
     std::optional<gpucontainer::Host> record;
     if (!given.request.host.record.empty()) {
@@ -163,7 +162,8 @@ private:
 } // namespace
 
 const CommandEntry check_command = {
-    "check", "say whether a GPU program will work, and why not",
+    "check",
+    "say whether a GPU program will work, and why not",
     "[VENDOR...] [--rootfs DIR] [OPTION]... [-- CMD...]\n"
     "[VENDOR...] --node [OPTION]...",
     R"(
@@ -172,7 +172,8 @@ Nothing is executed or changed, and no GPU is woken. What stops the program
 comes first. The exit status is 9 if it will not work.
 
 With --rootfs, this is about a container as `gpuctr-setup apply` would set it
-up with the same options. With -- CMD, it is also about whether that program
+up with the same options. It may be an image file (SIF or squashfs), which is
+read without mounting it. With -- CMD, it is also about whether that program
 starts there. Without --rootfs it is about this host alone.
 
 Examples:
@@ -183,6 +184,7 @@ Examples:
   gpuctr-setup check --nv --host node1.json --rootfs /srv/image
       for another machine, from its record
 )",
-    []() -> std::unique_ptr<Command> { return std::make_unique<CheckCommand>(); }, true};
+    []() -> std::unique_ptr<Command> { return std::make_unique<CheckCommand>(); },
+    true};
 
 } // namespace gpuctr_cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "image/image_file.hpp"
 #include "process/descriptor.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
@@ -23,6 +24,9 @@ public:
     /// that one, with a mount namespace of its own, to get privileges there. Throws: rootfs,
     /// permission, usage.
     static RootDirectory of_process(int pid);
+
+    /// Root file system of an image, which can only be read.
+    static RootDirectory of_image(ImageFile image);
 
     int fd() const noexcept { return directory_.get(); }
     /// For messages.
