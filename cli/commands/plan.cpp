@@ -100,7 +100,7 @@ void show(const PlanArguments& options, Format format, const Call& call)
         print(call.streams.out, "{}", plan.to_json());
     else
         print_plan(plan, call.verbosity, call.streams);
-    if (format == Format::text && root && !options.root.pid)
+    if (format == Format::text && root && !root->is_image() && !options.root.pid)
         print_mount_point_note(root->name(), call.streams);
 }
 

@@ -68,7 +68,9 @@ RootDirectory RootDirectory::of_process(int pid)
 
 RootDirectory RootDirectory::of_image(ImageFile image)
 {
-    return {std::move(image.name), std::move(image.file)};
+    RootDirectory root(std::move(image.name), std::move(image.file));
+    root.is_image_ = true;
+    return root;
 }
 
 } // namespace gpuctr_cli

@@ -74,21 +74,22 @@ Result<std::string> answer(FileSystem& files, const Request& request)
 bool serve(const Opener& open)
 {
     auto files = open(image_number);
-    if (!reply(files ? 0 : std::max(files.error().os_error(), 1)) || !files)
+    if (!reply(files ? 0 : os_error_of(files.error())) || !files)
         return false;
     Request request;
     // A socket delivers so little at once, or nothing.
     while (::read(channel_number, &request, sizeof request) == sizeof request) {
         const auto answered = answer(**files, request);
-        if (!(answered ? reply(0, *answered) : reply(answered.error().os_error())))
+        if (!(answered ? reply(0, *answered) : reply(os_error_of(answered.error()))))
             return false;
     }
     return true;
 }
 
-[[noreturn]] void become_reader(int channel, int image, const Opener& open) noexcept
+[[noreturn]] void become_reader(int channel, int image, const Opener& open,
+                                const Limits& limits) noexcept
 {
-    const int error = confine_process(channel, image);
+    const int error = confine_process(channel, image, limits);
     // Another number than those of a file system: what is missing is not the image's fault.
     if (error != 0)
         (void)reply(-error);
@@ -229,7 +230,8 @@ Result<void> Confined::begin()
 
 } // namespace
 
-Result<std::unique_ptr<FileSystem>> open_confined(int image, const Opener& open)
+Result<std::unique_ptr<FileSystem>> open_confined(int image, const Opener& open,
+                                                  const Limits& limits)
 {
     std::array<int, 2> ends = {-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
@@ -240,7 +242,7 @@ Result<std::unique_ptr<FileSystem>> open_confined(int image, const Opener& open)
     // may hold the allocator's locks now.
     const pid_t child = ::fork();
     if (child == 0)
-        become_reader(other.get(), image, open);
+        become_reader(other.get(), image, open, limits);
     if (child < 0)
         return Error::from_errno(errno, "start a process that reads an image", Errc::requirement);
     auto confined = std::make_unique<Confined>(std::move(own), child);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "image/confinement.hpp"
 #include "image/file_system.hpp"
 
 #include <functional>
@@ -17,6 +18,7 @@ using Opener = std::function<Result<std::unique_ptr<FileSystem>>(int fd)>;
 /// over, leads to wrong answers and no further. The process is a fork(), so handlers of fork() run
 /// and the caller gets SIGCHLD; it ends with the result. `open` is called in it. Errors:
 /// requirement, if there can be no such process; those of `open`.
-Result<std::unique_ptr<FileSystem>> open_confined(int image, const Opener& open);
+Result<std::unique_ptr<FileSystem>> open_confined(int image, const Opener& open,
+                                                  const Limits& limits = {});
 
 } // namespace gpucontainer::image

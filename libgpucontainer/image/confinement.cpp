@@ -153,7 +153,7 @@ bool move_descriptors(int channel, int image) noexcept
 
 } // namespace
 
-int confine_process(int channel, int image) noexcept
+int confine_process(int channel, int image, const Limits& limits) noexcept
 {
     if (own_architecture == 0)
         return ENOSYS;
@@ -163,7 +163,8 @@ int confine_process(int channel, int image) noexcept
     (void)::sigprocmask(SIG_SETMASK, &all, nullptr);
     const unsigned long long used = used_memory();
     if (!move_descriptors(channel, image) || !limit(RLIMIT_CORE, 0)
-        || !limit(RLIMIT_CPU, most_seconds) || (used != 0 && !limit(RLIMIT_AS, used + most_memory)))
+        || !limit(RLIMIT_CPU, limits.seconds)
+        || (used != 0 && !limit(RLIMIT_AS, used + limits.memory)))
         return errno;
     auto program = filter();
     const sock_fprog whole = {static_cast<unsigned short>(program.size()), program.data()};

@@ -7,13 +7,16 @@ namespace gpucontainer::image {
 constexpr int channel_number = 0; ///< A socket, to be read and written.
 constexpr int image_number = 1;   ///< Read by pread() alone.
 
-/// What it may take, beyond what it has: an image asks for some dozen MiB.
-constexpr unsigned long long most_memory = 512ULL << 20U;
-constexpr unsigned most_seconds = 10; ///< Of processor time.
+/// What it may take.
+struct Limits {
+    /// In bytes, beyond what it has. An image asks for some dozen MiB.
+    unsigned long long memory = 512ULL << 20U;
+    unsigned seconds = 10; ///< Of processor time.
+};
 
 /// Moves two descriptors to these numbers and closes all others, sets the limits, and takes all
 /// system calls from this process for good but those for memory and for reading and writing these
 /// descriptors. 0, or errno of what failed. Allocates nothing.
-int confine_process(int channel, int image) noexcept;
+int confine_process(int channel, int image, const Limits& limits) noexcept;
 
 } // namespace gpucontainer::image

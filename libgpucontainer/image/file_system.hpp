@@ -34,11 +34,7 @@ constexpr std::size_t longest_name = 256;
 constexpr std::size_t longest_target = 4096;
 
 /// A file system in an image, as it is stored. Whoever made it may be hostile: a directory may
-/// contain itself. Errors have an errno value:
-///
-/// - EBADMSG: it is damaged, or reading it takes too much time or memory
-/// - EOPNOTSUPP: it is of a kind that cannot be read
-/// - EFBIG: there are more than `most_names` names
+/// contain itself. Errors are those of error_of().
 class FileSystem {
 public:
     virtual ~FileSystem() = default;
@@ -54,7 +50,14 @@ public:
     static constexpr std::size_t largest_part = std::size_t{1} << 20U;
 };
 
-/// What an errno value of a file system means.
+/// What a failure of a file system means:
+///
+/// - EBADMSG: it is damaged, or reading it takes too much time or memory
+/// - EOPNOTSUPP: it is of a kind that cannot be read
+/// - EFBIG: there are more than `most_names` names, or more bytes than are read of a file
+/// - EIO: the file cannot be read
 Error error_of(int os_error);
+/// The number that stands for such an error.
+int os_error_of(const Error& error) noexcept;
 
 } // namespace gpucontainer::image

@@ -28,6 +28,15 @@ constexpr std::size_t most_kept_inodes = 100'000;
 constexpr std::uint64_t device = std::numeric_limits<std::uint64_t>::max();
 constexpr std::int64_t nanoseconds = 1'000'000'000;
 
+bool is_of_the_image(int os_error) { return os_error == EBADMSG || base::leaves_open(os_error); }
+
+Error failed(int os_error, const std::string& path)
+{
+    Error error = is_of_the_image(os_error) ? error_of(os_error).context(path)
+                                            : Error::from_errno(os_error, path, Errc::rootfs);
+    return std::move(error).with_object(path);
+}
+
 } // namespace
 
 struct ImageView::Way {
@@ -61,7 +70,7 @@ int ImageView::list_of(Reference directory, const Names*& names) const
     if (known == directories_.end()) {
         auto listed = files_->list(directory);
         if (!listed)
-            return listed.error().os_error();
+            return os_error_of(listed.error());
         if (kept_names_ + listed->size() > most_kept_names) {
             directories_.clear();
             kept_names_ = 0;
@@ -79,7 +88,7 @@ int ImageView::inode_of(Reference place, const Inode*& inode) const
     if (known == inodes_.end()) {
         auto read = files_->inode(place);
         if (!read)
-            return read.error().os_error();
+            return os_error_of(read.error());
         if (inodes_.size() >= most_kept_inodes)
             inodes_.clear();
         known = inodes_.emplace(place, *std::move(read)).first;
@@ -166,7 +175,7 @@ int ImageView::walk(std::string_view path, bool follows_last, Found& found) cons
 /// Remembers a failure, unless it says that there is no such name.
 void ImageView::note(int os_error, const std::string& path) const
 {
-    if (!trouble_ && (os_error == EBADMSG || base::leaves_open(os_error)))
+    if (!trouble_ && is_of_the_image(os_error))
         trouble_ = {os_error, path};
 }
 
@@ -235,7 +244,7 @@ Result<ImageView::Found> ImageView::file_at(const std::string& path) const
 {
     Found found;
     if (const int error = walk(path, true, found); error != 0)
-        return Error::from_errno(error, path, Errc::rootfs).with_object(path);
+        return failed(error, path);
     if (found.type != EntryType::regular)
         return Error(Errc::rootfs, path + ": not a regular file").with_object(path);
     return found;
@@ -246,12 +255,12 @@ Result<base::OpenFile> ImageView::open(const std::string& path) const
     GPUCTR_TRY(const Found found, file_at(path));
     const Inode* inode = nullptr;
     if (const int error = inode_of(found.place, inode); error != 0)
-        return error_of(error).context(path);
+        return failed(error, path);
     if (inode->type != EntryType::regular)
-        return error_of(EBADMSG).context(path);
+        return failed(EBADMSG, path);
     auto opened = open_in_parts(files_, found.place, inode->size, budget_);
     if (!opened)
-        return std::move(opened).error().context(path);
+        return std::move(opened).error().context(path).with_object(path);
     return opened;
 }
 
@@ -279,7 +288,7 @@ Result<std::vector<std::string>> ImageView::list(const std::string& path, std::s
     if (error == 0 && all->size() > limit)
         error = EFBIG;
     if (error != 0)
-        return Error::from_errno(error, path, Errc::rootfs).with_object(path);
+        return failed(error, path);
     std::vector<std::string> names;
     for (const Name& name : *all)
         names.push_back(name.name);
@@ -290,7 +299,7 @@ bool ImageView::is_empty_directory(const std::string& path) const
 {
     const auto names = list(path, 0);
     if (!names && names.error().os_error() != EFBIG)
-        note(names.error().os_error(), path);
+        note(os_error_of(names.error()), path);
     return names.has_value();
 }
 
@@ -298,7 +307,7 @@ Result<void> ImageView::check() const
 {
     if (!trouble_)
         return {};
-    return error_of(trouble_->os_error).with_object(trouble_->path).context(trouble_->path);
+    return failed(trouble_->os_error, trouble_->path);
 }
 
 } // namespace gpucontainer::image
