@@ -101,7 +101,7 @@ int show(const CheckArguments& given, Format format, const Call& call)
     shrink_privileges(given.root.phases(GPUCTR_PHASE_LOOK));
     std::optional<RootDirectory> root;
     if (given.root.is_given())
-        root.emplace(given.root.open());
+        root.emplace(given.root.open_to_read());
     gpucontainer::CheckOptions options = options_of(given, root, call);
     std::optional<gpucontainer::Host> record;
     if (!given.request.host.record.empty()) {
@@ -172,7 +172,8 @@ Nothing is executed or changed, and no GPU is woken. What stops the program
 comes first. The exit status is 9 if it will not work.
 
 With --rootfs, this is about a container as `gpuctr-setup apply` would set it
-up with the same options. With -- CMD, it is also about whether that program
+up with the same options. It may be an image file (SIF or squashfs), which is
+read without mounting it. With -- CMD, it is also about whether that program
 starts there. Without --rootfs it is about this host alone.
 
 Examples:

@@ -534,6 +534,26 @@ struct Request {
     std::uint32_t kept_hooks = 0; ///< GPUCTR_REQUEST_KEEP_*, for devices of CDI.
 };
 
+/// Where a file with an image has its root file system; see gpuctr_image_find().
+struct ImagePlace {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    bool is_signed = false;
+    bool has_overlay = false;
+};
+
+/// `fd` is borrowed. Throws Error: rootfs, requirement.
+inline ImagePlace find_image(int fd)
+{
+    ImagePlace place;
+    std::uint32_t flags = 0;
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_image_find(fd, &place.offset, &place.size, &flags, &error), error);
+    place.is_signed = (flags & GPUCTR_IMAGE_SIGNED) != 0;
+    place.has_overlay = (flags & GPUCTR_IMAGE_OVERLAY) != 0;
+    return place;
+}
+
 /// The variables that an image or a runtime gives to a container; gpuctr_environment_read()
 /// describes where they are found.
 class ContainerEnvironment {

@@ -6,9 +6,9 @@
 #include "check/host.hpp"
 #include "check/program.hpp"
 #include "drivers/registry.hpp"
+#include "image/open_root.hpp"
 #include "plan/planned.hpp"
 #include "rootfs/remembered_view.hpp"
-#include "rootfs/root.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -71,8 +71,8 @@ Result<void> look_at_container(const Subject& subject, const detect::Host& host,
     GPUCTR_TRY(const auto planned, plan_for(host, subject, causes));
     if (subject.rootfs_fd < 0)
         return {};
-    GPUCTR_TRY(const auto root, rootfs::Root::open(subject.rootfs_fd));
-    const rootfs::RememberedView view(root);
+    GPUCTR_TRY(const auto root, image::open_root(subject.rootfs_fd));
+    const rootfs::RememberedView view(*root);
     GPUCTR_TRY(Started started, start(view, subject.request.container, subject.program,
                                       planned ? &planned->plan : nullptr, *host.drivers));
     append(causes, std::move(started.causes));
