@@ -24,8 +24,7 @@ namespace {
 
 void append(Causes& to, Causes from)
 {
-    to.insert(to.end(), std::make_move_iterator(from.begin()),
-              std::make_move_iterator(from.end()));
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 /// The plan that a set-up would carry out; none if it would fail, with the cause.
