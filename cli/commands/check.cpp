@@ -23,8 +23,8 @@ using gpucontainer::Severity;
 struct CheckArguments {
     RequestOptions request;
     RootOptions root;
-    std::string binary; ///< The program that will run; "": none is named.
-    bool node = false;  ///< The host alone.
+    std::string binary;                 ///< The program that will run; "": none is named.
+    bool node = false;                  ///< The host alone.
     Severity fail_on = Severity::error; ///< The lowest that makes the exit status 9.
 };
 
@@ -80,8 +80,7 @@ void print_check(const Check& check, const Call& call)
     if (errors + warnings == 0)
         print(call.streams.out, "nothing is wrong\n");
     else
-        print(call.streams.out, "{}, {}\n", counted(errors, "error"),
-              counted(warnings, "warning"));
+        print(call.streams.out, "{}, {}\n", counted(errors, "error"), counted(warnings, "warning"));
 }
 
 gpucontainer::CheckOptions options_of(const CheckArguments& given,
@@ -163,7 +162,8 @@ private:
 } // namespace
 
 const CommandEntry check_command = {
-    "check", "say whether a GPU program will work, and why not",
+    "check",
+    "say whether a GPU program will work, and why not",
     "[VENDOR...] [--rootfs DIR] [OPTION]... [-- CMD...]\n"
     "[VENDOR...] --node [OPTION]...",
     R"(
@@ -183,6 +183,9 @@ Examples:
   gpuctr-setup check --nv --host node1.json --rootfs /srv/image
       for another machine, from its record
 )",
-    []() -> std::unique_ptr<Command> { return std::make_unique<CheckCommand>(); }, true};
+    []() -> std::unique_ptr<Command> { return std::make_unique<CheckCommand>(); },
+    false,
+    false,
+    true};
 
 } // namespace gpuctr_cli

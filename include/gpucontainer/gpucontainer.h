@@ -1605,9 +1605,6 @@ typedef struct gpuctr_check_options {
 #define GPUCTR_CHECK_OPTIONS_INIT { sizeof(gpuctr_check_options), 0, 0, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
-/** As GPUCTR_CHECK_OPTIONS_INIT; see gpuctr_host_options_init(). @since 0.2 */
-GPUCTR_API void gpuctr_check_options_init(gpuctr_check_options* options, size_t size);
-
 /**
  * Find out whether GPU programs will work, and why not.
  *
@@ -2120,6 +2117,8 @@ GPUCTR_API void gpuctr_request_init(gpuctr_request* request, size_t size);
 GPUCTR_API void gpuctr_apply_options_init(gpuctr_apply_options* options, size_t size);
 /** GPUCTR_UNDO_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_undo_options_init(gpuctr_undo_options* options, size_t size);
+/** As GPUCTR_CHECK_OPTIONS_INIT. @since 0.2 */
+GPUCTR_API void gpuctr_check_options_init(gpuctr_check_options* options, size_t size);
 /** GPUCTR_SETUP_LIST_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_setup_list_options_init(gpuctr_setup_list_options* options, size_t size);
 /** GPUCTR_STAGE_OPTIONS_INIT. @since 0.1 */
