@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "check/check.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "check/as_is.hpp"
 #include "check/causes.hpp"
 #include "check/host.hpp"
+#include "check/masks.hpp"
 #include "check/program.hpp"
 #include "drivers/registry.hpp"
 #include "image/open_root.hpp"
@@ -52,16 +54,42 @@ std::vector<model::Gpu> chosen_of(const plan::Plan& plan, const std::string& ven
     return used == plan.drivers.end() ? std::vector<model::Gpu>() : used->gpus;
 }
 
-/// What makers know about a container.
+void change(plan::Environment& environment, const plan::Variable& variable)
+{
+    std::string& value = environment[variable.name];
+    if (variable.action == "unset")
+        environment.erase(variable.name);
+    else if (variable.action == "set" || value.empty())
+        value = variable.value;
+    else if (variable.action == "prepend")
+        value = base::format("{}:{}", variable.value, value);
+    else
+        value = base::format("{}:{}", value, variable.value);
+}
+
+/// Variables of the program: the container's own, as setting up changes them. One that runs has
+/// what it has.
+plan::Environment environment_of(const Subject& subject,
+                                 const std::optional<plan::Planned>& planned)
+{
+    plan::Environment environment = subject.request.container;
+    if (planned && subject.pidfd < 0)
+        for (const plan::Variable& variable : planned->plan.variables)
+            change(environment, variable);
+    return environment;
+}
+
+/// What is known about a container with these GPUs, and what makers know about it.
 Result<void> ask_makers(const drivers::ContainerToCheck& container, const detect::Host& host,
                         const std::optional<plan::Planned>& planned, Causes& causes)
 {
     for (const model::DriverStack& driver : *host.drivers) {
+        const auto chosen = planned ? chosen_of(planned->plan, driver.vendor) : driver.gpus;
+        check_masks(driver, chosen, container.environment, causes);
         const drivers::Vendor* const vendor = drivers::find_vendor(driver.vendor);
         if (vendor == nullptr || vendor->diagnosis == nullptr
             || vendor->diagnosis->of_container == nullptr)
             continue;
-        const auto chosen = planned ? chosen_of(planned->plan, driver.vendor) : driver.gpus;
         GPUCTR_CHECK(vendor->diagnosis->of_container(container, driver, chosen, causes));
     }
     return {};
@@ -74,14 +102,16 @@ Result<void> look_at_container(const Subject& subject, const detect::Host& host,
         return {};
     GPUCTR_TRY(const auto root, image::open_root(subject.rootfs_fd));
     const rootfs::RememberedView view(*root);
-    GPUCTR_TRY(Started started, start(view, subject.request.container, subject.program,
+    const plan::Environment environment = environment_of(subject, planned);
+    GPUCTR_TRY(Started started, start(view, environment, subject.program,
                                       planned ? &planned->plan : nullptr, *host.drivers));
     append(causes, std::move(started.causes));
     if (planned && subject.pidfd >= 0)
         GPUCTR_CHECK(
             add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
-    return ask_makers({view, subject.request.container, std::move(started.loaded)}, host, planned,
-                      causes);
+    return ask_makers({view, environment, std::move(started.loaded),
+                       subject.request.compat != plan::Compat::never},
+                      host, planned, causes);
 }
 
 /// The finding, as severe as its cause. Of several with the same evidence and code, the first.
