@@ -51,7 +51,8 @@ struct Cause {
 using Causes = std::vector<Cause>;
 
 /// Orders causes as a person should deal with them: what stops everything first, and of that what a
-/// run meets first; what setting up mends, and remarks, last. Causes at the same place keep their order.
+/// run meets first; what setting up mends, and then remarks, last. Causes at the same place keep
+/// their order.
 void sort(Causes& causes);
 
 } // namespace gpucontainer::model

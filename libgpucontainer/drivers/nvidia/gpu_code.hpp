@@ -41,10 +41,9 @@ Fit fit_of(const GpuCode& code, unsigned architecture);
 /// The same number for a compute capability "9.0"; 0 if it is not one.
 unsigned architecture_number(std::string_view capability);
 
-/// Reads the headers of the code in a file. Stops when all
-/// of the `wanted` architectures are found to run it directly, or as many containers and entries
-/// have been read as `budget` has, from which those read are taken. A file that is damaged, or
-/// none, has what was read before.
+/// Reads the headers of the code in a file. Stops when all of the `wanted` architectures are found
+/// to run it directly, or as many containers and entries have been read as `budget` has, from which
+/// those read are taken. A file that is damaged, or none, has what was read before.
 GpuCode read_gpu_code(base::FileRef file, std::span<const unsigned> wanted, std::size_t& budget);
 
 } // namespace gpucontainer::drivers::nvidia
