@@ -10,9 +10,11 @@
 #include "process/privileges.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gpuctr_cli {
 namespace {
@@ -83,15 +85,33 @@ void print_check(const Check& check, const Call& call)
         print(call.streams.out, "{}, {}\n", counted(errors, "error"), counted(warnings, "warning"));
 }
 
+/// Its environment as it was when it was started; a process may have changed it since then.
+void add_variables_of(int pid, gpucontainer::Request& request, const Messages& messages)
+{
+    std::ifstream file(formatted("/proc/{}/environ", pid), std::ios::binary);
+    std::string variable;
+    std::vector<std::string> variables;
+    while (std::getline(file, variable, '\0'))
+        variables.push_back(variable);
+    if (variables.empty())
+        messages.warn(formatted("process {}: its environment is not known", pid));
+    auto& all = request.container_environment;
+    all.insert(all.begin(), variables.begin(), variables.end());
+}
+
 gpucontainer::CheckOptions options_of(const CheckArguments& given,
                                       const std::optional<RootDirectory>& root, const Call& call)
 {
     gpucontainer::CheckOptions options;
     options.host = given.request.host.options();
     RequestOptions request = given.request;
-    if (root && request.image_env.empty())
+    if (root && !given.root.pid && request.image_env.empty())
         request.image_env = "auto";
     options.request = request.request(root ? root->fd() : -1, call.messages());
+    if (root)
+        root->set_process(options);
+    if (given.root.pid)
+        add_variables_of(*given.root.pid, options.request, call.messages());
     options.program = call.command_line.empty() ? given.binary : call.command_line.front();
     return options;
 }
@@ -185,6 +205,8 @@ Examples:
       for another machine, from its record
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<CheckCommand>(); },
+    false,
+    false,
     true};
 
 } // namespace gpuctr_cli

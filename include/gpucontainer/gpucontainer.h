@@ -1606,11 +1606,18 @@ GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int
 
 /* -- Check: whether GPU programs will work ---------------------------------- */
 
+/**
+ * The container of `pidfd` is looked at as it is, whoever set it up, and whether its device cgroups
+ * allow the GPUs. Without this flag, it is looked at as gpuctr_plan_apply() would leave it.
+ * @since 0.2
+ */
+#define GPUCTR_CHECK_IN_PROCESS 0x1u
+
 /** What a diagnosis is about. Start from GPUCTR_CHECK_OPTIONS_INIT. @since 0.2 */
 typedef struct gpuctr_check_options {
     size_t struct_size; /**< sizeof(gpuctr_check_options) in the caller. */
-    uint32_t flags;     /**< Zero. */
-    uint32_t reserved;  /**< Zero. */
+    uint32_t flags;     /**< GPUCTR_CHECK_* */
+    int32_t pidfd;      /**< With GPUCTR_CHECK_IN_PROCESS: a process whose root is `rootfs_fd`. */
     /** How to look at this host. A vendor that is asked for and cannot be used is a finding, not
         an error. NULL: the defaults. */
     const gpuctr_host_options* host;
@@ -1626,11 +1633,8 @@ typedef struct gpuctr_check_options {
 } gpuctr_check_options;
 
 /* clang-format off */
-#define GPUCTR_CHECK_OPTIONS_INIT { sizeof(gpuctr_check_options), 0, 0, NULL, NULL, NULL, NULL }
+#define GPUCTR_CHECK_OPTIONS_INIT { sizeof(gpuctr_check_options), 0, -1, NULL, NULL, NULL, NULL }
 /* clang-format on */
-
-/** As GPUCTR_CHECK_OPTIONS_INIT; see gpuctr_host_options_init(). @since 0.2 */
-GPUCTR_API void gpuctr_check_options_init(gpuctr_check_options* options, size_t size);
 
 /**
  * Find out whether GPU programs will work, and why not.
@@ -2145,6 +2149,8 @@ GPUCTR_API void gpuctr_request_init(gpuctr_request* request, size_t size);
 GPUCTR_API void gpuctr_apply_options_init(gpuctr_apply_options* options, size_t size);
 /** GPUCTR_UNDO_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_undo_options_init(gpuctr_undo_options* options, size_t size);
+/** As GPUCTR_CHECK_OPTIONS_INIT. @since 0.2 */
+GPUCTR_API void gpuctr_check_options_init(gpuctr_check_options* options, size_t size);
 /** GPUCTR_SETUP_LIST_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_setup_list_options_init(gpuctr_setup_list_options* options, size_t size);
 /** GPUCTR_STAGE_OPTIONS_INIT. @since 0.1 */

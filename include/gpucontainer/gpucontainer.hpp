@@ -1297,6 +1297,7 @@ struct CheckOptions {
     const Host* record = nullptr; ///< Of Host::from_json(), in place of this host.
     Request request;
     std::string program; ///< Empty: none is known.
+    int pidfd = -1;      ///< A process, whose container is looked at as it is.
 };
 
 /// Reasons why GPU programs will not work, or may not; see gpuctr_check_create(). Immutable.
@@ -1312,6 +1313,10 @@ public:
         native.record = options.record != nullptr ? options.record->get() : nullptr;
         native.request = &request.native;
         native.program = options.program.c_str();
+        if (options.pidfd >= 0) {
+            native.flags |= GPUCTR_CHECK_IN_PROCESS;
+            native.pidfd = options.pidfd;
+        }
         gpuctr_check* check = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_check_create(&native, rootfs_fd, &check, &error), error);

@@ -2,6 +2,7 @@
 #include "check/check.hpp"
 
 #include "base/try.hpp"
+#include "check/as_is.hpp"
 #include "check/causes.hpp"
 #include "check/host.hpp"
 #include "check/program.hpp"
@@ -76,6 +77,9 @@ Result<void> look_at_container(const Subject& subject, const detect::Host& host,
     GPUCTR_TRY(Started started, start(view, subject.request.container, subject.program,
                                       planned ? &planned->plan : nullptr, *host.drivers));
     append(causes, std::move(started.causes));
+    if (planned && subject.pidfd >= 0)
+        GPUCTR_CHECK(
+            add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
     return ask_makers({view, subject.request.container, std::move(started.loaded)}, host, planned,
                       causes);
 }
