@@ -22,8 +22,10 @@ namespace {
 
 constexpr const char* group_file = "/etc/group";
 
-/// The group that udev gives nodes for rendering, on all distributions.
+/// The groups that udev gives nodes of GPUs, on all distributions: the first for programs that
+/// compute, the other one on those that do not have it.
 constexpr std::string_view render_group = "render";
+constexpr std::string_view video_group = "video";
 
 /// Numbers of the groups whose members alone may use nodes that every program needs.
 std::set<std::uint32_t> group_numbers_of(std::span<const DriverStack> drivers)
@@ -94,8 +96,12 @@ Result<void> add_group_causes(const rootfs::View& container, std::span<const Dri
     const auto text = container.read(group_file, largest);
     if (!text)
         return {}; // without the file there is no group by name
+    const auto is_theirs = [&](const std::optional<std::uint64_t>& number) {
+        return number && *number <= UINT32_MAX
+               && groups.contains(static_cast<std::uint32_t>(*number));
+    };
     const auto number = number_of(*text, render_group);
-    if (!number || *number > UINT32_MAX || groups.contains(static_cast<std::uint32_t>(*number)))
+    if (!number || is_theirs(number) || is_theirs(number_of(*text, video_group)))
         return {};
     const model::DeviceNode& node = *node_of(drivers, *groups.begin());
     causes.push_back(
