@@ -285,16 +285,16 @@ TEST_F(NvidiaDiagnosisTest, SwitchesNeedTheFabricManager)
     EXPECT_THAT(causes(), IsEmpty());
 }
 
-TEST_F(NvidiaDiagnosisTest, TheFabricManagersNumberMayBeInItsFile)
+TEST_F(NvidiaDiagnosisTest, AFileOfTheFabricManagerThatEndedDoesNotCount)
 {
     load();
     gpu("0000:06:00.0");
     pci_.add("0000:0a:00.0", "nvidia-nvswitch");
     pci_.devices.back().class_code = 0x068000;
     system_.file("run/nvidia-fabricmanager/nv-fabricmanager.pid", "78\n");
+    system_.file("proc/78/comm", "bash\n");
 
-    EXPECT_THAT(evidence(), ElementsAre("/sys/bus/pci/devices/0000:0a:00.0/driver",
-                                        "/sys/bus/pci/devices/0000:0a:00.0/class"));
+    EXPECT_THAT(evidence(), ElementsAre("/sys/bus/pci/devices/0000:0a:00.0/class"));
 }
 
 TEST_F(NvidiaDiagnosisTest, AFabricManagerOfAnotherVersionCannotRun)
