@@ -2,6 +2,7 @@
 #include "check/check.hpp"
 
 #include "base/try.hpp"
+#include "check/as_is.hpp"
 #include "check/causes.hpp"
 #include "check/cdi_specifications.hpp"
 #include "check/host.hpp"
@@ -9,9 +10,9 @@
 #include "check/program.hpp"
 #include "check/request.hpp"
 #include "drivers/registry.hpp"
+#include "image/open_root.hpp"
 #include "plan/planned.hpp"
 #include "rootfs/remembered_view.hpp"
-#include "rootfs/root.hpp"
 
 #include <algorithm>
 #include <unistd.h>
@@ -81,13 +82,16 @@ Result<void> look_at_container(const Subject& subject, const HostSeen& seen, Cau
                             subject.request.container, causes);
     if (subject.rootfs_fd < 0)
         return {};
-    GPUCTR_TRY(const auto root, rootfs::Root::open(subject.rootfs_fd));
-    const rootfs::RememberedView view(root);
+    GPUCTR_TRY(const auto root, image::open_root(subject.rootfs_fd));
+    const rootfs::RememberedView view(*root);
     GPUCTR_TRY(Started started, start(view, subject.request.container, subject.program,
                                       planned ? &planned->plan : nullptr, *host.drivers));
     append(causes, std::move(started.causes));
     add_missing_places(view, drivers, causes);
     GPUCTR_CHECK(add_group_causes(view, drivers, ::geteuid() == 0, causes));
+    if (planned && subject.pidfd >= 0)
+        GPUCTR_CHECK(
+            add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
     return ask_makers({view, subject.request.container, std::move(started.loaded)}, drivers,
                       planned, causes);
 }
