@@ -34,8 +34,9 @@ namespace {
 /// Of GPUs on the bus that no driver has, a plan can only be shown.
 void warn_of_undriven(Draft& draft, const DriverStack& driver)
 {
+    const auto is_driven = [](const model::Gpu& gpu) { return gpu.minor >= 0; };
     if (driver.version_source == model::VersionSource::module || driver.gpus.empty()
-        || !driver.nodes.empty())
+        || !driver.nodes.empty() || std::ranges::any_of(driver.gpus, is_driven))
         return;
     const auto said =
         std::ranges::find(driver.findings, model::FindingCode::gpu_unusable, &model::Finding::code);

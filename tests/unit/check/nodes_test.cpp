@@ -121,7 +121,7 @@ TEST_F(NodeCausesTest, SeveralGpusWithTheSameReasonAreOneCause)
 
     ASSERT_THAT(causes(), SizeIs(1));
     EXPECT_EQ(causes().front().finding.object, "GPUs 1 to 2");
-    EXPECT_THAT(causes().front().finding.text, HasSubstr("(so is 1 others)"));
+    EXPECT_THAT(causes().front().finding.text, HasSubstr("and so is another"));
     EXPECT_EQ(causes().front().blocks, Blocks::some);
 }
 

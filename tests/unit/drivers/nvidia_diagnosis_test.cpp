@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
+#include <filesystem>
 #include <string>
 #include <sys/utsname.h>
 #include <utility>
@@ -60,6 +60,7 @@ protected:
         system_.file("proc/devices",
                      "Character devices:\n195 nvidia\n238 nvidia-uvm\n\nBlock devices:\n");
         system_.file("proc/sys/kernel/osrelease", release_);
+        system_.file("proc/1/comm", "systemd\n");
     }
 
     /// A GPU that the module lists.
@@ -283,6 +284,17 @@ TEST_F(NvidiaDiagnosisTest, SwitchesNeedTheFabricManager)
 
     system_.file("proc/77/comm", "nv-fabricmanage\n");
     EXPECT_THAT(causes(), IsEmpty());
+}
+
+TEST_F(NvidiaDiagnosisTest, AFabricManagerMayBeHiddenFromThisProcess)
+{
+    load();
+    gpu("0000:06:00.0");
+    stack_.nodes.push_back(node("/dev/nvidia-nvswitchctl"));
+    EXPECT_EQ(only_one().severity(), Severity::error);
+
+    std::filesystem::remove(system_.at("proc/1/comm"));
+    EXPECT_EQ(only_one().severity(), Severity::warning);
 }
 
 TEST_F(NvidiaDiagnosisTest, AFileOfTheFabricManagerThatEndedDoesNotCount)
