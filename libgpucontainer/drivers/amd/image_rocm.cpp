@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "drivers/amd/topology.hpp"
 #include "drivers/python_packages.hpp"
+#include "elf/facts.hpp"
 #include "requirement/expression.hpp"
 
 #include <algorithm>
@@ -64,8 +65,8 @@ constexpr std::array first_releases = {
 
 /// A rocBLAS of the container.
 struct RocBlas {
-    std::string kernels; ///< The directory where it looks for them.
-    bool is_loaded = false;
+    std::string kernels;    ///< The directory where it looks for them.
+    bool is_loaded = false; ///< Or would be, if the program could be started.
     bool has_kernels = false;
     std::set<std::string> targets;
 };
@@ -114,6 +115,28 @@ std::vector<std::string> rocm_homes(const rootfs::View& view)
     return homes;
 }
 
+bool is_rocblas(std::string_view name)
+{
+    return name == library_stem
+           || (name.starts_with(library_stem) && name[library_stem.size()] == '.');
+}
+
+/// Whether a file that the program consists of is linked to rocBLAS. It may not be loaded all the
+/// same, if something else is missing or the program is for another machine.
+bool is_linked_to_rocblas(const ContainerToCheck& container)
+{
+    constexpr std::size_t most_looked_at = 256;
+    const std::span all(container.loaded);
+    return std::ranges::any_of(all.first(std::min(all.size(), most_looked_at)),
+                               [&](const std::string& path) {
+                                   const auto file = container.view.open(path);
+                                   if (!file)
+                                       return false;
+                                   const auto facts = elf::read_facts(file->get());
+                                   return facts && std::ranges::any_of(facts->needed, is_rocblas);
+                               });
+}
+
 /// Finds each rocBLAS once: beside the ones that the program loads, in ROCm's directories, and in
 /// packages of Python.
 class RocBlasSearch {
@@ -131,18 +154,16 @@ public:
         for (const std::string& path : container_.loaded)
             if (is_rocblas(base::name_of(path)))
                 look_in(std::string(base::directory_of(path)));
-        for (RocBlas& one : found_)
+        const bool none_is_loaded = std::ranges::none_of(found_, &RocBlas::is_loaded);
+        const bool is_used = none_is_loaded && is_linked_to_rocblas(container_);
+        for (RocBlas& one : found_) {
+            one.is_loaded = one.is_loaded || is_used;
             read_kernels(one, named);
+        }
         return std::move(found_);
     }
 
 private:
-    static bool is_rocblas(std::string_view name)
-    {
-        return name == library_stem
-               || (name.starts_with(library_stem) && name[library_stem.size()] == '.');
-    }
-
     /// "/opt/rocm-6.4.1/lib", and "/opt/rocm/core-7.14/lib".
     void find_in_rocm()
     {

@@ -2,6 +2,7 @@
 #include "drivers/amd/image_rocm.hpp"
 
 #include "base/format.hpp"
+#include "unit/elf/elf_image.hpp"
 #include "unit/plan/fake_view.hpp"
 
 #include <gmock/gmock.h>
@@ -93,6 +94,11 @@ TEST_F(ImageRocmTest, HasKernelsForOthers)
     EXPECT_EQ(causes().at(0).severity(), Severity::error);
     loaded_ = {"/usr/bin/app"};
     EXPECT_EQ(causes().at(0).severity(), Severity::warning);
+    // It cannot be started, and needs rocBLAS all the same.
+    test::ElfImage<> program;
+    program.add(DT_NEEDED, program.string("librocblas.so.4"));
+    view_.file("/usr/bin/app", program.bytes());
+    EXPECT_EQ(causes().at(0).severity(), Severity::error);
 }
 
 TEST_F(ImageRocmTest, HasKernelsForOneOfTwoGpus)
