@@ -3,7 +3,7 @@
 
 Types are words: "i32", "u32", "i64", "u64", "size", "char", "char[N]" (an array), "text" (const
 char*), "handle" (a pointer to what is opaque, or to bytes), "out" (where a handle or text is
-written), "i32*", "u32*", "struct NAME", "struct NAME*", "report" and "none".
+written), "i32*", "u32*", "u64*", "struct NAME", "struct NAME*", "report" and "none".
 """
 
 import re
@@ -59,7 +59,7 @@ class Header:
             return "struct " + base + "*" * stars
         if base == "char" and stars == 1:
             return "text" if "const" in declared else "handle"
-        if base in ("int", "uint32_t") and stars == 1:
+        if base in ("int", "uint32_t", "uint64_t") and stars == 1:
             return PLAIN[base] + "*"
         if base == "char" and declared.count("const") == 2:
             return "texts"

@@ -86,6 +86,7 @@ OF_RUST = {
     "*const c_int": "i32*",
     "*mut c_int": "i32*",
     "*mut u32": "u32*",
+    "*mut u64": "u64*",
     "*const *const c_char": "texts",
     "": "none",
 }

@@ -14,6 +14,7 @@ import json
 import os
 import pickle
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -239,6 +240,74 @@ class PlanTest(unittest.TestCase):
     def test_needs_a_root_that_is_there(self) -> None:
         with self.assertRaises(FileNotFoundError):
             gpus.Plan(gpus.Host(), "/nonexistent")
+
+
+class CheckTest(unittest.TestCase):
+    def serious(self, check: gpus.Check) -> list[str]:
+        return [str(one) for one in check.findings if one.severity >= gpus.Severity.WARNING]
+
+    def test_finds_nothing_wrong(self) -> None:
+        for root in (None, ROOT):
+            check = gpus.Check(root, program="sh" if root else None)
+
+            self.assertEqual(self.serious(check), [])
+            self.assertEqual(json.loads(check.to_json())["schema"], "gpucontainer/check/1")
+
+    def test_says_what_stops_programs(self) -> None:
+        check = gpus.Check(ROOT, request=gpus.Request(devices="99"))
+
+        finding = check.findings[0]
+        self.assertEqual(finding.severity, gpus.Severity.ERROR)
+        self.assertEqual(finding.evidence, "devices")
+        self.assertIn("99", str(finding))
+
+    def test_options_reach_the_library(self) -> None:
+        check = gpus.Check(host=gpus.HostOptions(vendors=["amd"]))
+        self.assertEqual(check.findings[0].severity, gpus.Severity.ERROR)
+        record = gpus.Host.from_json(gpus.Host().to_json())
+        self.assertEqual(self.serious(gpus.Check(record=record)), [])
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Check(pidfd=0)
+        self.assertEqual(raised.exception.argument, "pidfd")
+
+    @unittest.skipUnless(os.geteuid() == 0, "chroot is for root")
+    def test_looks_at_a_container_as_it_is(self) -> None:
+        container = subprocess.Popen(["/bin/sleep", "60"], preexec_fn=lambda: os.chroot(ROOT))
+        self.addCleanup(container.wait)
+        self.addCleanup(container.kill)
+        pidfd = os.pidfd_open(container.pid)
+        self.addCleanup(os.close, pidfd)
+
+        check = gpus.Check(f"/proc/{container.pid}/root", pidfd=pidfd)
+
+        self.assertIn("/dev/nvidiactl", " ".join(self.serious(check)))
+
+
+class ImageTest(unittest.TestCase):
+    def test_finds_the_root_file_system(self) -> None:
+        squashfs = struct.pack("<4s24x2H8xQ80x", b"hsqs", 4, 0, 96)
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(squashfs)
+            file.flush()
+            expected = gpus.Image(0, len(squashfs), is_signed=False, has_overlay=False)
+
+            self.assertEqual(gpus.find_image(file.name), expected)
+            self.assertEqual(gpus.find_image(file.fileno()), expected)
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.find_image("/etc")
+        self.assertEqual(raised.exception.code, gpus.Code.ROOTFS)
+
+    def test_a_root_may_be_no_file_of_another_kind(self) -> None:
+        calls: list[Callable[[], object]] = [
+            lambda: gpus.Plan(gpus.Host(), "/etc/passwd"),
+            lambda: gpus.Check("/etc/passwd"),
+            lambda: gpus.ContainerEnvironment("/etc/passwd"),
+            lambda: gpus.Check("/dev/null"),
+        ]
+        for call in calls:
+            with self.assertRaises(gpus.Error) as raised:
+                call()
+            self.assertEqual(raised.exception.code, gpus.Code.ROOTFS)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "mounting is for root")

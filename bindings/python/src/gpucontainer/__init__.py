@@ -12,8 +12,9 @@ gpucontainer.h is the reference: it says what each call does, needs and promises
 """
 
 from ._cdi import CdiDevice, CdiList
+from ._check import Check
 from ._errors import AttachError, Code, Error
-from ._host import VENDOR_ANY, Host
+from ._host import VENDOR_ANY, Host, HostOptions
 from ._native import decode as _decode
 from ._native import library as _library
 from ._plan import (
@@ -25,13 +26,14 @@ from ._plan import (
     Outcome,
     Plan,
     Prepared,
+    Request,
     Staged,
     Variable,
     VendorLibs,
     Write,
 )
 from ._process import Config, Harden, Phase, Setting, harden
-from ._root import Backend, load_kernel_modules, open_in_root, undo, unstage
+from ._root import Backend, Image, find_image, load_kernel_modules, open_in_root, undo, unstage
 from ._setups import Setup, SetupList, Undone
 from ._values import (
     Driver,
@@ -55,6 +57,7 @@ __all__ = [
     "CdiDevice",
     "CdiInstalled",
     "CdiList",
+    "Check",
     "Code",
     "Compat",
     "Config",
@@ -68,6 +71,8 @@ __all__ = [
     "Gpu",
     "Harden",
     "Host",
+    "HostOptions",
+    "Image",
     "Item",
     "Layout",
     "Mask",
@@ -77,6 +82,7 @@ __all__ = [
     "Plan",
     "Prepared",
     "Registration",
+    "Request",
     "Setting",
     "Setup",
     "SetupList",
@@ -88,6 +94,7 @@ __all__ = [
     "VendorLibs",
     "VersionNeed",
     "Write",
+    "find_image",
     "harden",
     "load_kernel_modules",
     "open_in_root",

@@ -32,7 +32,7 @@ from ._native import (
     text_list,
     texts,
 )
-from ._root import Backend, Report, Root, in_process, reporting, root_fd
+from ._root import Backend, Report, Root, in_process, reporting, root_fd, seen_fd
 from ._values import Layout, UsedDriver, _file_id, findings, views
 
 
@@ -208,9 +208,17 @@ class _HandleInBuffer(Handle):
     buffer: Any
 
 
+def _assignments(environment: Mapping[str, str]) -> Any:
+    """NAME=VALUE each, as the library takes them."""
+    return text_list(
+        os.fsencode(name) + b"=" + os.fsencode(value) for name, value in environment.items()
+    )
+
+
 class ContainerEnvironment(Owner):
     """The variables that an image or a runtime gives to a container. Nothing is executed.
 
+    root: a path or a borrowed descriptor of a directory, or of a file with an image.
     text: an OCI configuration, a script of exports, or lines NAME=VALUE.
     environment: whose APPTAINERENV_* and SINGULARITYENV_* count, usually os.environ.
     Raises Error: USAGE, ROOTFS; OSError if root cannot be opened.
@@ -222,13 +230,8 @@ class ContainerEnvironment(Owner):
         text: str | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        callers = None
-        if environment is not None:
-            callers = text_list(
-                os.fsencode(name) + b"=" + os.fsencode(value)
-                for name, value in environment.items()
-            )
-        with root_fd(root) as descriptor:
+        callers = _assignments(environment) if environment is not None else None
+        with seen_fd(root) as descriptor:
             handle = opened(
                 "gpuctr_environment_read",
                 "gpuctr_environment_free",
@@ -242,10 +245,76 @@ class ContainerEnvironment(Owner):
     findings = findings("gpuctr_environment_finding", "What is not known, such as lines.")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a container asks for."""
+
+    #: "all", "none", "auto", or indexes, UUIDs and PCI addresses, comma-separated.
+    devices: str | None = None
+    #: Comma-separated; None: "compute,utility".
+    driver_capabilities: str | None = None
+    #: Where "auto" finds the variables of a scheduler, usually os.environ.
+    environment: Mapping[str, str] | None = None
+    write: Write = Write.AUTO
+    layout: Layout = Layout.TREE
+    vendor_libs: VendorLibs = VendorLibs.AUTO
+    #: Policy: the GPUs that may be chosen; None: all.
+    allowed_devices: str | None = None
+    #: Directory of the container for the driver's files; None: "/usr/lib/gpuctr".
+    tree_path: str | None = None
+    #: SELinux label of what is mounted.
+    mount_label: str | None = None
+    #: Nobody in the container can make the mounts writable.
+    lock: bool = False
+    #: Name of `devices` in messages, such as "--device".
+    devices_name: str | None = None
+    #: What the chosen GPUs must meet, such as "cuda>=12.4 driver>=550"; all of these.
+    requirements: Iterable[str] = ()
+    #: What else a container gets or does not get: "gds,imex-channel:0,no-mps".
+    extras: str | None = None
+    #: NAME=VALUE each, what the container itself asks for; of a Check, all that its program has.
+    container_environment: Iterable[str] = ()
+    #: It does not change `devices`.
+    names_devices: bool = False
+    #: It does not change `driver_capabilities`.
+    names_capabilities: bool = False
+    compat: Compat = Compat.AUTO
+    #: The host's for a container without one: "auto", or its directory.
+    toolkit: str | None = None
+
+    def _native(self) -> c.Request:
+        request: c.Request = initialised("gpuctr_request")
+        request.devices = encode(self.devices)
+        request.driver_capabilities = encode(self.driver_capabilities)
+        if self.environment is not None:
+            request.environment = _assignments(self.environment)
+        request.write = self.write
+        request.layout = self.layout
+        request.vendor_libs = self.vendor_libs
+        request.compat = self.compat
+        request.toolkit = encode(self.toolkit)
+        request.allowed_devices = encode(self.allowed_devices)
+        request.tree_path = encode(self.tree_path)
+        request.mount_label = encode(self.mount_label)
+        request.devices_name = encode(self.devices_name)
+        request.requirements = text_list(self.requirements)
+        request.extras = encode(self.extras)
+        request.container_environment = text_list(self.container_environment)
+        for is_set, name in (
+            (self.lock, "GPUCTR_REQUEST_LOCK"),
+            (self.names_devices, "GPUCTR_REQUEST_NAMES_DEVICES"),
+            (self.names_capabilities, "GPUCTR_REQUEST_NAMES_CAPABILITIES"),
+        ):
+            if is_set:
+                request.flags |= c.CONSTANTS[name]
+        return request
+
+
 class Plan(Owner):
     """Everything that will change in a container's root file system; nothing is changed yet.
 
-    root: a path or a borrowed descriptor. None makes a plan that can only be shown.
+    root: a path or a borrowed descriptor. None, or a file with an image (squashfs or SIF), makes
+    a plan that can only be shown.
     devices: "all", "none", "auto", or indexes, UUIDs and PCI addresses, comma-separated.
     environment: where "auto" finds the variables of a scheduler, usually os.environ.
     container_environment: NAME=VALUE each, what the container itself asks for, such as
@@ -279,35 +348,28 @@ class Plan(Owner):
         compat: Compat = Compat.AUTO,
         toolkit: str | None = None,
     ) -> None:
-        request: c.Request = initialised("gpuctr_request")
-        request.devices = encode(devices)
-        request.driver_capabilities = encode(driver_capabilities)
-        if environment is not None:
-            request.environment = text_list(
-                os.fsencode(name) + b"=" + os.fsencode(value)
-                for name, value in environment.items()
-            )
-        request.write = write
-        request.layout = layout
-        request.vendor_libs = vendor_libs
-        request.compat = compat
-        request.toolkit = encode(toolkit)
-        request.allowed_devices = encode(allowed_devices)
-        request.tree_path = encode(tree_path)
-        request.mount_label = encode(mount_label)
-        request.devices_name = encode(devices_name)
-        request.requirements = text_list(requirements)
-        request.extras = encode(extras)
-        request.container_environment = text_list(container_environment)
-        for is_set, name in (
-            (lock, "GPUCTR_REQUEST_LOCK"),
-            (names_devices, "GPUCTR_REQUEST_NAMES_DEVICES"),
-            (names_capabilities, "GPUCTR_REQUEST_NAMES_CAPABILITIES"),
-        ):
-            if is_set:
-                request.flags |= c.CONSTANTS[name]
+        request = Request(
+            devices=devices,
+            driver_capabilities=driver_capabilities,
+            environment=environment,
+            write=write,
+            layout=layout,
+            vendor_libs=vendor_libs,
+            allowed_devices=allowed_devices,
+            tree_path=tree_path,
+            mount_label=mount_label,
+            lock=lock,
+            devices_name=devices_name,
+            requirements=requirements,
+            extras=extras,
+            container_environment=container_environment,
+            names_devices=names_devices,
+            names_capabilities=names_capabilities,
+            compat=compat,
+            toolkit=toolkit,
+        )._native()
         of_host = host._handle
-        with root_fd(root) as descriptor:
+        with seen_fd(root) as descriptor:
             handle = opened(
                 "gpuctr_plan_create",
                 "gpuctr_plan_free",

@@ -45,7 +45,8 @@ pub struct Request {
     /// What else a container gets or does not get, comma-separated: "gds,imex-channel:0,no-mps".
     pub extras: Option<String>,
     /// NAME=VALUE each: what the container itself asks for, such as
-    /// [`ContainerEnvironment`](crate::ContainerEnvironment) has it.
+    /// [`ContainerEnvironment`](crate::ContainerEnvironment) has it. Of a [`Check`](crate::Check),
+    /// it is all that the program has.
     pub container_environment: Vec<OsString>,
     /// It does not change `devices`.
     pub names_devices: bool,
@@ -58,7 +59,8 @@ pub struct Request {
 }
 
 impl Request {
-    fn native(&self, texts: &mut Texts) -> Result<sys::gpuctr_request> {
+    /// The texts have to outlive the request.
+    pub(crate) fn native(&self, texts: &mut Texts) -> Result<sys::gpuctr_request> {
         let os = |text: &Option<String>| text.as_ref().map(OsString::from);
         // SAFETY: the function of this struct.
         let mut native = unsafe { initialised(sys::gpuctr_request_init) };
@@ -300,8 +302,8 @@ unsafe impl Send for Plan {}
 unsafe impl Sync for Plan {}
 
 impl Plan {
-    /// Decides what will be done; changes nothing. Without a root, the plan can only be shown.
-    /// Errors: Usage, NoDevice, Rootfs, Permission.
+    /// Decides what will be done; changes nothing. Without a root, or for a file with an image
+    /// (squashfs or SIF), the plan can only be shown. Errors: Usage, NoDevice, Rootfs, Permission.
     pub fn new<F: AsFd>(host: &Host, request: &Request, root: Option<&F>) -> Result<Plan> {
         let mut texts = Texts::default();
         let native = request.native(&mut texts)?;
