@@ -5,47 +5,32 @@
 #include "base/try.hpp"
 #include "check/as_is.hpp"
 #include "check/causes.hpp"
+#include "check/cdi_specifications.hpp"
 #include "check/host.hpp"
+#include "check/image_files.hpp"
 #include "check/masks.hpp"
 #include "check/program.hpp"
+#include "check/request.hpp"
 #include "drivers/registry.hpp"
 #include "image/open_root.hpp"
 #include "plan/planned.hpp"
 #include "rootfs/remembered_view.hpp"
 
 #include <algorithm>
+#include <unistd.h>
 #include <utility>
 
 namespace gpucontainer::check {
 
 using model::Cause;
 using model::Causes;
-using model::FindingCode;
-using model::Stage;
+using Drivers = std::vector<model::DriverStack>;
 
 namespace {
 
 void append(Causes& to, Causes from)
 {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
-}
-
-/// The plan that a set-up would carry out; none if it would fail, with the cause.
-Result<std::optional<plan::Planned>> plan_for(const detect::Host& host, const Subject& subject,
-                                              Causes& causes)
-{
-    if (host.drivers->empty())
-        return std::optional<plan::Planned>();
-    auto planned = plan::make_plan(host, subject.request, subject.rootfs_fd);
-    if (planned) {
-        add_warnings(planned->plan.findings, causes);
-        return std::optional(*std::move(planned));
-    }
-    const Errc code = planned.error().code();
-    if (code == Errc::internal)
-        return std::move(planned).error();
-    causes.push_back(cause_of(planned.error(), FindingCode::request_refused, Stage::choice));
-    return std::optional<plan::Planned>();
 }
 
 std::vector<model::Gpu> chosen_of(const plan::Plan& plan, const std::string& vendor)
@@ -80,10 +65,10 @@ plan::Environment environment_of(const Subject& subject,
 }
 
 /// What is known about a container with these GPUs, and what makers know about it.
-Result<void> ask_makers(const drivers::ContainerToCheck& container, const detect::Host& host,
+Result<void> ask_makers(const drivers::ContainerToCheck& container, const Drivers& drivers,
                         const std::optional<plan::Planned>& planned, Causes& causes)
 {
-    for (const model::DriverStack& driver : *host.drivers) {
+    for (const model::DriverStack& driver : drivers) {
         const auto chosen = planned ? chosen_of(planned->plan, driver.vendor) : driver.gpus;
         check_masks(driver, chosen, container.environment, causes);
         const drivers::Vendor* const vendor = drivers::find_vendor(driver.vendor);
@@ -95,9 +80,34 @@ Result<void> ask_makers(const drivers::ContainerToCheck& container, const detect
     return {};
 }
 
-Result<void> look_at_container(const Subject& subject, const detect::Host& host, Causes& causes)
+/// All drivers of the host, the last ones without their files.
+Drivers all_drivers(const HostSeen& seen)
 {
-    GPUCTR_TRY(const auto planned, plan_for(host, subject, causes));
+    Drivers all = *seen.host.drivers;
+    all.insert(all.end(), seen.without_files.begin(), seen.without_files.end());
+    return all;
+}
+
+std::vector<CdiVendor> vendors_of(const Drivers& drivers)
+{
+    std::vector<CdiVendor> vendors;
+    for (const model::DriverStack& driver : drivers)
+        if (const auto* const vendor = drivers::find_vendor(driver.vendor))
+            vendors.push_back({vendor->cdi_kind, vendor->container.devices});
+    return vendors;
+}
+
+Result<void> look_at_container(const Subject& subject, const HostSeen& seen, Causes& causes)
+{
+    const detect::Host& host = seen.host;
+    const Drivers drivers = all_drivers(seen);
+    GPUCTR_TRY(const auto planned, plan_request(host, subject.request, subject.rootfs_fd, causes));
+    if (planned)
+        add_warnings(planned->plan.findings, causes);
+    judge_grant(host, subject.request, planned, causes);
+    if (subject.record == nullptr)
+        add_missing_devices(engines_specifications(), vendors_of(drivers),
+                            subject.request.container, causes);
     if (subject.rootfs_fd < 0)
         return {};
     GPUCTR_TRY(const auto root, image::open_root(subject.rootfs_fd));
@@ -106,12 +116,14 @@ Result<void> look_at_container(const Subject& subject, const detect::Host& host,
     GPUCTR_TRY(Started started, start(view, environment, subject.program,
                                       planned ? &planned->plan : nullptr, *host.drivers));
     append(causes, std::move(started.causes));
+    add_missing_places(view, drivers, causes);
+    GPUCTR_CHECK(add_group_causes(view, drivers, ::geteuid() == 0, causes));
     if (planned && subject.pidfd >= 0)
         GPUCTR_CHECK(
             add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
     return ask_makers({view, environment, std::move(started.loaded),
                        subject.request.compat != plan::Compat::never},
-                      host, planned, causes);
+                      drivers, planned, causes);
 }
 
 /// The finding, as severe as its cause. Of several with the same evidence and code, the first.
@@ -134,7 +146,7 @@ Result<Diagnosis> check(const Subject& subject)
     GPUCTR_TRY(HostSeen seen, subject.record != nullptr ? look_at_record(*subject.record)
                                                         : look_at_host(subject.detection));
     Causes causes = std::move(seen.causes);
-    GPUCTR_CHECK(look_at_container(subject, seen.host, causes));
+    GPUCTR_CHECK(look_at_container(subject, seen, causes));
     model::sort(causes);
     Diagnosis diagnosis = {{}, seen.host.drivers};
     for (const Cause& cause : causes)

@@ -62,7 +62,6 @@ constexpr Vendor of_nvidia = [] {
     vendor.container = nvidia::container_names;
     vendor.fact_names = nvidia::fact_names;
     vendor.facts = nvidia::facts_of;
-    vendor.diagnosis = &nvidia::diagnosis;
     return vendor;
 }();
 
