@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: MIT
+#include "linking/linker.hpp"
+
+#include <gtest/gtest.h>
