@@ -3,6 +3,7 @@
 
 #include "base/try.hpp"
 #include "check/causes.hpp"
+#include "check/container_view.hpp"
 #include "check/host.hpp"
 #include "check/program.hpp"
 #include "drivers/registry.hpp"
@@ -28,22 +29,58 @@ void append(Causes& to, Causes from)
               std::make_move_iterator(from.end()));
 }
 
-/// The plan that a set-up would carry out; none if it would fail, with the cause.
+/// The request without what may be wrong in it, so that the rest of a container can be looked at
+/// all the same: it asks for all GPUs, and nothing is required.
+plan::Request without_choice(const plan::Request& request)
+{
+    plan::Request plain = request;
+    plain.devices = "all";
+    plain.names_devices = true;
+    plain.required.clear();
+    plain.requirements.clear();
+    plain.environment.clear();
+    plain.extras.clear();
+    for (const drivers::Vendor& vendor : drivers::vendors())
+        std::erase_if(plain.container, [&](const auto& variable) {
+            const std::string_view prefix = vendor.container.requirements;
+            return variable.first == vendor.container.devices
+                   || (!prefix.empty() && variable.first.starts_with(prefix));
+        });
+    return plain;
+}
+
+/// The loader of the image is missing, which is noticed when a program starts.
+bool is_about_loader(const Error& error)
+{
+    return error.code() == Errc::rootfs
+           && std::ranges::any_of(elf::machines, [&](const elf::Machine& machine) {
+                  return error.object() == machine.loader;
+              });
+}
+
+/// The plan that a set-up would carry out. If it would fail, the cause, and the plan of a request
+/// without what is wrong in it, if that can be made.
 Result<std::optional<plan::Planned>> plan_for(const detect::Host& host, const Subject& subject,
                                               Causes& causes)
 {
     if (host.drivers->empty())
         return std::optional<plan::Planned>();
     auto planned = plan::make_plan(host, subject.request, subject.rootfs_fd);
-    if (planned) {
-        add_warnings(planned->plan.findings, causes);
-        return std::optional(*std::move(planned));
+    if (!planned) {
+        const Error& error = planned.error();
+        if (error.code() == Errc::internal)
+            return std::move(planned).error();
+        // Of libraries that were asked for and do not fit, start() says more.
+        if (error.code() != Errc::requirement
+            || subject.request.vendor_libs != plan::VendorLibs::host)
+            causes.push_back(cause_of(error, FindingCode::request_refused,
+                                      is_about_loader(error) ? Stage::start : Stage::choice));
+        planned = plan::make_plan(host, without_choice(subject.request), subject.rootfs_fd);
     }
-    const Errc code = planned.error().code();
-    if (code == Errc::internal)
-        return std::move(planned).error();
-    causes.push_back(cause_of(planned.error(), FindingCode::request_refused, Stage::choice));
-    return std::optional<plan::Planned>();
+    if (!planned)
+        return std::optional<plan::Planned>();
+    add_warnings(planned->plan.findings, causes);
+    return std::optional(*std::move(planned));
 }
 
 std::vector<model::Gpu> chosen_of(const plan::Plan& plan, const std::string& vendor)
@@ -74,10 +111,15 @@ Result<void> look_at_container(const Subject& subject, const detect::Host& host,
         return {};
     GPUCTR_TRY(const auto root, rootfs::Root::open(subject.rootfs_fd));
     const rootfs::RememberedView view(root);
-    GPUCTR_TRY(Started started, start(view, subject.request.container, subject.program,
-                                      planned ? &planned->plan : nullptr, *host.drivers));
+    const plan::Plan nothing;
+    const ContainerView container(view, planned ? planned->plan : nothing);
+    Setting setting = {view, container, planned ? &planned->plan : nullptr,
+                       planned ? planned->request : subject.request, *host.drivers};
+    if (planned)
+        setting.machine = planned->plan.machine;
+    Started started = start(setting, subject.program);
     append(causes, std::move(started.causes));
-    return ask_makers({view, subject.request.container, std::move(started.loaded)}, host, planned,
+    return ask_makers({container, setting.environment(), std::move(started.loaded)}, host, planned,
                       causes);
 }
 

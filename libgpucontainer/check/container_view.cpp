@@ -193,12 +193,29 @@ void ContainerView::add(const plan::Item& item)
     auto place = is_mounted ? real(item.target, LastLink::followed) : std::nullopt;
     if (!place)
         place = real(item.target, LastLink::kept);
-    if (!place) {
-        const auto directory = real_directory(std::string(base::directory_of(item.target)));
-        const std::string name(base::name_of(item.target));
-        place = directory ? (*directory == "/" ? "/" : *directory + "/") + name : item.target;
-    }
+    if (!place)
+        place = make_directories(std::string(base::directory_of(item.target))) + "/"
+                + std::string(base::name_of(item.target));
     put(*place, *std::move(node));
+}
+
+/// Makes the directories of a path that are missing, as in a tree, which has no items for them.
+/// Returns the path without links; "" for the root.
+std::string ContainerView::make_directories(const std::string& path)
+{
+    std::vector<std::string> missing;
+    std::string above = path;
+    std::optional<std::string> found;
+    while (above.size() > 1 && !(found = real_directory(above))) {
+        missing.emplace_back(base::name_of(above));
+        above = base::directory_of(above);
+    }
+    std::string made = found.value_or("/") == "/" ? "" : *found;
+    for (; !missing.empty(); missing.pop_back()) {
+        made += "/" + missing.back();
+        put(made, Node{Node::Kind::directory});
+    }
+    return made;
 }
 
 void ContainerView::put(const std::string& path, Node node)

@@ -61,6 +61,7 @@ private:
     struct ToNode;
 
     void add(const plan::Item& item);
+    std::string make_directories(const std::string& path);
     void put(const std::string& path, Node node);
     /// The path without links; none if it leads nowhere.
     std::optional<std::string> real(const std::string& path, rootfs::LastLink last) const;

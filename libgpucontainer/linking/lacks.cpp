@@ -27,6 +27,13 @@ const Object* find_object(const Linked& linked, const std::string& name, Files& 
     return found == linked.objects.end() ? nullptr : &*found;
 }
 
+bool has_version(Files& files, const std::string& library, const std::string& version)
+{
+    const auto* const versions = files.versions_of(library);
+    return versions == nullptr || versions->empty()
+           || std::ranges::find(*versions, version) != versions->end();
+}
+
 void add_version(const Object& needs, const Object& lacks, const std::string& version,
                  std::vector<Lack>& all)
 {
@@ -152,17 +159,20 @@ void find_missing_versions(Files& files, Linked& linked)
     if (linked.rules != Rules::glibc)
         return;
     std::vector<Lack> found;
+    const Object* const c_library = find_object(linked, "libc.so.6", files);
     for (const Object& object : linked.objects) {
         const auto* const needs = files.needs_of(object.path);
         if (needs == nullptr)
             continue;
         for (const elf::NeededVersion& need : *needs) {
             const Object* const library = find_object(linked, need.library, files);
-            const auto* const versions =
-                library != nullptr ? files.versions_of(library->path) : nullptr;
-            if (versions != nullptr && !versions->empty()
-                && std::ranges::find(*versions, need.version) == versions->end())
-                add_version(object, *library, need.version, found);
+            if (library == nullptr || has_version(files, library->path, need.version))
+                continue;
+            // The loader is of one version with the C library, which has more of its versions.
+            if (library->way == Way::loader && c_library != nullptr
+                && has_version(files, c_library->path, need.version))
+                continue;
+            add_version(object, *library, need.version, found);
         }
     }
     linked.lacks.insert(linked.lacks.end(), found.begin(), found.end());
