@@ -116,21 +116,29 @@ public:
     {
         const Expected expected(setting_);
         for (const OfDriver& library : given_libraries(setting_)) {
-            if (library.file->compat32)
+            if (library.file->compat32 || library.file->precedence == model::Precedence::image)
                 continue;
             const Entry wanted = expected.of(*library.file);
             const auto found = find(after_, *library.file);
             if (found && !setting_.container.resolve(found->path).same_file(wanted)) {
-                add_shadow(library, *found);
+                if (is_wrong(library, *found))
+                    add_shadow(library, *found);
                 continue;
             }
             const auto own = find(before_, *library.file);
-            if (own && !setting_.image.resolve(own->path).same_file(wanted))
+            if (own && !setting_.image.resolve(own->path).same_file(wanted)
+                && is_wrong(library, *own))
                 add_mended(library, *own);
         }
     }
 
 private:
+    /// A driver whose files need no particular version works with an image's own copy as well.
+    static bool is_wrong(const OfDriver& library, const Linker::Found& found)
+    {
+        return !library.driver->optional_files || found.state != linking::File::State::good;
+    }
+
     std::optional<Linker::Found> find(Linker& linker, const DriverFile& file) const
     {
         const std::string interpreter = program_.path.empty()
@@ -155,11 +163,11 @@ private:
     std::string describe(const rootfs::View& view, const Linker::Found& found) const
     {
         if (found.state == linking::File::State::empty)
-            return base::format("{}, an empty file", found.path);
+            return base::format("{}, an empty file,", found.path);
         if (found.state == linking::File::State::damaged)
-            return base::format("{}, a damaged file", found.path);
+            return base::format("{}, a damaged file,", found.path);
         if (base::name_of(base::directory_of(found.path)) == "stubs")
-            return base::format("{}, a stub for linking that has no code", found.path);
+            return base::format("{}, a stub for linking without code,", found.path);
         const std::string target = view.link_target(found.path);
         return target.empty()
                    ? base::format("the image's own {}", found.path)
@@ -170,13 +178,13 @@ private:
     {
         switch (way) {
         case Way::variable:
-            return base::format(" by {}", search_variable);
+            return base::format("by {}, ", search_variable);
         case Way::rpath:
-            return " by the program's RPATH";
+            return "by the program's RPATH, ";
         case Way::runpath:
-            return " by the program's RUNPATH";
+            return "by the program's RUNPATH, ";
         case Way::cache:
-            return " by the loader cache";
+            return "by the loader cache, ";
         default:
             return "";
         }
@@ -195,13 +203,13 @@ private:
 
     void add_shadow(const OfDriver& library, const Linker::Found& found)
     {
-        causes_.push_back({{FindingCode::library_shadowed, library.file->soname,
-                            base::format("programs find {}{} before the one of the {} driver",
-                                         describe(setting_.container, found), by(found.way),
-                                         library.driver->vendor_name),
-                            found.path, remedy(found)},
-                           Stage::load,
-                           blocks_of(library)});
+        causes_.push_back(
+            {{FindingCode::library_shadowed, library.file->soname,
+              base::format("{}programs find {} before the one of the {} driver", by(found.way),
+                           describe(setting_.container, found), library.driver->vendor_name),
+              found.path, remedy(found)},
+             Stage::load,
+             blocks_of(library)});
     }
 
     /// Whether it is one of the directories that an image has for hosts with older drivers.
@@ -233,9 +241,9 @@ private:
         const bool is_for_older = is_compat(library, found.path);
         Cause cause = {
             {FindingCode::library_shadowed, library.file->soname,
-             base::format("without a set-up, programs would find {}{} before the one of the {} "
+             base::format("without a set-up, {}programs would find {} before the one of the {} "
                           "driver{}",
-                          describe(setting_.image, found), by(found.way),
+                          by(found.way), describe(setting_.image, found),
                           library.driver->vendor_name,
                           is_for_older ? decision_about(found.path) : ""),
              found.way == Way::variable ? std::string(search_variable) : found.path,
@@ -334,7 +342,8 @@ void add_unfit_host_libraries(const Setting& setting, Linker& linker, Causes& ca
     for (const model::DriverStack& driver : setting.drivers)
         for (const DriverFile& file : driver.files) {
             if (file.kind != model::FileKind::library || file.compat32 || !driver.optional_files
-                || file.capability == model::Capability::none)
+                || file.capability == model::Capability::none
+                || file.precedence == model::Precedence::image)
                 continue;
             for (const model::VersionNeed& need : file.versions) {
                 const auto found =

@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "drivers/registry.hpp"
 #include "rootfs/layout.hpp"
 #include "search/c_library.hpp"
 
@@ -57,11 +58,12 @@ std::string expected_place(const Lack& lack, const Linked& linked)
     return program;
 }
 
+/// "/usr/bin/app and 2 more need it"
 std::string needers_of(const Lack& lack)
 {
     const std::size_t more = lack.needed_by.size() - 1;
-    return more == 0 ? lack.needed_by.front()
-                     : base::format("{} and {} more", lack.needed_by.front(), more);
+    return more == 0 ? base::format("{} needs it", lack.needed_by.front())
+                     : base::format("{} and {} more need it", lack.needed_by.front(), more);
 }
 
 /// The version of the same kind that comes nearest to the one that is needed: "GLIBC_2.31".
@@ -102,8 +104,8 @@ public:
                 break;
             case Lack::Kind::machine:
                 add({FindingCode::library_not_found, lack.name,
-                     base::format("{} needs it, and {} is for programs of another machine",
-                                  needers_of(lack), lack.file),
+                     base::format("{}, and {} is for programs of another machine", needers_of(lack),
+                                  lack.file),
                      lack.file,
                      lack.elsewhere.empty()
                          ? "install the library for the program's own architecture"
@@ -112,8 +114,8 @@ public:
                 break;
             case Lack::Kind::damaged:
                 add({FindingCode::library_not_found, lack.name,
-                     base::format("{} needs it, and finds {}, which {}", needers_of(lack),
-                                  lack.file, lack.problem),
+                     base::format("{}, and finds {}, which {}", needers_of(lack), lack.file,
+                                  lack.problem),
                      lack.file, "remove the file from the image, or install its package again"});
                 break;
             case Lack::Kind::version:
@@ -178,10 +180,12 @@ private:
             add_driver_library(lack, ours);
             return;
         }
+        if (is_of_missing_driver(lack.name))
+            return; // why the driver is missing has its own cause
         if (!lack.elsewhere.empty()) {
             const std::string directory(base::directory_of(lack.elsewhere));
             add({FindingCode::library_not_found, lack.name,
-                 base::format("{} needs it, and its loader does not look in {}, where it is",
+                 base::format("{}, and its loader does not look in {}, where it is",
                               needers_of(lack), directory),
                  lack.elsewhere,
                  base::format("run ldconfig in the image if its configuration has {0}, or add {0} "
@@ -192,7 +196,7 @@ private:
         const std::string beside = place_beside_needers(lack);
         if (!beside.empty()) {
             add({FindingCode::library_not_found, lack.name,
-                 base::format("{} needs it, and its loader does not look for it beside that, where "
+                 base::format("{}, and its loader does not look for it beside that, where "
                               "it is: a RUNPATH counts for its own file alone",
                               needers_of(lack)),
                  beside,
@@ -202,8 +206,18 @@ private:
             return;
         }
         add({FindingCode::library_not_found, lack.name,
-             base::format("{} needs it, and the container does not have it", needers_of(lack)),
+             base::format("{}, and the container does not have it", needers_of(lack)),
              expected_place(lack, linked_), "install the library's package in the image"});
+    }
+
+    /// Whether it is the library without which a driver of this host is not found.
+    bool is_of_missing_driver(const std::string& name) const
+    {
+        return std::ranges::any_of(drivers::vendors(), [&](const drivers::Vendor& vendor) {
+            return vendor.compat != nullptr && vendor.compat->library == name
+                   && std::ranges::find(setting_.drivers, vendor.name, &model::DriverStack::vendor)
+                          == setting_.drivers.end();
+        });
     }
 
     std::string place_beside_needers(const Lack& lack) const
@@ -226,7 +240,7 @@ private:
         const std::string path = given_path(setting_.plan, *ours.file);
         if (!path.empty()) {
             add({FindingCode::library_not_found, lack.name,
-                 base::format("{} needs it, and its loader {} does not look in {}, where the "
+                 base::format("{}, and its loader {} does not look in {}, where the "
                               "container gets it",
                               needers_of(lack), linked_.interpreter, base::directory_of(path)),
                  program_,
@@ -236,8 +250,9 @@ private:
         }
         NotGiven why = why_not_given(setting_, ours);
         add({FindingCode::library_not_found, lack.name,
-             base::format("{} needs it, and it {}", needers_of(lack), why.reason),
-             lack.needed_by.front(), std::move(why.hint)});
+             base::format("{}, and it {}", needers_of(lack), why.reason),
+             why.is_part ? lack.needed_by.front() : expected_place(lack, linked_),
+             std::move(why.hint)});
     }
 
     /// One finding for each library and kind of version: a program that needs GLIBC_2.34 and

@@ -35,6 +35,7 @@ public:
 
     Started run()
     {
+        look_for_proc();
         if (!name_.empty())
             look_at_program();
         if (setting_.plan != nullptr && is_of_c_library())
@@ -48,6 +49,37 @@ private:
     void add(model::Finding finding)
     {
         started_.causes.push_back({std::move(finding), Stage::start, Blocks::all});
+    }
+
+    /// The kernel's file system is mounted on a directory of the image.
+    void look_for_proc()
+    {
+        const auto is_about_proc = [](const std::string& need) {
+            return need.find("mounted /proc") != std::string::npos;
+        };
+        if (setting_.plan == nullptr
+            || setting_.container.resolve("/proc").type == rootfs::EntryType::directory)
+            return;
+        for (const model::DriverStack& driver : setting_.drivers)
+            for (const std::string& need : driver.needs)
+                if (is_about_proc(need) && is_used(driver)) {
+                    started_.causes.push_back(
+                        {{FindingCode::proc_missing, "/proc",
+                          base::format("is not in the image, so that nothing can be mounted on it, "
+                                       "and the {} driver needs {}",
+                                       driver.vendor_name, need),
+                          "/proc", "make the directory in the image"},
+                         Stage::init,
+                         Blocks::all});
+                    return;
+                }
+    }
+
+    bool is_used(const model::DriverStack& driver) const
+    {
+        return std::ranges::any_of(setting_.plan->drivers, [&](const plan::UsedDriver& used) {
+            return used.vendor == driver.vendor;
+        });
     }
 
     void look_at_program()
