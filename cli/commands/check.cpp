@@ -10,9 +10,11 @@
 #include "process/privileges.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace gpuctr_cli {
 namespace {
@@ -23,8 +25,8 @@ using gpucontainer::Severity;
 struct CheckArguments {
     RequestOptions request;
     RootOptions root;
-    std::string binary; ///< The program that will run; "": none is named.
-    bool node = false;  ///< The host alone.
+    std::string binary;                 ///< The program that will run; "": none is named.
+    bool node = false;                  ///< The host alone.
     Severity fail_on = Severity::error; ///< The lowest that makes the exit status 9.
 };
 
@@ -80,8 +82,21 @@ void print_check(const Check& check, const Call& call)
     if (errors + warnings == 0)
         print(call.streams.out, "nothing is wrong\n");
     else
-        print(call.streams.out, "{}, {}\n", counted(errors, "error"),
-              counted(warnings, "warning"));
+        print(call.streams.out, "{}, {}\n", counted(errors, "error"), counted(warnings, "warning"));
+}
+
+/// Its environment as it was when it was started; a process may have changed it since then.
+void add_variables_of(int pid, gpucontainer::Request& request, const Messages& messages)
+{
+    std::ifstream file(formatted("/proc/{}/environ", pid), std::ios::binary);
+    std::string variable;
+    std::vector<std::string> variables;
+    while (std::getline(file, variable, '\0'))
+        variables.push_back(variable);
+    if (variables.empty())
+        messages.warn(formatted("process {}: its environment is not known", pid));
+    auto& all = request.container_environment;
+    all.insert(all.begin(), variables.begin(), variables.end());
 }
 
 gpucontainer::CheckOptions options_of(const CheckArguments& given,
@@ -90,9 +105,13 @@ gpucontainer::CheckOptions options_of(const CheckArguments& given,
     gpucontainer::CheckOptions options;
     options.host = given.request.host.options();
     RequestOptions request = given.request;
-    if (root && request.image_env.empty())
+    if (root && !given.root.pid && request.image_env.empty())
         request.image_env = "auto";
     options.request = request.request(root ? root->fd() : -1, call.messages());
+    if (root)
+        root->set_process(options);
+    if (given.root.pid)
+        add_variables_of(*given.root.pid, options.request, call.messages());
     options.program = call.command_line.empty() ? given.binary : call.command_line.front();
     return options;
 }
@@ -102,7 +121,7 @@ int show(const CheckArguments& given, Format format, const Call& call)
     shrink_privileges(given.root.phases(GPUCTR_PHASE_LOOK));
     std::optional<RootDirectory> root;
     if (given.root.is_given())
-        root.emplace(given.root.open());
+        root.emplace(given.root.open_to_read());
     gpucontainer::CheckOptions options = options_of(given, root, call);
     std::optional<gpucontainer::Host> record;
     if (!given.request.host.record.empty()) {
@@ -163,7 +182,8 @@ private:
 } // namespace
 
 const CommandEntry check_command = {
-    "check", "say whether a GPU program will work, and why not",
+    "check",
+    "say whether a GPU program will work, and why not",
     "[VENDOR...] [--rootfs DIR] [OPTION]... [-- CMD...]\n"
     "[VENDOR...] --node [OPTION]...",
     R"(
@@ -172,7 +192,8 @@ Nothing is executed or changed, and no GPU is woken. What stops the program
 comes first. The exit status is 9 if it will not work.
 
 With --rootfs, this is about a container as `gpuctr-setup apply` would set it
-up with the same options. With -- CMD, it is also about whether that program
+up with the same options. It may be an image file (SIF or squashfs), which is
+read without mounting it. With -- CMD, it is also about whether that program
 starts there. Without --rootfs it is about this host alone.
 
 Examples:
@@ -183,6 +204,9 @@ Examples:
   gpuctr-setup check --nv --host node1.json --rootfs /srv/image
       for another machine, from its record
 )",
-    []() -> std::unique_ptr<Command> { return std::make_unique<CheckCommand>(); }, true};
+    []() -> std::unique_ptr<Command> { return std::make_unique<CheckCommand>(); },
+    false,
+    false,
+    true};
 
 } // namespace gpuctr_cli

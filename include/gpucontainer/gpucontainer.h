@@ -1013,7 +1013,8 @@ GPUCTR_API const char* gpuctr_hook_state_vendor_at(const gpuctr_hook_state* stat
  * images (/.singularity.d/env) and of Charliecloud's (/ch/environment). Files are treated as
  * hostile: no link leads out, and nothing but regular files of bounded size is read.
  *
- * @param rootfs_fd    descriptor of the root directory (O_PATH is enough), or -1 for no files
+ * @param rootfs_fd    descriptor of the root directory (O_PATH is enough), of a file with an image,
+ *                     as for gpuctr_plan_create(), or -1 for no files
  * @param text         an OCI runtime configuration (config.json) or image configuration, a shell
  *                     script of exports, or lines NAME=VALUE; or NULL. Its variables come after
  *                     those of the files. Devices that a runtime configuration names by mounts of
@@ -1042,6 +1043,25 @@ GPUCTR_API size_t gpuctr_environment_finding_count(const gpuctr_environment* env
 GPUCTR_API const gpuctr_finding*
 gpuctr_environment_finding_at(const gpuctr_environment* environment, size_t index);
 
+#define GPUCTR_IMAGE_SIGNED 0x1u /**< It has a signature, which nothing here checks. */
+/** It has changes for its root file system too, in a partition for an overlay. */
+#define GPUCTR_IMAGE_OVERLAY 0x2u
+
+/**
+ * Find the root file system, which is squashfs, in a file with an image: for a program that mounts
+ * it. The file is hostile; what is returned lies within it, and begins like squashfs.
+ *
+ * @param fd          a regular file that is open for reading: squashfs or SIF
+ * @param ret_offset  where it begins in the file
+ * @param ret_size    its size
+ * @param ret_flags   of GPUCTR_IMAGE_*
+ * @return GPUCTR_E_ROOTFS for something that is no image, or is damaged,
+ *         GPUCTR_E_REQUIREMENT for an image that is encrypted, or is none of squashfs
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_image_find(int fd, uint64_t* ret_offset, uint64_t* ret_size,
+                                           uint32_t* ret_flags, gpuctr_error** ret_error);
+
 /**
  * Decide everything that will change in a container's root file system.
  *
@@ -1051,7 +1071,11 @@ gpuctr_environment_finding_at(const gpuctr_environment* environment, size_t inde
  * @param host       where GPUs and files come from; may be freed afterwards
  * @param request    NULL for the defaults
  * @param rootfs_fd  descriptor of the root directory (O_PATH is enough), or -1
- *                   for a plan that shows what is needed but cannot be prepared
+ *                   for a plan that shows what is needed but cannot be prepared. Since 0.2
+ *                   it may be a regular file with an image, open for reading: squashfs or SIF. The
+ *                   plan cannot be prepared then either. libsquashfs.so.1 has to be installed;
+ *                   it reads the image in a child process, which can do nothing else and is
+ *                   gone when the function returns, with SIGCHLD as after any fork()
  * @param ret_plan   freed by the caller with gpuctr_plan_free()
  * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability, or an
  *         invalid tree_path, mount_label or requirement,
@@ -1582,11 +1606,18 @@ GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int
 
 /* -- Check: whether GPU programs will work ---------------------------------- */
 
+/**
+ * The container of `pidfd` is looked at as it is, whoever set it up, and whether its device cgroups
+ * allow the GPUs. Without this flag, it is looked at as gpuctr_plan_apply() would leave it.
+ * @since 0.2
+ */
+#define GPUCTR_CHECK_IN_PROCESS 0x1u
+
 /** What a diagnosis is about. Start from GPUCTR_CHECK_OPTIONS_INIT. @since 0.2 */
 typedef struct gpuctr_check_options {
     size_t struct_size; /**< sizeof(gpuctr_check_options) in the caller. */
-    uint32_t flags;     /**< Zero. */
-    uint32_t reserved;  /**< Zero. */
+    uint32_t flags;     /**< GPUCTR_CHECK_* */
+    int32_t pidfd;      /**< With GPUCTR_CHECK_IN_PROCESS: a process whose root is `rootfs_fd`. */
     /** How to look at this host. A vendor that is asked for and cannot be used is a finding, not
         an error. NULL: the defaults. */
     const gpuctr_host_options* host;
@@ -1602,11 +1633,8 @@ typedef struct gpuctr_check_options {
 } gpuctr_check_options;
 
 /* clang-format off */
-#define GPUCTR_CHECK_OPTIONS_INIT { sizeof(gpuctr_check_options), 0, 0, NULL, NULL, NULL, NULL }
+#define GPUCTR_CHECK_OPTIONS_INIT { sizeof(gpuctr_check_options), 0, -1, NULL, NULL, NULL, NULL }
 /* clang-format on */
-
-/** As GPUCTR_CHECK_OPTIONS_INIT; see gpuctr_host_options_init(). @since 0.2 */
-GPUCTR_API void gpuctr_check_options_init(gpuctr_check_options* options, size_t size);
 
 /**
  * Find out whether GPU programs will work, and why not.
@@ -1615,7 +1643,8 @@ GPUCTR_API void gpuctr_check_options_init(gpuctr_check_options* options, size_t 
  * libraries. Changes nothing, executes nothing and opens no device node, so it wakes no GPU.
  *
  * @param options    NULL for the defaults
- * @param rootfs_fd  descriptor of the container's root directory, set up or not; -1: the host
+ * @param rootfs_fd  descriptor of the container's root directory, set up or not, or of a file with
+ *                   an image, as for gpuctr_plan_create(); -1: the host
  *                   alone
  * @param ret_check  freed by the caller with gpuctr_check_free()
  * @return GPUCTR_E_USAGE for a request that has no meaning, GPUCTR_E_ROOTFS if the root cannot be
@@ -2120,6 +2149,8 @@ GPUCTR_API void gpuctr_request_init(gpuctr_request* request, size_t size);
 GPUCTR_API void gpuctr_apply_options_init(gpuctr_apply_options* options, size_t size);
 /** GPUCTR_UNDO_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_undo_options_init(gpuctr_undo_options* options, size_t size);
+/** As GPUCTR_CHECK_OPTIONS_INIT. @since 0.2 */
+GPUCTR_API void gpuctr_check_options_init(gpuctr_check_options* options, size_t size);
 /** GPUCTR_SETUP_LIST_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_setup_list_options_init(gpuctr_setup_list_options* options, size_t size);
 /** GPUCTR_STAGE_OPTIONS_INIT. @since 0.1 */

@@ -534,6 +534,26 @@ struct Request {
     std::uint32_t kept_hooks = 0; ///< GPUCTR_REQUEST_KEEP_*, for devices of CDI.
 };
 
+/// Where a file with an image has its root file system; see gpuctr_image_find().
+struct ImagePlace {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    bool is_signed = false;
+    bool has_overlay = false;
+};
+
+/// `fd` is borrowed. Throws Error: rootfs, requirement.
+inline ImagePlace find_image(int fd)
+{
+    ImagePlace place;
+    std::uint32_t flags = 0;
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_image_find(fd, &place.offset, &place.size, &flags, &error), error);
+    place.is_signed = (flags & GPUCTR_IMAGE_SIGNED) != 0;
+    place.has_overlay = (flags & GPUCTR_IMAGE_OVERLAY) != 0;
+    return place;
+}
+
 /// The variables that an image or a runtime gives to a container; gpuctr_environment_read()
 /// describes where they are found.
 class ContainerEnvironment {
@@ -1277,6 +1297,7 @@ struct CheckOptions {
     const Host* record = nullptr; ///< Of Host::from_json(), in place of this host.
     Request request;
     std::string program; ///< Empty: none is known.
+    int pidfd = -1;      ///< A process, whose container is looked at as it is.
 };
 
 /// Reasons why GPU programs will not work, or may not; see gpuctr_check_create(). Immutable.
@@ -1292,6 +1313,10 @@ public:
         native.record = options.record != nullptr ? options.record->get() : nullptr;
         native.request = &request.native;
         native.program = options.program.c_str();
+        if (options.pidfd >= 0) {
+            native.flags |= GPUCTR_CHECK_IN_PROCESS;
+            native.pidfd = options.pidfd;
+        }
         gpuctr_check* check = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_check_create(&native, rootfs_fd, &check, &error), error);

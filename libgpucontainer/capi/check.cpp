@@ -11,10 +11,15 @@ namespace {
 
 Result<check::Subject> read_subject(const gpuctr_check_options& given, int rootfs_fd)
 {
-    if (given.flags != 0 || given.reserved != 0)
+    const bool in_process = (given.flags & GPUCTR_CHECK_IN_PROCESS) != 0;
+    if ((given.flags & ~GPUCTR_CHECK_IN_PROCESS) != 0)
         return Error(Errc::usage, "options of the check: an unknown flag is set")
-            .with_argument(given.flags != 0 ? "flags" : "reserved");
+            .with_argument("flags");
+    if (in_process && (given.pidfd < 0 || rootfs_fd < 0))
+        return Error(Errc::usage, "options of the check: pidfd or rootfs_fd is missing")
+            .with_argument("pidfd");
     check::Subject subject;
+    subject.pidfd = in_process ? given.pidfd : -1;
     GPUCTR_TRY(subject.detection, capi::read_detection(given.host));
     if (given.record != nullptr)
         subject.record = &given.record->host;

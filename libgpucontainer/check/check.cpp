@@ -2,14 +2,15 @@
 #include "check/check.hpp"
 
 #include "base/try.hpp"
+#include "check/as_is.hpp"
 #include "check/causes.hpp"
 #include "check/container_view.hpp"
 #include "check/host.hpp"
 #include "check/program.hpp"
 #include "drivers/registry.hpp"
+#include "image/open_root.hpp"
 #include "plan/planned.hpp"
 #include "rootfs/remembered_view.hpp"
-#include "rootfs/root.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -25,8 +26,7 @@ namespace {
 
 void append(Causes& to, Causes from)
 {
-    to.insert(to.end(), std::make_move_iterator(from.begin()),
-              std::make_move_iterator(from.end()));
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 /// The request without what may be wrong in it, so that the rest of a container can be looked at
@@ -47,6 +47,23 @@ plan::Request without_choice(const plan::Request& request)
                    || (!prefix.empty() && variable.first.starts_with(prefix));
         });
     return plain;
+}
+
+/// The drivers' files alone, as a plan cannot be made where no GPU may be used.
+detect::Host without_gpus(const detect::Host& host)
+{
+    detect::Host files = host;
+    std::vector<model::DriverStack> drivers = *host.drivers;
+    for (model::DriverStack& driver : drivers) {
+        driver.gpus.clear();
+        driver.library_order.clear();
+        driver.nodes.clear();
+        driver.missing_nodes.clear();
+        driver.masks.clear();
+        driver.findings.clear();
+    }
+    files.drivers = std::make_shared<const std::vector<model::DriverStack>>(std::move(drivers));
+    return files;
 }
 
 /// The loader of the image is missing, which is noticed when a program starts.
@@ -75,7 +92,10 @@ Result<std::optional<plan::Planned>> plan_for(const detect::Host& host, const Su
             || subject.request.vendor_libs != plan::VendorLibs::host)
             causes.push_back(cause_of(error, FindingCode::request_refused,
                                       is_about_loader(error) ? Stage::start : Stage::choice));
-        planned = plan::make_plan(host, without_choice(subject.request), subject.rootfs_fd);
+        const plan::Request plain = without_choice(subject.request);
+        planned = plan::make_plan(host, plain, subject.rootfs_fd);
+        if (!planned)
+            planned = plan::make_plan(without_gpus(host), plain, subject.rootfs_fd);
     }
     if (!planned)
         return std::optional<plan::Planned>();
@@ -98,7 +118,9 @@ Result<void> ask_makers(const drivers::ContainerToCheck& container, const detect
         if (vendor == nullptr || vendor->diagnosis == nullptr
             || vendor->diagnosis->of_container == nullptr)
             continue;
-        const auto chosen = planned ? chosen_of(planned->plan, driver.vendor) : driver.gpus;
+        auto chosen = planned ? chosen_of(planned->plan, driver.vendor) : driver.gpus;
+        if (chosen.empty()) // the plan is about files alone
+            chosen = driver.gpus;
         GPUCTR_CHECK(vendor->diagnosis->of_container(container, driver, chosen, causes));
     }
     return {};
@@ -109,17 +131,25 @@ Result<void> look_at_container(const Subject& subject, const detect::Host& host,
     GPUCTR_TRY(const auto planned, plan_for(host, subject, causes));
     if (subject.rootfs_fd < 0)
         return {};
-    GPUCTR_TRY(const auto root, rootfs::Root::open(subject.rootfs_fd));
-    const rootfs::RememberedView view(root);
+    GPUCTR_TRY(const auto root, image::open_root(subject.rootfs_fd));
+    const rootfs::RememberedView view(*root);
+    const bool as_is = subject.pidfd >= 0;
     const plan::Plan nothing;
-    const ContainerView container(view, planned ? planned->plan : nothing);
-    Setting setting = {view, container, planned ? &planned->plan : nullptr,
-                       planned ? planned->request : subject.request, *host.drivers};
+    const ContainerView container(view, planned && !as_is ? planned->plan : nothing);
+    Surroundings around = {view,
+                           container,
+                           planned ? &planned->plan : nullptr,
+                           planned ? planned->request : subject.request,
+                           *host.drivers,
+                           as_is};
     if (planned)
-        setting.machine = planned->plan.machine;
-    Started started = start(setting, subject.program);
+        around.machine = planned->plan.machine;
+    Started started = start(around, subject.program);
     append(causes, std::move(started.causes));
-    return ask_makers({container, setting.environment(), std::move(started.loaded)}, host, planned,
+    if (planned && as_is)
+        GPUCTR_CHECK(
+            add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
+    return ask_makers({container, around.environment(), std::move(started.loaded)}, host, planned,
                       causes);
 }
 

@@ -112,6 +112,13 @@ Entry look_below(const std::string& directory, const std::string& name)
     return found && ::fstat(found.get(), &status) == 0 ? entry_of_status(status) : Entry();
 }
 
+Result<base::OpenFile> opened(Result<base::UniqueFd> fd)
+{
+    if (!fd)
+        return std::move(fd).error();
+    return base::OpenFile(*std::move(fd));
+}
+
 Result<base::UniqueFd> open_content(const std::string& content)
 {
     base::UniqueFd fd(::memfd_create("content", MFD_CLOEXEC));
@@ -363,16 +370,16 @@ std::string ContainerView::link_target(const std::string& path) const
     return found ? target_at(*found) : "";
 }
 
-Result<base::UniqueFd> ContainerView::open(const std::string& path) const
+Result<base::OpenFile> ContainerView::open(const std::string& path) const
 {
     const auto found = real(path, LastLink::followed);
     if (!found)
         return cannot_open(ENOENT, path);
     if (const Node* const node = node_at(*found)) {
         if (node->kind == Node::Kind::host_file)
-            return open_planned(node->text, node->id);
+            return opened(open_planned(node->text, node->id));
         if (node->kind == Node::Kind::content)
-            return open_content(*node->content);
+            return opened(open_content(*node->content));
         return cannot_open(EINVAL, path);
     }
     std::string directory;
@@ -380,16 +387,19 @@ Result<base::UniqueFd> ContainerView::open(const std::string& path) const
     if (hiding == nullptr)
         return image_.open(*found);
     return hiding->kind == Node::Kind::host_directory
-               ? open_below(hiding->text, found->substr(directory.size()))
+               ? opened(open_below(hiding->text, found->substr(directory.size())))
                : cannot_open(ENOENT, path);
 }
 
 Result<std::string> ContainerView::read(const std::string& path, std::size_t limit) const
 {
-    GPUCTR_TRY(const base::UniqueFd fd, open(path));
-    auto content = base::read_all(fd.get(), limit);
-    if (!content)
-        return std::move(content).error().with_code(Errc::rootfs).context(path);
+    GPUCTR_TRY(const base::OpenFile file, open(path));
+    GPUCTR_TRY(const std::uint64_t size, file.size(), "{}", path);
+    if (size > limit)
+        return cannot_open(EFBIG, path);
+    std::string content(size, '\0');
+    GPUCTR_TRY(const std::size_t got, file.read(content, 0), "{}", path);
+    content.resize(got);
     return content;
 }
 

@@ -27,7 +27,7 @@ public:
     rootfs::Entry look(const std::string& path) const override;
     rootfs::Entry resolve(const std::string& path) const override;
     std::string link_target(const std::string& path) const override;
-    Result<base::UniqueFd> open(const std::string& path) const override;
+    Result<base::OpenFile> open(const std::string& path) const override;
     Result<std::string> read(const std::string& path, std::size_t limit) const override;
     Result<std::vector<std::string>> list(const std::string& path,
                                           std::size_t limit) const override;

@@ -51,12 +51,12 @@ bool is_loaded_by_name(const DriverFile& file)
                || file.registered(model::Manner::loader) != nullptr);
 }
 
-std::vector<OfDriver> given_libraries(const Setting& setting)
+std::vector<OfDriver> given_libraries(const Surroundings& around)
 {
     std::vector<OfDriver> all;
-    for (const model::DriverStack& driver : setting.drivers)
+    for (const model::DriverStack& driver : around.drivers)
         for (const DriverFile& file : driver.files)
-            if (is_loaded_by_name(file) && !given_path(setting.plan, file).empty())
+            if (is_loaded_by_name(file) && !given_path(around.plan, file).empty())
                 all.push_back({&driver, &file});
     return all;
 }
@@ -81,9 +81,9 @@ const linking::Object* loaded_as(const LinkedProgram& program, const std::string
 /// copy that programs are to use.
 class Expected {
 public:
-    explicit Expected(const Setting& setting) : setting_(setting)
+    explicit Expected(const Surroundings& around) : around_(around)
     {
-        for (const plan::Item& item : setting.plan->items)
+        for (const plan::Item& item : around.plan->items)
             if (const auto* const cache = item.as<plan::LoaderCache>())
                 if (auto parsed = elf::LdCache::parse(cache->content))
                     cache_.emplace(*std::move(parsed));
@@ -92,41 +92,47 @@ public:
     Entry of(const DriverFile& file) const
     {
         if (cache_) {
-            const auto entries = cache_->lookup(file.soname, setting_.machine->cache_flags);
+            const auto entries = cache_->lookup(file.soname, around_.machine->cache_flags);
             if (!entries.empty())
-                return setting_.container.resolve(std::string(entries.front().value));
+                return around_.container.resolve(std::string(entries.front().value));
         }
+        return file_of(file);
+    }
+
+    static Entry file_of(const DriverFile& file)
+    {
         return {rootfs::EntryType::regular, file.id.device, file.id.inode};
     }
 
 private:
-    const Setting& setting_;
+    const Surroundings& around_;
     std::optional<elf::LdCache> cache_;
 };
 
 class OtherCopies {
 public:
-    OtherCopies(const Setting& setting, Linker& before, Linker& after, const LinkedProgram& program,
-                Causes& causes)
-        : setting_(setting), before_(before), after_(after), program_(program), causes_(causes)
+    OtherCopies(const Surroundings& around, Linker& before, Linker& after,
+                const LinkedProgram& program, Causes& causes)
+        : around_(around), before_(before), after_(after), program_(program), causes_(causes)
     {
     }
 
     void run()
     {
-        const Expected expected(setting_);
-        for (const OfDriver& library : given_libraries(setting_)) {
+        const Expected expected(around_);
+        for (const OfDriver& library : given_libraries(around_)) {
             if (library.file->compat32 || library.file->precedence == model::Precedence::image)
                 continue;
-            const Entry wanted = expected.of(*library.file);
+            const Entry wanted =
+                around_.as_is ? Expected::file_of(*library.file) : expected.of(*library.file);
             const auto found = find(after_, *library.file);
-            if (found && !setting_.container.resolve(found->path).same_file(wanted)) {
+            if (found && !around_.container.resolve(found->path).same_file(wanted)) {
                 if (is_wrong(library, *found))
                     add_shadow(library, *found);
                 continue;
             }
-            const auto own = find(before_, *library.file);
-            if (own && !setting_.image.resolve(own->path).same_file(wanted)
+            const auto own = around_.as_is ? std::nullopt : find(before_, *library.file);
+            if (own && !around_.image.resolve(own->path).same_file(wanted)
                 && is_wrong(library, *own))
                 add_mended(library, *own);
         }
@@ -141,13 +147,12 @@ private:
 
     std::optional<Linker::Found> find(Linker& linker, const DriverFile& file) const
     {
-        const std::string interpreter = program_.path.empty()
-                                            ? std::string(setting_.machine->loader)
-                                            : program_.linked.interpreter;
+        const std::string interpreter = program_.path.empty() ? std::string(around_.machine->loader)
+                                                              : program_.linked.interpreter;
         if (&linker == &after_)
             if (const linking::Object* const object = loaded_as(program_, file.soname))
                 return Linker::Found{object->path, object->way, linking::File::State::good};
-        return linker.find(file.soname, program_.path, interpreter, facts_of(*setting_.machine));
+        return linker.find(file.soname, program_.path, interpreter, facts_of(*around_.machine));
     }
 
     Blocks blocks_of(const OfDriver& library) const
@@ -206,7 +211,7 @@ private:
         causes_.push_back(
             {{FindingCode::library_shadowed, library.file->soname,
               base::format("{}programs find {} before the one of the {} driver", by(found.way),
-                           describe(setting_.container, found), library.driver->vendor_name),
+                           describe(around_.container, found), library.driver->vendor_name),
               found.path, remedy(found)},
              Stage::load,
              blocks_of(library)});
@@ -218,20 +223,20 @@ private:
         const drivers::Compat* const compat = compat_of(*library.driver);
         if (compat == nullptr)
             return false;
-        const Entry directory = setting_.image.resolve(std::string(base::directory_of(path)));
+        const Entry directory = around_.image.resolve(std::string(base::directory_of(path)));
         return std::ranges::any_of(compat->directories(*library.driver),
                                    [&](const std::string& one) {
-                                       return setting_.image.resolve(one).same_file(directory);
+                                       return around_.image.resolve(one).same_file(directory);
                                    });
     }
 
     /// What the plan decided about such a directory: "not used: it is not newer than ...".
     std::string decision_about(const std::string& path) const
     {
-        const Entry directory = setting_.image.resolve(std::string(base::directory_of(path)));
-        for (const model::Finding& finding : setting_.plan->findings)
+        const Entry directory = around_.image.resolve(std::string(base::directory_of(path)));
+        for (const model::Finding& finding : around_.plan->findings)
             if (finding.code == FindingCode::compat_decided
-                && setting_.image.resolve(finding.object).same_file(directory))
+                && around_.image.resolve(finding.object).same_file(directory))
                 return base::format(" ({})", finding.text);
         return "";
     }
@@ -243,7 +248,7 @@ private:
             {FindingCode::library_shadowed, library.file->soname,
              base::format("without a set-up, {}programs would find {} before the one of the {} "
                           "driver{}",
-                          by(found.way), describe(setting_.image, found),
+                          by(found.way), describe(around_.image, found),
                           library.driver->vendor_name,
                           is_for_older ? decision_about(found.path) : ""),
              found.way == Way::variable ? std::string(search_variable) : found.path,
@@ -254,7 +259,7 @@ private:
         causes_.push_back(std::move(cause));
     }
 
-    const Setting& setting_;
+    const Surroundings& around_;
     Linker& before_;
     Linker& after_;
     const LinkedProgram& program_;
@@ -302,22 +307,29 @@ void add_unfit(Linker& linker, const std::vector<Unfit>& all,
 
 } // namespace
 
-void add_other_copies(const Setting& setting, Linker& before, Linker& after,
+void add_other_copies(const Surroundings& around, Linker& before, Linker& after,
                       const LinkedProgram& program, Causes& causes)
 {
-    OtherCopies(setting, before, after, program, causes).run();
+    OtherCopies(around, before, after, program, causes).run();
 }
 
-void add_unloadable(const Setting& setting, Linker& linker, const LinkedProgram& program,
+void add_unloadable(const Surroundings& around, Linker& linker, const LinkedProgram& program,
                     Causes& causes)
 {
     std::vector<Unfit> all;
-    for (const OfDriver& library : given_libraries(setting)) {
+    for (const OfDriver& library : given_libraries(around)) {
         const elf::Machine* const machine =
-            elf::machine_for(*setting.machine, library.file->compat32);
-        const auto path =
-            rootfs::real_path(setting.container, given_path(setting.plan, *library.file));
-        if (machine == nullptr || !path)
+            elf::machine_for(*around.machine, library.file->compat32);
+        if (machine == nullptr)
+            continue;
+        std::string given = given_path(around.plan, *library.file);
+        if (around.as_is) {
+            const auto found = linker.find(library.file->soname, program.path,
+                                           std::string(machine->loader), facts_of(*machine));
+            given = found ? found->path : "";
+        }
+        const auto path = rootfs::real_path(around.container, given);
+        if (!path || !around.container.resolve(*path).same_file(Expected::file_of(*library.file)))
             continue;
         const linking::Linked linked = linker.library(*path, std::string(machine->loader));
         for (const Lack& lack : linked.lacks)
@@ -335,11 +347,11 @@ void add_unloadable(const Setting& setting, Linker& linker, const LinkedProgram&
         causes);
 }
 
-void add_unfit_host_libraries(const Setting& setting, Linker& linker, Causes& causes)
+void add_unfit_host_libraries(const Surroundings& around, Linker& linker, Causes& causes)
 {
     std::vector<Unfit> all;
-    const std::string interpreter(setting.machine->loader);
-    for (const model::DriverStack& driver : setting.drivers)
+    const std::string interpreter(around.machine->loader);
+    for (const model::DriverStack& driver : around.drivers)
         for (const DriverFile& file : driver.files) {
             if (file.kind != model::FileKind::library || file.compat32 || !driver.optional_files
                 || file.capability == model::Capability::none
@@ -347,7 +359,7 @@ void add_unfit_host_libraries(const Setting& setting, Linker& linker, Causes& ca
                 continue;
             for (const model::VersionNeed& need : file.versions) {
                 const auto found =
-                    linker.find(need.library, "", interpreter, facts_of(*setting.machine));
+                    linker.find(need.library, "", interpreter, facts_of(*around.machine));
                 const auto* const versions =
                     found ? linker.files().versions_of(found->path) : nullptr;
                 if (versions != nullptr && !search::is_met(need, *versions))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "check/setting.hpp"
+#include "check/surroundings.hpp"
 #include "linking/linker.hpp"
 #include "model/cause.hpp"
 
@@ -19,18 +19,18 @@ struct LinkedProgram {
 /// Whether programs find the driver's libraries that the plan gives, or other copies of them; also
 /// copies that they would find if nothing were set up. Linkers are those of the container as it is
 /// and as it will be.
-void add_other_copies(const Setting& setting, linking::Linker& before, linking::Linker& after,
+void add_other_copies(const Surroundings& around, linking::Linker& before, linking::Linker& after,
                       const LinkedProgram& program, model::Causes& causes);
 
 /// Whether programs can load the driver's libraries that the plan gives: what these need of the
 /// image's own libraries. A library that the image lacks is no cause by itself, as most images lack
 /// what some of the driver's files are linked to.
-void add_unloadable(const Setting& setting, linking::Linker& linker, const LinkedProgram& program,
-                    model::Causes& causes);
+void add_unloadable(const Surroundings& around, linking::Linker& linker,
+                    const LinkedProgram& program, model::Causes& causes);
 
 /// Whether the image's libraries are new enough for the libraries of a driver that was asked for in
 /// place of the image's own.
-void add_unfit_host_libraries(const Setting& setting, linking::Linker& linker,
+void add_unfit_host_libraries(const Surroundings& around, linking::Linker& linker,
                               model::Causes& causes);
 
 } // namespace gpucontainer::check

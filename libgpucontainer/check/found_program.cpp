@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <string_view>
-#include <unistd.h>
 #include <utility>
 
 namespace gpucontainer::check {
@@ -55,11 +53,8 @@ FirstLine first_line_of(const rootfs::View& container, const std::string& path)
 {
     std::array<char, 256> start = {}; // the kernel reads no more (BINPRM_BUF_SIZE)
     const auto opened = container.open(path);
-    ssize_t size = 0;
-    do
-        size = opened ? ::pread(opened->get(), start.data(), start.size(), 0) : 0;
-    while (size < 0 && errno == EINTR);
-    std::string_view text(start.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    const auto size = opened ? opened->read(start, 0) : Result<std::size_t>(std::size_t{0});
+    std::string_view text(start.data(), size ? *size : 0);
     if (!text.starts_with("#!"))
         return {};
     text = text.substr(2, text.find('\n') == std::string_view::npos ? text.size()

@@ -85,9 +85,9 @@ bool is_newer_version(const std::string& one, const std::string& other)
 
 class LackCauses {
 public:
-    LackCauses(const Setting& setting, linking::Linker& linker, const Linked& linked,
+    LackCauses(const Surroundings& around, linking::Linker& linker, const Linked& linked,
                Causes& causes)
-        : setting_(setting), linker_(linker), linked_(linked), causes_(causes),
+        : around_(around), linker_(linker), linked_(linked), causes_(causes),
           program_(linked.objects.front().path)
     {
     }
@@ -176,7 +176,7 @@ private:
 
     void add_library(const Lack& lack)
     {
-        if (const OfDriver ours = library_of_driver(setting_, lack.name, is_of_32_bit())) {
+        if (const OfDriver ours = library_of_driver(around_, lack.name, is_of_32_bit())) {
             add_driver_library(lack, ours);
             return;
         }
@@ -215,8 +215,8 @@ private:
     {
         return std::ranges::any_of(drivers::vendors(), [&](const drivers::Vendor& vendor) {
             return vendor.compat != nullptr && vendor.compat->library == name
-                   && std::ranges::find(setting_.drivers, vendor.name, &model::DriverStack::vendor)
-                          == setting_.drivers.end();
+                   && std::ranges::find(around_.drivers, vendor.name, &model::DriverStack::vendor)
+                          == around_.drivers.end();
         });
     }
 
@@ -235,9 +235,17 @@ private:
 
     void add_driver_library(const Lack& lack, const OfDriver& ours)
     {
-        if (setting_.plan == nullptr)
+        if (around_.plan == nullptr)
             return; // why there is no plan has its own cause
-        const std::string path = given_path(setting_.plan, *ours.file);
+        const std::string path = given_path(around_.plan, *ours.file);
+        if (!path.empty() && around_.as_is) {
+            add({FindingCode::library_not_found, lack.name,
+                 base::format("{}, and the container does not have it, though the host's {} driver "
+                              "does",
+                              needers_of(lack), ours.driver->vendor_name),
+                 expected_place(lack, linked_), "set the container up with gpuctr-setup --pid"});
+            return;
+        }
         if (!path.empty()) {
             add({FindingCode::library_not_found, lack.name,
                  base::format("{}, and its loader {} does not look in {}, where the "
@@ -248,7 +256,7 @@ private:
                               base::directory_of(path))});
             return;
         }
-        NotGiven why = why_not_given(setting_, ours);
+        NotGiven why = why_not_given(around_, ours);
         add({FindingCode::library_not_found, lack.name,
              base::format("{}, and it {}", needers_of(lack), why.reason),
              why.is_part ? lack.needed_by.front() : expected_place(lack, linked_),
@@ -295,11 +303,11 @@ private:
     /// The path on the host of a file that the plan gives.
     std::string host_or(const std::string& path) const
     {
-        if (setting_.plan != nullptr)
-            for (const plan::Item& item : setting_.plan->items)
+        if (around_.plan != nullptr)
+            for (const plan::Item& item : around_.plan->items)
                 if (const auto* const bind = item.as<plan::Bind>();
                     bind != nullptr
-                    && setting_.container.resolve(path).same_file(
+                    && around_.container.resolve(path).same_file(
                         {rootfs::EntryType::regular, bind->id.device, bind->id.inode}))
                     return bind->source;
         return path;
@@ -325,7 +333,7 @@ private:
         }
     }
 
-    const Setting& setting_;
+    const Surroundings& around_;
     linking::Linker& linker_;
     const Linked& linked_;
     Causes& causes_;
@@ -349,11 +357,11 @@ Finding version_finding(linking::Linker& linker, const VersionLack& lack)
                 : "use an image with a newer version of this library"};
 }
 
-void add_lacks(const Setting& setting, linking::Linker& linker, const Linked& linked,
+void add_lacks(const Surroundings& around, linking::Linker& linker, const Linked& linked,
                Causes& causes)
 {
     if (!linked.objects.empty())
-        LackCauses(setting, linker, linked, causes).run();
+        LackCauses(around, linker, linked, causes).run();
 }
 
 } // namespace gpucontainer::check

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "check/setting.hpp"
+#include "check/surroundings.hpp"
 #include "linking/linker.hpp"
 #include "model/cause.hpp"
 
 namespace gpucontainer::check {
 
 /// What keeps a program from being started, as causes: what `linked` lacks.
-void add_lacks(const Setting& setting, linking::Linker& linker, const linking::Linked& linked,
+void add_lacks(const Surroundings& around, linking::Linker& linker, const linking::Linked& linked,
                model::Causes& causes);
 
 /// A library lacks symbol versions that one file needs, of which `version` is the newest.

@@ -41,18 +41,18 @@ constexpr std::array<std::string_view, 3> tops = {"/etc", "/usr/local/share", "/
 
 class Manifests {
 public:
-    Manifests(const Setting& setting, linking::Linker& linker, Causes& causes)
-        : setting_(setting), linker_(linker), causes_(causes), loader_(setting.machine->loader),
-          asked_(setting.capabilities())
+    Manifests(const Surroundings& around, linking::Linker& linker, Causes& causes)
+        : around_(around), linker_(linker), causes_(causes), loader_(around.machine->loader),
+          asked_(around.capabilities())
     {
-        facts_.elf_class = setting.machine->elf_class;
+        facts_.elf_class = around.machine->elf_class;
         facts_.byte_order = std::endian::little;
-        facts_.machine = setting.machine->number;
+        facts_.machine = around.machine->number;
     }
 
     void run()
     {
-        if (!setting_.container.resolve(loader_))
+        if (!around_.container.resolve(loader_))
             return; // another C library's programs have other loaders of drivers
         for (const ManifestPlace& place : manifest_places)
             for (const std::string_view top : tops)
@@ -63,9 +63,9 @@ public:
 private:
     void look_into(const std::string& directory, const ManifestPlace& place)
     {
-        if (setting_.container.resolve(directory).type != rootfs::EntryType::directory)
+        if (around_.container.resolve(directory).type != rootfs::EntryType::directory)
             return;
-        const auto names = setting_.container.list(directory, most_manifests);
+        const auto names = around_.container.list(directory, most_manifests);
         if (!names)
             return;
         for (const std::string& name : *names)
@@ -80,12 +80,12 @@ private:
         const std::string_view machine = name.substr(std::min(name.rfind('.') + 1, name.size()));
         constexpr std::array<std::string_view, 4> of_32_bit = {"i386", "i586", "i686", "armv7hl"};
         return std::ranges::find(of_32_bit, machine) != of_32_bit.end()
-               || (elf::find_machine(machine) != nullptr && machine != setting_.machine->name);
+               || (elf::find_machine(machine) != nullptr && machine != around_.machine->name);
     }
 
     void look_at(const std::string& manifest, const ManifestPlace& place)
     {
-        const auto text = setting_.container.read(manifest, largest_manifest);
+        const auto text = around_.container.read(manifest, largest_manifest);
         if (!text)
             return;
         for (const std::string& library : libraries_in(*text, place))
@@ -108,7 +108,7 @@ private:
         const std::string path = library.starts_with('/')
                                      ? library
                                      : base::format("{}/{}", base::directory_of(manifest), library);
-        return static_cast<bool>(setting_.container.resolve(path));
+        return static_cast<bool>(around_.container.resolve(path));
     }
 
     /// Where distributions have libraries that are named without a directory.
@@ -134,7 +134,7 @@ private:
              Blocks::some});
     }
 
-    const Setting& setting_;
+    const Surroundings& around_;
     linking::Linker& linker_;
     Causes& causes_;
     std::string loader_;
@@ -144,9 +144,9 @@ private:
 
 } // namespace
 
-void add_broken_manifests(const Setting& setting, linking::Linker& linker, Causes& causes)
+void add_broken_manifests(const Surroundings& around, linking::Linker& linker, Causes& causes)
 {
-    Manifests(setting, linker, causes).run();
+    Manifests(around, linker, causes).run();
 }
 
 } // namespace gpucontainer::check

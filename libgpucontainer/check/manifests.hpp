@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "check/setting.hpp"
+#include "check/surroundings.hpp"
 #include "linking/linker.hpp"
 #include "model/cause.hpp"
 
@@ -9,6 +9,7 @@ namespace gpucontainer::check {
 
 /// Files of a container by which loaders of OpenCL, Vulkan and EGL find drivers, and which name a
 /// library that is not there. Only those count whose part of a driver is asked for.
-void add_broken_manifests(const Setting& setting, linking::Linker& linker, model::Causes& causes);
+void add_broken_manifests(const Surroundings& around, linking::Linker& linker,
+                          model::Causes& causes);
 
 } // namespace gpucontainer::check

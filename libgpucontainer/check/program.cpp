@@ -27,9 +27,9 @@ namespace {
 
 class Start {
 public:
-    Start(const Setting& setting, const std::string& program)
-        : setting_(setting), name_(program), environment_(setting.environment()),
-          linker_(setting.container, environment_, linking::processor_levels())
+    Start(const Surroundings& around, const std::string& program)
+        : around_(around), name_(program), environment_(around.environment()),
+          linker_(around.container, environment_, linking::processor_levels())
     {
     }
 
@@ -38,10 +38,10 @@ public:
         look_for_proc();
         if (!name_.empty())
             look_at_program();
-        if (setting_.plan != nullptr && is_of_c_library())
+        if (around_.plan != nullptr && is_of_c_library())
             look_at_driver();
-        if (setting_.plan == nullptr && setting_.request.vendor_libs == plan::VendorLibs::host)
-            add_unfit_host_libraries(setting_, linker_, started_.causes);
+        if (around_.plan == nullptr && around_.request.vendor_libs == plan::VendorLibs::host)
+            add_unfit_host_libraries(around_, linker_, started_.causes);
         return std::move(started_);
     }
 
@@ -57,10 +57,10 @@ private:
         const auto is_about_proc = [](const std::string& need) {
             return need.find("mounted /proc") != std::string::npos;
         };
-        if (setting_.plan == nullptr
-            || setting_.container.resolve("/proc").type == rootfs::EntryType::directory)
+        if (around_.plan == nullptr
+            || around_.container.resolve("/proc").type == rootfs::EntryType::directory)
             return;
-        for (const model::DriverStack& driver : setting_.drivers)
+        for (const model::DriverStack& driver : around_.drivers)
             for (const std::string& need : driver.needs)
                 if (is_about_proc(need) && is_used(driver)) {
                     started_.causes.push_back(
@@ -77,14 +77,14 @@ private:
 
     bool is_used(const model::DriverStack& driver) const
     {
-        return std::ranges::any_of(setting_.plan->drivers, [&](const plan::UsedDriver& used) {
+        return std::ranges::any_of(around_.plan->drivers, [&](const plan::UsedDriver& used) {
             return used.vendor == driver.vendor;
         });
     }
 
     void look_at_program()
     {
-        const FoundProgram found = find_program(setting_.container, environment_, name_);
+        const FoundProgram found = find_program(around_.container, environment_, name_);
         started_.loaded = found.scripts;
         if (!found.problem.empty())
             add_missing(found);
@@ -97,13 +97,20 @@ private:
         const bool is_script = !found.scripts.empty();
         const std::string& object = is_script ? found.scripts.back() : name_;
         const OfDriver tool =
-            is_script ? OfDriver() : tool_of_driver(setting_, base::name_of(name_));
-        if (tool && setting_.plan == nullptr)
+            is_script ? OfDriver() : tool_of_driver(around_, base::name_of(name_));
+        if (tool && around_.plan == nullptr)
             return; // why there is no plan has its own cause
-        if (tool && given_path(setting_.plan, *tool.file).empty()) {
-            NotGiven why = why_not_given(setting_, tool);
+        if (tool && given_path(around_.plan, *tool.file).empty()) {
+            NotGiven why = why_not_given(around_, tool);
             add({FindingCode::program_missing, object, std::move(why.reason),
-                 why.is_part ? setting_.place_of_capabilities() : object, std::move(why.hint)});
+                 why.is_part ? around_.place_of_capabilities() : object, std::move(why.hint)});
+            return;
+        }
+        if (tool && around_.as_is) {
+            add({FindingCode::program_missing, object,
+                 base::format("is not in the container, though the host's {} driver has it",
+                              tool.driver->vendor_name),
+                 object, "set the container up with gpuctr-setup --pid"});
             return;
         }
         add({is_script ? FindingCode::program_unstartable : FindingCode::program_missing, object,
@@ -112,7 +119,7 @@ private:
 
     void look_at_file(const std::string& path)
     {
-        const std::string real = rootfs::real_path(setting_.container, path).value_or(path);
+        const std::string real = rootfs::real_path(around_.container, path).value_or(path);
         const File* const file = linker_.files().at(real);
         if (file == nullptr || file->state == File::State::unreadable) {
             started_.loaded.push_back(real);
@@ -130,7 +137,7 @@ private:
         if (!is_for_host(file->facts))
             add({FindingCode::program_unstartable, path,
                  base::format("is for {}, and the host's processor is {}",
-                              elf::machine_name(file->facts.machine), setting_.machine->name),
+                              elf::machine_name(file->facts.machine), around_.machine->name),
                  real, "use a program, and an image, for the host's architecture"});
         else
             link(real);
@@ -138,8 +145,8 @@ private:
 
     bool is_for_host(const elf::Facts& facts) const
     {
-        const elf::Machine* const other = elf::compat32_of(*setting_.machine);
-        return elf::is_for(facts, *setting_.machine)
+        const elf::Machine* const other = elf::compat32_of(*around_.machine);
+        return elf::is_for(facts, *around_.machine)
                || (other != nullptr && elf::is_for(facts, *other));
     }
 
@@ -149,9 +156,9 @@ private:
         for (const linking::Object& object : program_.linked.objects)
             if (object.path != real)
                 started_.loaded.push_back(object.path);
-        add_lacks(setting_, linker_, program_.linked, started_.causes);
+        add_lacks(around_, linker_, program_.linked, started_.causes);
         const Rules rules = program_.linked.rules;
-        const bool is_native = elf::is_for(linker_.files().at(real)->facts, *setting_.machine);
+        const bool is_native = elf::is_for(linker_.files().at(real)->facts, *around_.machine);
         if (rules == Rules::glibc && is_native)
             program_.path = real;
         is_other_ = rules != Rules::glibc || !is_native;
@@ -161,18 +168,18 @@ private:
     /// another C library do not, nor do static ones.
     bool is_of_c_library() const
     {
-        return !is_other_ && setting_.container.resolve(std::string(setting_.machine->loader));
+        return !is_other_ && around_.container.resolve(std::string(around_.machine->loader));
     }
 
     void look_at_driver()
     {
-        linking::Linker before(setting_.image, environment_, linking::processor_levels());
-        add_other_copies(setting_, before, linker_, program_, started_.causes);
-        add_unloadable(setting_, linker_, program_, started_.causes);
-        add_broken_manifests(setting_, linker_, started_.causes);
+        linking::Linker before(around_.image, environment_, linking::processor_levels());
+        add_other_copies(around_, before, linker_, program_, started_.causes);
+        add_unloadable(around_, linker_, program_, started_.causes);
+        add_broken_manifests(around_, linker_, started_.causes);
     }
 
-    const Setting& setting_;
+    const Surroundings& around_;
     const std::string& name_;
     std::map<std::string, std::string> environment_;
     linking::Linker linker_;
@@ -183,9 +190,9 @@ private:
 
 } // namespace
 
-Started start(const Setting& setting, const std::string& program)
+Started start(const Surroundings& around, const std::string& program)
 {
-    return Start(setting, program).run();
+    return Start(around, program).run();
 }
 
 } // namespace gpucontainer::check

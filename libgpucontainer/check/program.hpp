@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "check/setting.hpp"
+#include "check/surroundings.hpp"
 #include "model/cause.hpp"
 
 #include <string>
@@ -18,6 +18,6 @@ struct Started {
 /// Finds out whether a program of a container starts, and which libraries it loads: `program` is a
 /// path in it, or a name in its PATH; "": none. Also whether programs there can load the libraries
 /// that the plan gives, or find other copies of them. Nothing is executed.
-Started start(const Setting& setting, const std::string& program);
+Started start(const Surroundings& around, const std::string& program);
 
 } // namespace gpucontainer::check

@@ -136,9 +136,10 @@ Result<void> visit_table(std::string_view table, std::string_view strings,
 
 } // namespace
 
-Result<void> visit_dynamic_symbols(int fd, const std::function<void(const DynamicSymbol&)>& visit)
+Result<void> visit_dynamic_symbols(base::FileRef of,
+                                   const std::function<void(const DynamicSymbol&)>& visit)
 {
-    GPUCTR_TRY(const ElfFile file, ElfFile::open(fd));
+    GPUCTR_TRY(const ElfFile file, ElfFile::open(of));
     constexpr unsigned char own_order =
         std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
     if (file.header().e_ident[EI_DATA] != own_order)

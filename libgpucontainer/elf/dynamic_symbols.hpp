@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/open_file.hpp"
 #include "base/result.hpp"
 
 #include <cstddef>
@@ -26,10 +27,10 @@ struct DynamicSymbol {
 inline constexpr std::size_t most_dynamic_symbols = 200'000;
 inline constexpr std::size_t largest_dynamic_names = std::size_t{32} << 20U;
 
-/// Calls `visit` for each dynamic symbol that is not local to the regular file behind `fd`, which
-/// is borrowed. The dynamic section leads to them, so that a file without section headers has them
-/// too; none if it has no hash table. Errors: driver, if the file is damaged, too large or of
-/// another byte order.
-Result<void> visit_dynamic_symbols(int fd, const std::function<void(const DynamicSymbol&)>& visit);
+/// Calls `visit` for each dynamic symbol that is not local to the file, which is borrowed. The
+/// dynamic section leads to them, so that a file without section headers has them too; none if it
+/// has no hash table. Errors: driver, if the file is damaged, too large or of another byte order.
+Result<void> visit_dynamic_symbols(base::FileRef file,
+                                   const std::function<void(const DynamicSymbol&)>& visit);
 
 } // namespace gpucontainer::elf

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/open_file.hpp"
 #include "base/result.hpp"
 
 #include <string>
@@ -16,11 +17,11 @@ struct NeededVersion {
     bool operator==(const NeededVersion&) const = default;
 };
 
-/// The versions that the regular file behind `fd` needs to be loaded, in the order of the file.
+/// The versions that the regular file `file` needs to be loaded, in the order of the file.
 /// Fails like read_facts(), and for a file of another byte order.
-Result<std::vector<NeededVersion>> read_needed_versions(int fd);
+Result<std::vector<NeededVersion>> read_needed_versions(base::FileRef file);
 
-/// The versions that the library behind `fd` defines, including its own name.
-Result<std::vector<std::string>> read_defined_versions(int fd);
+/// The versions that the library `file` defines, including its own name.
+Result<std::vector<std::string>> read_defined_versions(base::FileRef file);
 
 } // namespace gpucontainer::elf

@@ -115,13 +115,8 @@ void read_cache(Files& files, Loader& loader)
         loader.cache_path.clear();
     if (loader.cache_path.empty())
         return;
-    auto opened = files.view().open(loader.cache_path);
-    if (!opened)
-        return;
-    auto content = base::LazyFile::open(*std::move(opened), elf::max_cache_size);
-    if (!content)
-        return;
-    auto cache = elf::LdCache::parse(*std::move(content));
+    const auto content = files.view().read(loader.cache_path, elf::max_cache_size);
+    auto cache = elf::LdCache::parse(content ? *content : std::string());
     if (cache)
         loader.cache = std::make_shared<const elf::LdCache>(*std::move(cache));
 }

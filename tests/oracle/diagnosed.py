@@ -94,3 +94,27 @@ def diagnose(simhost, setup, case):
     expected = json.loads((case / "expected.json").read_text(encoding="utf-8"))
     findings = json.loads(done.stdout)["findings"] if done.returncode in (0, WRONG) else []
     return Diagnosis(case.name, expected, done.returncode, findings, done.stderr)
+
+
+def table(diagnoses):
+    """The lines of docs/check.md."""
+    lines = ["| cases | how many | right cause first | all causes named | false alarms |",
+             "| --- | --- | --- | --- | --- |"]
+    kinds = {"each fault alone": lambda one: len(one.expected["faults"]) == 1,
+             "two faults": lambda one: len(one.expected["faults"]) == 2,
+             "healthy": lambda one: one.expected["healthy"]}
+    for kind, belongs in kinds.items():
+        cases = [one for one in diagnoses if belongs(one)]
+        if kind == "healthy":
+            alarms = sum(bool(one.alarms()) for one in cases)
+            lines.append(f"| {kind} | {len(cases)} | | | {alarms} |")
+            continue
+        first = sum(one.has_right_first() for one in cases)
+        named = sum(one.names_all() for one in cases)
+        lines.append(f"| {kind} | {len(cases)} | {first} | {named} | |")
+    wrong = [one for one in diagnoses if not one.expected["healthy"]
+             and not (one.has_right_first() and one.names_all())]
+    lines += ["", "Not right: " + (", ".join(f"`{one.case}`" for one in
+                                            sorted(wrong, key=lambda one: one.case)) or "none")
+              + "."]
+    return lines

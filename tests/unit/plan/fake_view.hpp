@@ -79,7 +79,7 @@ public:
         return found != targets_.end() ? found->second : "";
     }
 
-    Result<base::UniqueFd> open(const std::string& path) const override
+    Result<base::OpenFile> open(const std::string& path) const override
     {
         const auto found = contents_.find(path);
         if (found == contents_.end())
@@ -89,7 +89,7 @@ public:
         if (::write(fd.get(), content.data(), content.size())
             != static_cast<ssize_t>(content.size()))
             return Error::from_errno(errno, path);
-        return fd;
+        return base::OpenFile(std::move(fd));
     }
 
     Result<std::string> read(const std::string& path, std::size_t limit) const override

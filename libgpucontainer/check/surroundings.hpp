@@ -16,12 +16,14 @@
 namespace gpucontainer::check {
 
 /// A container in which a program will use GPUs, before and after it is set up.
-struct Setting {
+struct Surroundings {
     const rootfs::View& image;     ///< As it is.
     const rootfs::View& container; ///< As it will be; the image if there is no plan.
     const plan::Plan* plan = nullptr;
     const plan::Request& request;
-    std::span<const model::DriverStack> drivers;       ///< Of the host.
+    std::span<const model::DriverStack> drivers; ///< Of the host.
+    /// The container runs, and is looked at as it is: the plan says what it should have.
+    bool as_is = false;
     const elf::Machine* machine = &elf::own_machine(); ///< Of the host's programs.
 
     /// The variables of the program: the container's, as the plan changes them.
@@ -42,8 +44,8 @@ struct OfDriver {
 };
 
 /// The library that programs load by this name, or the tool.
-OfDriver library_of_driver(const Setting& setting, std::string_view soname, bool compat32);
-OfDriver tool_of_driver(const Setting& setting, std::string_view name);
+OfDriver library_of_driver(const Surroundings& around, std::string_view soname, bool compat32);
+OfDriver tool_of_driver(const Surroundings& around, std::string_view name);
 
 /// The path in the container of a file that the plan gives; "" if it does not.
 std::string given_path(const plan::Plan* plan, const model::DriverFile& file);
@@ -55,6 +57,6 @@ struct NotGiven {
     /// The part of the driver was not asked for.
     bool is_part = false;
 };
-NotGiven why_not_given(const Setting& setting, const OfDriver& wanted);
+NotGiven why_not_given(const Surroundings& around, const OfDriver& wanted);
 
 } // namespace gpucontainer::check

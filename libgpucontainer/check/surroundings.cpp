@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "check/setting.hpp"
+#include "check/surroundings.hpp"
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -17,27 +17,27 @@ using model::DriverFile;
 
 namespace {
 
-std::string asked_for(const Setting& setting)
+std::string asked_for(const Surroundings& around)
 {
     model::Findings ignored;
-    return plan::asked_capabilities(setting.plan->drivers, setting.request, ignored);
+    return plan::asked_capabilities(around.plan->drivers, around.request, ignored);
 }
 
 /// What asks for a further part: the option, or the variable of the container that decides.
-std::string request_with(const Setting& setting, Capability part)
+std::string request_with(const Surroundings& around, Capability part)
 {
-    const std::string words = base::format("{},{}", asked_for(setting), model::name(part));
-    const std::string place = setting.place_of_capabilities();
+    const std::string words = base::format("{},{}", asked_for(around), model::name(part));
+    const std::string place = around.place_of_capabilities();
     return place == "driver_capabilities" ? base::format("--driver-capabilities {}", words)
                                           : base::format("{}={} in the container", place, words);
 }
 
 } // namespace
 
-std::map<std::string, std::string> Setting::environment() const
+std::map<std::string, std::string> Surroundings::environment() const
 {
     std::map<std::string, std::string> all = request.container;
-    if (plan == nullptr)
+    if (plan == nullptr || as_is)
         return all;
     for (const plan::Variable& variable : plan->variables) {
         if (variable.action == "unset") {
@@ -55,7 +55,7 @@ std::map<std::string, std::string> Setting::environment() const
     return all;
 }
 
-std::set<Capability> Setting::capabilities() const
+std::set<Capability> Surroundings::capabilities() const
 {
     if (plan == nullptr)
         return {};
@@ -63,7 +63,7 @@ std::set<Capability> Setting::capabilities() const
     return parsed ? *parsed : std::set<Capability>();
 }
 
-std::string Setting::place_of_capabilities() const
+std::string Surroundings::place_of_capabilities() const
 {
     if (!request.names_capabilities && plan != nullptr)
         for (const plan::UsedDriver& used : plan->drivers) {
@@ -77,9 +77,9 @@ std::string Setting::place_of_capabilities() const
     return "driver_capabilities";
 }
 
-OfDriver library_of_driver(const Setting& setting, std::string_view soname, bool compat32)
+OfDriver library_of_driver(const Surroundings& around, std::string_view soname, bool compat32)
 {
-    for (const model::DriverStack& driver : setting.drivers)
+    for (const model::DriverStack& driver : around.drivers)
         for (const DriverFile& file : driver.files)
             if (file.kind == model::FileKind::library && file.compat32 == compat32
                 && (file.soname == soname || file.name == soname
@@ -88,9 +88,9 @@ OfDriver library_of_driver(const Setting& setting, std::string_view soname, bool
     return {};
 }
 
-OfDriver tool_of_driver(const Setting& setting, std::string_view name)
+OfDriver tool_of_driver(const Surroundings& around, std::string_view name)
 {
-    for (const model::DriverStack& driver : setting.drivers)
+    for (const model::DriverStack& driver : around.drivers)
         for (const DriverFile& file : driver.files)
             if (file.kind == model::FileKind::tool && file.name == name)
                 return {&driver, &file};
@@ -112,32 +112,32 @@ std::string given_path(const plan::Plan* plan, const DriverFile& file)
     return "";
 }
 
-NotGiven why_not_given(const Setting& setting, const OfDriver& wanted)
+NotGiven why_not_given(const Surroundings& around, const OfDriver& wanted)
 {
     const std::string& title = wanted.driver->vendor_name;
-    if (setting.request.vendor_libs == plan::VendorLibs::none)
+    if (around.request.vendor_libs == plan::VendorLibs::none)
         return {base::format(
                     "is of the host's {} driver, of which device nodes alone are asked for", title),
                 "leave out --vendor-libs none"};
     const DriverFile& file = *wanted.file;
-    const auto asked = setting.capabilities();
+    const auto asked = around.capabilities();
     if (!asked.contains(file.capability) && !asked.contains(file.also)
         && file.capability != Capability::none)
         return {base::format("belongs to the part {} of the {} driver, which is not asked for",
                              model::name(file.capability), title),
-                base::format("ask for it by {}", request_with(setting, file.capability)), true};
+                base::format("ask for it by {}", request_with(around, file.capability)), true};
     if (file.compat32 && !asked.contains(Capability::compat32))
         return {
             base::format("is for 32-bit programs of the {} driver, which are not asked for", title),
-            base::format("ask for them by {}", request_with(setting, Capability::compat32)), true};
+            base::format("ask for them by {}", request_with(around, Capability::compat32)), true};
     const auto left_out =
-        std::ranges::find_if(setting.plan->findings, [&](const model::Finding& finding) {
+        std::ranges::find_if(around.plan->findings, [&](const model::Finding& finding) {
             return finding.code == model::FindingCode::file_left_out
                    && finding.evidence == file.path;
         });
     return {base::format("is of the host's {} driver, and is left out{}{}", title,
-                         left_out != setting.plan->findings.end() ? ": " : "",
-                         left_out != setting.plan->findings.end() ? left_out->text : "")};
+                         left_out != around.plan->findings.end() ? ": " : "",
+                         left_out != around.plan->findings.end() ? left_out->text : "")};
 }
 
 } // namespace gpucontainer::check
