@@ -6,6 +6,7 @@
 #include "check/as_is.hpp"
 #include "check/causes.hpp"
 #include "check/cdi_specifications.hpp"
+#include "check/container_view.hpp"
 #include "check/host.hpp"
 #include "check/image_files.hpp"
 #include "check/masks.hpp"
@@ -37,31 +38,6 @@ std::vector<model::Gpu> chosen_of(const plan::Plan& plan, const std::string& ven
 {
     const auto used = std::ranges::find(plan.drivers, vendor, &plan::UsedDriver::vendor);
     return used == plan.drivers.end() ? std::vector<model::Gpu>() : used->gpus;
-}
-
-void change(plan::Environment& environment, const plan::Variable& variable)
-{
-    std::string& value = environment[variable.name];
-    if (variable.action == "unset")
-        environment.erase(variable.name);
-    else if (variable.action == "set" || value.empty())
-        value = variable.value;
-    else if (variable.action == "prepend")
-        value = base::format("{}:{}", variable.value, value);
-    else
-        value = base::format("{}:{}", value, variable.value);
-}
-
-/// Variables of the program: the container's own, as setting up changes them. One that runs has
-/// what it has.
-plan::Environment environment_of(const Subject& subject,
-                                 const std::optional<plan::Planned>& planned)
-{
-    plan::Environment environment = subject.request.container;
-    if (planned && subject.pidfd < 0)
-        for (const plan::Variable& variable : planned->plan.variables)
-            change(environment, variable);
-    return environment;
 }
 
 /// What is known about a container with these GPUs, and what makers know about it.
@@ -112,16 +88,25 @@ Result<void> look_at_container(const Subject& subject, const HostSeen& seen, Cau
         return {};
     GPUCTR_TRY(const auto root, image::open_root(subject.rootfs_fd));
     const rootfs::RememberedView view(*root);
-    const plan::Environment environment = environment_of(subject, planned);
-    GPUCTR_TRY(Started started, start(view, environment, subject.program,
-                                      planned ? &planned->plan : nullptr, *host.drivers));
+    const bool as_is = subject.pidfd >= 0;
+    const plan::Plan nothing;
+    const ContainerView container(view, planned && !as_is ? planned->plan : nothing);
+    Surroundings around = {view,
+                           container,
+                           planned ? &planned->plan : nullptr,
+                           planned ? planned->request : subject.request,
+                           *host.drivers,
+                           as_is};
+    if (planned)
+        around.machine = planned->plan.machine;
+    Started started = start(around, subject.program);
     append(causes, std::move(started.causes));
     add_missing_places(view, drivers, causes);
     GPUCTR_CHECK(add_group_causes(view, drivers, ::geteuid() == 0, causes));
-    if (planned && subject.pidfd >= 0)
+    if (planned && as_is)
         GPUCTR_CHECK(
             add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
-    return ask_makers({view, environment, std::move(started.loaded),
+    return ask_makers({container, around.environment(), std::move(started.loaded),
                        subject.request.compat != plan::Compat::never},
                       drivers, planned, causes);
 }

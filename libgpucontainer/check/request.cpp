@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "check/causes.hpp"
 #include "drivers/registry.hpp"
+#include "elf/machine.hpp"
 
 #include <algorithm>
 #include <array>
@@ -109,6 +110,15 @@ private:
     const Error& error_;
 };
 
+/// The loader of the image is missing, which is noticed when a program starts.
+bool is_about_loader(const Error& error)
+{
+    return error.code() == Errc::rootfs
+           && std::ranges::any_of(elf::machines, [&](const elf::Machine& machine) {
+                  return error.object() == machine.loader;
+              });
+}
+
 /// Plans again and again, each time without what the last error was about.
 class RequestLook {
 public:
@@ -159,7 +169,11 @@ private:
     /// Tells of a mistake and takes it out of the request; false if that is impossible.
     bool correct(const Error& error)
     {
-        Cause cause = cause_of(error, FindingCode::request_refused, Stage::choice);
+        // Of libraries that were asked for and do not fit, start() says more.
+        if (error.code() == Errc::requirement && request_.vendor_libs == plan::VendorLibs::host)
+            return false;
+        Cause cause = cause_of(error, FindingCode::request_refused,
+                               is_about_loader(error) ? Stage::start : Stage::choice);
         Correction correction(request_, error);
         if (std::string variable = correction.variable(); !variable.empty())
             cause.finding.evidence = std::move(variable);

@@ -97,6 +97,18 @@ void keep(const GElf_Dyn& entry, Dynamic& dynamic)
     case DT_VERDEF:
         dynamic.definitions_address = entry.d_un.d_ptr;
         break;
+    case DT_SYMTAB:
+        dynamic.symbols_address = entry.d_un.d_ptr;
+        break;
+    case DT_HASH:
+        dynamic.hash_address = entry.d_un.d_ptr;
+        break;
+    case DT_GNU_HASH:
+        dynamic.gnu_hash_address = entry.d_un.d_ptr;
+        break;
+    case DT_FLAGS_1:
+        dynamic.flags_1 = entry.d_un.d_val;
+        break;
     case DT_NEEDED:
         dynamic.needed.push_back(entry.d_un.d_val);
         break;

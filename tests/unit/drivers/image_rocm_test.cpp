@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "drivers/amd/image_rocm.hpp"
+#include "drivers/amd/rocblas.hpp"
 
 #include "base/format.hpp"
 #include "unit/elf/elf_image.hpp"
