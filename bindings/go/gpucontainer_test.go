@@ -312,6 +312,9 @@ func TestCheckSaysWhatStopsPrograms(t *testing.T) {
 	equal(t, "severity", finding.Severity, gpucontainer.Broken)
 	equal(t, "evidence", finding.Evidence, "devices")
 	equal(t, "text", strings.Contains(finding.String(), "99"), true)
+	options = gpucontainer.CheckOptions{Program: "/usr/bin/missing"}
+	check = must(gpucontainer.NewCheck(root, options))(t)
+	equal(t, "code", check.Findings()[0].Code, "program_missing")
 	options = gpucontainer.CheckOptions{Host: gpucontainer.HostOptions{Vendors: []string{"amd"}}}
 	check = must(gpucontainer.NewCheck(root, options))(t)
 	equal(t, "severity", check.Findings()[0].Severity, gpucontainer.Broken)
@@ -357,7 +360,7 @@ func TestFindsTheRootFileSystemOfAnImage(t *testing.T) {
 	file := must(os.Open(path))(t)
 	defer file.Close()
 
-	equal(t, "image", must(gpucontainer.FindImage(file))(t), gpucontainer.Image{Size: 128})
+	equal(t, "image", must(gpucontainer.FindImage(file))(t), gpucontainer.ImagePlace{Size: 128})
 	other := must(os.Open("/etc/passwd"))(t)
 	defer other.Close()
 	if _, err := gpucontainer.FindImage(other); !errors.Is(err, gpucontainer.ErrRootfs) {

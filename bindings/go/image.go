@@ -10,8 +10,8 @@ import (
 	"runtime"
 )
 
-// Image says where a file with an image has its root file system, which is squashfs.
-type Image struct {
+// ImagePlace says where a file with an image has its root file system, which is squashfs.
+type ImagePlace struct {
 	Offset, Size uint64
 	IsSigned     bool // It has a signature, which nothing here checks.
 	HasOverlay   bool // It has changes too, in a partition for an overlay.
@@ -19,10 +19,10 @@ type Image struct {
 
 // FindImage finds the root file system in a file with an image, squashfs or SIF, for a program that
 // mounts it. Errors: ErrRootfs, ErrRequirement.
-func FindImage(file *os.File) (Image, error) {
+func FindImage(file *os.File) (ImagePlace, error) {
 	fd, err := fdOf(file)
 	if err != nil {
-		return Image{}, err
+		return ImagePlace{}, err
 	}
 	var offset, size C.uint64_t
 	var found C.uint32_t
@@ -30,9 +30,9 @@ func FindImage(file *os.File) (Image, error) {
 	status := C.gpuctr_image_find(fd, &offset, &size, &found, &failure)
 	runtime.KeepAlive(file)
 	if err := check(status, failure); err != nil {
-		return Image{}, err
+		return ImagePlace{}, err
 	}
-	return Image{
+	return ImagePlace{
 		Offset:     uint64(offset),
 		Size:       uint64(size),
 		IsSigned:   found&C.GPUCTR_IMAGE_SIGNED != 0,

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import pickle
+import shutil
 import signal
 import struct
 import subprocess
@@ -260,6 +261,8 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(finding.severity, gpus.Severity.ERROR)
         self.assertEqual(finding.evidence, "devices")
         self.assertIn("99", str(finding))
+        check = gpus.Check(ROOT, program="/usr/bin/missing")
+        self.assertEqual([finding.code for finding in check.findings], ["program_missing"])
 
     def test_options_reach_the_library(self) -> None:
         check = gpus.Check(host=gpus.HostOptions(vendors=["amd"]))
@@ -289,13 +292,27 @@ class ImageTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile() as file:
             file.write(squashfs)
             file.flush()
-            expected = gpus.Image(0, len(squashfs), is_signed=False, has_overlay=False)
+            expected = gpus.ImagePlace(0, len(squashfs), is_signed=False, has_overlay=False)
 
             self.assertEqual(gpus.find_image(file.name), expected)
             self.assertEqual(gpus.find_image(file.fileno()), expected)
         with self.assertRaises(gpus.Error) as raised:
             gpus.find_image("/etc")
         self.assertEqual(raised.exception.code, gpus.Code.ROOTFS)
+
+    @unittest.skipUnless(shutil.which("mksquashfs"), "no mksquashfs")
+    def test_may_be_a_root_that_is_looked_at(self) -> None:
+        path = Path(tempfile.mkdtemp(prefix="gpuctr-python."), "image")
+        self.addCleanup(shutil.rmtree, path.parent)
+        subprocess.run(["mksquashfs", ROOT, path, "-quiet", "-no-progress"], check=True)
+
+        plan = gpus.Plan(gpus.Host(), path)
+
+        self.assertIn("/etc/ld.so.cache", [item.target for item in plan.items])
+        self.assertEqual([str(one) for one in gpus.Check(path, program="sh").findings], [])
+        self.assertEqual(gpus.ContainerEnvironment(path).variables, ())
+        with self.assertRaises(NotADirectoryError):
+            plan.apply(path)
 
     def test_a_root_may_be_no_file_of_another_kind(self) -> None:
         calls: list[Callable[[], object]] = [

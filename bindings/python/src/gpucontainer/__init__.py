@@ -33,7 +33,15 @@ from ._plan import (
     Write,
 )
 from ._process import Config, Harden, Phase, Setting, harden
-from ._root import Backend, Image, find_image, load_kernel_modules, open_in_root, undo, unstage
+from ._root import (
+    Backend,
+    ImagePlace,
+    find_image,
+    load_kernel_modules,
+    open_in_root,
+    undo,
+    unstage,
+)
 from ._setups import Setup, SetupList, Undone
 from ._values import (
     Driver,
@@ -72,7 +80,7 @@ __all__ = [
     "Harden",
     "Host",
     "HostOptions",
-    "Image",
+    "ImagePlace",
     "Item",
     "Layout",
     "Mask",

@@ -68,7 +68,7 @@ def seen_fd(root: Root | None) -> Iterator[int]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Image:
+class ImagePlace:
     """Where a file with an image has its root file system, which is squashfs."""
 
     #: Where it begins in the file.
@@ -80,7 +80,7 @@ class Image:
     has_overlay: bool
 
 
-def find_image(image: int | str | os.PathLike[str]) -> Image:
+def find_image(image: int | str | os.PathLike[str]) -> ImagePlace:
     """Find the root file system in a file with an image, squashfs or SIF, for a program that
     mounts it. image: its path, or a descriptor that is open for reading, which is borrowed.
 
@@ -90,7 +90,7 @@ def find_image(image: int | str | os.PathLike[str]) -> Image:
     places = ctypes.byref(offset), ctypes.byref(size), ctypes.byref(flags)
     with seen_fd(image) as descriptor:
         check("gpuctr_image_find", descriptor, *places)
-    return Image(
+    return ImagePlace(
         offset.value,
         size.value,
         bool(flags.value & int(c.CONSTANTS["GPUCTR_IMAGE_SIGNED"])),

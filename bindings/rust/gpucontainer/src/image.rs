@@ -8,7 +8,7 @@ use std::os::unix::io::AsFd;
 /// Where a file with an image has its root file system, which is squashfs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Image {
+pub struct ImagePlace {
     /// Where it begins in the file.
     pub offset: u64,
     /// Its size.
@@ -21,7 +21,7 @@ pub struct Image {
 
 /// Finds the root file system in a file with an image, squashfs or SIF, for a program that mounts
 /// it. Errors: Rootfs, Requirement.
-pub fn find_image<F: AsFd>(file: &F) -> Result<Image> {
+pub fn find_image<F: AsFd>(file: &F) -> Result<ImagePlace> {
     let (mut offset, mut size, mut flags) = (0, 0, 0);
     // SAFETY: all that is passed outlives the call.
     unsafe {
@@ -29,7 +29,7 @@ pub fn find_image<F: AsFd>(file: &F) -> Result<Image> {
             sys::gpuctr_image_find(fd_of(Some(file)), &mut offset, &mut size, &mut flags, error)
         })?;
     }
-    Ok(Image {
+    Ok(ImagePlace {
         offset,
         size,
         is_signed: flags & sys::GPUCTR_IMAGE_SIGNED != 0,

@@ -39,7 +39,7 @@ pub use config::{Config, Setting};
 pub use environment::ContainerEnvironment;
 pub use error::{Code, Error, ErrorDetails, Result};
 pub use host::{Host, HostOptions};
-pub use image::{find_image, Image};
+pub use image::{find_image, ImagePlace};
 pub use options::{
     Backend, CdiOptions, Compat, Harden, HardenOptions, Layout, Phases, Report, StageOptions,
     VendorLibs, Write,

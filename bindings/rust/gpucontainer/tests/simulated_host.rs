@@ -228,6 +228,9 @@ fn a_check_says_what_stops_programs() {
 
     assert_eq!((findings[0].severity, &*findings[0].evidence), (Severity::Error, "devices"));
     assert!(findings[0].to_string().contains("99"));
+    let program = Some(Path::new("/usr/bin/missing"));
+    let check = Check::new(Some(&root), &CheckOptions { program, ..Default::default() }).unwrap();
+    assert_eq!(check.findings()[0].code, "program_missing");
     let vendors = vec!["amd".to_owned()];
     let host = HostOptions { vendors, ..Default::default() };
     let check = Check::new(Some(&root), &CheckOptions { host, ..Default::default() }).unwrap();
