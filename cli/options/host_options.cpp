@@ -33,6 +33,17 @@ std::string read_record(const std::string& path)
                      "name a file that `gpuctr-setup list --format json` wrote", "host");
 }
 
+/// A record already has the driver's root, version, nodes and files.
+void describe_record(CLI::App& command, CLI::Option& option)
+{
+    option.type_name("FILE");
+    for (const char* const other :
+         {"--driver-root", "--driver-version", "--dev-root", "--catalogue", "--mig-map"})
+        option.excludes(command.get_option(other));
+    if (CLI::Option* const toolkit = command.get_option_no_throw("--cuda-toolkit"))
+        option.excludes(toolkit);
+}
+
 } // namespace
 
 void HostOptions::add_to(CLI::App& command)
@@ -76,17 +87,16 @@ void HostOptions::add_to(CLI::App& command)
 
 void HostOptions::add_record_to(CLI::App& command)
 {
-    CLI::Option* const option =
-        command
-            .add_option("--host", record,
-                        "a host that `list --format json` recorded, instead of this one")
-            ->type_name("FILE");
-    // A record already has the driver's root, version, nodes and files.
-    for (const char* const other :
-         {"--driver-root", "--driver-version", "--dev-root", "--catalogue", "--mig-map"})
-        option->excludes(command.get_option(other));
-    if (CLI::Option* const toolkit = command.get_option_no_throw("--cuda-toolkit"))
-        option->excludes(toolkit);
+    describe_record(command, *command.add_option("--host", record,
+                                                 "a host that `list --format json` recorded, "
+                                                 "instead of this one"));
+}
+
+void HostOptions::add_records_to(CLI::App& command, std::vector<std::string>& paths)
+{
+    describe_record(command, *command.add_option("--host", paths,
+                                                 "a host that `list --format json` recorded, "
+                                                 "instead of this one; repeatable"));
 }
 
 gpucontainer::Host HostOptions::open(bool files_alone) const { return open(files_alone, false); }

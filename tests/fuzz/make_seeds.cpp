@@ -2,6 +2,7 @@
 #include "elf/ld_cache_writer.hpp"
 #include "export/json.hpp"
 #include "journal/journal.hpp"
+#include "unit/drivers/gpu_code_image.hpp"
 #include "unit/elf/cache_image.hpp"
 #include "unit/elf/elf_image.hpp"
 #include "unit/plan/driver_stack.hpp"
@@ -197,8 +198,17 @@ std::string image_file()
     return sif;
 }
 
+void write_gpu_code(const Folder& folder)
+{
+    const std::string code = test::code_for({61, 90}, {90});
+    folder.write("section", code + test::code_container(test::code_entry(16, 120, 8, 112)));
+    folder.write("library", test::library_with_code(code));
+    folder.write("relocatable", test::library_with("__nv_relfatbin", code));
+}
+
 void write_all(const std::filesystem::path& directory)
 {
+    write_gpu_code(Folder(directory / "gpu_code"));
     write_caches(Folder(directory / "ld_cache"));
     write_caches(Folder(directory / "ld_cache_merge"));
 

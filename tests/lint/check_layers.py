@@ -18,7 +18,7 @@ LAYERS = {
     "base": 0,
     "elf": 1, "config": 1, "privilege": 1,
     "host": 2, "rootfs": 2, "mount": 2, "cgroup": 2,
-    "image": 3, "model": 3, "program": 3, "requirement": 3,
+    "image": 3, "linking": 3, "model": 3, "program": 3, "requirement": 3,
     "cdi": 4, "search": 4, "record": 4,
     "drivers": 5,
     "detect": 6,
