@@ -48,14 +48,19 @@ CDI_READERS = {
         "gpuctr_cdi_device_state",
     )
 }
+IMAGES = {
+    name: "for a program that mounts an image by itself, as the command does"
+    for name in ("gpuctr_image_find", "GPUCTR_IMAGE_SIGNED", "GPUCTR_IMAGE_OVERLAY")
+}
 FACTS = {"gpuctr_host_fact": "a program states what it needs as a requirement, which a plan checks"}
 LEFT_OUT = {
-    "Python": OF_CDI | OF_HOOKS | FACTS,
-    "Go": CDI_READERS | OF_CDI | OF_HOOKS | FACTS,
+    "Python": OF_CDI | OF_HOOKS | FACTS | IMAGES,
+    "Go": CDI_READERS | OF_CDI | OF_HOOKS | FACTS | IMAGES,
     "Rust": CDI_READERS
     | OF_CDI
     | OF_HOOKS
     | FACTS
+    | IMAGES
     | {"GPUCTR_VENDOR_ANY": "its texts are not terminated; VENDOR_ANY is one of its own"},
 }
 
