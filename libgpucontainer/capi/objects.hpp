@@ -7,6 +7,7 @@
 #include "cdi/directories.hpp"
 #include "config/settings.hpp"
 #include "detect/host.hpp"
+#include "explain/answer.hpp"
 #include "import/hook_state.hpp"
 #include "model/driver.hpp"
 #include "plan/planned.hpp"
@@ -56,6 +57,10 @@ struct gpuctr_cdi_list {
 };
 struct gpuctr_cdi_device : gpucontainer::cdi::ListedDevice {};
 struct gpuctr_item : gpucontainer::plan::Item {};
+struct gpuctr_explanation {
+    std::vector<gpucontainer::explain::Answer> answers;
+};
+struct gpuctr_answer : gpucontainer::explain::Answer {};
 struct gpuctr_variable : gpucontainer::plan::Variable {};
 
 namespace gpucontainer::capi {

@@ -12,6 +12,7 @@
 #include "drivers/intel/intel.hpp"
 #include "drivers/nvidia/cdi_hooks.hpp"
 #include "drivers/nvidia/compat.hpp"
+#include "drivers/nvidia/directories.hpp"
 #include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/loading.hpp"
@@ -57,6 +58,7 @@ constexpr Vendor of_nvidia = [] {
     vendor.container = nvidia::container_names;
     vendor.fact_names = nvidia::fact_names;
     vendor.facts = nvidia::facts_of;
+    vendor.directories = nvidia::odd_directories;
     return vendor;
 }();
 

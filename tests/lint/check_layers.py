@@ -25,6 +25,7 @@ LAYERS = {
     "plan": 7, "loading": 7,
     "journal": 8,
     "apply": 9, "check": 9,
+    "explain": 9,
     "export": 10, "import": 10,
     "capi": 11,
 }  # fmt: skip
