@@ -62,16 +62,19 @@ public:
 
     model::Findings find()
     {
-        const std::string& name = file_.soname.empty() ? file_.name : file_.soname;
         if (taken_)
             seen_.insert({file_.id.device, file_.id.inode});
         if (file_.kind == FileKind::library)
             for (const bool compat32 : {false, true})
                 if (const auto* machine = elf::machine_for(root_.machine(), compat32))
-                    for (const elf::CacheEntry& entry : root_.cached(name, *machine))
+                    for (const elf::CacheEntry& entry : root_.cached(name(), *machine))
                         look_at(std::string(entry.value), true);
+        std::vector<std::string> names = {name()};
+        if (const auto at = name().find(".so."); at != std::string::npos)
+            names.push_back(name().substr(0, at + 3)); // stubs have only this name
         for (const std::string& directory : directories())
-            look_at(base::format("{}/{}", directory == "/" ? "" : directory, name), false);
+            for (const std::string& one : names)
+                look_at(base::format("{}/{}", directory == "/" ? "" : directory, one), false);
         return std::move(found_);
     }
 
@@ -121,6 +124,8 @@ private:
         const std::string_view real = base::name_of(opened->real_path);
         const std::string_view version = version_in(real);
         std::string text = said_of(path, opened->real_path);
+        if (text.empty() && base::name_of(base::directory_of(opened->real_path)) == "stubs")
+            text = "is a stub to link against";
         FindingCode code = FindingCode::file_unusable;
         if (text.empty())
             text = objection(elf::read_facts(opened->fd.get()));

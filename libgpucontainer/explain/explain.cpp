@@ -11,6 +11,7 @@
 #include "rootfs/root.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -39,6 +40,15 @@ Kind kind_of(const DriverFile& file)
         break;
     }
     return Kind::data;
+}
+
+/// A finding's text as a sentence of its own.
+std::string sentence(const std::string& text)
+{
+    constexpr std::array verbs = {"is ", "has ", "belongs ", "needs ", "may ", "lies "};
+    const bool continues =
+        std::ranges::any_of(verbs, [&](const char* verb) { return text.starts_with(verb); });
+    return continues ? "it " + text : text;
 }
 
 /// Where things are looked at: the host's files, and those of the image.
@@ -72,7 +82,8 @@ public:
         if (answer.given)
             answer.reason = file->reason;
         else
-            answer.reason = objection != nullptr ? objection->text : why_nothing_of_driver();
+            answer.reason =
+                objection != nullptr ? sentence(objection->text) : why_nothing_of_driver();
         if (file->kind != FileKind::data)
             add_copies(*file, answer);
         answer.remedies = remedies_for(planned_, driver_, *file, answer);
@@ -140,7 +151,7 @@ public:
         if (answer.given)
             answer.reason = shared->reason;
         else
-            answer.reason = !answer.others.empty() ? answer.others.front().text
+            answer.reason = !answer.others.empty() ? sentence(answer.others.front().text)
                                                    : std::string("it was not asked for");
         answer.remedies = remedies_for(planned_, driver_, *shared, answer);
         return answer;
@@ -157,8 +168,10 @@ public:
                                    : is_library ? Kind::library
                                                 : Kind::tool,
                                    finding->object);
-        answer.reason = finding->text;
+        answer.reason = sentence(finding->text);
         add_findings("", {finding->object}, answer.others);
+        std::erase_if(answer.others,
+                      [&](const Finding& other) { return other.evidence == finding->evidence; });
         if (places_.host != nullptr && !is_gpu && !is_node)
             add_new(copies_on_host(*places_.host, driver_, finding->object), answer.others);
         answer.remedies = remedies_for(*finding);
@@ -235,11 +248,11 @@ private:
     std::string objection_to(const DeviceNode& node, bool is_missing) const
     {
         if (const auto* const objection = objection_to(node.host_path))
-            return objection->text;
+            return sentence(objection->text);
         if (is_missing)
             return node.problem.empty() ? "it is not on this host" : node.problem;
         if (!node.accessible)
-            return driver_.obstacle_to(node);
+            return sentence(driver_.obstacle_to(node));
         if (node.gpu >= 0 && !is_chosen(static_cast<unsigned>(node.gpu)))
             return base::format("GPU {} is not chosen",
                                 driver_.gpus[static_cast<std::size_t>(node.gpu)].label())
@@ -260,6 +273,9 @@ private:
         if (places_.image != nullptr)
             add_new(copies_in_image(*places_.image, plan_, driver_, file, answer.given),
                     answer.others);
+        // What is said of the file itself is the reason.
+        std::erase_if(answer.others,
+                      [&](const Finding& other) { return other.evidence == file.path; });
     }
 
     /// Adds what was found when the driver was detected and the plan made, by path or object.
@@ -298,7 +314,7 @@ void turn_to_copy(const std::string& path, Answer& answer)
     answer.given = false;
     answer.items.clear();
     answer.path = path;
-    answer.reason = copy->text;
+    answer.reason = sentence(copy->text);
     answer.others.erase(copy);
 }
 

@@ -144,7 +144,7 @@ std::string hint_for(std::string_view typed, const std::vector<Subject>& subject
     std::vector<std::string_view> names;
     for (const Subject& subject : subjects)
         for (const std::string& name : subject.names) {
-            names.push_back(name);
+            names.push_back(std::string_view(name).substr(0, name.find(".so")));
             if (word.size() > 2 && base::to_lower(name).find(word) != std::string::npos)
                 similar.insert(subject.label);
         }

@@ -71,7 +71,11 @@ Remedies remedies_for(const plan::Planned& planned, const DriverStack& driver,
 {
     Remedies remedies;
     if (answer.given) {
-        if (!answer.others.empty())
+        const auto is_choice = [](const model::Finding& other) {
+            return other.code == FindingCode::version_differs
+                   || other.code == FindingCode::file_left_out;
+        };
+        if (file.kind != model::FileKind::data && std::ranges::any_of(answer.others, is_choice))
             add("for the files of another installation: --driver-root DIR", remedies);
         return remedies;
     }
