@@ -89,6 +89,7 @@ extern const CommandEntry cdi_validate_command;
 extern const CommandEntry undo_command;
 extern const CommandEntry status_command;
 extern const CommandEntry why_command;
+extern const CommandEntry report_command;
 extern const CommandEntry version_command;
 
 } // namespace gpuctr_cli

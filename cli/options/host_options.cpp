@@ -109,6 +109,20 @@ gpucontainer::Host HostOptions::open(gpucontainer::HostOptions options) const
     options.vendors = vendors;
     if (!record.empty())
         return gpucontainer::Host::from_json(read_record(record), options);
+    complete(options);
+    return gpucontainer::Host(options);
+}
+
+gpucontainer::HostOptions HostOptions::native() const
+{
+    gpucontainer::HostOptions options;
+    options.vendors = vendors;
+    complete(options);
+    return options;
+}
+
+void HostOptions::complete(gpucontainer::HostOptions& options) const
+{
     options.driver_root = driver_root;
     options.driver_version = driver_version;
     options.dev_root = dev_root;
@@ -117,7 +131,6 @@ gpucontainer::Host HostOptions::open(gpucontainer::HostOptions options) const
     options.mig_map = !mig_map.empty()                     ? mig_map
                       : ::access(usual_mig_map, F_OK) == 0 ? usual_mig_map
                                                            : "";
-    return gpucontainer::Host(options);
 }
 
 } // namespace gpuctr_cli

@@ -27,9 +27,12 @@ struct HostOptions {
     gpucontainer::Host open(bool files_alone = false) const;
     /// For showing all that is there: a driver needs no GPU, and a GPU no driver.
     gpucontainer::Host open_to_list() const;
+    /// Of this host, which is not opened.
+    gpucontainer::HostOptions native() const;
 
 private:
     gpucontainer::Host open(gpucontainer::HostOptions options) const;
+    void complete(gpucontainer::HostOptions& options) const;
 };
 
 } // namespace gpuctr_cli

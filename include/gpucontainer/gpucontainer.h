@@ -164,7 +164,7 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
  *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
  *   "variable_ignored", "compat_decided", "toolkit_decided", "module_loaded", "node_made",
- *   "cdi_after_cache"
+ *   "cdi_after_cache", "identity_replaced", "not_recorded"
  * - needs: "container_need"
  * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "compat_forced",
  *   "toolkit_unfit", "search_differs", "files_left_out",
@@ -2017,6 +2017,40 @@ typedef struct gpuctr_load_options {
  */
 GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_options* options,
                                                          gpuctr_error** ret_error);
+
+/* -- A report of this host -------------------------------------------------- */
+
+/** Serial numbers, UUIDs, MAC addresses and names of the host and of users stay. @since 0.2 */
+#define GPUCTR_CAPTURE_WITH_IDENTITIES 0x1u
+
+/**
+ * Write a report of what this host shows of its GPUs, for those who look for the cause of a
+ * problem elsewhere: what the kernel says of devices and modules, device nodes with their owners,
+ * the files of drivers without their content, the loader's cache, CDI specifications, variables
+ * that choose GPUs, and the host and a plan as JSON. It is a tar archive of a recorded host, which
+ * the program gpuctr-simhost simulates.
+ *
+ * What identifies the machine or a person is replaced by made-up values, the same ones throughout,
+ * unless GPUCTR_CAPTURE_WITH_IDENTITIES is set. What this process may not read is left out.
+ * Nothing is executed, and no device is opened or woken.
+ *
+ * @param options      as for gpuctr_host_open(); a vendor that is not there is no error
+ * @param environment  NULL-terminated list of NAME=VALUE, of which those that choose GPUs are
+ *                     recorded; NULL: none
+ * @param flags        GPUCTR_CAPTURE_*
+ * @param fd           borrowed; written from where it is
+ * @param report       gets "identity_replaced" and "not_recorded" before the call returns. NULL:
+ *                     nobody does
+ * @param report_data  passed to `report`
+ * @return GPUCTR_E_USAGE; GPUCTR_E_PERMISSION in a program that is setuid, setgid or has file
+ *         capabilities; GPUCTR_E_REQUIREMENT if the report would be too large; GPUCTR_E_INTERNAL
+ *         with errno if it cannot be written
+ * @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_host_capture(const gpuctr_host_options* options,
+                                             const char* const* environment, uint32_t flags, int fd,
+                                             gpuctr_report report, void* report_data,
+                                             gpuctr_error** ret_error);
 
 /* -- CDI specifications ---------------------------------------------------- */
 

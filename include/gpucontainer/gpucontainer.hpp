@@ -452,6 +452,29 @@ public:
         return detail::take_string(text);
     }
 
+    /// Writes a report of this host to a descriptor; see gpuctr_host_capture(). `report` is called
+    /// with what was replaced or not recorded. Throws Error: usage, permission, requirement.
+    static void capture(const HostOptions& options, int fd, bool with_identities = false,
+                        const char* const* environment = nullptr,
+                        const std::function<void(Finding)>& report = {})
+    {
+        const NativeOptions native(options);
+        const auto call = [](void* data, const gpuctr_finding* finding) noexcept {
+            try {
+                (*static_cast<const std::function<void(Finding)>*>(data))(Finding(finding));
+            } catch (...) { // NOLINT(bugprone-empty-catch): no exception passes through C
+            }
+        };
+        gpuctr_error* error = nullptr;
+        detail::check(
+            gpuctr_host_capture(&native.options, environment,
+                                with_identities ? GPUCTR_CAPTURE_WITH_IDENTITIES : 0, fd,
+                                report ? +call : nullptr,
+                                const_cast<std::function<void(Finding)>*>(&report), // NOLINT
+                                &error),
+            error);
+    }
+
     const gpuctr_host* get() const noexcept { return handle_.get(); }
 
 private:

@@ -291,8 +291,8 @@ Result<Detected> detect(const Detection& detection, drivers::Site site)
     for (const std::string& name : detection.vendors)
         if (site.find(name) == nullptr)
             return unknown_vendor(name, detection, site);
-    GPUCTR_TRY(const auto root,
-               about("driver_root", host::DriverRoot::open(detection.driver_root)));
+    GPUCTR_TRY(auto root, about("driver_root", host::DriverRoot::open(detection.driver_root)));
+    root.trace_in(detection.trace);
     GPUCTR_TRY(auto dev_root, about("dev_root", dev_root_prefix(detection.dev_root)));
     const auto pci = host::make_enumerator();
     const Sources sources = {*pci,

@@ -27,7 +27,8 @@ LAYERS = {
     "apply": 9, "check": 9,
     "explain": 9,
     "export": 10, "import": 10,
-    "capi": 11,
+    "capture": 11,
+    "capi": 12,
 }  # fmt: skip
 
 # Where a header of somebody else may be included, below libgpucontainer/.
