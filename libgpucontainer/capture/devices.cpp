@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cstdlib>
 #include <fcntl.h>
 #include <map>
@@ -24,7 +25,8 @@ namespace {
 constexpr std::size_t most_devices = 10'000;
 constexpr std::size_t most_of_vendor = 64; // of functions that are no GPUs
 constexpr std::size_t largest_attribute = 4096;
-constexpr std::size_t most_levels = 32; // of devices in devices
+constexpr std::size_t most_levels = 32;  // of devices in devices
+constexpr std::size_t most_parts = 1000; // names in a directory of a device
 constexpr std::size_t header_of_config = 64;
 
 /// Attributes that tell what a device is. The kernel knows them without asking it.
@@ -195,6 +197,8 @@ private:
         for (const std::string& attribute : attributes_)
             lines += attribute_line(real, attribute);
         lines += topology_lines(real);
+        lines += part_lines(real, "");
+        lines += part_lines(real, "gt/");
         lines += config_line(real);
         for (const std::string_view link : device_links)
             if (const auto target = base::read_link(AT_FDCWD, base::format("{}/{}", real, link)))
@@ -216,6 +220,32 @@ private:
         return base::format("A: {}={}\n", name,
                             escaped(identities_.contains(name) ? report_.replacements.serial(value)
                                                                : report_.replacements.in(value)));
+    }
+
+    /// Parts of a GPU, which are directories: "tile0", and "gt/gt0" of a card. One file of each is
+    /// recorded, so that it is there.
+    std::string part_lines(const std::string& device, const std::string& directory)
+    {
+        constexpr std::array files = {"physical_vram_size_bytes", "id", "name"};
+        const auto names = base::list_directory(AT_FDCWD, device + "/" + directory, most_parts);
+        std::string lines;
+        if (!names)
+            return lines;
+        for (const std::string& name : *names) {
+            const std::string path = directory + name;
+            struct stat status = {};
+            if ((!name.starts_with("tile") && !name.starts_with("gt"))
+                || !std::isdigit(static_cast<unsigned char>(name.back()))
+                || ::lstat(base::format("{}/{}", device, path).c_str(), &status) != 0
+                || !S_ISDIR(status.st_mode))
+                continue;
+            std::string line;
+            for (const char* file : files)
+                if (line.empty())
+                    line = attribute_line(device, base::format("{}/{}", path, file));
+            lines += line.empty() ? base::format("A: {}/directory=\n", path) : line;
+        }
+        return lines;
     }
 
     /// Of a device that describes all of its kind in directories of numbers: "topology/nodes/1".
@@ -282,15 +312,14 @@ Classes classes_of(std::span<const drivers::Vendor> vendors)
     constexpr std::string_view directory = "/sys/class/";
     Classes classes;
     classes.whole = {"drm", "accel"};
-    for (const drivers::Vendor& vendor : vendors)
-        for (const drivers::KernelPlace& place : vendor.kernel_places)
-            if (place.path.starts_with(directory)) {
-                const auto parts = base::split(place.path.substr(directory.size()), '/');
-                if (parts.size() == 1)
-                    classes.whole.emplace(parts[0]);
-                else
-                    classes.single.emplace(parts[0], parts[1]);
-            }
+    for (const std::string& place : places_of(vendors))
+        if (place.starts_with(directory)) {
+            const auto parts = base::split(std::string_view(place).substr(directory.size()), '/');
+            if (parts.size() == 1)
+                classes.whole.emplace(parts[0]);
+            else
+                classes.single.emplace(parts[0], parts[1]);
+        }
     return classes;
 }
 

@@ -4,6 +4,8 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "drivers/described_maker.hpp"
+#include "drivers/wsl.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,6 +13,7 @@
 #include <fcntl.h>
 #include <set>
 #include <sys/stat.h>
+#include <utility>
 
 namespace gpucontainer::capture {
 namespace {
@@ -82,12 +85,12 @@ std::set<std::string> modules_of(const std::string& system_root,
 {
     constexpr std::string_view directory = "/sys/module/";
     std::set<std::string> wanted = {"nouveau", "vfio_pci", "drm"};
+    for (const std::string& place : places_of(vendors))
+        if (place.starts_with(directory)) {
+            const std::string_view rest = std::string_view(place).substr(directory.size());
+            wanted.emplace(rest.substr(0, rest.find('/')));
+        }
     for (const drivers::Vendor& vendor : vendors) {
-        for (const drivers::KernelPlace& place : vendor.kernel_places)
-            if (place.path.starts_with(directory)) {
-                const std::string_view rest = place.path.substr(directory.size());
-                wanted.emplace(rest.substr(0, rest.find('/')));
-            }
         if (vendor.loading != nullptr)
             for (const drivers::KernelModule& module : vendor.loading->modules) {
                 std::string name(module.name);
@@ -109,16 +112,16 @@ std::set<std::string> modules_of(const std::string& system_root,
 void add_module(const std::string& system_root, const std::string& name, Report& report)
 {
     const std::string directory = base::format("/sys/module/{}", name);
-    const std::string state =
-        kernel_text(base::format("{}{}/initstate", system_root, directory), report);
-    if (state.empty())
-        return; // it is a part of the kernel
-    report.add(directory.substr(1) + "/initstate", state);
-    for (const char* file : {"version", "refcnt"})
+    bool is_loaded = false; // else it is a part of the kernel
+    for (const char* file : {"initstate", "version", "refcnt"})
         if (const std::string text =
                 kernel_text(base::format("{}{}/{}", system_root, directory, file), report);
-            !text.empty())
+            !text.empty()) {
+            is_loaded = true;
             report.add(base::format("{}/{}", directory.substr(1), file), text);
+        }
+    if (!is_loaded)
+        return;
     const std::string parameters = directory + "/parameters";
     const auto names = base::list_directory(AT_FDCWD, system_root + parameters, most_parameters);
     if (names)
@@ -144,12 +147,26 @@ std::string without_addresses(std::string_view text)
 
 } // namespace
 
+std::vector<std::string> places_of(std::span<const drivers::Vendor> vendors)
+{
+    std::vector<std::string> places = {std::string(drivers::wsl::kernel_place.path)};
+    for (const drivers::Vendor& vendor : vendors) {
+        for (const drivers::KernelPlace& place : vendor.kernel_places)
+            places.emplace_back(place.path);
+        if (vendor.maker != nullptr)
+            for (drivers::DescribedPlace& place : drivers::kernel_places_of(*vendor.maker))
+                places.push_back(std::move(place.path));
+    }
+    return places;
+}
+
 std::string kernel_text(const std::string& path, Report& report)
 {
     auto text = base::read_file(AT_FDCWD, path, largest_kernel_text);
     if (text)
         return *std::move(text);
-    if (!is_missing(text.error().os_error()))
+    // EINVAL: the kernel has nothing to say there.
+    if (const int error = text.error().os_error(); !is_missing(error) && error != EINVAL)
         report.unread.emplace_back(path, text.error().cause());
     return "";
 }

@@ -6,8 +6,12 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 namespace gpucontainer::capture {
+
+/// Places of the kernel that drivers of the vendors look at: "/sys/class/drm".
+std::vector<std::string> places_of(std::span<const drivers::Vendor> vendors);
 
 /// Adds what the kernel shows in procfs and of its modules: all of /proc/driver, device numbers,
 /// the command line, and the modules of drivers for GPUs. `system_root` is a prefix; "" on a real

@@ -25,6 +25,10 @@ constexpr std::array other_directories = {"pts",          "shm",    "mqueue", "h
                                           "char",         "disk",   "mapper", "input",     "bus",
                                           "snd",          "net",    "cpu",    "fd",        "bsg",
                                           "virtio-ports", "serial", "usb",    "mtd",       "md"};
+/// Names in /dev itself that every machine has.
+constexpr std::array other_names = {"fuse", "kmsg",   "console",      "ptmx",         "tty", "full",
+                                    "null", "zero",   "random",       "urandom",      "mem", "port",
+                                    "kvm",  "autofs", "loop-control", "btrfs-control"};
 /// Subsystems of which a machine has nodes in /dev itself.
 constexpr std::array other_subsystems = {
     "mem",     "tty",      "misc",    "vc",           "vtconsole", "input",        "hidraw",
@@ -80,7 +84,8 @@ private:
                 directory(path, depth + 1);
         } else if (S_ISLNK(status.st_mode)) {
             link(path, depth, status);
-        } else if (S_ISCHR(status.st_mode) && is_wanted(depth, status)) {
+        } else if (S_ISCHR(status.st_mode) && !(depth == 1 && is_among(other_names, name))
+                   && is_wanted(depth, status)) {
             line(path, base::format("c {}:{}", major(status.st_rdev), minor(status.st_rdev)),
                  status, "");
             if (!device_.empty())
@@ -88,7 +93,8 @@ private:
         }
     }
 
-    /// Links in /dev itself are those of every machine, but for those to nodes that are wanted.
+    /// Links in /dev itself are those of every machine, but for those to nodes that are wanted, or
+    /// to no device on purpose.
     void link(const std::string& path, int depth, const struct stat& status)
     {
         const auto target = base::read_link(AT_FDCWD, root_ + path);
@@ -96,17 +102,25 @@ private:
         if (!target || !is_printable_word(*target))
             return;
         const bool leads = ::stat((root_ + path).c_str(), &end) == 0;
-        if (depth == 1 ? leads && S_ISCHR(end.st_mode) && is_wanted(1, end)
-                       : !leads || S_ISCHR(end.st_mode))
+        const bool to_nothing = base::name_of(*target) == "null" && leads;
+        if (depth == 1 && !to_nothing ? leads && S_ISCHR(end.st_mode) && is_wanted(1, end)
+                                      : !leads || S_ISCHR(end.st_mode))
             line(path, "l -", status, *target);
+        if (leads && depth == 1 && to_nothing)
+            devices.push_back(device_place(end));
+    }
+
+    std::string device_place(const struct stat& status) const
+    {
+        return base::format("{}/sys/dev/char/{}:{}", root_, major(status.st_rdev),
+                            minor(status.st_rdev));
     }
 
     /// Also sets `device_`, the directory of sysfs; "" if there is none.
     bool is_wanted(int depth, const struct stat& status)
     {
         device_.clear();
-        const std::string place = base::format("{}/sys/dev/char/{}:{}", root_,
-                                               major(status.st_rdev), minor(status.st_rdev));
+        const std::string place = device_place(status);
         const auto target = base::read_link(AT_FDCWD, place);
         if (!target)
             return major(status.st_rdev) > last_standard_major;

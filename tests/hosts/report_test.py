@@ -20,10 +20,12 @@ import unittest
 SETUP = os.environ["GPUCTR_SETUP"]
 SIMHOST = os.environ["GPUCTR_SIMHOST"]
 HOSTS = [pathlib.Path(path) for path in os.environ["GPUCTR_HOSTS"].split(":")]
-# What a file is on the file system of a simulation, and so differs.
-OF_FILE_SYSTEM = ("device", "inode", "mtime_ns")
 TIMEOUT = 120 * int(os.environ.get("GPUCTR_TEST_SLOWNESS", "1"))
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=GPU-)[0-9a-f]{16}\b")
+
+
+# Numbers of devices of this machine. A node in a report is not made with such a number.
+TAKEN = {path.name for path in pathlib.Path("/sys/dev/char").glob("*")}
 
 
 def run(*words, environment=None, **options):
@@ -45,14 +47,35 @@ def roots(host):
 def without_file_system(value, replaced):
     """The same document without what the simulation makes, and with its identities numbered."""
     if isinstance(value, dict):
-        return {name: without_file_system(member, replaced) for name, member in value.items()
-                if name not in OF_FILE_SYSTEM and name != "fingerprint"}
+        return {name: size_in(member) if name == "id"
+                else numbered(member, replaced) if name == "uuid" and member
+                else without_file_system(member, replaced)
+                for name, member in value.items() if name != "fingerprint"}
     if isinstance(value, list):
-        return [without_file_system(member, replaced) for member in value]
+        return [without_file_system(member, replaced) for member in value
+                if not is_taken(member)]
     if isinstance(value, str):
-        return UUID.sub(lambda match: replaced.setdefault(match[0], f"identity{len(replaced)}"),
-                        value)
+        return UUID.sub(lambda match: numbered(match[0], replaced), value)
     return value
+
+
+def is_taken(member):
+    """Whether it is a device node, the rule for one, or the item of one, with such a number."""
+    if not isinstance(member, dict):
+        return False
+    number = f"{member.get('major')}:{member.get('minor')}"
+    return number in TAKEN or (member.get("kind") == "device"
+                               and "/infiniband/" in member["target"])
+
+
+def size_in(identity):
+    """Of the file that "DEVICE:INODE:SIZE:TIME" is."""
+    return identity.split(":")[2]
+
+
+def numbered(identity, replaced):
+    return replaced.setdefault(UUID.search(identity)[0] if UUID.search(identity) else identity,
+                               f"identity{len(replaced)}")
 
 
 class RoundTrip(unittest.TestCase):
