@@ -18,6 +18,7 @@
 #include <array>
 #include <fcntl.h>
 #include <memory>
+#include <set>
 #include <sys/utsname.h>
 #include <unistd.h>
 #include <utility>
@@ -121,6 +122,26 @@ void add_configuration(const Subject& subject, Files& files, const host::DriverR
         files.add(subject.detection.mig_map, Files::Content::text);
 }
 
+/// What is beside the libraries of a driver under the same name but for the version: a removed
+/// release may have left it.
+void add_other_versions(const model::DriverStack& driver, const host::DriverRoot& root,
+                        Files& files)
+{
+    std::set<std::string> stems;
+    std::set<std::string> directories;
+    for (const model::DriverFile& file : driver.files)
+        if (file.kind == model::FileKind::library) {
+            stems.insert(file.name.substr(0, file.name.find(".so")));
+            directories.emplace(
+                base::directory_of(std::string_view(file.path).substr(root.prefix().size())));
+        }
+    for (const std::string& directory : directories)
+        for (const std::string& name : root.list(directory))
+            if (const auto end = name.find(".so");
+                end != std::string::npos && stems.contains(name.substr(0, end)))
+                files.add(base::format("{}/{}", directory == "/" ? "" : directory, name));
+}
+
 /// The files that detection looks at, and where other copies of them could be.
 void add_files(const Subject& subject, const std::vector<model::DriverStack>& drivers,
                host::Trace& trace, Report& report)
@@ -148,6 +169,8 @@ void add_files(const Subject& subject, const std::vector<model::DriverStack>& dr
             else
                 files.add(path);
         }
+    for (const model::DriverStack& driver : drivers)
+        add_other_versions(driver, *root, files);
     add_configuration(subject, files, *root);
     files.add_needed();
     files.write();

@@ -82,7 +82,7 @@ const std::string& Replacements::replacement(Kind kind, std::string_view value,
         made = base::format("{:08}-0000-4000-8000-000000000000", number % 100'000'000);
         break;
     case Kind::mac:
-        made = in_form(number, "02:00:00:00:00:00");
+        made = "02:" + in_form(number, "00:00:00:00:00"); // a local address
         break;
     case Kind::serial:
         made = in_form(number, like);

@@ -108,7 +108,7 @@ class Contents(unittest.TestCase):
 
     def setUp(self):
         self.directory = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
-        self.host = HOSTS[0]
+        [self.host] = [host for host in HOSTS if host.name.startswith("h200")]
         if on(self.host, "true").returncode == 125:
             self.skipTest("this machine allows no namespaces")
 
@@ -168,9 +168,12 @@ class Contents(unittest.TestCase):
         self.assertIn("nothing is replaced", said)
 
     def test_is_the_same_each_time(self):
-        first, _, _ = self.report(name="1.tar")
-        second, _, _ = self.report(name="2.tar")
-        self.assertEqual(first.read_bytes(), second.read_bytes())
+        _, first, _ = self.report(name="1.tar")
+        _, second, _ = self.report(name="2.tar")
+        for members in (first, second):
+            for name in ("list.json", "plan.json"):  # with the simulation's own file numbers
+                members[name] = without_file_system(json.loads(members[name]), {})
+        self.assertEqual(first, second)
 
     def test_goes_to_standard_output_but_not_to_a_terminal(self):
         done = on(self.host, SETUP, "report", "-q")
