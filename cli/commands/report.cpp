@@ -61,7 +61,7 @@ class ReportCommand : public Command {
 public:
     void add_options(CLI::App& app) override
     {
-        host_.add_to(app);
+        host_.add_places_to(app);
         app.option_defaults()->group(what_is_printed);
         app.add_option("-o,--output", path_, "write the report there, not to standard output")
             ->type_name("FILE");
@@ -116,7 +116,7 @@ private:
 
 const CommandEntry report_command = {
     "report", "write what this host shows of its GPUs to one file, for a bug report",
-    "[VENDOR...] [-o FILE] [OPTION]...",
+    "[-o FILE] [OPTION]...",
     R"(
 Write what this host shows of its GPUs to one file, for a bug report: what the
 kernel says of them, device nodes, the names and ELF headers of driver files,

@@ -11,6 +11,7 @@
 #include <gpucontainer/gpucontainer.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpuctr_cli {
@@ -101,6 +102,13 @@ public:
 
     int run(const Call& call) override
     {
+        with_gpu(request_.host.if_present, call.messages(), [&] { show(call); });
+        return ExitCode::done;
+    }
+
+private:
+    void show(const Call& call) const
+    {
         shrink_privileges(root_.phases(GPUCTR_PHASE_LOOK));
         const Messages messages = call.messages();
         // GPUs without a driver are known, too.
@@ -113,7 +121,7 @@ public:
         const auto explanation = plan.explain(names_.front(), root_fd);
         if (format() == Format::json) {
             print(call.streams.out, "{}", explanation.to_json());
-            return ExitCode::done;
+            return;
         }
         bool is_first = true;
         for (const Answer answer : explanation.answers()) {
@@ -121,10 +129,8 @@ public:
                 print(call.streams.out, "\n");
             print_answer(answer, call.verbosity, call.streams);
         }
-        return ExitCode::done;
     }
 
-private:
     std::vector<std::string> names_;
     RequestOptions request_;
     RootOptions root_;
