@@ -241,11 +241,40 @@ func TestPlanShowsWhatWouldBeDone(t *testing.T) {
 	equal(t, "mode", cache.Mode, 0o644)
 	equal(t, "rule", plan.DeviceRules()[0].Type+plan.DeviceRules()[0].Access, "crw")
 	equal(t, "groups", len(plan.Groups()), 0)
-	if !bytes.Contains(must(plan.Explain("libcuda.so", nil))(t), []byte("gpucontainer/why/1")) {
-		t.Error("no explanation")
-	}
 	if !bytes.Contains(must(plan.JSON())(t), []byte("gpucontainer/plan/1")) {
 		t.Error("not a plan")
+	}
+}
+
+func TestSaysWhy(t *testing.T) {
+	openHost(t)
+	root := openRoot(t)
+	plan := makePlan(t, root, "1,2")
+	explanation := must(plan.Explain("libcuda.so", root))(t)
+	plan.Close()
+
+	answer := explanation.Answers()[0]
+	equal(t, "answer", answer.Kind+" "+answer.Name+" "+answer.Vendor, "library libcuda.so.1 nvidia")
+	equal(t, "given", answer.IsGiven, true)
+	wanted := must(os.Stat(answer.Items[0].Source))(t)
+	equal(t, "same file", os.SameFile(must(os.Stat(answer.Path))(t), wanted), true)
+	equal(t, "reason", answer.Reason != "", true)
+	if !bytes.Contains(must(explanation.JSON())(t), []byte("gpucontainer/why/1")) {
+		t.Error("not an explanation")
+	}
+}
+
+func TestSaysWhyNot(t *testing.T) {
+	openHost(t)
+	plan := makePlan(t, nil, "1,2")
+
+	answer := must(plan.Explain("nvidia0", nil))(t).Answers()[0]
+
+	equal(t, "answer", answer.Kind+" "+answer.Name, "node /dev/nvidia0")
+	equal(t, "given", fmt.Sprint(answer.IsGiven, len(answer.Items)), "false 0")
+	equal(t, "remedies", strings.Contains(strings.Join(answer.Remedies, " "), "--device"), true)
+	if _, err := plan.Explain("libnothing.so", nil); !errors.Is(err, gpucontainer.ErrUsage) {
+		t.Error(err)
 	}
 }
 

@@ -188,10 +188,30 @@ class PlanTest(unittest.TestCase):
         self.assertIn(gpus.DeviceRule("c", "rw", 195, 2), plan.device_rules)
         self.assertEqual(plan.groups, ())
         self.assertEqual(json.loads(plan.to_json())["schema"], "gpucontainer/plan/1")
-        [answer] = json.loads(plan.explain("libcuda.so"))["answers"]
-        self.assertEqual((answer["name"], answer["given"]), ("libcuda.so.1", True))
-        with self.assertRaises(gpus.Error):
+
+    def test_says_why(self) -> None:
+        plan = gpus.Plan(gpus.Host(), ROOT, devices="1,2", driver_capabilities="compute")
+        explanation = plan.explain("libcuda.so", ROOT)
+        plan.close()
+
+        (answer,) = explanation.answers
+        self.assertEqual((answer.kind, answer.name, answer.vendor), ("library", "libcuda.so.1", "nvidia"))
+        self.assertTrue(answer.is_given and answer.reason)
+        self.assertTrue(os.path.samefile(answer.path, answer.items[0].source))
+        (document,) = json.loads(explanation.to_json())["answers"]
+        self.assertEqual(document["name"], answer.name)
+
+    def test_says_why_not(self) -> None:
+        plan = gpus.Plan(gpus.Host(), devices="1,2", driver_capabilities="compute")
+
+        (answer,) = plan.explain("nvidia0").answers
+
+        self.assertEqual((answer.name, answer.is_given), ("/dev/nvidia0", False))
+        self.assertEqual((answer.kind, answer.items), ("node", ()))
+        self.assertTrue(any("--device" in remedy for remedy in answer.remedies))
+        with self.assertRaises(gpus.Error) as raised:
             plan.explain("libnothing.so")
+        self.assertEqual(raised.exception.code, gpus.Code.USAGE)
 
     def test_has_the_bytes_of_generated_files(self) -> None:
         items = {item.target: item for item in gpus.Plan(gpus.Host(), ROOT).items}

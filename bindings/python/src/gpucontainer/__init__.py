@@ -14,6 +14,7 @@ gpucontainer.h is the reference: it says what each call does, needs and promises
 from ._cdi import CdiDevice, CdiList
 from ._check import Check
 from ._errors import AttachError, Code, Error
+from ._explanation import Answer, Explanation
 from ._host import VENDOR_ANY, Host, HostOptions
 from ._native import decode as _decode
 from ._native import library as _library
@@ -22,7 +23,6 @@ from ._plan import (
     Compat,
     ContainerEnvironment,
     DeviceRule,
-    Item,
     Outcome,
     Plan,
     Prepared,
@@ -49,6 +49,7 @@ from ._values import (
     FileId,
     Finding,
     Gpu,
+    Item,
     Layout,
     Mask,
     Node,
@@ -60,6 +61,7 @@ from ._values import (
 
 __all__ = [
     "VENDOR_ANY",
+    "Answer",
     "AttachError",
     "Backend",
     "CdiDevice",
@@ -73,6 +75,7 @@ __all__ = [
     "DeviceRule",
     "Driver",
     "Error",
+    "Explanation",
     "File",
     "FileId",
     "Finding",

@@ -11,6 +11,7 @@ from typing import Any
 
 from . import _declarations as c
 from ._errors import Words
+from ._explanation import Explanation
 from ._host import Host
 from ._native import (
     Getter,
@@ -24,8 +25,6 @@ from ._native import (
     flag,
     initialised,
     library,
-    number,
-    number_or_none,
     opened,
     take_json,
     text,
@@ -33,7 +32,7 @@ from ._native import (
     texts,
 )
 from ._root import Backend, Report, Root, in_process, reporting, root_fd, seen_fd
-from ._values import Layout, UsedDriver, _file_id, findings, views
+from ._values import Item, Layout, UsedDriver, findings, views
 
 
 class Write(Words):
@@ -110,33 +109,6 @@ class DeviceRule:
     access: str
     major: int
     minor: int
-
-
-class Item(View):
-    """One thing that a plan puts into the container."""
-
-    kind = text("gpuctr_item_kind", '"bind", "device", "symlink" ...')
-    source = text("gpuctr_item_source", "Path on the host, or the target of a link.")
-    target = text("gpuctr_item_target", "Path in the container.")
-    options = text("gpuctr_item_options", "Mount options, comma-separated.")
-    reason = text("gpuctr_item_reason", "Why it is there.")
-    vendor = text("gpuctr_item_vendor", '"nvidia"; "" if it serves all.')
-    gpu = number_or_none("gpuctr_item_gpu", "Index of its GPU; None: all of the vendor.")
-    place = text("gpuctr_item_place", '"there", "created", "tree", "overlay" or "cover".')
-    is_directory = flag("gpuctr_item_is_directory", "It is a directory, not a file.")
-    mode = number("gpuctr_item_mode", "Permission bits of what is made; else 0.")
-    major = number("gpuctr_item_major", 'Major number of a "device"; else 0.')
-    minor = number("gpuctr_item_minor", 'Minor number of a "device"; else 0.')
-    required = flag("gpuctr_item_required", 'Without this "device", no GPU or not its own works.')
-    identity = Getter("gpuctr_item_identity", _file_id, "Which file the source was.")
-
-    @property
-    def content(self) -> bytes | None:
-        """The bytes of what is generated; None for all else."""
-        data = library.gpuctr_item_content(self._pointer)
-        if data is None:
-            return None
-        return ctypes.string_at(data, library.gpuctr_item_content_size(self._pointer))
 
 
 class Variable(View):
@@ -417,26 +389,23 @@ class Plan(Owner):
         handle = self._handle
         check("gpuctr_plan_check_requirement", handle.pointer, encode(requirement))
 
-    def explain(self, name: str, root: Root | None = None) -> str:
-        """What the plan does with a library, tool, device node or GPU of this name, and why: a
-        document of the schema "gpucontainer/why/1". `root` is that of the plan.
+    def explain(self, name: str, root: Root | None = None) -> Explanation:
+        """What the plan does with a library, tool, device node or GPU of this name, and why.
+        `root` is that of the plan.
 
         Raises Error: USAGE, if nothing has the name; ROOTFS.
         """
         handle = self._handle
-        explanation = ctypes.c_void_p()
-        with root_fd(root) as fd:
-            check(
-                "gpuctr_plan_explain",
-                handle.pointer,
-                encode(name),
-                fd,
-                ctypes.byref(explanation),
+        with seen_fd(root) as descriptor:
+            return Explanation(
+                opened(
+                    "gpuctr_plan_explain",
+                    "gpuctr_explanation_free",
+                    handle.pointer,
+                    encode(name),
+                    descriptor,
+                )
             )
-        try:
-            return take_json("gpuctr_explanation_to_json", explanation.value or 0)
-        finally:
-            library.gpuctr_explanation_free(explanation)
 
     def to_json(self) -> str:
         """The plan as a document of the schema "gpucontainer/plan/1"."""

@@ -25,6 +25,7 @@ mod check;
 mod config;
 mod environment;
 mod error;
+mod explanation;
 mod host;
 mod image;
 mod options;
@@ -38,6 +39,7 @@ pub use check::{Check, CheckOptions};
 pub use config::{Config, Setting};
 pub use environment::ContainerEnvironment;
 pub use error::{Code, Error, ErrorDetails, Result};
+pub use explanation::{Answer, Explanation};
 pub use host::{Host, HostOptions};
 pub use image::{find_image, ImagePlace};
 pub use options::{

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 use crate::call::{check, getters, initialised, json, lists, text, view, Texts};
 use crate::error::Result;
+use crate::explanation::Explanation;
 use crate::host::Host;
 use crate::options::{
     Backend, CdiOptions, Collected, Compat, Layout, Report, StageOptions, VendorLibs, Write,
@@ -408,22 +409,16 @@ impl Plan {
         unsafe { check(|error| sys::gpuctr_plan_check_requirement(self.raw, requirement, error)) }
     }
 
-    /// What the plan does with a library, tool, device node or GPU of this name, and why: a document
-    /// of the schema "gpucontainer/why/1". The root is that of the plan. Errors: Usage, if nothing
-    /// has the name; Rootfs.
-    pub fn explain<F: AsFd>(&self, name: &str, root: Option<&F>) -> Result<String> {
+    /// What the plan does with a library, tool, device node or GPU of this name, and why. The root is
+    /// that of the plan. Errors: Usage, if nothing has the name; Rootfs.
+    pub fn explain<F: AsFd>(&self, name: &str, root: Option<&F>) -> Result<Explanation> {
         let mut texts = Texts::default();
         let name = texts.add("name", Some(OsStr::new(name)))?;
-        let mut explanation = ptr::null_mut();
-        // SAFETY: the object, the text and the descriptor are alive; the explanation is ours.
+        let mut raw = ptr::null_mut();
+        // SAFETY: all that is passed outlives the call.
         unsafe {
-            check(|error| {
-                sys::gpuctr_plan_explain(self.raw, name, fd_of(root), &mut explanation, error)
-            })?;
-            let document =
-                json(|text, error| sys::gpuctr_explanation_to_json(explanation, text, error));
-            sys::gpuctr_explanation_free(explanation);
-            document
+            check(|error| sys::gpuctr_plan_explain(self.raw, name, fd_of(root), &mut raw, error))?;
+            Ok(Explanation::from_raw(raw))
         }
     }
 

@@ -182,10 +182,38 @@ fn a_plan_shows_what_would_be_done() {
     let rules = plan.device_rules();
     assert!(rules.iter().any(|rule| (rule.kind, &*rule.access, rule.minor) == ('c', "rw", 2)));
     assert!(plan.to_json().unwrap().contains("gpucontainer/plan/1"));
-    assert!(plan
-        .explain("libcuda.so", None::<&std::fs::File>)
-        .unwrap()
-        .contains("gpucontainer/why/1"));
+}
+
+#[test]
+fn a_plan_says_why() {
+    root_or_return!(root, _alone);
+    let root = File::open(root).unwrap();
+    let plan = Plan::new(&host(), &request("1,2"), Some(&root)).unwrap();
+    let explanation = plan.explain("libcuda.so", Some(&root)).unwrap();
+    drop(plan);
+
+    let answer = explanation.answers().next().unwrap();
+    assert_eq!(
+        (&*answer.kind(), &*answer.name(), answer.is_given()),
+        ("library", "libcuda.so.1", true)
+    );
+    assert!(!answer.reason().is_empty());
+    let source = answer.items().next().unwrap().source().canonicalize().unwrap();
+    assert_eq!(answer.path().canonicalize().unwrap(), source);
+    assert!(explanation.to_json().unwrap().contains("gpucontainer/why/1"));
+}
+
+#[test]
+fn a_plan_says_why_not() {
+    root_or_return!(_root, _alone);
+    let plan = Plan::new(&host(), &request("1,2"), NO_ROOT).unwrap();
+
+    let explanation = plan.explain("nvidia0", NO_ROOT).unwrap();
+
+    let answer = explanation.answers().next().unwrap();
+    assert_eq!((&*answer.kind(), answer.is_given(), answer.items().len()), ("node", false, 0));
+    assert!(answer.remedies().any(|remedy| remedy.contains("--device")));
+    assert_eq!(plan.explain("libnothing.so", NO_ROOT).err().unwrap().code, Code::Usage);
 }
 
 #[test]
