@@ -138,6 +138,34 @@ func TestOptionsReachTheLibrary(t *testing.T) {
 	}
 }
 
+func TestCapturesTheHostWithoutIdentities(t *testing.T) {
+	uuid := []byte(openHost(t).Drivers()[0].GPUs[0].UUID)
+	for _, withIdentities := range []bool{false, true} {
+		file := must(os.Create(filepath.Join(t.TempDir(), "report")))(t)
+		defer file.Close()
+		var replaced bool
+		options := gpucontainer.CaptureOptions{
+			Environment:    []string{"CUDA_VISIBLE_DEVICES=5", "HOME=/home/somebody"},
+			WithIdentities: withIdentities,
+			Report: func(finding gpucontainer.Finding) {
+				replaced = replaced || finding.Code == "identity_replaced"
+			},
+		}
+		if err := gpucontainer.Capture(file, options); err != nil {
+			t.Fatal(err)
+		}
+		content := must(os.ReadFile(file.Name()))(t)
+		equal(t, "UUID", bytes.Contains(content, uuid), withIdentities)
+		equal(t, "replaced", replaced, !withIdentities)
+		equal(t, "variable", bytes.Contains(content, []byte("CUDA_VISIBLE_DEVICES")), true)
+		equal(t, "name", bytes.Contains(content, []byte("somebody")), false)
+	}
+	if err := gpucontainer.Capture(nil, gpucontainer.CaptureOptions{}); !errors.Is(err,
+		gpucontainer.ErrUsage) {
+		t.Error(err)
+	}
+}
+
 func TestErrorSaysWhatIsWrongWithWhichArgument(t *testing.T) {
 	_, err := gpucontainer.NewPlan(openHost(t), nil, gpucontainer.Request{Devices: "99"})
 

@@ -32,10 +32,6 @@ OF_CDI = {
         "GPUCTR_REQUEST_KEEP_ALL_HOOKS",
     )
 }
-OF_REPORTS = {
-    name: "a person who reports a problem calls the command"
-    for name in ("gpuctr_host_capture", "GPUCTR_CAPTURE_WITH_IDENTITIES")
-}
 # What a binding does not offer, and why.
 CDI_READERS = {
     name: "the language has a library of the specification's own makers for reading"
@@ -54,12 +50,11 @@ CDI_READERS = {
 }
 FACTS = {"gpuctr_host_fact": "a program states what it needs as a requirement, which a plan checks"}
 LEFT_OUT = {
-    "Python": OF_CDI | OF_HOOKS | OF_REPORTS | FACTS,
-    "Go": CDI_READERS | OF_CDI | OF_HOOKS | OF_REPORTS | FACTS,
+    "Python": OF_CDI | OF_HOOKS | FACTS,
+    "Go": CDI_READERS | OF_CDI | OF_HOOKS | FACTS,
     "Rust": CDI_READERS
     | OF_CDI
     | OF_HOOKS
-    | OF_REPORTS
     | FACTS
     | {"GPUCTR_VENDOR_ANY": "its texts are not terminated; VENDOR_ANY is one of its own"},
 }

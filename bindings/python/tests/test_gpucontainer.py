@@ -18,6 +18,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import unittest
@@ -130,6 +131,35 @@ class HostTest(unittest.TestCase):
         thread.join()
 
         self.assertEqual(len(set(seen)), 1)
+
+
+class CaptureTest(unittest.TestCase):
+    def test_is_an_archive_without_identities(self) -> None:
+        uuid = gpus.Host().drivers[0].gpus[0].uuid.encode()
+        variables = {"CUDA_VISIBLE_DEVICES": "5", "HOME": "/home/somebody"}
+        for with_identities in (False, True):
+            found: list[gpus.Finding] = []
+            with tempfile.TemporaryFile() as file:
+                gpus.capture(
+                    file.fileno(),
+                    environment=variables,
+                    with_identities=with_identities,
+                    report=found.append,
+                )
+                file.seek(0)
+                content = file.read()
+                file.seek(0)
+                with tarfile.open(fileobj=file) as archive:
+                    self.assertTrue(archive.getnames())
+
+            self.assertEqual(uuid in content, with_identities)
+            self.assertIn(b"CUDA_VISIBLE_DEVICES", content)
+            self.assertNotIn(b"somebody", content)
+            codes = {finding.code for finding in found}
+            self.assertEqual("identity_replaced" in codes, not with_identities)
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.capture(-1)
+        self.assertEqual(raised.exception.code, gpus.Code.USAGE)
 
 
 class ErrorTest(unittest.TestCase):

@@ -11,6 +11,7 @@ gpucontainer.h is the reference: it says what each call does, needs and promises
 "none" is None, a failed call raises Error, and objects end with their last use.
 """
 
+from ._capture import capture
 from ._cdi import CdiDevice, CdiList
 from ._check import Check
 from ._errors import AttachError, Code, Error
@@ -105,6 +106,7 @@ __all__ = [
     "VendorLibs",
     "VersionNeed",
     "Write",
+    "capture",
     "find_image",
     "harden",
     "load_kernel_modules",

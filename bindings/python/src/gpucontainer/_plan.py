@@ -18,6 +18,7 @@ from ._native import (
     Handle,
     Owner,
     View,
+    assignments,
     c_int,
     check,
     check_attach,
@@ -180,13 +181,6 @@ class _HandleInBuffer(Handle):
     buffer: Any
 
 
-def _assignments(environment: Mapping[str, str]) -> Any:
-    """NAME=VALUE each, as the library takes them."""
-    return text_list(
-        os.fsencode(name) + b"=" + os.fsencode(value) for name, value in environment.items()
-    )
-
-
 class ContainerEnvironment(Owner):
     """The variables that an image or a runtime gives to a container. Nothing is executed.
 
@@ -202,7 +196,7 @@ class ContainerEnvironment(Owner):
         text: str | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        callers = _assignments(environment) if environment is not None else None
+        callers = assignments(environment) if environment is not None else None
         with seen_fd(root) as descriptor:
             handle = opened(
                 "gpuctr_environment_read",
@@ -259,7 +253,7 @@ class Request:
         request.devices = encode(self.devices)
         request.driver_capabilities = encode(self.driver_capabilities)
         if self.environment is not None:
-            request.environment = _assignments(self.environment)
+            request.environment = assignments(self.environment)
         request.write = self.write
         request.layout = self.layout
         request.vendor_libs = self.vendor_libs

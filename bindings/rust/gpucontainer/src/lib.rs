@@ -21,6 +21,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod call;
+mod capture;
 mod check;
 mod config;
 mod environment;
@@ -35,6 +36,7 @@ mod root;
 mod setup;
 mod values;
 
+pub use capture::{capture, CaptureOptions};
 pub use check::{Check, CheckOptions};
 pub use config::{Config, Setting};
 pub use environment::ContainerEnvironment;

@@ -3,10 +3,10 @@
 //! system that may be changed. Without it the tests do nothing.
 
 use gpucontainer::{
-    find_image, open_in_root, undo, unstage, ApplyOptions, Check, CheckOptions, Code, Config,
-    ContainerEnvironment, Finding, Harden, HardenOptions, Host, HostOptions, Layout, Outcome, Plan,
-    Prepared, Request, Setup, SetupList, SetupListOptions, Severity, Staged, UndoOptions, Undone,
-    VENDOR_ANY,
+    capture, find_image, open_in_root, undo, unstage, ApplyOptions, CaptureOptions, Check,
+    CheckOptions, Code, Config, ContainerEnvironment, Finding, Harden, HardenOptions, Host,
+    HostOptions, Layout, Outcome, Plan, Prepared, Report, Request, Setup, SetupList,
+    SetupListOptions, Severity, Staged, UndoOptions, Undone, VENDOR_ANY,
 };
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -125,6 +125,30 @@ fn options_reach_the_library() {
     assert_eq!(error.object, "/nonexistent.yaml");
     let error = Plan::new(&host(), &request("0\0,1"), NO_ROOT).err().unwrap();
     assert_eq!((error.code, &*error.argument), (Code::Usage, "devices"));
+}
+
+#[test]
+fn captures_the_host_without_identities() {
+    root_or_return!(root, _alone);
+    let state = State::new(&root, "capture");
+    let uuid = host().drivers().next().unwrap().gpus().next().unwrap().uuid().into_owned();
+    for with_identities in [false, true] {
+        let path = state.directory.join("report");
+        let mut codes = Vec::new();
+        let mut report = |finding: &Finding| codes.push(finding.code.clone());
+        let environment = vec!["CUDA_VISIBLE_DEVICES=5".into(), "HOME=/home/somebody".into()];
+        let report: Option<Report<'_>> = Some(&mut report);
+        let options = CaptureOptions { environment, with_identities, report, ..Default::default() };
+        capture(&File::create(&path).unwrap(), options).unwrap();
+
+        let content = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        assert_eq!(content.contains(&uuid), with_identities);
+        assert_eq!(codes.iter().any(|code| code == "identity_replaced"), !with_identities);
+        assert!(content.contains("CUDA_VISIBLE_DEVICES") && !content.contains("somebody"));
+    }
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let error = capture(&full, CaptureOptions::default()).err().unwrap();
+    assert_eq!((error.code, error.os_error), (Code::Internal, 28)); // ENOSPC
 }
 
 #[test]
