@@ -493,7 +493,7 @@ public:
                         const char* const* environment = nullptr,
                         const std::function<void(Finding)>& report = {})
     {
-        const NativeOptions native(options);
+        const detail::NativeHostOptions native(options);
         const auto call = [](void* data, const gpuctr_finding* finding) noexcept {
             try {
                 (*static_cast<const std::function<void(Finding)>*>(data))(Finding(finding));
