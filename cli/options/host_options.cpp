@@ -63,6 +63,12 @@ void HostOptions::add_to(CLI::App& command)
             "repeatable")
         ->type_name("NAME");
     command.add_flag("--if-present", if_present, "having no GPU is a warning, not an error");
+    add_places_to(command);
+}
+
+void HostOptions::add_places_to(CLI::App& command)
+{
+    command.option_defaults()->group(which_gpus);
     command
         .add_option("--mig-map", mig_map,
                     "what `nvidia-smi -L` printed, for the UUIDs and numbers of MIG instances")

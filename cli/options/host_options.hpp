@@ -21,6 +21,8 @@ struct HostOptions {
     std::string record; ///< File with a recorded host; empty: this host.
 
     void add_to(CLI::App& command);
+    /// Only where things are, for a command that is about all vendors.
+    void add_places_to(CLI::App& command);
     /// For commands that only show.
     void add_record_to(CLI::App& command);
     /// The same for a command that takes several, into `paths`.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "host/driver_root.hpp"
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -20,6 +22,7 @@ struct Detection {
     std::string mig_map;             ///< File with what `nvidia-smi -L` printed; empty: none.
     bool files_alone = false;        ///< Vendors in `vendors` need no GPU.
     bool whole_bus = false;          ///< As in drivers::Sources.
+    host::Trace* trace = nullptr;    ///< Where paths in the driver root are noted; null: nowhere.
 
     bool asks_for(std::string_view vendor) const
     {

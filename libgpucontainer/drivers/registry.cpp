@@ -16,6 +16,7 @@
 #include "drivers/nvidia/cdi_hooks.hpp"
 #include "drivers/nvidia/compat.hpp"
 #include "drivers/nvidia/diagnosis.hpp"
+#include "drivers/nvidia/directories.hpp"
 #include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/loading.hpp"
@@ -62,6 +63,7 @@ constexpr Vendor of_nvidia = [] {
     vendor.container = nvidia::container_names;
     vendor.fact_names = nvidia::fact_names;
     vendor.facts = nvidia::facts_of;
+    vendor.directories = nvidia::odd_directories;
     return vendor;
 }();
 

@@ -25,8 +25,10 @@ LAYERS = {
     "plan": 7, "loading": 7,
     "journal": 8,
     "apply": 9, "check": 9,
+    "explain": 9,
     "export": 10, "import": 10,
-    "capi": 11,
+    "capture": 11,
+    "capi": 12,
 }  # fmt: skip
 
 # Where a header of somebody else may be included, below libgpucontainer/.
