@@ -23,6 +23,7 @@ struct Dynamic {
     std::uint64_t rpath = 0;
     std::uint64_t needs_address = 0;       ///< Of the needed versions; 0 if there are none.
     std::uint64_t definitions_address = 0; ///< Of the defined versions; 0 if there are none.
+    std::uint64_t indexes_address = 0;     ///< Of each symbol's version; 0 if there are none.
     std::vector<std::uint64_t> needed;
 };
 

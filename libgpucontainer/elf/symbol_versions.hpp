@@ -2,8 +2,10 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "elf/symbols.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpucontainer::elf {
@@ -22,5 +24,9 @@ Result<std::vector<NeededVersion>> read_needed_versions(int fd);
 
 /// The versions that the library behind `fd` defines, including its own name.
 Result<std::vector<std::string>> read_defined_versions(int fd);
+
+/// Names of the dynamic symbols that are of one version, which the file has or needs; none without
+/// section headers. Fails like read_symbols().
+Result<Symbols> read_symbols_of_version(int fd, std::string_view version);
 
 } // namespace gpucontainer::elf
