@@ -33,6 +33,7 @@ enum class FindingCode : std::uint8_t {
     rule_ignored,      ///< An entry of a catalogue has no effect.
     variable_ignored,  ///< An environment variable has no effect.
     compat_decided,    ///< Whether the image's newer libraries of the driver count.
+    c_library_decided, ///< Whether the host's C library takes the place of the image's.
     toolkit_decided,   ///< Why the host's toolkit is not put into the container.
     module_loaded,     ///< A kernel module was loaded.
     node_made,         ///< A device node was made on the host.
@@ -46,6 +47,7 @@ enum class FindingCode : std::uint8_t {
     no_gpu,                ///< The driver's files are there, but no GPU.
     map_unfit,             ///< A map of MIG instances is not true of this host.
     compat_forced,         ///< The image's newer libraries of the driver count, and may not work.
+    c_library_unfit,       ///< The image's C library is too old, and the host's is not used.
     toolkit_unfit,         ///< The host's toolkit is left out, or may not work with the driver.
     search_differs,        ///< An environment variable has programs find other libraries.
     files_left_out,        ///< The image cannot use the driver's files, and gets only the nodes.
@@ -75,27 +77,27 @@ enum class FindingCode : std::uint8_t {
     cdi_conflict,      ///< Two CDI specifications have the same device.
 
     // Those that a diagnosis alone has. Its severity is the cause's own (model/cause.hpp).
-    gpu_off_bus,            ///< A GPU does not answer on its bus.
-    gpu_without_driver,     ///< No kernel driver has the GPU, or one that programs cannot use.
-    gpu_excluded,           ///< The driver was told to leave the GPU out.
-    access_denied,          ///< A policy of the host keeps containers from device nodes.
-    request_refused,        ///< What was asked for is not there, or cannot be done.
-    namespaces_forbidden,   ///< This user may not make user namespaces.
-    cdi_missing,            ///< No CDI specification has the device that is asked for.
-    program_missing,        ///< The program is not in the container.
-    program_unstartable,    ///< The kernel or the loader does not start the program.
-    library_not_found,      ///< The loader does not find a library that is needed.
-    version_not_found,      ///< A library lacks a symbol version that is needed.
-    symbol_not_found,       ///< No library has a symbol that is needed.
-    library_shadowed,       ///< Programs load another copy of a driver's library.
-    service_not_running,    ///< A service of the host that the driver needs does not run.
-    kernel_unready,         ///< The kernel shows or allows less than the driver needs.
-    proc_missing,           ///< The container has no /proc.
-    driver_too_old,         ///< The image needs a newer driver.
-    gpus_hidden,            ///< An environment variable hides the GPUs.
-    instance_incomplete,    ///< A part of a GPU was made that nothing can run on.
-    code_missing,           ///< The image has no code for a GPU.
-    feature_missing,        ///< One feature does not work; the rest does.
+    gpu_off_bus,          ///< A GPU does not answer on its bus.
+    gpu_without_driver,   ///< No kernel driver has the GPU, or one that programs cannot use.
+    gpu_excluded,         ///< The driver was told to leave the GPU out.
+    access_denied,        ///< A policy of the host keeps containers from device nodes.
+    request_refused,      ///< What was asked for is not there, or cannot be done.
+    namespaces_forbidden, ///< This user may not make user namespaces.
+    cdi_missing,          ///< No CDI specification has the device that is asked for.
+    program_missing,      ///< The program is not in the container.
+    program_unstartable,  ///< The kernel or the loader does not start the program.
+    library_not_found,    ///< The loader does not find a library that is needed.
+    version_not_found,    ///< A library lacks a symbol version that is needed.
+    symbol_not_found,     ///< No library has a symbol that is needed.
+    library_shadowed,     ///< Programs load another copy of a driver's library.
+    service_not_running,  ///< A service of the host that the driver needs does not run.
+    kernel_unready,       ///< The kernel shows or allows less than the driver needs.
+    proc_missing,         ///< The container has no /proc.
+    driver_too_old,       ///< The image needs a newer driver.
+    gpus_hidden,          ///< An environment variable hides the GPUs.
+    instance_incomplete,  ///< A part of a GPU was made that nothing can run on.
+    code_missing,         ///< The image has no code for a GPU.
+    feature_missing,      ///< One feature does not work; the rest does.
 };
 std::string_view name(FindingCode code);
 std::optional<FindingCode> parse_finding_code(std::string_view text);

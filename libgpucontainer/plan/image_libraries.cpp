@@ -14,9 +14,35 @@ namespace gpucontainer::plan {
 
 using model::DriverFile;
 
-bool is_ours(const rootfs::Entry& entry, const DriverFile& file)
+bool is_ours(const rootfs::Entry& entry, const DriverFile& file) { return is_file(entry, file.id); }
+
+bool is_file(const rootfs::Entry& entry, const model::FileId& id)
 {
-    return entry && entry.device == file.id.device && entry.inode == file.id.inode;
+    return entry && entry.device == id.device && entry.inode == id.inode;
+}
+
+bool is_plain_path(std::string_view path)
+{
+    constexpr std::string_view others = ":;,=#'\"\\ $";
+    return path.starts_with('/') && path.size() < 256 && std::ranges::none_of(path, [&](char c) {
+               return base::is_control(c) || others.find(c) != std::string_view::npos;
+           });
+}
+
+std::vector<std::string> searched_first(const Request& request)
+{
+    constexpr std::size_t most_searched = 64;
+    std::vector<std::string> directories;
+    const auto variable = request.container.find("LD_LIBRARY_PATH");
+    if (variable == request.container.end())
+        return directories;
+    for (std::string_view path : base::split(variable->second, ':')) {
+        while (path.size() > 1 && path.ends_with('/'))
+            path.remove_suffix(1);
+        if (is_plain_path(path) && directories.size() < most_searched)
+            directories.emplace_back(path);
+    }
+    return directories;
 }
 
 std::string ImageLibraries::find(const DriverFile& file) const
@@ -45,6 +71,28 @@ std::string ImageLibraries::first_of(const std::vector<std::string>& paths,
             return path;
     }
     return "";
+}
+
+std::vector<std::string> ImageLibraries::copies_of(const std::string& soname) const
+{
+    DriverFile wanted;
+    wanted.soname = soname;
+    std::vector<std::string> paths = places_of(wanted);
+    for (const auto& directories :
+         {draft_.image.searched_directories, searched_first(draft_.request)})
+        for (const std::string& directory : directories)
+            paths.push_back(base::format("{}/{}", directory, soname));
+    std::vector<std::string> copies;
+    for (const std::string& path : paths) {
+        const std::string real = rootfs::real_path(draft_.view, path);
+        if (real.empty() || std::ranges::find(copies, real) != copies.end()
+            || std::ranges::any_of(real, base::is_control) || draft_.is_in_tree(real)
+            || draft_.view.look(real).type != rootfs::EntryType::regular
+            || !is_library(real, false))
+            continue;
+        copies.push_back(real);
+    }
+    return copies;
 }
 
 std::vector<std::string> ImageLibraries::places_of(const DriverFile& file) const
