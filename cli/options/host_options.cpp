@@ -85,8 +85,10 @@ void HostOptions::add_record_to(CLI::App& command)
     for (const char* const other :
          {"--driver-root", "--driver-version", "--dev-root", "--catalogue", "--mig-map"})
         option->excludes(command.get_option(other));
-    if (CLI::Option* const toolkit = command.get_option_no_throw("--cuda-toolkit"))
-        option->excludes(toolkit);
+    // They look at files of this host.
+    for (const char* const other : {"--cuda-toolkit", "--glibc"})
+        if (CLI::Option* const one = command.get_option_no_throw(other))
+            option->excludes(one);
 }
 
 gpucontainer::Host HostOptions::open(bool files_alone) const

@@ -86,6 +86,13 @@ class Compat(Words):
     ALWAYS = c.CONSTANTS["GPUCTR_COMPAT_ALWAYS"]
 
 
+class Glibc(Words):
+    """Whether programs use the host's C library, if the driver needs a newer one."""
+
+    NEVER = c.CONSTANTS["GPUCTR_GLIBC_NEVER"]
+    AUTO = c.CONSTANTS["GPUCTR_GLIBC_AUTO"]
+
+
 class Outcome(Words):
     """What Plan.apply() did."""
 
@@ -252,6 +259,8 @@ class Plan(Owner):
     ContainerEnvironment has it; names_devices and names_capabilities: what the caller chose
     stays.
     toolkit: the host's for a container without one: "auto", or its directory.
+    glibc: AUTO if the host's C library takes the place of an older one that the driver cannot
+    use; program: the one that will be run, if that is known.
     Raises Error: USAGE, NO_DEVICE, ROOTFS, PERMISSION; OSError if root cannot be opened.
     """
 
@@ -278,6 +287,8 @@ class Plan(Owner):
         names_capabilities: bool = False,
         compat: Compat = Compat.AUTO,
         toolkit: str | None = None,
+        glibc: Glibc = Glibc.NEVER,
+        program: str | None = None,
     ) -> None:
         request: c.Request = initialised("gpuctr_request")
         request.devices = encode(devices)
@@ -292,6 +303,8 @@ class Plan(Owner):
         request.vendor_libs = vendor_libs
         request.compat = compat
         request.toolkit = encode(toolkit)
+        request.glibc = glibc
+        request.program = encode(program)
         request.allowed_devices = encode(allowed_devices)
         request.tree_path = encode(tree_path)
         request.mount_label = encode(mount_label)

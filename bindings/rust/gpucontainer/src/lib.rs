@@ -37,7 +37,7 @@ pub use environment::ContainerEnvironment;
 pub use error::{Code, Error, ErrorDetails, Result};
 pub use host::{Host, HostOptions};
 pub use options::{
-    Backend, CdiOptions, Compat, Harden, HardenOptions, Layout, Phases, Report, StageOptions,
+    Backend, CdiOptions, Compat, Glibc, Harden, HardenOptions, Layout, Phases, Report, StageOptions,
     VendorLibs, Write,
 };
 pub use plan::{
