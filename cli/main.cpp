@@ -87,6 +87,8 @@ int run(const Words& words, Call& call)
     join_command(typed);
     add_default_command(typed);
     const CommandEntry* const entry = called_command(typed);
+    if (entry != nullptr && entry->looks_at_command_line)
+        call.runs_command = false;
     if (entry != nullptr && entry->distrusts_environment)
         (void)::clearenv();
     Parser parser(entry, call);
@@ -104,11 +106,12 @@ int run(const Words& words, Call& call)
     call.use_color();
     call.json = parser.command().format() == Format::json;
     parser.command().check_typed(call);
-    if (words.has_command && (entry == nullptr || !entry->runs_command_line))
-        throw usage_error_of("", "-- CMD goes with apply and cdi apply only");
+    if (words.has_command
+        && (entry == nullptr || !(entry->runs_command_line || entry->looks_at_command_line)))
+        throw usage_error_of("", "-- CMD goes with apply, cdi apply and check only");
     if (words.has_command && words.command.empty())
         throw usage_error_of("", "no command after --");
-    settle_options({parser.options(), words.restricted, words.has_command, call.config},
+    settle_options({parser.options(), words.restricted, call.runs_command, call.config},
                    keys_of_command, call.messages(), call.origins);
     call.json = parser.command().format() == Format::json;
     parser.command().check_complete();
@@ -124,10 +127,9 @@ int main(int argc, char** argv)
     if (is_called_as_front(argc > 0 ? argv[0] : nullptr))
         return run_front(argc, argv);
     Call call = {{stdout, stderr}};
-    bool with_command = false;
     try {
         const Words words = split(argc, argv);
-        with_command = words.has_command;
+        call.runs_command = words.has_command;
         call.command_line = words.command;
         call.json = words.json;
         call.color = words.color;
@@ -140,8 +142,8 @@ int main(int argc, char** argv)
         print_held(code, call);
         return code;
     } catch (const gpucontainer::Error& error) {
-        return end_with(error, with_command, call);
+        return end_with(error, call.runs_command, call);
     } catch (const std::exception& exception) {
-        return fail_internally(exception, with_command, call);
+        return fail_internally(exception, call.runs_command, call);
     }
 }

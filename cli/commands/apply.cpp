@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "commands/causes.hpp"
 #include "commands/command.hpp"
 #include "commands/dry_run.hpp"
 #include "commands/run_options.hpp"
@@ -355,6 +356,17 @@ public:
 
     int run(const Call& call) override
     {
+        try {
+            return set_up(call);
+        } catch (const gpucontainer::Error& error) {
+            tell_other_causes(error, options_.request, options_.root, call);
+            throw;
+        }
+    }
+
+private:
+    int set_up(const Call& call)
+    {
         if (!call.command_line.empty() && !options_.dry_run)
             return run_command(options_, call);
         // A site's no-journal is ignored if an option that was typed needs a journal.
@@ -372,7 +384,6 @@ public:
         return ExitCode::done;
     }
 
-private:
     void add_journal_options(CLI::App& app)
     {
         app.option_defaults()->group(how);

@@ -22,6 +22,7 @@ struct Call {
     std::string config;                    ///< The typed --config; or "".
     bool json = false;                     ///< Errors are printed in JSON.
     std::vector<std::string> command_line; ///< The words after "--"; may be empty.
+    bool runs_command = false;             ///< They are run, and not only looked at.
     Origins origins;                       ///< Of the options that a site set.
     mutable std::vector<Message> held;     ///< With `json`: what was said.
 
@@ -73,12 +74,15 @@ struct CommandEntry {
     bool runs_command_line = false; ///< Whether it takes "-- CMD".
     /// Whether its environment may be anybody's: nothing of it counts then.
     bool distrusts_environment = false;
+    /// Whether it takes "-- CMD" without running it.
+    bool looks_at_command_line = false;
 };
 
 /// Each is defined in the file of its name.
 extern const CommandEntry apply_command;
 extern const CommandEntry plan_command;
 extern const CommandEntry list_command;
+extern const CommandEntry check_command;
 extern const CommandEntry prepare_command;
 extern const CommandEntry hook_command;
 extern const CommandEntry cdi_command;

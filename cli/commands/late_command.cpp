@@ -124,7 +124,7 @@ std::string hint_for(const CommandEntry& entry, std::size_t late, const CLI::App
     Call call = {};
     const Parser parser(&entry, call);
     Sorted sorted = sort(words.own, late, typed, parser.app());
-    if (entry.runs_command_line)
+    if (entry.runs_command_line || entry.looks_at_command_line)
         call.command_line = words.command;
     else if (words.has_command)
         sorted.foreign.emplace_back("-- CMD");

@@ -91,7 +91,7 @@ void show(const PlanArguments& options, Format format, const Call& call)
     const gpucontainer::Host host = options.request.host.open(!options.request.host.if_present);
     std::optional<RootDirectory> root;
     if (options.root.is_given())
-        root.emplace(options.root.open());
+        root.emplace(options.root.open_to_read());
     const Plan plan(host, options.request.request(root ? root->fd() : -1, messages),
                     root ? root->fd() : -1);
     warn_about(host.findings(), messages);
@@ -100,7 +100,7 @@ void show(const PlanArguments& options, Format format, const Call& call)
         print(call.streams.out, "{}", plan.to_json());
     else
         print_plan(plan, call.verbosity, call.streams);
-    if (format == Format::text && root && !options.root.pid)
+    if (format == Format::text && root && !root->is_image() && !options.root.pid)
         print_mount_point_note(root->name(), call.streams);
 }
 

@@ -25,8 +25,4 @@ struct ImageFile {
 /// permission, and requirement if it is an image of a kind that cannot be used.
 std::optional<ImageFile> open_image_file(const std::string& path);
 
-/// Finds the root file system in a file of `length` bytes, which sets everything but `file` and
-/// `name`. Throws as above.
-void find_root_file_system(ImageFile& image, std::uint64_t length);
-
 } // namespace gpuctr_cli

@@ -91,26 +91,14 @@ void HostOptions::add_record_to(CLI::App& command)
             option->excludes(one);
 }
 
-gpucontainer::Host HostOptions::open(bool files_alone) const
+gpucontainer::Host HostOptions::open(bool files_alone) const { return open(files_alone, false); }
+
+gpucontainer::Host HostOptions::open_to_list() const { return open(true, true); }
+
+gpucontainer::HostOptions HostOptions::options() const
 {
     gpucontainer::HostOptions options;
-    options.files_alone = files_alone;
-    return open(std::move(options));
-}
-
-gpucontainer::Host HostOptions::open_to_list() const
-{
-    gpucontainer::HostOptions options;
-    options.files_alone = true;
-    options.whole_bus = true;
-    return open(std::move(options));
-}
-
-gpucontainer::Host HostOptions::open(gpucontainer::HostOptions options) const
-{
     options.vendors = vendors;
-    if (!record.empty())
-        return gpucontainer::Host::from_json(read_record(record), options);
     options.driver_root = driver_root;
     options.driver_version = driver_version;
     options.dev_root = dev_root;
@@ -119,7 +107,19 @@ gpucontainer::Host HostOptions::open(gpucontainer::HostOptions options) const
     options.mig_map = !mig_map.empty()                     ? mig_map
                       : ::access(usual_mig_map, F_OK) == 0 ? usual_mig_map
                                                            : "";
-    return gpucontainer::Host(options);
+    return options;
+}
+
+gpucontainer::Host HostOptions::open(bool files_alone, bool whole_bus) const
+{
+    gpucontainer::HostOptions options;
+    if (record.empty())
+        options = this->options();
+    options.vendors = vendors;
+    options.files_alone = files_alone;
+    options.whole_bus = whole_bus;
+    return record.empty() ? gpucontainer::Host(options)
+                          : gpucontainer::Host::from_json(read_record(record), options);
 }
 
 } // namespace gpuctr_cli

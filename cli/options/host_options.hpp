@@ -27,9 +27,11 @@ struct HostOptions {
     gpucontainer::Host open(bool files_alone = false) const;
     /// For showing all that is there: a driver needs no GPU, and a GPU no driver.
     gpucontainer::Host open_to_list() const;
+    /// How to look at this host.
+    gpucontainer::HostOptions options() const;
 
 private:
-    gpucontainer::Host open(gpucontainer::HostOptions options) const;
+    gpucontainer::Host open(bool files_alone, bool whole_bus) const;
 };
 
 } // namespace gpuctr_cli

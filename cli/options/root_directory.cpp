@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <utility>
 
 namespace gpuctr_cli {
 namespace {
@@ -19,7 +20,7 @@ const char* directory_hint()
         return "this user may not enter it or a directory above it (mode x); --rootfs-fd takes "
                "a descriptor that somebody else opened";
     if (errno == ENOTDIR)
-        return "name a directory; an image file (SIF or squashfs) goes with -- CMD";
+        return "name a directory; an image file (SIF or squashfs) goes with -- CMD, plan and check";
     return "name the directory that holds the container's /usr and /etc with --rootfs";
 }
 
@@ -62,6 +63,13 @@ RootDirectory RootDirectory::of_process(int pid)
     RootDirectory root(formatted("process {}", pid), process.open_root());
     process.enter_user_namespace();
     root.process_ = std::move(process).take_descriptor();
+    return root;
+}
+
+RootDirectory RootDirectory::of_image(ImageFile image)
+{
+    RootDirectory root(std::move(image.name), std::move(image.file));
+    root.is_image_ = true;
     return root;
 }
 

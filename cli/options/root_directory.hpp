@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "image/image_file.hpp"
 #include "process/descriptor.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
@@ -24,6 +25,10 @@ public:
     /// permission, usage.
     static RootDirectory of_process(int pid);
 
+    /// Root file system of an image, which can only be read.
+    static RootDirectory of_image(ImageFile image);
+
+    bool is_image() const noexcept { return is_image_; }
     int fd() const noexcept { return directory_.get(); }
     /// For messages.
     const std::string& name() const noexcept { return name_; }
@@ -44,6 +49,7 @@ private:
     std::string name_;
     Fd directory_;
     Fd process_;
+    bool is_image_ = false;
 };
 
 } // namespace gpuctr_cli

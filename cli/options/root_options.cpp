@@ -63,6 +63,13 @@ RootDirectory RootOptions::open() const
     return allowed.empty() ? RootDirectory::at(path) : RootDirectory::below(allowed, path);
 }
 
+RootDirectory RootOptions::open_to_read() const
+{
+    if (std::optional<ImageFile> image = open_image())
+        return RootDirectory::of_image(*std::move(image));
+    return open();
+}
+
 std::optional<ImageFile> RootOptions::open_image() const
 {
     // In a restricted call, the paths lead to directories of an administrator's.

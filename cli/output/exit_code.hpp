@@ -8,7 +8,7 @@ enum ExitCode : int {
     done = 0,
     internal_error = 1,
     usage_error = 2,
-    something_wrong = 9,  ///< `status` found something wrong.
+    something_wrong = 9,  ///< `status` or `check` found something wrong.
     set_up_failed = 125,  ///< With -- CMD: any error but a usage error.
     not_executable = 126, ///< CMD cannot be executed.
     not_found = 127,      ///< CMD does not exist.

@@ -102,7 +102,7 @@ void restrict(CLI::App& command, const Settings& settings, bool with_command, Or
 bool looks_or_takes_away(const CLI::App& command)
 {
     const std::string& name = command.get_name();
-    return name == "undo" || name == "status" || name == "list"
+    return name == "undo" || name == "status" || name == "list" || name == "check"
            || (name == "prepare" && command.get_option("--undo")->count() != 0);
 }
 

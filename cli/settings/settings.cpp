@@ -67,7 +67,8 @@ bool is_excluded(const CLI::Option& option)
 /// place. A site's `format` is that of documents; a mistake in it does not stop undo.
 bool counts(const CLI::App& command, const std::string& name)
 {
-    constexpr std::array with_documents = {"list", "plan", "status", "cdi-list", "cdi-validate"};
+    constexpr std::array with_documents = {"list",   "plan",     "check",
+                                           "status", "cdi-list", "cdi-validate"};
     if (name == "format")
         return std::find(with_documents.begin(), with_documents.end(), command.get_name())
                != with_documents.end();

@@ -26,6 +26,8 @@ PAGES = {
     "Host": ("gpuctr_host", "the GPUs of this host and the files of their drivers"),
     "Plan": ("gpuctr_plan", "decide what will change in a container's root file system"),
     "Apply and undo": ("gpuctr_plan_apply", "put a plan into a root file system, and undo it"),
+    "Check: whether GPU programs will work": ("gpuctr_check",
+                                              "say whether GPU programs will work, and why not"),
     "Status: what is set up": ("gpuctr_setup", "list set-ups, check them and undo them"),
     "Prepare and attach": ("gpuctr_prepared", "put a plan into a container in two steps"),
     "Initialising structs": ("gpuctr_options_init", "initialise structs without macros"),

@@ -109,6 +109,7 @@ typedef struct gpuctr_setup gpuctr_setup;
 typedef struct gpuctr_used_driver gpuctr_used_driver;
 typedef struct gpuctr_cdi_list gpuctr_cdi_list;
 typedef struct gpuctr_cdi_device gpuctr_cdi_device;
+typedef struct gpuctr_check gpuctr_check;
 
 /** Version of the library that is loaded, such as "0.1.0". @since 0.1 */
 GPUCTR_API const char* gpuctr_version(void);
@@ -157,7 +158,8 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
 #define GPUCTR_SEVERITY_ERROR 3u   /**< A set-up no longer works as it was made. */
 
 /**
- * What kind of finding it is. Each has one severity:
+ * What kind of finding it is. Each has one severity, but in a gpuctr_check, where a finding has
+ * that of the case:
  *
  * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
  *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
@@ -173,6 +175,12 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  * - errors: "part_missing", "driver_version", "driver_not_loaded", "earlier_boot",
  *   "interrupted", "partly_undone", "journal_damaged", "locked", "device_denied",
  *   "cdi_invalid", "cdi_conflict"
+ * - of a gpuctr_check alone: "gpu_off_bus", "gpu_without_driver", "gpu_excluded",
+ *   "access_denied", "request_refused", "namespaces_forbidden", "cdi_missing",
+ *   "program_missing", "program_unstartable", "library_not_found", "version_not_found",
+ *   "symbol_not_found", "library_shadowed", "service_not_running", "kernel_unready",
+ *   "proc_missing", "driver_too_old", "gpus_hidden", "instance_incomplete", "code_missing",
+ *   "feature_missing"
  *
  * docs/library.md says what each means. Later versions may add codes. @since 0.1
  */
@@ -1026,7 +1034,8 @@ GPUCTR_API const char* gpuctr_hook_state_vendor_at(const gpuctr_hook_state* stat
  * images (/.singularity.d/env) and of Charliecloud's (/ch/environment). Files are treated as
  * hostile: no link leads out, and nothing but regular files of bounded size is read.
  *
- * @param rootfs_fd    descriptor of the root directory (O_PATH is enough), or -1 for no files
+ * @param rootfs_fd    descriptor of the root directory (O_PATH is enough), of a file with an image,
+ *                     as for gpuctr_plan_create(), or -1 for no files
  * @param text         an OCI runtime configuration (config.json) or image configuration, a shell
  *                     script of exports, or lines NAME=VALUE; or NULL. Its variables come after
  *                     those of the files. Devices that a runtime configuration names by mounts of
@@ -1055,6 +1064,25 @@ GPUCTR_API size_t gpuctr_environment_finding_count(const gpuctr_environment* env
 GPUCTR_API const gpuctr_finding*
 gpuctr_environment_finding_at(const gpuctr_environment* environment, size_t index);
 
+#define GPUCTR_IMAGE_SIGNED 0x1u /**< It has a signature, which nothing here checks. */
+/** It has changes for its root file system too, in a partition for an overlay. */
+#define GPUCTR_IMAGE_OVERLAY 0x2u
+
+/**
+ * Find the root file system, which is squashfs, in a file with an image: for a program that mounts
+ * it. The file is hostile; what is returned lies within it, and begins like squashfs.
+ *
+ * @param fd          a regular file that is open for reading: squashfs or SIF
+ * @param ret_offset  where it begins in the file
+ * @param ret_size    its size
+ * @param ret_flags   of GPUCTR_IMAGE_*
+ * @return GPUCTR_E_ROOTFS for something that is no image, or is damaged,
+ *         GPUCTR_E_REQUIREMENT for an image that is encrypted, or is none of squashfs
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_image_find(int fd, uint64_t* ret_offset, uint64_t* ret_size,
+                                           uint32_t* ret_flags, gpuctr_error** ret_error);
+
 /**
  * Decide everything that will change in a container's root file system.
  *
@@ -1064,7 +1092,11 @@ gpuctr_environment_finding_at(const gpuctr_environment* environment, size_t inde
  * @param host       where GPUs and files come from; may be freed afterwards
  * @param request    NULL for the defaults
  * @param rootfs_fd  descriptor of the root directory (O_PATH is enough), or -1
- *                   for a plan that shows what is needed but cannot be prepared
+ *                   for a plan that shows what is needed but cannot be prepared. Since 0.2
+ *                   it may be a regular file with an image, open for reading: squashfs or SIF. The
+ *                   plan cannot be prepared then either. libsquashfs.so.1 has to be installed;
+ *                   it reads the image in a child process, which can do nothing else and is
+ *                   gone when the function returns, with SIGCHLD as after any fork()
  * @param ret_plan   freed by the caller with gpuctr_plan_free()
  * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability, or an
  *         invalid tree_path, mount_label or requirement,
@@ -1593,6 +1625,78 @@ GPUCTR_API gpuctr_status gpuctr_rootfs_undo(int rootfs_fd, const gpuctr_undo_opt
 GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int flags, int* ret_fd,
                                             gpuctr_error** ret_error);
 
+/* -- Check: whether GPU programs will work ---------------------------------- */
+
+/**
+ * The container of `pidfd` is looked at as it is, whoever set it up, and whether its device cgroups
+ * allow the GPUs. Without this flag, it is looked at as gpuctr_plan_apply() would leave it.
+ * @since 0.2
+ */
+#define GPUCTR_CHECK_IN_PROCESS 0x1u
+
+/** What a diagnosis is about. Start from GPUCTR_CHECK_OPTIONS_INIT. @since 0.2 */
+typedef struct gpuctr_check_options {
+    size_t struct_size; /**< sizeof(gpuctr_check_options) in the caller. */
+    uint32_t flags;     /**< GPUCTR_CHECK_* */
+    int32_t pidfd;      /**< With GPUCTR_CHECK_IN_PROCESS: a process whose root is `rootfs_fd`. */
+    /** How to look at this host. A vendor that is asked for and cannot be used is a finding, not
+        an error. NULL: the defaults. */
+    const gpuctr_host_options* host;
+    /** A host of gpuctr_host_from_json(), in place of this one. Of it, only the record is known.
+        NULL: this host. */
+    const gpuctr_host* record;
+    /** As for a plan. Its `container_environment` is the environment of the program. What cannot be
+        granted is a finding. NULL: the defaults. */
+    const gpuctr_request* request;
+    /** The program that will run in the root file system: a path there, or a name that is looked
+        for in the directories of its PATH. NULL or "": none is known. */
+    const char* program;
+} gpuctr_check_options;
+
+/* clang-format off */
+#define GPUCTR_CHECK_OPTIONS_INIT { sizeof(gpuctr_check_options), 0, -1, NULL, NULL, NULL, NULL }
+/* clang-format on */
+
+/**
+ * Find out whether GPU programs will work, and why not.
+ *
+ * Reads what gpuctr_host_open() and gpuctr_plan_create() read, and headers of the program and its
+ * libraries. Changes nothing, executes nothing and opens no device node, so it wakes no GPU.
+ *
+ * @param options    NULL for the defaults
+ * @param rootfs_fd  descriptor of the container's root directory, set up or not, or of a file with
+ *                   an image, as for gpuctr_plan_create(); -1: the host
+ *                   alone
+ * @param ret_check  freed by the caller with gpuctr_check_free()
+ * @return GPUCTR_E_USAGE for a request that has no meaning, GPUCTR_E_ROOTFS if the root cannot be
+ *         read. What keeps programs from working is no error of this function: it is a finding.
+ * Privileges: none; what the caller may not use is a finding too. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_check_create(const gpuctr_check_options* options, int rootfs_fd,
+                                             gpuctr_check** ret_check, gpuctr_error** ret_error);
+
+/** @since 0.2 */
+GPUCTR_API void gpuctr_check_free(gpuctr_check* check);
+
+/**
+ * The diagnosis as one JSON document, schema "gpucontainer/check/1".
+ *
+ * @param ret_json  freed by the caller with gpuctr_string_free()
+ * @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_check_to_json(const gpuctr_check* check, char** ret_json,
+                                              gpuctr_error** ret_error);
+
+/**
+ * The reasons why programs will not work, or may not, in the order in which a person should deal
+ * with them: what stops all programs first. An error stops the program, or all if none is named; a
+ * warning may stop it, or stops others or takes some of the GPUs; a note is settled by setting up.
+ * @since 0.2
+ */
+GPUCTR_API size_t gpuctr_check_finding_count(const gpuctr_check* check);
+/** Belongs to the check. @since 0.2 */
+GPUCTR_API const gpuctr_finding* gpuctr_check_finding_at(const gpuctr_check* check, size_t index);
+
 /* -- Status: what is set up ----------------------------------------------- */
 
 /** Like GPUCTR_APPLY_IN_PROCESS. */
@@ -2066,6 +2170,8 @@ GPUCTR_API void gpuctr_request_init(gpuctr_request* request, size_t size);
 GPUCTR_API void gpuctr_apply_options_init(gpuctr_apply_options* options, size_t size);
 /** GPUCTR_UNDO_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_undo_options_init(gpuctr_undo_options* options, size_t size);
+/** As GPUCTR_CHECK_OPTIONS_INIT. @since 0.2 */
+GPUCTR_API void gpuctr_check_options_init(gpuctr_check_options* options, size_t size);
 /** GPUCTR_SETUP_LIST_OPTIONS_INIT. @since 0.1 */
 GPUCTR_API void gpuctr_setup_list_options_init(gpuctr_setup_list_options* options, size_t size);
 /** GPUCTR_STAGE_OPTIONS_INIT. @since 0.1 */

@@ -389,13 +389,48 @@ struct HostOptions {
     bool whole_bus = false;         ///< Names GPUs without a driver; see GPUCTR_HOST_WHOLE_BUS.
 };
 
+namespace detail {
+
+/// Borrows from the options that it was made from.
+struct NativeHostOptions {
+    explicit NativeHostOptions(const HostOptions& from)
+    {
+        for (const std::string& vendor : from.vendors)
+            vendors.push_back(vendor.c_str());
+        vendors.push_back(nullptr);
+        options.vendors = vendors.data();
+        if (from.files_alone)
+            options.flags |= GPUCTR_HOST_FILES_ALONE;
+        if (from.whole_bus)
+            options.flags |= GPUCTR_HOST_WHOLE_BUS;
+        options.driver_root = from.driver_root.c_str();
+        if (!from.driver_version.empty())
+            options.driver_version = from.driver_version.c_str();
+        for (const std::string& catalogue : from.catalogues)
+            catalogues.push_back(catalogue.c_str());
+        catalogues.push_back(nullptr);
+        options.catalogues = catalogues.data();
+        if (!from.catalogue_dir.empty())
+            options.catalogue_dir = from.catalogue_dir.c_str();
+        options.dev_root = from.dev_root.c_str();
+        if (!from.mig_map.empty())
+            options.mig_map = from.mig_map.c_str();
+    }
+
+    gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
+    std::vector<const char*> vendors;
+    std::vector<const char*> catalogues;
+};
+
+} // namespace detail
+
 /// The GPUs of this host and their drivers. Immutable.
 class Host {
 public:
     /// Throws Error: no_device, driver, permission, usage.
     explicit Host(const HostOptions& options = {})
     {
-        const NativeOptions native(options);
+        const detail::NativeHostOptions native(options);
         gpuctr_host* host = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(gpuctr_host_open(&native.options, &host, &error), error);
@@ -407,7 +442,7 @@ public:
     /// Throws Error: usage, no_device.
     static Host from_json(std::string_view json, const HostOptions& options = {})
     {
-        const NativeOptions native(options);
+        const detail::NativeHostOptions native(options);
         gpuctr_host* host = nullptr;
         gpuctr_error* error = nullptr;
         detail::check(
@@ -457,37 +492,6 @@ public:
 private:
     explicit Host(gpuctr_host* handle) noexcept : handle_(handle) {}
 
-    /// Borrows from the options that it was made from.
-    struct NativeOptions {
-        explicit NativeOptions(const HostOptions& from)
-        {
-            for (const std::string& vendor : from.vendors)
-                vendors.push_back(vendor.c_str());
-            vendors.push_back(nullptr);
-            options.vendors = vendors.data();
-            if (from.files_alone)
-                options.flags |= GPUCTR_HOST_FILES_ALONE;
-            if (from.whole_bus)
-                options.flags |= GPUCTR_HOST_WHOLE_BUS;
-            options.driver_root = from.driver_root.c_str();
-            if (!from.driver_version.empty())
-                options.driver_version = from.driver_version.c_str();
-            for (const std::string& catalogue : from.catalogues)
-                catalogues.push_back(catalogue.c_str());
-            catalogues.push_back(nullptr);
-            options.catalogues = catalogues.data();
-            if (!from.catalogue_dir.empty())
-                options.catalogue_dir = from.catalogue_dir.c_str();
-            options.dev_root = from.dev_root.c_str();
-            if (!from.mig_map.empty())
-                options.mig_map = from.mig_map.c_str();
-        }
-
-        gpuctr_host_options options = GPUCTR_HOST_OPTIONS_INIT;
-        std::vector<const char*> vendors;
-        std::vector<const char*> catalogues;
-    };
-
     detail::Handle<gpuctr_host, gpuctr_host_free> handle_;
 };
 
@@ -531,6 +535,26 @@ struct Request {
     std::uint32_t glibc = GPUCTR_GLIBC_NEVER; ///< The host's C library for an older image.
     std::string program = {};                 ///< That will be run; "": it is not known.
 };
+
+/// Where a file with an image has its root file system; see gpuctr_image_find().
+struct ImagePlace {
+    std::uint64_t offset = 0;
+    std::uint64_t size = 0;
+    bool is_signed = false;
+    bool has_overlay = false;
+};
+
+/// `fd` is borrowed. Throws Error: rootfs, requirement.
+inline ImagePlace find_image(int fd)
+{
+    ImagePlace place;
+    std::uint32_t flags = 0;
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_image_find(fd, &place.offset, &place.size, &flags, &error), error);
+    place.is_signed = (flags & GPUCTR_IMAGE_SIGNED) != 0;
+    place.has_overlay = (flags & GPUCTR_IMAGE_OVERLAY) != 0;
+    return place;
+}
 
 /// The variables that an image or a runtime gives to a container; gpuctr_environment_read()
 /// describes where they are found.
@@ -902,15 +926,15 @@ private:
 
 class CdiList;
 
-/// Everything that will change in a container's root file system. Immutable; may be read from
-/// several threads.
-class Plan {
+namespace detail {
+
+/// A request in the form of the C interface. Borrows from the one it is made of.
+class NativeRequest {
 public:
-    /// `rootfs_fd` is borrowed; -1 makes a plan that can only be shown. Throws Error:
-    /// usage, no_device, rootfs, permission, requirement.
-    Plan(const Host& host, const Request& request, int rootfs_fd)
+    explicit NativeRequest(const Request& request)
+        : requirements_(texts_of(request.requirements)),
+          container_(texts_of(request.container_environment))
     {
-        gpuctr_request native = GPUCTR_REQUEST_INIT;
         native.devices = request.devices.c_str();
         native.driver_capabilities = request.driver_capabilities.c_str();
         native.environment = request.environment;
@@ -925,18 +949,37 @@ public:
                        | (request.names_devices ? GPUCTR_REQUEST_NAMES_DEVICES : 0)
                        | (request.names_capabilities ? GPUCTR_REQUEST_NAMES_CAPABILITIES : 0);
         native.devices_name = request.devices_name.c_str();
-        const std::vector<const char*> requirements = detail::texts_of(request.requirements);
-        native.requirements = requirements.data();
+        native.requirements = requirements_.data();
         native.extras = request.extras.empty() ? nullptr : request.extras.c_str();
-        const std::vector<const char*> container = detail::texts_of(request.container_environment);
-        native.container_environment = container.data();
+        native.container_environment = container_.data();
         native.compat = request.compat;
         native.toolkit = request.toolkit.empty() ? nullptr : request.toolkit.c_str();
         native.glibc = request.glibc;
         native.program = request.program.empty() ? nullptr : request.program.c_str();
+    }
+
+    gpuctr_request native = GPUCTR_REQUEST_INIT;
+
+private:
+    std::vector<const char*> requirements_;
+    std::vector<const char*> container_;
+};
+
+} // namespace detail
+
+/// Everything that will change in a container's root file system. Immutable; may be read from
+/// several threads.
+class Plan {
+public:
+    /// `rootfs_fd` is borrowed; -1 makes a plan that can only be shown. Throws Error:
+    /// usage, no_device, rootfs, permission, requirement.
+    Plan(const Host& host, const Request& request, int rootfs_fd)
+    {
+        const detail::NativeRequest wanted(request);
         gpuctr_plan* plan = nullptr;
         gpuctr_error* error = nullptr;
-        detail::check(gpuctr_plan_create(host.get(), &native, rootfs_fd, &plan, &error), error);
+        detail::check(gpuctr_plan_create(host.get(), &wanted.native, rootfs_fd, &plan, &error),
+                      error);
         handle_.reset(plan);
     }
 
@@ -1250,6 +1293,58 @@ private:
     }
 
     detail::Handle<gpuctr_setup_list, gpuctr_setup_list_free> handle_;
+};
+
+/// What a diagnosis is about; see gpuctr_check_options.
+struct CheckOptions {
+    HostOptions host;
+    const Host* record = nullptr; ///< Of Host::from_json(), in place of this host.
+    Request request;
+    std::string program; ///< Empty: none is known.
+    int pidfd = -1;      ///< A process, whose container is looked at as it is.
+};
+
+/// Reasons why GPU programs will not work, or may not; see gpuctr_check_create(). Immutable.
+class Check {
+public:
+    /// Throws Error: usage, rootfs.
+    explicit Check(const CheckOptions& options = {}, int rootfs_fd = -1)
+    {
+        const detail::NativeHostOptions host(options.host);
+        const detail::NativeRequest request(options.request);
+        gpuctr_check_options native = GPUCTR_CHECK_OPTIONS_INIT;
+        native.host = &host.options;
+        native.record = options.record != nullptr ? options.record->get() : nullptr;
+        native.request = &request.native;
+        native.program = options.program.c_str();
+        if (options.pidfd >= 0) {
+            native.flags |= GPUCTR_CHECK_IN_PROCESS;
+            native.pidfd = options.pidfd;
+        }
+        gpuctr_check* check = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_check_create(&native, rootfs_fd, &check, &error), error);
+        handle_.reset(check);
+    }
+
+    /// In the order in which a person should deal with them.
+    auto findings() const noexcept
+    {
+        return detail::List<Finding, gpuctr_check_finding_count, gpuctr_check_finding_at,
+                            gpuctr_check>(handle_.get());
+    }
+
+    /// Schema "gpucontainer/check/1".
+    std::string to_json() const
+    {
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_check_to_json(handle_.get(), &text, &error), error);
+        return detail::take_string(text);
+    }
+
+private:
+    detail::Handle<gpuctr_check, gpuctr_check_free> handle_;
 };
 
 /// A device of a CDI specification. Borrowed from its list.

@@ -4,8 +4,8 @@
 #include "capi/boundary.hpp"
 #include "capi/objects.hpp"
 #include "capi/request.hpp"
+#include "image/open_root.hpp"
 #include "import/container_environment.hpp"
-#include "rootfs/root.hpp"
 
 #include <iterator>
 #include <span>
@@ -18,8 +18,8 @@ Result<imports::ContainerEnvironment> read_files(int rootfs_fd)
 {
     if (rootfs_fd < 0)
         return imports::ContainerEnvironment();
-    GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
-    return imports::read_image(root);
+    GPUCTR_TRY(const auto root, image::open_root(rootfs_fd));
+    return imports::read_image(*root);
 }
 
 Result<imports::ContainerEnvironment> read_environment(int rootfs_fd, const char* text,

@@ -55,6 +55,11 @@ void gpuctr_cdi_options_init(gpuctr_cdi_options* options, size_t size)
     init(options, size, gpuctr_cdi_options GPUCTR_CDI_OPTIONS_INIT);
 }
 
+void gpuctr_check_options_init(gpuctr_check_options* options, size_t size)
+{
+    init(options, size, gpuctr_check_options GPUCTR_CHECK_OPTIONS_INIT);
+}
+
 void gpuctr_prepare_options_init(gpuctr_prepare_options* options, size_t size)
 {
     init(options, size, gpuctr_prepare_options GPUCTR_PREPARE_OPTIONS_INIT);

@@ -5,6 +5,7 @@
 
 #include "apply/status.hpp"
 #include "cdi/directories.hpp"
+#include "check/check.hpp"
 #include "config/settings.hpp"
 #include "detect/host.hpp"
 #include "import/hook_state.hpp"
@@ -55,6 +56,9 @@ struct gpuctr_cdi_list {
     gpucontainer::cdi::Listing listing;
 };
 struct gpuctr_cdi_device : gpucontainer::cdi::ListedDevice {};
+struct gpuctr_check {
+    gpucontainer::check::Diagnosis diagnosis;
+};
 struct gpuctr_item : gpucontainer::plan::Item {};
 struct gpuctr_variable : gpucontainer::plan::Variable {};
 

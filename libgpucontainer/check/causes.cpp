@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace gpucontainer::check {
 
@@ -45,19 +46,26 @@ constexpr std::array places = {
 Cause cause_of(const Error& error, FindingCode code, Stage stage)
 {
     const std::string_view argument = error.argument();
-    return {{code, "", error.message(),
-             argument.empty() ? error.object() : std::string(argument), error.hint()},
+    return {{code, "", error.message(), argument.empty() ? error.object() : std::string(argument),
+             error.hint()},
             stage};
 }
 
 void add_warnings(const model::Findings& findings, model::Causes& causes)
 {
-    for (const model::Finding& finding : findings) {
+    for (model::Finding finding : findings) {
+        if (finding.evidence.empty() && finding.object.starts_with('/'))
+            finding.evidence = finding.object;
+        const bool is_told = std::ranges::any_of(causes, [&](const Cause& cause) {
+            return cause.finding.evidence == finding.evidence && !finding.evidence.empty();
+        });
+        if (finding.severity() < Severity::warning || is_told)
+            continue;
         const auto* const place = std::ranges::find(places, finding.code, &Place::code);
-        if (finding.severity() >= Severity::warning)
-            causes.push_back(place != places.end()
-                                 ? Cause{finding, place->stage, place->blocks, place->certain}
-                                 : Cause{finding, Stage::feature, Blocks::some});
+        causes.push_back(
+            place != places.end()
+                ? Cause{std::move(finding), place->stage, place->blocks, place->certain}
+                : Cause{std::move(finding), Stage::feature, Blocks::some});
     }
 }
 

@@ -12,7 +12,8 @@ namespace gpucontainer::check {
 /// the option by the name that it has in the C interface.
 model::Cause cause_of(const Error& error, model::FindingCode code, model::Stage stage);
 
-/// What a warning of a driver or a plan means for programs. None for remarks.
+/// What a warning of a driver or a plan means for programs. None for remarks, and for what is the
+/// evidence of a cause that is there already.
 void add_warnings(const model::Findings& findings, model::Causes& causes);
 
 } // namespace gpucontainer::check

@@ -2,13 +2,14 @@
 #include "check/check.hpp"
 
 #include "base/try.hpp"
+#include "check/as_is.hpp"
 #include "check/causes.hpp"
 #include "check/host.hpp"
 #include "check/program.hpp"
 #include "drivers/registry.hpp"
+#include "image/open_root.hpp"
 #include "plan/planned.hpp"
 #include "rootfs/remembered_view.hpp"
-#include "rootfs/root.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -24,8 +25,7 @@ namespace {
 
 void append(Causes& to, Causes from)
 {
-    to.insert(to.end(), std::make_move_iterator(from.begin()),
-              std::make_move_iterator(from.end()));
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
 /// The plan that a set-up would carry out; none if it would fail, with the cause.
@@ -72,11 +72,14 @@ Result<void> look_at_container(const Subject& subject, const detect::Host& host,
     GPUCTR_TRY(const auto planned, plan_for(host, subject, causes));
     if (subject.rootfs_fd < 0)
         return {};
-    GPUCTR_TRY(const auto root, rootfs::Root::open(subject.rootfs_fd));
-    const rootfs::RememberedView view(root);
+    GPUCTR_TRY(const auto root, image::open_root(subject.rootfs_fd));
+    const rootfs::RememberedView view(*root);
     GPUCTR_TRY(Started started, start(view, subject.request.container, subject.program,
                                       planned ? &planned->plan : nullptr, *host.drivers));
     append(causes, std::move(started.causes));
+    if (planned && subject.pidfd >= 0)
+        GPUCTR_CHECK(
+            add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
     return ask_makers({view, subject.request.container, std::move(started.loaded)}, host, planned,
                       causes);
 }

@@ -18,6 +18,9 @@ struct Subject {
     const detect::Host* record = nullptr;
     plan::Request request;
     int rootfs_fd = -1;
+    /// The process whose root that is: its container is looked at as it is, whoever set it up. -1:
+    /// the root is looked at as a set-up would leave it.
+    int pidfd = -1;
     std::string program; ///< A path in the root, or a name in its PATH; "": none.
 };
 

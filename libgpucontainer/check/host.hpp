@@ -4,12 +4,17 @@
 #include "base/result.hpp"
 #include "detect/host.hpp"
 #include "model/cause.hpp"
+#include "model/driver.hpp"
+
+#include <vector>
 
 namespace gpucontainer::check {
 
 /// What was found out about the host.
 struct HostSeen {
     detect::Host host; ///< Without the vendors whose driver cannot be used.
+    /// Of these, what the kernel tells of those whose files cannot be used. No plan can be made.
+    std::vector<model::DriverStack> without_files;
     model::Causes causes;
 };
 

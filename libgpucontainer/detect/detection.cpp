@@ -2,15 +2,13 @@
 #include "detect/detection.hpp"
 
 #include "base/format.hpp"
-#include "base/in_root.hpp"
 #include "base/similar.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "detect/sources.hpp"
 #include "drivers/registry.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <fcntl.h>
 #include <tuple>
 
 namespace gpucontainer::detect {
@@ -58,20 +56,6 @@ Error no_gpu(const Vendor& vendor)
 bool is_plausible_version(std::string_view text)
 {
     return text.find_first_not_of("0123456789.") == std::string_view::npos && !text.empty();
-}
-
-/// The directory with dev/, without links; "" for "/".
-Result<std::string> dev_root_prefix(const std::string& path)
-{
-    if (path.empty())
-        return std::string();
-    const base::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!fd)
-        return Error::from_errno(errno, base::format("device root {}", path), Errc::driver)
-            .with_object(path)
-            .with_hint("name the directory that holds the driver's /dev");
-    GPUCTR_TRY(std::string prefix, base::path_of(fd.get()), "device root {}", path);
-    return prefix == "/" ? std::string() : std::move(prefix);
 }
 
 Result<void> check_version(const Detection& detection)
@@ -291,18 +275,8 @@ Result<Detected> detect(const Detection& detection, drivers::Site site)
     for (const std::string& name : detection.vendors)
         if (site.find(name) == nullptr)
             return unknown_vendor(name, detection, site);
-    GPUCTR_TRY(const auto root,
-               about("driver_root", host::DriverRoot::open(detection.driver_root)));
-    GPUCTR_TRY(auto dev_root, about("dev_root", dev_root_prefix(detection.dev_root)));
-    const auto pci = host::make_enumerator();
-    const Sources sources = {*pci,
-                             root,
-                             "",
-                             detection.driver_version,
-                             std::move(site.catalogue),
-                             std::move(dev_root),
-                             detection.mig_map,
-                             detection.whole_bus};
+    GPUCTR_TRY(const auto opened, HostSources::open(detection, std::move(site.catalogue)));
+    const Sources& sources = opened.get();
     Detected found;
     for (const Vendor& vendor : site.vendors)
         GPUCTR_CHECK(look_for(vendor, detection, sources, found));

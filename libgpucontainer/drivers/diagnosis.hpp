@@ -7,6 +7,7 @@
 #include "rootfs/view.hpp"
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,15 +27,32 @@ struct ContainerToCheck {
 };
 
 /// What a maker knows about why programs do not work, beyond what detection and planning find.
-/// Either may be null.
+/// Each may be null.
 struct Diagnosis {
-    /// Looks at the host. `driver` is null if detection failed, as the caller reports.
+    /// Looks at the host. `driver` is null if detection failed. The caller reports that, unless a
+    /// cause that is added here says why: see explains_failure().
     Result<void> (*of_host)(const Sources& sources, const model::DriverStack* driver,
                             model::Causes& causes);
     /// Looks at a container that gets the `chosen` GPUs.
     Result<void> (*of_container)(const ContainerToCheck& container,
                                  const model::DriverStack& driver,
                                  std::span<const model::Gpu> chosen, model::Causes& causes);
+    /// If detection failed because of the driver's files: the driver without them, as the kernel
+    /// tells it. None if the kernel has none.
+    Result<std::optional<model::DriverStack>> (*without_files)(const Sources& sources) = nullptr;
+    /// What a recorded driver tells about its GPUs, of which nothing else is known.
+    void (*of_record)(const model::DriverStack& driver, model::Causes& causes) = nullptr;
 };
+
+/// Whether a cause says why a driver cannot be used at all.
+inline bool explains_failure(const model::Cause& cause)
+{
+    using enum model::FindingCode;
+    const model::FindingCode code = cause.finding.code;
+    return cause.blocks == model::Blocks::all && cause.stage <= model::Stage::host
+           && (code == driver_unusable || code == driver_not_loaded || code == driver_version
+               || code == gpu_without_driver || code == gpu_off_bus || code == gpu_excluded
+               || code == node_missing);
+}
 
 } // namespace gpucontainer::drivers

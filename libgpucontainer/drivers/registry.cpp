@@ -5,13 +5,17 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "drivers/amd/amd.hpp"
+#include "drivers/amd/diagnosis.hpp"
 #include "drivers/amd/kernel.hpp"
 #include "drivers/built_in_makers.hpp"
 #include "drivers/described_maker.hpp"
+#include "drivers/habana/diagnosis.hpp"
 #include "drivers/habana/habana.hpp"
+#include "drivers/intel/diagnosis.hpp"
 #include "drivers/intel/intel.hpp"
 #include "drivers/nvidia/cdi_hooks.hpp"
 #include "drivers/nvidia/compat.hpp"
+#include "drivers/nvidia/diagnosis.hpp"
 #include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/loading.hpp"
@@ -57,6 +61,7 @@ constexpr Vendor of_nvidia = [] {
     vendor.container = nvidia::container_names;
     vendor.fact_names = nvidia::fact_names;
     vendor.facts = nvidia::facts_of;
+    vendor.diagnosis = &nvidia::diagnosis;
     return vendor;
 }();
 
@@ -67,19 +72,30 @@ constexpr Vendor named_by(std::string_view variable, Vendor vendor)
     return vendor;
 }
 
+constexpr Vendor diagnosed_by(const Diagnosis& diagnosis, Vendor vendor)
+{
+    vendor.diagnosis = &diagnosis;
+    return vendor;
+}
+
 /// The makers in C++, which a description could not express. All others are in built_in_makers.
 constexpr std::array in_code = {
     of_nvidia,
-    named_by("AMD_VISIBLE_DEVICES",
-             {"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places, amd::variable_names,
-              methods<amd::detect, amd::files_alone, amd::loaded_version>()}),
-    Vendor{"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,
-           intel::variable_names,
-           methods<intel::detect, intel::files_alone, intel::loaded_version>()},
-    named_by("HABANA_VISIBLE_DEVICES",
-             {"habana", "Intel Gaudi", "intel.com/gaudi", false, false, habana::kernel_places,
-              habana::variable_names,
-              methods<habana::detect, habana::files_alone, habana::loaded_version>()}),
+    diagnosed_by(amd::diagnosis,
+                 named_by("AMD_VISIBLE_DEVICES",
+                          {"amd", "AMD", "amd.com/gpu", false, false, amd::kernel_places,
+                           amd::variable_names,
+                           methods<amd::detect, amd::files_alone, amd::loaded_version>()})),
+    diagnosed_by(intel::diagnosis,
+                 {"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,
+                  intel::variable_names,
+                  methods<intel::detect, intel::files_alone, intel::loaded_version>()}),
+    diagnosed_by(
+        habana::diagnosis,
+        named_by("HABANA_VISIBLE_DEVICES",
+                 {"habana", "Intel Gaudi", "intel.com/gaudi", false, false, habana::kernel_places,
+                  habana::variable_names,
+                  methods<habana::detect, habana::files_alone, habana::loaded_version>()})),
 };
 
 constexpr auto built_in = [] {

@@ -9,6 +9,7 @@
 #include "search/nodes.hpp"
 #include "syscall/mount_number.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@ namespace {
 constexpr const char* package_directory = "/usr/lib/wsl/drivers";
 constexpr const char* witness_of_libraries = "libdxcore.so";
 constexpr std::size_t most_files = 1000;
+constexpr const char* device = "/dev/dxg";
 
 model::CatalogueRule data_rule(const std::string& path)
 {
@@ -87,7 +89,7 @@ Result<void> add_device(model::DriverStack& stack, const Sources& sources)
 {
     GPUCTR_TRY(const auto number, read_number(sources.system_root));
     search::WantedNode wanted;
-    wanted.path = "/dev/dxg";
+    wanted.path = device;
     wanted.gpu = 0;
     if (const auto colon = number ? number->find(':') : std::string::npos;
         colon != std::string::npos) {
@@ -151,6 +153,22 @@ Result<void> add_to(model::DriverStack& stack, const Sources& sources, std::stri
         add_directory(root, package.directory, package.witness, stack.files, stack.findings);
     GPUCTR_CHECK(root.check());
     return add_device(stack, sources);
+}
+
+bool is_of_windows(const model::DriverStack& driver)
+{
+    const auto has_device = [](const std::vector<model::DeviceNode>& nodes) {
+        return std::ranges::find(nodes, device, &model::DeviceNode::path) != nodes.end();
+    };
+    return has_device(driver.nodes) || has_device(driver.missing_nodes);
+}
+
+void add_causes(const model::DriverStack& driver, model::Causes& causes)
+{
+    for (const model::Finding& finding : driver.findings)
+        if (finding.code == model::FindingCode::library_missing
+            && finding.object == witness_of_libraries)
+            causes.push_back({finding, model::Stage::load});
 }
 
 } // namespace gpucontainer::drivers::wsl

@@ -43,4 +43,10 @@ std::vector<Package> packages(const host::DriverRoot& root, const std::string& s
 Result<void> add_to(model::DriverStack& stack, const Sources& sources, std::string version,
                     const std::vector<Package>& packages);
 
+/// Whether add_to() made it.
+bool is_of_windows(const model::DriverStack& driver);
+
+/// Adds what of Windows is missing that all programs with a GPU need.
+void add_causes(const model::DriverStack& driver, model::Causes& causes);
+
 } // namespace gpucontainer::drivers::wsl

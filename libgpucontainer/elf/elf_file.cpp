@@ -40,15 +40,20 @@ bool library_is_usable()
     return usable;
 }
 
+/// A part of a file that is not to be had.
+Error unread(Result<void> fetched) { return std::move(fetched).error().with_code(Errc::driver); }
+
 /// libelf allocates a record for each section when it opens a file. With extended numbering (65280
 /// sections and more), the count is a 64-bit number in the file. Such files are refused before
 /// libelf sees them.
-Result<void> check_identity(int fd)
+Result<void> check_identity(base::FileRef file)
 {
     Elf64_Ehdr header = {};
+    if (auto fetched = file.fetch(0, sizeof header); !fetched)
+        return unread(std::move(fetched));
     ssize_t got = 0;
     do
-        got = ::pread(fd, &header, sizeof header, 0);
+        got = ::pread(file.fd(), &header, sizeof header, 0);
     while (got < 0 && errno == EINTR);
     if (got < 0)
         return Error::from_errno(errno, "read", Errc::driver);
@@ -109,25 +114,25 @@ std::string_view bytes_of(const Elf_Data& data)
 
 } // namespace
 
-Result<ElfFile> ElfFile::open(int fd)
+Result<ElfFile> ElfFile::open(base::FileRef file)
 {
     struct stat status = {};
-    if (::fstat(fd, &status) != 0)
+    if (::fstat(file.fd(), &status) != 0)
         return Error::from_errno(errno, "read", Errc::driver);
     if (!S_ISREG(status.st_mode))
         return malformed("not a regular file");
-    GPUCTR_CHECK(check_identity(fd));
+    GPUCTR_CHECK(check_identity(file));
     if (!library_is_usable())
         return Error(Errc::internal, "libelf is older than its header");
 
     errno = 0;
-    Handle elf(elf_begin(fd, ELF_C_READ, nullptr));
+    Handle elf(elf_begin(file.fd(), ELF_C_READ, nullptr));
     if (!elf || elf_kind(elf.get()) != ELF_K_ELF)
         return failed("read ELF header");
-    ElfFile file(std::move(elf), static_cast<std::uint64_t>(status.st_size));
-    GPUCTR_CHECK(file.read_header());
-    GPUCTR_CHECK(file.read_segments());
-    return file;
+    ElfFile opened(file, std::move(elf), static_cast<std::uint64_t>(status.st_size));
+    GPUCTR_CHECK(opened.read_header());
+    GPUCTR_CHECK(opened.read_segments());
+    return opened;
 }
 
 Result<void> ElfFile::read_header()
@@ -146,6 +151,9 @@ Result<void> ElfFile::read_header()
 
 Result<void> ElfFile::read_segments()
 {
+    const auto size = std::uint64_t{header_.e_phnum} * header_.e_phentsize;
+    if (auto fetched = file_.fetch(header_.e_phoff, size); !fetched)
+        return unread(std::move(fetched));
     errno = 0;
     for (int i = 0; i < header_.e_phnum; ++i) {
         GElf_Phdr segment = {};
@@ -240,8 +248,17 @@ Result<std::string> ElfFile::bytes_at(std::uint64_t address, std::size_t limit) 
     return std::string(bytes_of(*data));
 }
 
+Result<void> ElfFile::fetch_sections() const
+{
+    const auto size = std::uint64_t{header_.e_shnum} * header_.e_shentsize;
+    if (auto fetched = file_.fetch(header_.e_shoff, size); !fetched)
+        return unread(std::move(fetched));
+    return {};
+}
+
 Result<std::vector<GElf_Sym>> ElfFile::symbols(std::size_t most) const
 {
+    GPUCTR_CHECK(fetch_sections());
     std::vector<GElf_Sym> found;
     const std::size_t entry_size = gelf_fsize(elf_.get(), ELF_T_SYM, 1, EV_CURRENT);
     errno = 0;
@@ -267,6 +284,7 @@ Result<std::vector<GElf_Sym>> ElfFile::symbols(std::size_t most) const
 
 Result<std::vector<ElfFile::Notes>> ElfFile::notes(std::size_t most, std::size_t largest) const
 {
+    GPUCTR_CHECK(fetch_sections());
     std::vector<Notes> found;
     errno = 0;
     for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section)) != nullptr;) {
@@ -323,6 +341,8 @@ Result<Elf_Data*> ElfFile::data(Range range, Elf_Type type) const
 {
     if (range.offset > file_size_ || range.size > file_size_ - range.offset)
         return malformed("file ends too early");
+    if (auto fetched = file_.fetch(range.offset, range.size); !fetched)
+        return unread(std::move(fetched));
     errno = 0;
     Elf_Data* data =
         elf_getdata_rawchunk(elf_.get(), static_cast<std::int64_t>(range.offset), range.size, type);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/c_handle.hpp"
+#include "base/open_file.hpp"
 #include "base/result.hpp"
 
 #include <cstddef>
@@ -35,8 +36,8 @@ Error malformed(std::string what);
 /// needed.
 class ElfFile {
 public:
-    /// `fd` is borrowed for the lifetime of the object.
-    static Result<ElfFile> open(int fd);
+    /// `file` is borrowed for the lifetime of the object.
+    static Result<ElfFile> open(base::FileRef file);
 
     const GElf_Ehdr& header() const noexcept { return header_; }
 
@@ -81,13 +82,15 @@ private:
         std::string_view text;
     };
 
-    ElfFile(Handle elf, std::uint64_t file_size) noexcept
-        : elf_(std::move(elf)), file_size_(file_size)
+    ElfFile(base::FileRef file, Handle elf, std::uint64_t file_size) noexcept
+        : file_(file), elf_(std::move(elf)), file_size_(file_size)
     {
     }
 
     Result<void> read_header();
     Result<void> read_segments();
+    /// Has the section headers in the file's descriptor.
+    Result<void> fetch_sections() const;
     /// Content of the file at `address`: `limit` bytes, or as many as there are. In the byte order
     /// of this machine, except for ELF_T_BYTE.
     Result<Elf_Data*> data_at(std::uint64_t address, std::size_t limit,
@@ -96,6 +99,7 @@ private:
     Result<Range> find(std::uint64_t address) const;
     Result<Elf_Data*> data(Range range, Elf_Type type) const;
 
+    base::FileRef file_;
     Handle elf_;
     std::uint64_t file_size_;
     GElf_Ehdr header_ = {};

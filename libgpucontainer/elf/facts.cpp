@@ -55,9 +55,9 @@ Result<std::vector<std::string>> read_path(ElfFile& file, const Dynamic& dynamic
 
 } // namespace
 
-Result<Facts> read_facts(int fd)
+Result<Facts> read_facts(base::FileRef source)
 {
-    GPUCTR_TRY(ElfFile file, ElfFile::open(fd));
+    GPUCTR_TRY(ElfFile file, ElfFile::open(source));
     GPUCTR_TRY(const Dynamic dynamic, file.dynamic());
     if (dynamic.needed.size() > max_needed)
         return Error(Errc::driver, "too many needed libraries");

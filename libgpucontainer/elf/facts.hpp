@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/open_file.hpp"
 #include "base/result.hpp"
 
 #include <bit>
@@ -29,10 +30,10 @@ struct Facts {
     bool has_interpreter() const noexcept { return !interpreter.empty(); }
 };
 
-/// Reads the regular file behind `fd`, which is borrowed and keeps its offset.
+/// Reads the regular file `file`, which is borrowed and keeps its offset.
 /// Fails with Errc::driver if it is not a well-formed ELF file. No string of the result has
 /// control characters, and `soname` is safe as a file name.
-Result<Facts> read_facts(int fd);
+Result<Facts> read_facts(base::FileRef file);
 
 /// "x86-64", "aarch64" ...; "unknown machine" for others.
 std::string_view machine_name(std::uint16_t machine) noexcept;

@@ -70,9 +70,9 @@ private:
 
 } // namespace
 
-Result<std::vector<std::string>> read_notes(int fd, std::string_view owner)
+Result<std::vector<std::string>> read_notes(base::FileRef source, std::string_view owner)
 {
-    GPUCTR_TRY(const ElfFile file, ElfFile::open(fd));
+    GPUCTR_TRY(const ElfFile file, ElfFile::open(source));
     if (file.header().e_ident[EI_DATA] != native_order)
         return malformed("of another byte order");
     GPUCTR_TRY(const auto sections, file.notes(most_note_sections, largest_note_section));

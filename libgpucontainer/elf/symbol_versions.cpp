@@ -51,9 +51,9 @@ private:
 /// Reads the version tables of a file.
 class Reader {
 public:
-    static Result<Reader> open(int fd)
+    static Result<Reader> open(base::FileRef source)
     {
-        GPUCTR_TRY(ElfFile file, ElfFile::open(fd));
+        GPUCTR_TRY(ElfFile file, ElfFile::open(source));
         constexpr unsigned char own_order =
             std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
         if (file.header().e_ident[EI_DATA] != own_order)
@@ -195,21 +195,21 @@ private:
 
 } // namespace
 
-Result<std::vector<NeededVersion>> read_needed_versions(int fd)
+Result<std::vector<NeededVersion>> read_needed_versions(base::FileRef source)
 {
-    GPUCTR_TRY(Reader reader, Reader::open(fd));
+    GPUCTR_TRY(Reader reader, Reader::open(source));
     return reader.needed();
 }
 
-Result<std::vector<std::string>> read_defined_versions(int fd)
+Result<std::vector<std::string>> read_defined_versions(base::FileRef source)
 {
-    GPUCTR_TRY(Reader reader, Reader::open(fd));
+    GPUCTR_TRY(Reader reader, Reader::open(source));
     return reader.defined();
 }
 
-Result<Symbols> read_symbols_of_version(int fd, std::string_view version)
+Result<Symbols> read_symbols_of_version(base::FileRef source, std::string_view version)
 {
-    GPUCTR_TRY(Reader reader, Reader::open(fd));
+    GPUCTR_TRY(Reader reader, Reader::open(source));
     return reader.symbols_of(version);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/open_file.hpp"
 #include "base/result.hpp"
 #include "elf/symbols.hpp"
 
@@ -18,15 +19,15 @@ struct NeededVersion {
     bool operator==(const NeededVersion&) const = default;
 };
 
-/// The versions that the regular file behind `fd` needs to be loaded, in the order of the file.
+/// The versions that the regular file `file` needs to be loaded, in the order of the file.
 /// Fails like read_facts(), and for a file of another byte order.
-Result<std::vector<NeededVersion>> read_needed_versions(int fd);
+Result<std::vector<NeededVersion>> read_needed_versions(base::FileRef file);
 
-/// The versions that the library behind `fd` defines, including its own name.
-Result<std::vector<std::string>> read_defined_versions(int fd);
+/// The versions that the library `file` defines, including its own name.
+Result<std::vector<std::string>> read_defined_versions(base::FileRef file);
 
 /// Names of the dynamic symbols that are of one version, which the file has or needs; none without
 /// section headers. Fails like read_symbols().
-Result<Symbols> read_symbols_of_version(int fd, std::string_view version);
+Result<Symbols> read_symbols_of_version(base::FileRef file, std::string_view version);
 
 } // namespace gpucontainer::elf

@@ -16,9 +16,9 @@ constexpr std::size_t largest_strings = 64U << 20U;
 
 } // namespace
 
-Result<Symbols> read_symbols(int fd, std::string_view prefix)
+Result<Symbols> read_symbols(base::FileRef source, std::string_view prefix)
 {
-    GPUCTR_TRY(const ElfFile file, ElfFile::open(fd));
+    GPUCTR_TRY(const ElfFile file, ElfFile::open(source));
     GPUCTR_TRY(const Dynamic dynamic, file.dynamic());
     GPUCTR_TRY(const auto table, file.symbols(most_symbols));
     Symbols symbols;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/open_file.hpp"
 #include "base/result.hpp"
 
 #include <string>
@@ -18,6 +19,6 @@ struct Symbols {
 /// Names of an ELF file that begin with `prefix`; none if they cannot be found, as without section
 /// headers. Errors: driver, if the file is damaged or has too many symbols; the text says what is
 /// wrong.
-Result<Symbols> read_symbols(int fd, std::string_view prefix);
+Result<Symbols> read_symbols(base::FileRef file, std::string_view prefix);
 
 } // namespace gpucontainer::elf

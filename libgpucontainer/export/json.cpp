@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "record/driver.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -130,6 +131,26 @@ std::string set_ups_to_json(std::span<const apply::SetUp> set_ups)
     return dump(
         {{"schema", "gpucontainer/status/1"},
          {"setups", array_of(set_ups, [](const auto& set_up) { return to_json(set_up); })}});
+}
+
+std::string diagnosis_to_json(const check::Diagnosis& diagnosis)
+{
+    const auto driver = [](const model::DriverStack& one) {
+        return json{{"vendor", one.vendor},
+                    {"version", text_or_null(one.version)},
+                    {"gpus", array_of(one.gpus, [](const auto& gpu) { return to_json(gpu); })}};
+    };
+    const auto finding = [](const auto& one) { return to_json(one); };
+    const auto worst = [&]() -> json {
+        model::Severity severity = model::Severity::note;
+        for (const model::Finding& one : diagnosis.findings)
+            severity = std::max(severity, one.severity());
+        return severity >= model::Severity::warning ? json(model::name(severity)) : json();
+    };
+    return dump({{"schema", "gpucontainer/check/1"},
+                 {"drivers", array_of(*diagnosis.drivers, driver)},
+                 {"worst", worst()},
+                 {"findings", array_of(diagnosis.findings, finding)}});
 }
 
 std::string cdi_listing_to_json(const cdi::Listing& listing)

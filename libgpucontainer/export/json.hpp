@@ -3,6 +3,7 @@
 
 #include "apply/status.hpp"
 #include "cdi/directories.hpp"
+#include "check/check.hpp"
 #include "detect/fingerprint.hpp"
 #include "model/driver.hpp"
 #include "plan/plan.hpp"
@@ -22,6 +23,9 @@ std::string plan_to_json(const plan::Plan& plan);
 
 /// Schema "gpucontainer/status/1": what is set up, and whether it still fits.
 std::string set_ups_to_json(std::span<const apply::SetUp> set_ups);
+
+/// Schema "gpucontainer/check/1": why GPU programs will not work.
+std::string diagnosis_to_json(const check::Diagnosis& diagnosis);
 
 /// Schema "gpucontainer/cdi/1": devices of CDI specifications, and what is wrong with these.
 std::string cdi_listing_to_json(const cdi::Listing& listing);

@@ -58,7 +58,7 @@ Result<void> check_image(const std::string& path, const Variables& variables)
     return {};
 }
 
-Result<void> read_scripts(const rootfs::Root& root, ContainerEnvironment& environment)
+Result<void> read_scripts(const rootfs::RootView& root, ContainerEnvironment& environment)
 {
     auto names = root.list(scripts, most_scripts);
     if (!names && is_missing(names.error()))
@@ -89,7 +89,7 @@ bool is_script(std::string_view text)
 
 } // namespace
 
-Result<ContainerEnvironment> read_image(const rootfs::Root& root)
+Result<ContainerEnvironment> read_image(const rootfs::RootView& root)
 {
     ContainerEnvironment environment;
     GPUCTR_CHECK(read_scripts(root, environment));

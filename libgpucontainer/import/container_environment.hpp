@@ -4,7 +4,7 @@
 #include "base/result.hpp"
 #include "import/variables.hpp"
 #include "model/finding.hpp"
-#include "rootfs/root.hpp"
+#include "rootfs/view.hpp"
 
 #include <span>
 #include <string>
@@ -22,7 +22,7 @@ struct ContainerEnvironment {
 /// Reads the environment of an image from its files: the scripts in /.singularity.d/env, which are
 /// not executed, and /ch/environment. An image without them has none. Errors: rootfs, for a file
 /// that is there and cannot be read.
-Result<ContainerEnvironment> read_image(const rootfs::Root& root);
+Result<ContainerEnvironment> read_image(const rootfs::RootView& root);
 
 /// Reads the text of a file: a JSON document for read_oci_config(), a shell script, or lines
 /// NAME=VALUE. Errors: usage.

@@ -128,7 +128,7 @@ Result<std::vector<std::string>> ImageLibraries::versions_of(const std::string& 
 {
     if (const auto known = versions_.find(path); known != versions_.end())
         return known->second;
-    GPUCTR_TRY(const base::UniqueFd file, draft_.view.open(path));
+    GPUCTR_TRY(const base::OpenFile file, draft_.view.open(path));
     auto versions = elf::read_defined_versions(file.get());
     if (!versions)
         return std::move(versions).error().with_code(Errc::rootfs).context(path).with_object(path);

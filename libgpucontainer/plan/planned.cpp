@@ -4,12 +4,12 @@
 #include "base/format.hpp"
 #include "base/try.hpp"
 #include "cdi/as_mounts.hpp"
+#include "image/open_root.hpp"
 #include "plan/builder.hpp"
 #include "plan/cdi_plan.hpp"
 #include "plan/made_nodes.hpp"
 #include "plan/toolkit.hpp"
 #include "rootfs/remembered_view.hpp"
-#include "rootfs/root.hpp"
 #include "syscall/id_map.hpp"
 
 #include <algorithm>
@@ -37,12 +37,12 @@ Result<void> plan_for(Planned& planned, int rootfs_fd,
         GPUCTR_TRY(planned.plan, create_plan(drivers, planned.request, nullptr));
         return {};
     }
-    GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd, owner));
-    const rootfs::RememberedView view(root);
-    const Target target = {view, root.facts(), nodes_can_be_made()};
+    GPUCTR_TRY(const auto root, image::open_root(rootfs_fd, owner));
+    const rootfs::RememberedView view(*root);
+    const Target target = {view, root->facts(), nodes_can_be_made()};
     auto plan = planned.cdi != nullptr ? create_cdi_plan(*planned.cdi, planned.request, target)
                                        : create_plan(drivers, planned.request, &target);
-    GPUCTR_CHECK(root.check());
+    GPUCTR_CHECK(root->check());
     GPUCTR_TRY(planned.plan, std::move(plan));
     return {};
 }

@@ -9,7 +9,6 @@
 #include <array>
 #include <climits>
 #include <optional>
-#include <unistd.h>
 
 namespace gpucontainer::plan {
 namespace {
@@ -48,22 +47,22 @@ std::string find_program(const Draft& draft, const std::string& name)
 }
 
 /// "/usr/bin/env" of a file that begins with "#! /usr/bin/env python3"; none if it is no script.
-std::optional<std::string> interpreter_of_script(int fd)
+std::optional<std::string> interpreter_of_script(const base::OpenFile& file)
 {
     constexpr std::string_view mark = "#!";
     std::array<char, 256> begin = {}; // as much as the kernel reads
-    const ssize_t size = ::pread(fd, begin.data(), begin.size(), 0);
-    std::string_view text(begin.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+    const auto size = file.read(begin, 0);
+    std::string_view text(begin.data(), size ? *size : 0);
     if (!text.starts_with(mark))
         return std::nullopt;
     text = base::trim(text.substr(mark.size(), text.find('\n') - mark.size()));
     return std::string(text.substr(0, text.find_first_of(" \t")));
 }
 
-StartedProgram look_at(const Draft& draft, std::string path, int fd)
+StartedProgram look_at(const Draft& draft, std::string path, const base::OpenFile& file)
 {
     using Kind = StartedProgram::Kind;
-    const auto facts = elf::read_facts(fd);
+    const auto facts = elf::read_facts(file.get());
     if (!facts || std::ranges::any_of(path, base::is_control))
         return {};
     if (!elf::is_for(*facts, *draft.machine))
@@ -82,9 +81,9 @@ StartedProgram find_started_program(const Draft& draft, const std::string& name)
         const auto file = draft.view.open(path);
         if (!file)
             return {};
-        auto interpreter = interpreter_of_script(file->get());
+        auto interpreter = interpreter_of_script(*file);
         if (!interpreter)
-            return look_at(draft, std::move(path), file->get());
+            return look_at(draft, std::move(path), *file);
         path = *std::move(interpreter);
     }
     return {};

@@ -42,7 +42,7 @@ public:
     }
 
     std::string link_target(const std::string& /*path*/) const override { return {}; }
-    Result<base::UniqueFd> open(const std::string& path) const override
+    Result<base::OpenFile> open(const std::string& path) const override
     {
         return Error::from_errno(ENOENT, path);
     }

@@ -205,7 +205,7 @@ template <typename Visitor, typename Self>
 requires std::is_same_v<std::remove_const_t<Self>, model::Finding>
 void visit(Visitor& field, Self& finding)
 {
-    auto& [code, object, text, evidence, hint, capability, weight] = finding; // weight: by severity
+    auto& [code, object, text, evidence, hint, capability, weight] = finding;
     field("code", code, Word<model::FindingCode>{model::parse_finding_code});
     field("severity", finding, Severity());
     field("object", object, TextOrNull{is_text});

@@ -30,7 +30,7 @@ std::string RememberedView::link_target(const std::string& path) const
     return view_.link_target(path);
 }
 
-Result<base::UniqueFd> RememberedView::open(const std::string& path) const
+Result<base::OpenFile> RememberedView::open(const std::string& path) const
 {
     return view_.open(path);
 }

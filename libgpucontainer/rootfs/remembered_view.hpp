@@ -19,7 +19,7 @@ public:
                                      const std::vector<std::string>& names) const override;
     Entry resolve(const std::string& path) const override;
     std::string link_target(const std::string& path) const override;
-    Result<base::UniqueFd> open(const std::string& path) const override;
+    Result<base::OpenFile> open(const std::string& path) const override;
     Result<std::string> read(const std::string& path, std::size_t limit) const override;
     Result<std::vector<std::string>> list(const std::string& path,
                                           std::size_t limit) const override;

@@ -254,7 +254,7 @@ std::string Root::link_target(const std::string& path) const
     return length > 0 ? std::string(target.data(), static_cast<std::size_t>(length)) : "";
 }
 
-Result<base::UniqueFd> Root::open(const std::string& path) const
+Result<base::OpenFile> Root::open(const std::string& path) const
 {
     // Opening a device can have side effects, so the type is checked first.
     const base::UniqueFd found(base::open_in_root(fd_.get(), path.c_str(), O_PATH));
@@ -276,13 +276,13 @@ Result<base::UniqueFd> Root::open(const std::string& path) const
             .with_object(path);
     if (!fd)
         return Error::from_errno(errno, path, Errc::rootfs).with_object(path);
-    return fd;
+    return base::OpenFile(std::move(fd));
 }
 
 Result<std::string> Root::read(const std::string& path, std::size_t limit) const
 {
-    GPUCTR_TRY(const base::UniqueFd fd, open(path));
-    auto content = base::read_all(fd.get(), limit);
+    GPUCTR_TRY(const base::OpenFile file, open(path));
+    auto content = base::read_all(file.get().fd(), limit);
     if (!content)
         return std::move(content).error().with_code(Errc::rootfs).context(path);
     return content;

@@ -10,22 +10,9 @@
 
 namespace gpucontainer::rootfs {
 
-/// Facts about a root file system: what it is, and whether it may be written.
-struct RootFacts {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-    bool read_only = false;
-    bool network = false;    ///< NFS, Lustre, FUSE ...: other hosts may see it.
-    bool writable = false;   ///< The owner of new names has write permission.
-    bool own = false;        ///< Its directory belongs to that owner.
-    bool is_callers = false; ///< It is the calling thread's root directory.
-    /// The file system of the calling thread's /dev; 0 if that is none of its own, or the root's.
-    std::uint64_t callers_devices = 0;
-};
-
 /// A container's root, which may be hostile: every path is resolved in it. For one thread at a
 /// time.
-class Root final : public View {
+class Root final : public RootView {
 public:
     /// `fd` is borrowed, and may be any descriptor of a directory. `owner` will own new names;
     /// none: the caller.
@@ -36,21 +23,19 @@ public:
                                      const std::vector<std::string>& names) const override;
     Entry resolve(const std::string& path) const override;
     std::string link_target(const std::string& path) const override;
-    Result<base::UniqueFd> open(const std::string& path) const override;
+    Result<base::OpenFile> open(const std::string& path) const override;
     Result<std::string> read(const std::string& path, std::size_t limit) const override;
     Result<std::vector<std::string>> list(const std::string& path,
                                           std::size_t limit) const override;
     bool is_empty_directory(const std::string& path) const override;
     bool is_for_names(const std::string& path) const override;
 
-    /// Fails if a lookup failed in a way that does not tell what is there. Decisions since then
-    /// may be wrong.
-    Result<void> check() const;
+    Result<void> check() const override;
 
     /// Whether it is the calling thread's root directory, on any mount.
     static bool is_callers(std::uint64_t device, std::uint64_t inode);
 
-    const RootFacts& facts() const noexcept { return facts_; }
+    const RootFacts& facts() const noexcept override { return facts_; }
     int fd() const noexcept { return fd_.get(); }
 
 private:

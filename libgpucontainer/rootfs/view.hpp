@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/open_file.hpp"
 #include "base/result.hpp"
-#include "base/unique_fd.hpp"
 
 #include <cstdint>
 #include <string>
@@ -50,7 +50,7 @@ public:
     /// Target of a symbolic link; empty if it is not a link.
     virtual std::string link_target(const std::string& path) const = 0;
     /// Opens a regular file for reading.
-    virtual Result<base::UniqueFd> open(const std::string& path) const = 0;
+    virtual Result<base::OpenFile> open(const std::string& path) const = 0;
     /// Content of a regular file of at most `limit` bytes.
     virtual Result<std::string> read(const std::string& path, std::size_t limit) const = 0;
     /// Names in a directory, sorted. More than `limit` are an error.
@@ -62,6 +62,28 @@ public:
     /// permission. On another mount than the root's, the directory must also belong to that owner
     /// and be local, or be on a tmpfs; and not be mounted below the kernel's own file systems.
     virtual bool is_for_names(const std::string& path) const = 0;
+};
+
+/// Facts about a root file system: what it is, and whether it may be written.
+struct RootFacts {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    bool read_only = false;
+    bool network = false;    ///< NFS, Lustre, FUSE ...: other hosts may see it.
+    bool writable = false;   ///< The owner of new names has write permission.
+    bool own = false;        ///< Its directory belongs to that owner.
+    bool is_callers = false; ///< It is the calling thread's root directory.
+    /// The file system of the calling thread's /dev; 0 if that is none of its own, or the root's.
+    std::uint64_t callers_devices = 0;
+};
+
+/// A view of a whole root file system, as it is.
+class RootView : public View {
+public:
+    /// Fails if a lookup failed in a way that does not tell what is there. Decisions since then
+    /// may be wrong.
+    virtual Result<void> check() const = 0;
+    virtual const RootFacts& facts() const noexcept = 0;
 };
 
 /// Nearest existing directory at or above `path`.

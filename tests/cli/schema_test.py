@@ -10,6 +10,7 @@ import unittest
 import harness
 import jsonschema
 
+WRONG = 9
 SCHEMAS = pathlib.Path(os.environ["GPUCTR_SCHEMA_DIR"])
 
 
@@ -92,6 +93,11 @@ class Schemas(Documents):
 
     def test_list_without_a_kernel_module(self):
         self.check("list", self.document("list", "--driver-version", harness.VERSION))
+
+    def test_check(self):
+        self.check("check", self.document("check", "--nv"))
+        self.check("check", self.document("check", "--nv", "--rootfs", self.root, "--device", "99",
+                                          status=WRONG))
 
     def test_plan_of_a_typical_root(self):
         self.check("plan", self.document("plan", "--nv"))

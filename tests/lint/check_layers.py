@@ -18,7 +18,7 @@ LAYERS = {
     "base": 0,
     "elf": 1, "config": 1, "privilege": 1,
     "host": 2, "rootfs": 2, "mount": 2, "cgroup": 2,
-    "model": 3, "program": 3, "requirement": 3,
+    "image": 3, "model": 3, "program": 3, "requirement": 3,
     "cdi": 4, "search": 4, "record": 4,
     "drivers": 5,
     "detect": 6,
@@ -39,6 +39,7 @@ CONFINED = [
     (r"sys/capability\.h|linux/capability\.h", ["privilege/"]),
     (r"libmount(/.*)?\.h", ["mount/"]),
     (r"libkmod\.h", ["loading/"]),
+    (r"sqfs/.*", ["image/squashfs.cpp"]),
     (r"CLI/.*", []),
     (r"gtest/.*|gmock/.*", []),
 ]

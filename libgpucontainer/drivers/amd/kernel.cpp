@@ -23,7 +23,6 @@ namespace {
 
 using host::ClassDevice;
 
-constexpr std::uint16_t pci_vendor = 0x1002;
 constexpr const char* kernel_driver = "amdgpu";
 constexpr unsigned drm_major = 226;
 

@@ -6,10 +6,13 @@
 #include "model/driver.hpp"
 #include "search/nodes.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace gpucontainer::drivers::amd {
+
+inline constexpr std::uint16_t pci_vendor = 0x1002;
 
 struct Gpus {
     std::vector<model::Gpu> gpus;

@@ -20,7 +20,6 @@ namespace {
 
 using host::ClassDevice;
 
-constexpr std::uint16_t pci_vendor = 0x1da3;
 constexpr std::string_view kernel_driver = "habanalabs";
 
 /// An accelerator, before it has an index.

@@ -6,10 +6,13 @@
 #include "model/driver.hpp"
 #include "search/nodes.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace gpucontainer::drivers::habana {
+
+inline constexpr std::uint16_t pci_vendor = 0x1da3;
 
 struct Accelerators {
     std::vector<model::Gpu> gpus;           ///< In the order of the numbers of their nodes.

@@ -23,7 +23,6 @@ namespace {
 
 using host::ClassDevice;
 
-constexpr std::uint16_t pci_vendor = 0x8086;
 
 bool is_kernel_driver(std::string_view name) { return name == "i915" || name == "xe"; }
 

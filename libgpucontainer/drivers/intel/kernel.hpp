@@ -6,10 +6,13 @@
 #include "model/driver.hpp"
 #include "search/nodes.hpp"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace gpucontainer::drivers::intel {
+
+inline constexpr std::uint16_t pci_vendor = 0x8086;
 
 struct Gpus {
     /// As Level Zero counts: discrete ones before integrated ones, both by PCI address.

@@ -34,26 +34,6 @@ Place place_of(std::string_view version, std::span<const Release> all)
     return place;
 }
 
-/// Lowest compute capability that a driver supports; "" if every one that is in the tables.
-std::string_view least_of(std::string_view version)
-{
-    std::string_view least;
-    for (const Release& release : releases())
-        if (!release.least.empty() && std::is_lteq(compare(release.version, version)))
-            least = release.least;
-    return least;
-}
-
-/// The first branch that does not support a compute capability; null if all do.
-const Release* end_of(std::string_view architecture)
-{
-    const auto all = releases();
-    const auto found = std::ranges::find_if(all, [&](const Release& release) {
-        return !release.least.empty() && std::is_lt(compare(architecture, release.least));
-    });
-    return found == all.end() ? nullptr : &*found;
-}
-
 std::vector<requirement::Source> drivers_by_cuda()
 {
     std::vector<requirement::Source> sources;
@@ -113,8 +93,9 @@ Fact architecture_fact(const model::Gpu& gpu, const std::string& version)
                 false,
                 base::format("{} has compute capability {}", name, gpu.architecture)};
     // The driver does not list a GPU that it does not support.
-    const std::string_view least =
-        is_driven(gpu) && is_driver_version(version) ? least_of(version) : std::string_view();
+    const std::string_view least = is_driven(gpu) && is_driver_version(version)
+                                       ? least_capability(version)
+                                       : std::string_view();
     if (least.empty())
         return {"arch",
                 true,
@@ -147,16 +128,34 @@ Fact brand_fact(const model::Gpu& gpu)
 
 void add_obstacle(Subject& subject, const model::Gpu& gpu, const std::string& version)
 {
-    const std::string_view least = is_driver_version(version) ? least_of(version) : "";
+    const std::string_view least = is_driver_version(version) ? least_capability(version) : "";
     if (gpu.architecture.empty() || least.empty() || std::is_gteq(compare(gpu.architecture, least)))
         return;
     subject.obstacle = base::format(
         "driver {} does not support {}, which has compute capability {}; it needs {} or more",
         version, name_of(gpu), gpu.architecture, least);
-    subject.hint = base::format("use a driver before {}", end_of(gpu.architecture)->version);
+    subject.hint = base::format("use a driver before {}", branch_without(gpu.architecture));
 }
 
 } // namespace
+
+std::string_view least_capability(std::string_view driver_version)
+{
+    std::string_view least;
+    for (const Release& release : releases())
+        if (!release.least.empty() && std::is_lteq(compare(release.version, driver_version)))
+            least = release.least;
+    return least;
+}
+
+std::string_view branch_without(std::string_view architecture)
+{
+    const auto all = releases();
+    const auto found = std::ranges::find_if(all, [&](const Release& release) {
+        return !release.least.empty() && std::is_lt(compare(architecture, release.least));
+    });
+    return found == all.end() ? std::string_view() : found->version;
+}
 
 std::string_view branch_of(std::string_view version)
 {

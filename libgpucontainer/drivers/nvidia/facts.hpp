@@ -70,6 +70,13 @@ SupportedCuda supported_cuda(std::string_view driver_version);
 /// The brands that a GPU may be of; none if that is not known.
 std::span<const std::string_view> brands_of(const model::Gpu& gpu);
 
+/// Lowest compute capability that a driver supports; "" if every one that is in the tables.
+std::string_view least_capability(std::string_view driver_version);
+/// The same of the open kernel module, of any version.
+inline constexpr std::string_view least_of_open_module = "7.5";
+/// The first branch that does not support a compute capability; "" if all do.
+std::string_view branch_without(std::string_view architecture);
+
 /// "575" of "575.57.08"
 std::string_view branch_of(std::string_view version);
 

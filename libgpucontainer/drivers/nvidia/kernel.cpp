@@ -145,6 +145,12 @@ Result<std::optional<std::string>> module_version(const std::string& system_root
     return version;
 }
 
+bool is_open_module(const std::string& system_root)
+{
+    const auto text = base::read_file(system_root + "/proc/driver/nvidia/version");
+    return text && text->find("Open Kernel Module") != std::string::npos;
+}
+
 Result<Gpus> driven_gpus(const std::string& system_root, host::Enumerator& pci)
 {
     const std::string directory = system_root + information_directory;

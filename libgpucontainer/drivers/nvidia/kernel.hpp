@@ -19,6 +19,9 @@ inline constexpr std::uint16_t pci_vendor = 0x10de;
 /// Version of the loaded kernel module; none if it is not loaded.
 Result<std::optional<std::string>> module_version(const std::string& system_root);
 
+/// Whether the loaded module is the open one, which drives newer GPUs alone.
+bool is_open_module(const std::string& system_root);
+
 struct Gpus {
     std::vector<model::Gpu> gpus; ///< Instances come last.
     Rights rights = {};

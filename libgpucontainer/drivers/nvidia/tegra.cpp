@@ -51,15 +51,6 @@ Result<std::string> compatible(const std::string& system_root)
     return found;
 }
 
-Result<bool> is_tegra(const std::string& system_root)
-{
-    GPUCTR_TRY(const auto family, host::read_value(system_root + "/sys/devices/soc0/family"));
-    if (family == "Tegra")
-        return true;
-    GPUCTR_TRY(const std::string processor, compatible(system_root));
-    return !processor.empty();
-}
-
 Result<std::string> model(const std::string& system_root)
 {
     for (const char* place : {"/proc/device-tree/model", "/sys/devices/soc0/machine"}) {
@@ -213,6 +204,15 @@ bool has_main_library(const DriverStack& stack)
 }
 
 } // namespace
+
+Result<bool> is_tegra(const std::string& system_root)
+{
+    GPUCTR_TRY(const auto family, host::read_value(system_root + "/sys/devices/soc0/family"));
+    if (family == "Tegra")
+        return true;
+    GPUCTR_TRY(const std::string processor, compatible(system_root));
+    return !processor.empty();
+}
 
 Result<std::optional<std::string>> tegra_version(const std::string& system_root)
 {

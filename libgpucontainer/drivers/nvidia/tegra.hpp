@@ -9,6 +9,9 @@
 
 namespace gpucontainer::drivers::nvidia {
 
+/// Whether the machine is a Tegra according to the kernel.
+Result<bool> is_tegra(const std::string& system_root);
+
 /// The GPU in a Tegra, such as a Jetson's. It is on no bus, and has neither a UUID nor, before
 /// JetPack 7, an address. None if the machine is not a Tegra according to the kernel.
 Result<std::optional<model::DriverStack>> detect_tegra(const Sources& sources);

@@ -79,7 +79,7 @@ public:
         return found != targets_.end() ? found->second : "";
     }
 
-    Result<base::UniqueFd> open(const std::string& path) const override
+    Result<base::OpenFile> open(const std::string& path) const override
     {
         const std::string target = link_target(path);
         const auto found = contents_.find(target.empty() ? path : target);
@@ -90,7 +90,7 @@ public:
         if (::write(fd.get(), content.data(), content.size())
             != static_cast<ssize_t>(content.size()))
             return Error::from_errno(errno, path);
-        return fd;
+        return base::OpenFile(std::move(fd));
     }
 
     Result<std::string> read(const std::string& path, std::size_t limit) const override

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: MIT
+#include "commands/command.hpp"
+#include "options/groups.hpp"
+#include "options/request_options.hpp"
+#include "options/root_options.hpp"
+#include "options/values.hpp"
+#include "output/failure.hpp"
+#include "output/findings.hpp"
+#include "output/output.hpp"
+#include "process/privileges.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <gpucontainer/gpucontainer.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace gpuctr_cli {
+namespace {
+
+using gpucontainer::Check;
+using gpucontainer::Severity;
+
+struct CheckArguments {
+    RequestOptions request;
+    RootOptions root;
+    std::string binary;                 ///< The program that will run; "": none is named.
+    bool node = false;                  ///< The host alone.
+    Severity fail_on = Severity::error; ///< The lowest that makes the exit status 9.
+};
+
+std::string heading_of(Severity severity, const Paint& paint)
+{
+    const std::string text = formatted("{:<8}", name(severity));
+    return severity == Severity::error     ? paint.error(text)
+           : severity == Severity::warning ? paint.warning(text)
+                                           : text;
+}
+
+void print_finding(const gpucontainer::Finding& finding, const Streams& streams)
+{
+    const auto line = [&](const char* title, std::string_view text) {
+        if (!text.empty())
+            print(streams.out, "{:<8} {}: {}\n", "", title, printable(text));
+    };
+    print(streams.out, "{} {}\n", heading_of(finding.severity(), streams.of_out),
+          printable(finding.message()));
+    line("seen in", finding.evidence());
+    line("to do", finding.hint());
+}
+
+std::size_t count_of(const Check& check, Severity severity)
+{
+    std::size_t count = 0;
+    for (const gpucontainer::Finding finding : check.findings())
+        count += finding.severity() == severity ? 1 : 0;
+    return count;
+}
+
+std::string counted(std::size_t count, const char* one)
+{
+    return formatted("{} {}{}", count, one, count == 1 ? "" : "s");
+}
+
+void print_check(const Check& check, const Call& call)
+{
+    const bool all = call.verbosity == Verbosity::verbose;
+    bool first = true;
+    for (const gpucontainer::Finding finding : check.findings()) {
+        if (finding.severity() < Severity::warning && !all)
+            continue;
+        print(call.streams.out, "{}", first ? "" : "\n");
+        print_finding(finding, call.streams);
+        first = false;
+    }
+    const std::size_t errors = count_of(check, Severity::error);
+    const std::size_t warnings = count_of(check, Severity::warning);
+    if (call.verbosity == Verbosity::quiet)
+        return;
+    print(call.streams.out, "{}", first ? "" : "\n");
+    if (errors + warnings == 0)
+        print(call.streams.out, "nothing is wrong\n");
+    else
+        print(call.streams.out, "{}, {}\n", counted(errors, "error"), counted(warnings, "warning"));
+}
+
+/// Its environment as it was when it was started; a process may have changed it since then.
+void add_variables_of(int pid, gpucontainer::Request& request, const Messages& messages)
+{
+    std::ifstream file(formatted("/proc/{}/environ", pid), std::ios::binary);
+    std::string variable;
+    std::vector<std::string> variables;
+    while (std::getline(file, variable, '\0'))
+        variables.push_back(variable);
+    if (variables.empty())
+        messages.warn(formatted("process {}: its environment is not known", pid));
+    auto& all = request.container_environment;
+    all.insert(all.begin(), variables.begin(), variables.end());
+}
+
+gpucontainer::CheckOptions options_of(const CheckArguments& given,
+                                      const std::optional<RootDirectory>& root, const Call& call)
+{
+    gpucontainer::CheckOptions options;
+    options.host = given.request.host.options();
+    RequestOptions request = given.request;
+    if (root && !given.root.pid && request.image_env.empty())
+        request.image_env = "auto";
+    options.request = request.request(root ? root->fd() : -1, call.messages());
+    if (root)
+        root->set_process(options);
+    if (given.root.pid)
+        add_variables_of(*given.root.pid, options.request, call.messages());
+    options.program = call.command_line.empty() ? given.binary : call.command_line.front();
+    return options;
+}
+
+int show(const CheckArguments& given, Format format, const Call& call)
+{
+    shrink_privileges(given.root.phases(GPUCTR_PHASE_LOOK));
+    std::optional<RootDirectory> root;
+    if (given.root.is_given())
+        root.emplace(given.root.open_to_read());
+    gpucontainer::CheckOptions options = options_of(given, root, call);
+    std::optional<gpucontainer::Host> record;
+    if (!given.request.host.record.empty()) {
+        record.emplace(given.request.host.open(true));
+        options.record = &*record;
+    }
+    const Check check(options, root ? root->fd() : -1);
+    if (format == Format::json)
+        print(call.streams.out, "{}", check.to_json());
+    else
+        print_check(check, call);
+    const auto findings = check.findings();
+    const bool is_wrong = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
+        return finding.severity() >= given.fail_on;
+    });
+    return is_wrong ? ExitCode::something_wrong : ExitCode::done;
+}
+
+/// Whether a GPU program will work, and why not.
+class CheckCommand : public Command {
+public:
+    void add_options(CLI::App& app) override
+    {
+        options_.request.add_to(app);
+        options_.request.host.add_record_to(app);
+        options_.root.add_to(app);
+        app.option_defaults()->group(where);
+        app.add_option("--binary", options_.binary,
+                       "the program in the container, if no -- CMD names it")
+            ->type_name("PATH");
+        app.add_flag("--node", options_.node, "check this host alone, as before a job");
+        app.option_defaults()->group(what_is_printed);
+        add_format_to(app);
+        add_choice<Severity>(
+            app, "--fail-on", {{"warning", Severity::warning}, {"error", Severity::error}},
+            options_.fail_on, "exit with 9 for findings of this severity or a higher one");
+    }
+
+    void check_typed(const Call& call) override
+    {
+        const bool has_program = !options_.binary.empty() || !call.command_line.empty();
+        if (options_.node && (options_.root.is_given() || has_program))
+            throw usage_error_of("check", "--node is about the host alone: leave the root "
+                                          "directory and the program out");
+        if (has_program && !options_.root.is_given())
+            throw usage_error_of("check", "a program is looked for in a root file system: name it "
+                                          "with --rootfs DIR");
+        if (!options_.binary.empty() && !call.command_line.empty())
+            throw usage_error_of("check", "--binary and -- CMD both name the program");
+    }
+
+    int run(const Call& call) override { return show(options_, format(), call); }
+
+private:
+    CheckArguments options_;
+};
+
+} // namespace
+
+const CommandEntry check_command = {
+    "check",
+    "say whether a GPU program will work, and why not",
+    "[VENDOR...] [--rootfs DIR] [OPTION]... [-- CMD...]\n"
+    "[VENDOR...] --node [OPTION]...",
+    R"(
+Say whether a program that uses GPUs will work, and if not, why and what to do.
+Nothing is executed or changed, and no GPU is woken. What stops the program
+comes first. The exit status is 9 if it will not work.
+
+With --rootfs, this is about a container as `gpuctr-setup apply` would set it
+up with the same options. It may be an image file (SIF or squashfs), which is
+read without mounting it. With -- CMD, it is also about whether that program
+starts there. Without --rootfs it is about this host alone.
+
+Examples:
+  gpuctr-setup check --nv --rootfs /srv/image -- python3 train.py
+      will this program find and use the GPUs?
+  gpuctr-setup check --gpu --node --fail-on warning
+      as the health check of a node, before a job
+  gpuctr-setup check --nv --host node1.json --rootfs /srv/image
+      for another machine, from its record
+)",
+    []() -> std::unique_ptr<Command> { return std::make_unique<CheckCommand>(); },
+    false,
+    false,
+    true};
+
+} // namespace gpuctr_cli

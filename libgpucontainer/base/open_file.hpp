@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include "base/result.hpp"
+#include "base/unique_fd.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace gpucontainer::base {
+
+/// The content of a file that comes into its descriptor in parts, when somebody needs them.
+class Content {
+public:
+    virtual ~Content() = default;
+    /// Brings `size` bytes from `offset`, or as many as there are. Errors have an errno value;
+    /// EFBIG: more than it is willing to bring.
+    virtual Result<void> fetch(std::uint64_t offset, std::uint64_t size) = 0;
+};
+
+/// A regular file that somebody else has open for reading. Of a file in a compressed image, the
+/// descriptor has only the parts that were fetched; the others read as zeros.
+class FileRef {
+public:
+    // NOLINTNEXTLINE(google-explicit-constructor): a descriptor is a file of which all is there.
+    FileRef(int fd, Content* content = nullptr) noexcept : fd_(fd), content_(content) {}
+
+    /// To be called before the descriptor is read there.
+    Result<void> fetch(std::uint64_t offset, std::uint64_t size) const
+    {
+        return content_ == nullptr ? Result<void>() : content_->fetch(offset, size);
+    }
+    int fd() const noexcept { return fd_; }
+
+private:
+    int fd_;
+    Content* content_;
+};
+
+/// Owns a regular file that is open for reading.
+class OpenFile {
+public:
+    OpenFile() noexcept = default;
+    // NOLINTNEXTLINE(google-explicit-constructor): as for FileRef.
+    OpenFile(UniqueFd fd, std::unique_ptr<Content> content = nullptr) noexcept
+        : fd_(std::move(fd)), content_(std::move(content))
+    {
+    }
+
+    FileRef get() const noexcept { return {fd_.get(), content_.get()}; }
+    explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+
+    /// Reads from `offset` until `bytes` are full or the file ends; returns how many were read.
+    Result<std::size_t> read(std::span<char> bytes, std::uint64_t offset) const;
+    /// Its length. Errors have an errno value.
+    Result<std::uint64_t> size() const;
+
+private:
+    UniqueFd fd_;
+    std::unique_ptr<Content> content_;
+};
+
+} // namespace gpucontainer::base

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+namespace gpucontainer::image {
+
+/// The descriptors that a confined process may use, by their numbers in it.
+constexpr int channel_number = 0; ///< A socket, to be read and written.
+constexpr int image_number = 1;   ///< Read by pread() alone.
+
+/// What it may take.
+struct Limits {
+    /// In bytes, beyond what it has. An image asks for some dozen MiB.
+    unsigned long long memory = 512ULL << 20U;
+    unsigned seconds = 10; ///< Of processor time.
+};
+
+/// Moves two descriptors to these numbers and closes all others, sets the limits, and takes all
+/// system calls from this process for good but those for memory and for reading and writing these
+/// descriptors. 0, or errno of what failed. Allocates nothing.
+int confine_process(int channel, int image, const Limits& limits) noexcept;
+
+} // namespace gpucontainer::image
