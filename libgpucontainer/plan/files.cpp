@@ -325,12 +325,19 @@ private:
             need(name_of(file));
             return "an image's own would be covered";
         }
-        // What an earlier set-up put over the image's own is the host's file.
-        DriverFile wanted = file;
-        if (fit_.is_wanted() && search::is_of_compiler(file.soname))
-            wanted.id = {};
-        const std::string path = image.find(wanted);
+        const std::string path = fit_.is_wanted() && search::is_of_compiler(file.soname)
+                                     ? find_also_covered(image, file)
+                                     : image.find(file);
         return path.empty() ? "" : base::format("the image has its own: {}", path);
+    }
+
+    /// What an earlier set-up put over the image's own is the host's file.
+    static std::string find_also_covered(const ImageLibraries& image, const DriverFile& file)
+    {
+        DriverFile wanted;
+        wanted.soname = file.soname;
+        wanted.compat32 = file.compat32;
+        return image.find(wanted);
     }
 
     /// Several files may need the same library.

@@ -21,6 +21,7 @@ using search::HostCLibrary;
 using search::RuntimeFile;
 
 constexpr const char* character_set_variable = "GCONV_PATH";
+constexpr std::string_view sets_directory = "gconv";
 constexpr const char* of_unit = "a part of the host's C library, which is used as a whole";
 
 /// A version that the image's library does not have.
@@ -191,13 +192,20 @@ private:
         directories.push_back(host().home);
         for (const std::string& directory : directories) {
             const std::string real =
-                rootfs::real_path(draft_.view, base::format("{}/gconv", directory));
+                rootfs::real_path(draft_.view, base::format("{}/{}", directory, sets_directory));
             auto& taken = draft_.runtime.character_sets;
-            if (!real.empty() && draft_.view.look(real).type == rootfs::EntryType::directory
-                && std::ranges::find(taken, real) == taken.end() && is_plain_path(real)
-                && !draft_.is_in_tree(real))
+            if (is_of_character_sets(real) && std::ranges::find(taken, real) == taken.end())
                 taken.push_back(real);
         }
+    }
+
+    /// A link of the image may lead anywhere, such as to the root directory.
+    bool is_of_character_sets(const std::string& real) const
+    {
+        const auto is_in = [&](const char* top) { return base::is_below(real, top); };
+        return is_plain_path(real) && base::name_of(real) == sets_directory
+               && draft_.view.look(real).type == rootfs::EntryType::directory && !is_in("/proc")
+               && !is_in("/sys") && !is_in("/dev") && !draft_.is_in_tree(real);
     }
 
     void report_unused()

@@ -73,15 +73,36 @@ std::string ImageLibraries::first_of(const std::vector<std::string>& paths,
     return "";
 }
 
+/// Those that programs search, with the directories in them that loaders search first: for faster
+/// processors, and of old releases.
+const std::vector<std::string>& ImageLibraries::all_directories() const
+{
+    constexpr std::size_t most_of_processors = 64;
+    if (directories_)
+        return *directories_;
+    directories_.emplace();
+    for (const auto& directories :
+         {rootfs::library_directories(*draft_.machine), draft_.image.searched_directories,
+          searched_first(draft_.request)})
+        for (const std::string& directory : directories) {
+            const std::string for_processors = base::format("{}/glibc-hwcaps", directory);
+            const auto names = draft_.view.list(for_processors, most_of_processors);
+            if (names)
+                for (const std::string& name : *names)
+                    directories_->push_back(base::format("{}/{}", for_processors, name));
+            directories_->push_back(base::format("{}/tls", directory));
+            directories_->push_back(directory);
+        }
+    return *directories_;
+}
+
 std::vector<std::string> ImageLibraries::copies_of(const std::string& soname) const
 {
     DriverFile wanted;
     wanted.soname = soname;
     std::vector<std::string> paths = places_of(wanted);
-    for (const auto& directories :
-         {draft_.image.searched_directories, searched_first(draft_.request)})
-        for (const std::string& directory : directories)
-            paths.push_back(base::format("{}/{}", directory, soname));
+    for (const std::string& directory : all_directories())
+        paths.push_back(base::format("{}/{}", directory, soname));
     std::vector<std::string> copies;
     for (const std::string& path : paths) {
         const std::string real = rootfs::real_path(draft_.view, path);

@@ -5,6 +5,7 @@
 #include "plan/draft.hpp"
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,9 +52,11 @@ private:
                          const model::DriverFile& file) const;
     std::vector<std::string> places_of(const model::DriverFile& file) const;
     bool is_library(const std::string& path, bool compat32) const;
+    const std::vector<std::string>& all_directories() const;
 
     const Draft& draft_;
     mutable std::map<std::string, std::vector<std::string>> versions_;
+    mutable std::optional<std::vector<std::string>> directories_;
 };
 
 } // namespace gpucontainer::plan

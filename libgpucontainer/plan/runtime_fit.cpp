@@ -77,8 +77,13 @@ std::string RuntimeFit::loader() const
 
 bool RuntimeFit::is_hosts_already() const
 {
-    return is_wanted() && !host().files.empty()
-           && is_file(draft_.view.resolve(loader()), host().files.front().id);
+    if (!is_wanted() || host().files.empty())
+        return false;
+    const std::string path = loader();
+    const rootfs::Entry entry = draft_.view.resolve(path);
+    // A container may have the host's directories.
+    return is_file(entry, host().files.front().id)
+           && entry.mount != draft_.view.resolve(std::string(base::directory_of(path))).mount;
 }
 
 std::string RuntimeFit::find_objection() const

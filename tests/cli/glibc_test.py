@@ -361,6 +361,22 @@ class Hostile(Case):
                 path.rmdir()
                 path.touch()
 
+    def test_character_sets(self):
+        outside = harness.DIRECTORY / "outside"
+        (outside / "gconv").mkdir(parents=True, exist_ok=True)
+        gconv = self.libraries / "gconv"
+        shutil.rmtree(gconv)
+        for target in ("/", "/proc", "/etc", outside / "gconv", f"../../../../../..{outside}/gconv",
+                       "/proc/self/root/gconv", "gconv", "/dev"):
+            gconv.symlink_to(target)
+            with self.subTest(target=target), self.nothing_changes():
+                mounts = harness.mount_table.read()
+                self.apply(*AUTO, status=None, stderr=None)
+                self.assertEqual([m for m in harness.mount_table.read() if m not in mounts
+                                  and not m.target.startswith(f"{self.root}")], [])
+                self.undo(status=None, stderr=None)
+            gconv.unlink()
+
 
 if __name__ == "__main__":
     unittest.main()

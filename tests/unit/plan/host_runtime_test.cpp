@@ -129,6 +129,17 @@ TEST_F(HostRuntimeTest, TakesThePlaceOfAllOfAnOlderOne)
     EXPECT_THAT(warnings(), IsEmpty());
 }
 
+TEST_F(HostRuntimeTest, CoversFasterBuildsAndThoseThatAVariableNames)
+{
+    const std::string faster = libraries_ + "/glibc-hwcaps/x86-64-v3/libm.so.6";
+    for (const std::string& path : {faster, std::string("/opt/own/libm.so.6")})
+        root_.file(path, library("libm.so.6"));
+    request_.container["LD_LIBRARY_PATH"] = "/opt/own/:$ORIGIN";
+
+    EXPECT_THAT(covers(), AllOf(Contains("/host/lib/libm.so.6 " + faster),
+                                Contains("/host/lib/libm.so.6 /opt/own/libm.so.6")));
+}
+
 TEST_F(HostRuntimeTest, HasPartsThatTheImageLacksInTheTree)
 {
     EXPECT_THAT(items({ItemKind::bind}),
@@ -144,6 +155,25 @@ TEST_F(HostRuntimeTest, HasPartsThatTheImageLacksInTheTree)
     EXPECT_THAT(cache->lookup("libm.so.6"), IsEmpty());
 }
 
+TEST_F(HostRuntimeTest, FindsTheImagesLibrariesInDirectoriesOfAnotherFamily)
+{
+    const auto found = [&](const char* name) {
+        const auto cache = elf::LdCache::parse(item(ItemKind::ldcache).as<LoaderCache>()->content);
+        EXPECT_TRUE(cache) << cache.error().message();
+        std::vector<std::string> paths;
+        for (const elf::CacheEntry& entry : cache->lookup(name))
+            paths.emplace_back(entry.value);
+        return paths;
+    };
+    give_image("libz.so.1", {});
+    give_image("libhip.so.6", {});
+    EXPECT_THAT(found("libz.so.1"), ElementsAre(libraries_ + "/libz.so.1"));
+    EXPECT_THAT(found("libhip.so.6").front(), HasSubstr(tree));
+
+    host().c_library.home = libraries_;
+    EXPECT_THAT(found("libz.so.1"), IsEmpty());
+}
+
 TEST_F(HostRuntimeTest, CoversTheImagesCharacterSets)
 {
     root_.directory(libraries_ + "/gconv");
@@ -155,6 +185,20 @@ TEST_F(HostRuntimeTest, CoversTheImagesCharacterSets)
     EXPECT_THAT(texts(made().variables), Contains("set GCONV_PATH=" + libraries_ + "/gconv"));
 }
 
+TEST_F(HostRuntimeTest, CoversNothingElseToWhichALinkLeads)
+{
+    for (const char* target : {"/", "/etc", "/proc/gconv", "/dev/gconv", "/nowhere/gconv"}) {
+        if (std::string_view(target) != "/nowhere/gconv")
+            root_.directory(target);
+        root_.link(libraries_ + "/gconv", target);
+
+        EXPECT_THAT(items({ItemKind::bind}), Not(Contains(HasSubstr("gconv -> /usr/lib/x"))));
+        EXPECT_THAT(texts(made().variables),
+                    Contains("set GCONV_PATH=/usr/lib/gpuctr/distribution/gconv"))
+            << target;
+    }
+}
+
 TEST_F(HostRuntimeTest, IsTheSamePlanOnceItIsThere)
 {
     const std::string identity = made().identity;
@@ -164,6 +208,7 @@ TEST_F(HostRuntimeTest, IsTheSamePlanOnceItIsThere)
     };
     const auto& files = host().c_library.files;
     put(real_loader(), files[0].id);
+    root_.at(real_loader()).mount = 5;
     root_.file(libraries_ + "/libc-2.31.so",
                library("libc.so.6", {"libc.so.6", "GLIBC_2.2.5", "GLIBC_2.36"}));
     put(libraries_ + "/libc-2.31.so", files[1].id);
@@ -173,6 +218,16 @@ TEST_F(HostRuntimeTest, IsTheSamePlanOnceItIsThere)
 
     EXPECT_THAT(covers(), IsEmpty());
     EXPECT_EQ(made().identity, identity);
+}
+
+TEST_F(HostRuntimeTest, StaysAwayIfTheImageHasTheHostsDirectories)
+{
+    driver_.files[0].versions.clear();
+    root_.at(real_loader()).device = host().c_library.files[0].id.device;
+    root_.at(real_loader()).inode = host().c_library.files[0].id.inode;
+
+    EXPECT_THAT(covers(), IsEmpty());
+    EXPECT_THAT(made().variables, Not(Contains(testing::Field(&Variable::name, "GCONV_PATH"))));
 }
 
 TEST_F(HostRuntimeTest, StaysAwayIfNobodyAsksForIt)
