@@ -239,6 +239,9 @@ func TestPlanShowsWhatWouldBeDone(t *testing.T) {
 	equal(t, "mode", cache.Mode, 0o644)
 	equal(t, "rule", plan.DeviceRules()[0].Type+plan.DeviceRules()[0].Access, "crw")
 	equal(t, "groups", len(plan.Groups()), 0)
+	if !bytes.Contains(must(plan.Explain("libcuda.so", nil))(t), []byte("gpucontainer/why/1")) {
+		t.Error("no explanation")
+	}
 	if !bytes.Contains(must(plan.JSON())(t), []byte("gpucontainer/plan/1")) {
 		t.Error("not a plan")
 	}

@@ -399,6 +399,33 @@ func (plan *Plan) CheckRequirement(requirement string) error {
 	})
 }
 
+// Explain returns what the plan does with a library, tool, device node or GPU of this name, and why:
+// a document of the schema "gpucontainer/why/1". The root is that of the plan, or nil. Errors:
+// ErrUsage, if nothing has the name; ErrRootfs.
+func (plan *Plan) Explain(name string, root *os.File) ([]byte, error) {
+	var a arguments
+	defer a.free()
+	native := a.copied("name", name)
+	if a.err != nil {
+		return nil, a.err
+	}
+	fd, err := fdOf(root)
+	if err != nil {
+		return nil, err
+	}
+	defer runtime.KeepAlive(root)
+	return document(plan.owner, func(pointer unsafe.Pointer, text **C.char,
+		failure **C.gpuctr_error) C.gpuctr_status {
+		var explanation *C.gpuctr_explanation
+		status := C.gpuctr_plan_explain((*C.gpuctr_plan)(pointer), native, fd, &explanation, failure)
+		if status != C.GPUCTR_OK {
+			return status
+		}
+		defer C.gpuctr_explanation_free(explanation)
+		return C.gpuctr_explanation_to_json(explanation, text, failure)
+	})
+}
+
 // JSON returns the plan as a document of the schema "gpucontainer/plan/1".
 func (plan *Plan) JSON() ([]byte, error) {
 	return document(plan.owner, func(pointer unsafe.Pointer, text **C.char,

@@ -27,6 +27,7 @@ struct CheckArguments {
     RootOptions root;
     std::string binary;                 ///< The program that will run; "": none is named.
     bool node = false;                  ///< The host alone.
+    std::vector<std::string> hosts;     ///< Records, in place of this host.
     Severity fail_on = Severity::error; ///< The lowest that makes the exit status 9.
 };
 
@@ -116,28 +117,43 @@ gpucontainer::CheckOptions options_of(const CheckArguments& given,
     return options;
 }
 
+/// One host. Returns whether something is wrong.
+bool show_host(const gpucontainer::CheckOptions& options, int rootfs_fd, Severity fail_on,
+               Format format, const Call& call)
+{
+    const Check check(options, rootfs_fd);
+    if (format == Format::json)
+        print(call.streams.out, "{}", check.to_json());
+    else
+        print_check(check, call);
+    const auto findings = check.findings();
+    return std::any_of(findings.begin(), findings.end(),
+                       [&](const auto& finding) { return finding.severity() >= fail_on; });
+}
+
 int show(const CheckArguments& given, Format format, const Call& call)
 {
     shrink_privileges(given.root.phases(GPUCTR_PHASE_LOOK));
     std::optional<RootDirectory> root;
     if (given.root.is_given())
         root.emplace(given.root.open_to_read());
+    const int rootfs_fd = root ? root->fd() : -1;
     gpucontainer::CheckOptions options = options_of(given, root, call);
-    std::optional<gpucontainer::Host> record;
-    if (!given.request.host.record.empty()) {
-        record.emplace(given.request.host.open(true));
-        options.record = &*record;
+    if (given.hosts.empty())
+        return show_host(options, rootfs_fd, given.fail_on, format, call) ? something_wrong : done;
+    bool is_wrong = false;
+    for (const std::string& path : given.hosts) {
+        HostOptions of_record = given.request.host;
+        of_record.record = path;
+        const gpucontainer::Host record = of_record.open(true);
+        options.record = &record;
+        if (given.hosts.size() > 1)
+            print(call.streams.out, "{}{}\n", &path == given.hosts.data() ? "" : "\n",
+                  call.streams.of_out.heading(printable(path)));
+        if (show_host(options, rootfs_fd, given.fail_on, format, call))
+            is_wrong = true;
     }
-    const Check check(options, root ? root->fd() : -1);
-    if (format == Format::json)
-        print(call.streams.out, "{}", check.to_json());
-    else
-        print_check(check, call);
-    const auto findings = check.findings();
-    const bool is_wrong = std::any_of(findings.begin(), findings.end(), [&](const auto& finding) {
-        return finding.severity() >= given.fail_on;
-    });
-    return is_wrong ? ExitCode::something_wrong : ExitCode::done;
+    return is_wrong ? something_wrong : done;
 }
 
 /// Whether a GPU program will work, and why not.
@@ -146,7 +162,7 @@ public:
     void add_options(CLI::App& app) override
     {
         options_.request.add_to(app);
-        options_.request.host.add_record_to(app);
+        HostOptions::add_records_to(app, options_.hosts);
         options_.root.add_to(app);
         app.option_defaults()->group(where);
         app.add_option("--binary", options_.binary,
@@ -169,6 +185,12 @@ public:
         if (has_program && !options_.root.is_given())
             throw usage_error_of("check", "a program is looked for in a root file system: name it "
                                           "with --rootfs DIR");
+        if (options_.hosts.size() > 1 && format() == Format::json)
+            throw usage_error_of("check", "--format json is about one host: call it once for each "
+                                          "--host");
+        if (!options_.hosts.empty() && options_.root.pid)
+            throw usage_error_of("check", "a process of this host has GPUs of this host: leave "
+                                          "--host out");
         if (!options_.binary.empty() && !call.command_line.empty())
             throw usage_error_of("check", "--binary and -- CMD both name the program");
     }
@@ -201,8 +223,10 @@ Examples:
       will this program find and use the GPUs?
   gpuctr-setup check --gpu --node --fail-on warning
       as the health check of a node, before a job
-  gpuctr-setup check --nv --host node1.json --rootfs /srv/image
-      for another machine, from its record
+  gpuctr-setup check --nv --host a.json --host b.json --rootfs /srv/image
+      on which of these machines would it work? From their records
+  gpuctr-setup check --nv --pid 4711
+      the container of process 4711 as it is, whoever set it up
 )",
     []() -> std::unique_ptr<Command> { return std::make_unique<CheckCommand>(); },
     false,

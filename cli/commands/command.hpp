@@ -92,6 +92,8 @@ extern const CommandEntry cdi_list_command; ///< In cdi_list.cpp, with cdi_valid
 extern const CommandEntry cdi_validate_command;
 extern const CommandEntry undo_command;
 extern const CommandEntry status_command;
+extern const CommandEntry why_command;
+extern const CommandEntry report_command;
 extern const CommandEntry version_command;
 
 } // namespace gpuctr_cli

@@ -14,7 +14,7 @@ constexpr std::array table = {
     &apply_command,     &plan_command,         &list_command,         &check_command,
     &prepare_command,   &undo_command,         &status_command,       &hook_command,
     &cdi_command,       &cdi_generate_command, &cdi_validate_command, &cdi_list_command,
-    &cdi_apply_command, &version_command,
+    &cdi_apply_command, &why_command,          &report_command,       &version_command,
 };
 
 } // namespace

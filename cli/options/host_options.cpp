@@ -33,6 +33,19 @@ std::string read_record(const std::string& path)
                      "name a file that `gpuctr-setup list --format json` wrote", "host");
 }
 
+/// A record already has the driver's root, version, nodes and files.
+void describe_record(CLI::App& command, CLI::Option& option)
+{
+    option.type_name("FILE");
+    for (const char* const other :
+         {"--driver-root", "--driver-version", "--dev-root", "--catalogue", "--mig-map"})
+        option.excludes(command.get_option(other));
+    // They look at files of this host.
+    for (const char* const other : {"--cuda-toolkit", "--glibc"})
+        if (CLI::Option* const one = command.get_option_no_throw(other))
+            option.excludes(one);
+}
+
 } // namespace
 
 void HostOptions::add_to(CLI::App& command)
@@ -52,6 +65,12 @@ void HostOptions::add_to(CLI::App& command)
             "repeatable")
         ->type_name("NAME");
     command.add_flag("--if-present", if_present, "having no GPU is a warning, not an error");
+    add_places_to(command);
+}
+
+void HostOptions::add_places_to(CLI::App& command)
+{
+    command.option_defaults()->group(which_gpus);
     command
         .add_option("--mig-map", mig_map,
                     "what `nvidia-smi -L` printed, for the UUIDs and numbers of MIG instances")
@@ -76,19 +95,16 @@ void HostOptions::add_to(CLI::App& command)
 
 void HostOptions::add_record_to(CLI::App& command)
 {
-    CLI::Option* const option =
-        command
-            .add_option("--host", record,
-                        "a host that `list --format json` recorded, instead of this one")
-            ->type_name("FILE");
-    // A record already has the driver's root, version, nodes and files.
-    for (const char* const other :
-         {"--driver-root", "--driver-version", "--dev-root", "--catalogue", "--mig-map"})
-        option->excludes(command.get_option(other));
-    // They look at files of this host.
-    for (const char* const other : {"--cuda-toolkit", "--glibc"})
-        if (CLI::Option* const one = command.get_option_no_throw(other))
-            option->excludes(one);
+    describe_record(command, *command.add_option("--host", record,
+                                                 "a host that `list --format json` recorded, "
+                                                 "instead of this one"));
+}
+
+void HostOptions::add_records_to(CLI::App& command, std::vector<std::string>& paths)
+{
+    describe_record(command, *command.add_option("--host", paths,
+                                                 "a host that `list --format json` recorded, "
+                                                 "instead of this one; repeatable"));
 }
 
 gpucontainer::Host HostOptions::open(bool files_alone) const { return open(files_alone, false); }

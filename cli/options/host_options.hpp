@@ -21,8 +21,12 @@ struct HostOptions {
     std::string record; ///< File with a recorded host; empty: this host.
 
     void add_to(CLI::App& command);
+    /// Only where things are, for a command that is about all vendors.
+    void add_places_to(CLI::App& command);
     /// For commands that only show.
     void add_record_to(CLI::App& command);
+    /// The same for a command that takes several, into `paths`.
+    static void add_records_to(CLI::App& command, std::vector<std::string>& paths);
     /// `files_alone`: a driver needs no GPU. For commands that only show.
     gpucontainer::Host open(bool files_alone = false) const;
     /// For showing all that is there: a driver needs no GPU, and a GPU no driver.

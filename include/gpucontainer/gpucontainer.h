@@ -102,6 +102,8 @@ typedef struct gpuctr_shared_path gpuctr_shared_path;
 typedef struct gpuctr_finding gpuctr_finding;
 typedef struct gpuctr_plan gpuctr_plan;
 typedef struct gpuctr_item gpuctr_item;
+typedef struct gpuctr_explanation gpuctr_explanation;
+typedef struct gpuctr_answer gpuctr_answer;
 typedef struct gpuctr_variable gpuctr_variable;
 typedef struct gpuctr_prepared gpuctr_prepared;
 typedef struct gpuctr_setup_list gpuctr_setup_list;
@@ -164,7 +166,7 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
  *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
  *   "variable_ignored", "compat_decided", "c_library_decided", "toolkit_decided", "module_loaded",
- *   "node_made", "cdi_after_cache"
+ *   "node_made", "cdi_after_cache", "identity_replaced", "not_recorded"
  * - needs: "container_need"
  * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "compat_forced",
  *   "c_library_unfit", "toolkit_unfit", "search_differs", "files_left_out",
@@ -1382,6 +1384,79 @@ GPUCTR_API size_t gpuctr_plan_finding_count(const gpuctr_plan* plan);
 /** Belongs to the plan. @since 0.1 */
 GPUCTR_API const gpuctr_finding* gpuctr_plan_finding_at(const gpuctr_plan* plan, size_t index);
 
+/* -- Why a container gets something, or does not --------------------------- */
+
+/**
+ * What a plan does with what a name stands for, and why: which file of the host the container gets
+ * under which names, which other copies there are on the host and in the image, why they do not
+ * count, and what would change that.
+ *
+ * A name is a library's soname, or the beginning of it up to ".so", the name or path of a library
+ * or tool, a device node with or without "/dev/", a GPU in the words of gpuctr_request, or an
+ * unambiguous beginning of a name. If several things have the name, such as libraries for 64-bit
+ * and 32-bit programs, there are several answers.
+ *
+ * The host's files are looked at again, unless the plan is for a recorded host. Nothing is
+ * changed, executed or opened but regular files.
+ *
+ * @param rootfs_fd        borrowed; the root that the plan was made for, or -1
+ * @param ret_explanation  freed by the caller with gpuctr_explanation_free(); valid without the
+ * plan
+ * @return GPUCTR_E_USAGE if nothing has the name, or several things begin with it, with a hint that
+ *         says what is similar; GPUCTR_E_ROOTFS if the root cannot be read
+ * @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_plan_explain(const gpuctr_plan* plan, const char* name,
+                                             int rootfs_fd, gpuctr_explanation** ret_explanation,
+                                             gpuctr_error** ret_error);
+/** NULL is allowed. @since 0.2 */
+GPUCTR_API void gpuctr_explanation_free(gpuctr_explanation* explanation);
+/**
+ * The explanation as JSON, schema "gpucontainer/why/1".
+ *
+ * @param ret_json  freed by the caller with gpuctr_string_free()
+ * @return GPUCTR_OK, or GPUCTR_E_INTERNAL
+ * @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_explanation_to_json(const gpuctr_explanation* explanation,
+                                                    char** ret_json, gpuctr_error** ret_error);
+/** Things that have the name; at least one. @since 0.2 */
+GPUCTR_API size_t gpuctr_explanation_answer_count(const gpuctr_explanation* explanation);
+/** Belongs to the explanation. NULL out of range. @since 0.2 */
+GPUCTR_API const gpuctr_answer* gpuctr_explanation_answer_at(const gpuctr_explanation* explanation,
+                                                             size_t index);
+/** "library", "tool", "data", "node", "gpu", or "shared" for a socket and the like. @since 0.2 */
+GPUCTR_API const char* gpuctr_answer_kind(const gpuctr_answer* answer);
+/** "libexample.so.1", "/dev/example0", the label of a GPU. @since 0.2 */
+GPUCTR_API const char* gpuctr_answer_name(const gpuctr_answer* answer);
+/** Vendor whose driver has it. @since 0.2 */
+GPUCTR_API const char* gpuctr_answer_vendor(const gpuctr_answer* answer);
+/** 1 if the container gets it. @since 0.2 */
+GPUCTR_API int gpuctr_answer_is_given(const gpuctr_answer* answer);
+/** On the host; a GPU's PCI address or UUID. "" if the host does not have it. @since 0.2 */
+GPUCTR_API const char* gpuctr_answer_path(const gpuctr_answer* answer);
+/** Why it is given, or why it is not, in one line for people. @since 0.2 */
+GPUCTR_API const char* gpuctr_answer_reason(const gpuctr_answer* answer);
+/** Driver capability that it is a part of, such as "compute"; "none": all. @since 0.2 */
+GPUCTR_API const char* gpuctr_answer_capability(const gpuctr_answer* answer);
+/** The plan's items by which the container gets it. @since 0.2 */
+GPUCTR_API size_t gpuctr_answer_item_count(const gpuctr_answer* answer);
+/** Belongs to the explanation. NULL out of range. @since 0.2 */
+GPUCTR_API const gpuctr_item* gpuctr_answer_item_at(const gpuctr_answer* answer, size_t index);
+/**
+ * Others of this name, on the host and in the image, and why they do not count; of a node or GPU,
+ * what stands in its way. Each has its path as evidence. @since 0.2
+ */
+GPUCTR_API size_t gpuctr_answer_finding_count(const gpuctr_answer* answer);
+/** Belongs to the explanation. NULL out of range. @since 0.2 */
+GPUCTR_API const gpuctr_finding* gpuctr_answer_finding_at(const gpuctr_answer* answer,
+                                                          size_t index);
+/** What would change it, each in one line for people. Options are those of gpuctr-setup.
+ * @since 0.2 */
+GPUCTR_API size_t gpuctr_answer_remedy_count(const gpuctr_answer* answer);
+/** NULL out of range. @since 0.2 */
+GPUCTR_API const char* gpuctr_answer_remedy_at(const gpuctr_answer* answer, size_t index);
+
 /* -- Apply and undo ------------------------------------------------------- */
 
 /**
@@ -2067,6 +2142,40 @@ typedef struct gpuctr_load_options {
  */
 GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_options* options,
                                                          gpuctr_error** ret_error);
+
+/* -- A report of this host -------------------------------------------------- */
+
+/** Serial numbers, UUIDs, MAC addresses and names of the host and of users stay. @since 0.2 */
+#define GPUCTR_CAPTURE_WITH_IDENTITIES 0x1u
+
+/**
+ * Write a report of what this host shows of its GPUs, for those who look for the cause of a
+ * problem elsewhere: what the kernel says of devices and modules, device nodes with their owners,
+ * the files of drivers without their content, the loader's cache, CDI specifications, variables
+ * that choose GPUs, and the host and a plan as JSON. It is a tar archive of a recorded host, which
+ * the program gpuctr-simhost simulates.
+ *
+ * What identifies the machine or a person is replaced by made-up values, the same ones throughout,
+ * unless GPUCTR_CAPTURE_WITH_IDENTITIES is set. What this process may not read is left out.
+ * Nothing is executed, and no device is opened or woken.
+ *
+ * @param options      as for gpuctr_host_open(); a vendor that is not there is no error
+ * @param environment  NULL-terminated list of NAME=VALUE, of which those that choose GPUs are
+ *                     recorded; NULL: none
+ * @param flags        GPUCTR_CAPTURE_*
+ * @param fd           borrowed; written from where it is
+ * @param report       gets "identity_replaced" and "not_recorded" before the call returns. NULL:
+ *                     nobody does
+ * @param report_data  passed to `report`
+ * @return GPUCTR_E_USAGE; GPUCTR_E_PERMISSION in a program that is setuid, setgid or has file
+ *         capabilities; GPUCTR_E_REQUIREMENT if the report would be too large; GPUCTR_E_INTERNAL
+ *         with errno if it cannot be written
+ * @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_host_capture(const gpuctr_host_options* options,
+                                             const char* const* environment, uint32_t flags, int fd,
+                                             gpuctr_report report, void* report_data,
+                                             gpuctr_error** ret_error);
 
 /* -- CDI specifications ---------------------------------------------------- */
 

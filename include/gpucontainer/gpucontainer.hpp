@@ -487,6 +487,29 @@ public:
         return detail::take_string(text);
     }
 
+    /// Writes a report of this host to a descriptor; see gpuctr_host_capture(). `report` is called
+    /// with what was replaced or not recorded. Throws Error: usage, permission, requirement.
+    static void capture(const HostOptions& options, int fd, bool with_identities = false,
+                        const char* const* environment = nullptr,
+                        const std::function<void(Finding)>& report = {})
+    {
+        const NativeOptions native(options);
+        const auto call = [](void* data, const gpuctr_finding* finding) noexcept {
+            try {
+                (*static_cast<const std::function<void(Finding)>*>(data))(Finding(finding));
+            } catch (...) { // NOLINT(bugprone-empty-catch): no exception passes through C
+            }
+        };
+        gpuctr_error* error = nullptr;
+        detail::check(
+            gpuctr_host_capture(&native.options, environment,
+                                with_identities ? GPUCTR_CAPTURE_WITH_IDENTITIES : 0, fd,
+                                report ? +call : nullptr,
+                                const_cast<std::function<void(Finding)>*>(&report), // NOLINT
+                                &error),
+            error);
+    }
+
     const gpuctr_host* get() const noexcept { return handle_.get(); }
 
 private:
@@ -924,6 +947,68 @@ private:
     gpuctr_attach_error error_ = GPUCTR_ATTACH_ERROR_INIT;
 };
 
+/// What a plan does with one thing of the host, and why; a view into its Explanation.
+class Answer {
+public:
+    explicit Answer(const gpuctr_answer* answer) noexcept : answer_(answer) {}
+    /// "library", "tool", "data", "node", "gpu" or "shared".
+    std::string_view kind() const noexcept { return gpuctr_answer_kind(answer_); }
+    std::string_view name() const noexcept { return gpuctr_answer_name(answer_); }
+    std::string_view vendor() const noexcept { return gpuctr_answer_vendor(answer_); }
+    bool is_given() const noexcept { return gpuctr_answer_is_given(answer_) != 0; }
+    /// On the host; "" if it is not there.
+    std::string_view path() const noexcept { return gpuctr_answer_path(answer_); }
+    std::string_view reason() const noexcept { return gpuctr_answer_reason(answer_); }
+    /// That it is a part of; "none": all.
+    std::string_view capability() const noexcept { return gpuctr_answer_capability(answer_); }
+    /// By which the container gets it.
+    auto items() const noexcept
+    {
+        return detail::List<Item, gpuctr_answer_item_count, gpuctr_answer_item_at, gpuctr_answer>(
+            answer_);
+    }
+    /// Others of this name, and why they do not count.
+    auto findings() const noexcept
+    {
+        return detail::List<Finding, gpuctr_answer_finding_count, gpuctr_answer_finding_at,
+                            gpuctr_answer>(answer_);
+    }
+    /// What would change it.
+    auto remedies() const noexcept
+    {
+        return detail::List<std::string_view, gpuctr_answer_remedy_count, gpuctr_answer_remedy_at,
+                            gpuctr_answer>(answer_);
+    }
+
+private:
+    const gpuctr_answer* answer_;
+};
+
+/// Why a container gets something, or does not; made by Plan::explain().
+class Explanation {
+public:
+    explicit Explanation(gpuctr_explanation* handle) noexcept : handle_(handle) {}
+
+    /// Of each thing that has the name; at least one.
+    auto answers() const noexcept
+    {
+        return detail::List<Answer, gpuctr_explanation_answer_count, gpuctr_explanation_answer_at,
+                            gpuctr_explanation>(handle_.get());
+    }
+
+    /// Schema "gpucontainer/why/1".
+    std::string to_json() const
+    {
+        char* text = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(gpuctr_explanation_to_json(handle_.get(), &text, &error), error);
+        return detail::take_string(text);
+    }
+
+private:
+    detail::Handle<gpuctr_explanation, gpuctr_explanation_free> handle_;
+};
+
 class CdiList;
 
 namespace detail {
@@ -1037,6 +1122,18 @@ public:
         for (std::size_t i = 0; i < gpuctr_plan_group_count(handle_.get()); ++i)
             groups.push_back(gpuctr_plan_group_at(handle_.get(), i));
         return groups;
+    }
+
+    /// What it does with what `name` stands for, and why; see gpuctr_plan_explain(). `rootfs_fd` is
+    /// that of the plan; -1: none. Throws Error: usage, rootfs.
+    Explanation explain(const std::string& name, int rootfs_fd = -1) const
+    {
+        gpuctr_explanation* explanation = nullptr;
+        gpuctr_error* error = nullptr;
+        detail::check(
+            gpuctr_plan_explain(handle_.get(), name.c_str(), rootfs_fd, &explanation, &error),
+            error);
+        return Explanation(explanation);
     }
 
     /// Schema "gpucontainer/plan/1".

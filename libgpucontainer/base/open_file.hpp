@@ -33,6 +33,8 @@ public:
         return content_ == nullptr ? Result<void>() : content_->fetch(offset, size);
     }
     int fd() const noexcept { return fd_; }
+    /// Whether it has to be fetched, which takes longer than reading.
+    bool comes_in_parts() const noexcept { return content_ != nullptr; }
 
 private:
     int fd_;

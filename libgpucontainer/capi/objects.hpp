@@ -8,6 +8,7 @@
 #include "check/check.hpp"
 #include "config/settings.hpp"
 #include "detect/host.hpp"
+#include "explain/answer.hpp"
 #include "import/hook_state.hpp"
 #include "model/driver.hpp"
 #include "plan/planned.hpp"
@@ -60,6 +61,10 @@ struct gpuctr_check {
     gpucontainer::check::Diagnosis diagnosis;
 };
 struct gpuctr_item : gpucontainer::plan::Item {};
+struct gpuctr_explanation {
+    std::vector<gpucontainer::explain::Answer> answers;
+};
+struct gpuctr_answer : gpucontainer::explain::Answer {};
 struct gpuctr_variable : gpucontainer::plan::Variable {};
 
 namespace gpucontainer::capi {

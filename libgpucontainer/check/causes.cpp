@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "check/causes.hpp"
 
+#include "elf/machine.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -30,7 +32,6 @@ constexpr std::array places = {
     Place{FindingCode::map_unfit, Stage::choice},
     Place{FindingCode::compat_forced, Stage::init, Blocks::all, false},
     Place{FindingCode::toolkit_unfit, Stage::feature},
-    Place{FindingCode::search_differs, Stage::load, Blocks::all, false},
     Place{FindingCode::files_left_out, Stage::load, Blocks::all},
     Place{FindingCode::library_unloadable, Stage::load},
     Place{FindingCode::library_missing, Stage::load},
@@ -40,6 +41,13 @@ constexpr std::array places = {
     Place{FindingCode::variable_contradicted, Stage::choice},
     Place{FindingCode::device_unknown, Stage::host, Blocks::some, false},
 };
+
+/// An image that runs no 32-bit programs, for which libraries were asked for beside others.
+bool is_about_32_bit(const model::Finding& finding)
+{
+    return finding.code == FindingCode::files_left_out
+           && (finding.evidence == elf::i386.loader || finding.evidence == elf::armhf.loader);
+}
 
 } // namespace
 
@@ -54,6 +62,13 @@ Cause cause_of(const Error& error, FindingCode code, Stage stage)
 void add_warnings(const model::Findings& findings, model::Causes& causes)
 {
     for (model::Finding finding : findings) {
+        // What programs find is looked at when one is started.
+        if (finding.code == FindingCode::search_differs)
+            continue;
+        if (is_about_32_bit(finding)) {
+            causes.push_back({std::move(finding), Stage::start, Blocks::some});
+            continue;
+        }
         if (finding.evidence.empty() && finding.object.starts_with('/'))
             finding.evidence = finding.object;
         const bool is_told = std::ranges::any_of(causes, [&](const Cause& cause) {

@@ -87,11 +87,17 @@ void add_cdi_causes(const cdi::Listing& listing, std::span<const CdiVendor> vend
         add_outdated(file.path, outdated, false, causes);
         add_outdated(file.path, outdated, true, causes);
     }
-    for (const Finding& finding : listing.findings)
-        if ((finding.code == FindingCode::cdi_conflict && is_of(vendors, finding.object))
-            || (finding.code == FindingCode::cdi_invalid
-                && is_named_after(vendors, finding.evidence)))
+    std::string_view told; // of a file that has several faults, the first
+    for (const Finding& finding : listing.findings) {
+        const bool is_invalid =
+            finding.code == FindingCode::cdi_invalid && is_named_after(vendors, finding.evidence);
+        const bool is_conflict =
+            finding.code == FindingCode::cdi_conflict && is_of(vendors, finding.object);
+        if ((is_invalid && finding.evidence != told) || is_conflict)
             causes.push_back({finding, Stage::setup, Blocks::some});
+        if (is_invalid)
+            told = finding.evidence;
+    }
 }
 
 void add_missing_devices(const cdi::Listing& listing, std::span<const CdiVendor> vendors,

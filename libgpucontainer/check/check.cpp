@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: MIT
 #include "check/check.hpp"
 
+#include "base/format.hpp"
 #include "base/try.hpp"
 #include "check/as_is.hpp"
 #include "check/causes.hpp"
+#include "check/cdi_specifications.hpp"
+#include "check/container_view.hpp"
 #include "check/host.hpp"
+#include "check/image_files.hpp"
+#include "check/masks.hpp"
 #include "check/program.hpp"
+#include "check/request.hpp"
 #include "drivers/registry.hpp"
 #include "image/open_root.hpp"
 #include "plan/planned.hpp"
 #include "rootfs/remembered_view.hpp"
 
 #include <algorithm>
+#include <unistd.h>
 #include <utility>
 
 namespace gpucontainer::check {
 
 using model::Cause;
 using model::Causes;
-using model::FindingCode;
-using model::Stage;
+using Drivers = std::vector<model::DriverStack>;
 
 namespace {
 
@@ -28,60 +34,81 @@ void append(Causes& to, Causes from)
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-/// The plan that a set-up would carry out; none if it would fail, with the cause.
-Result<std::optional<plan::Planned>> plan_for(const detect::Host& host, const Subject& subject,
-                                              Causes& causes)
-{
-    if (host.drivers->empty())
-        return std::optional<plan::Planned>();
-    auto planned = plan::make_plan(host, subject.request, subject.rootfs_fd);
-    if (planned) {
-        add_warnings(planned->plan.findings, causes);
-        return std::optional(*std::move(planned));
-    }
-    const Errc code = planned.error().code();
-    if (code == Errc::internal)
-        return std::move(planned).error();
-    causes.push_back(cause_of(planned.error(), FindingCode::request_refused, Stage::choice));
-    return std::optional<plan::Planned>();
-}
-
 std::vector<model::Gpu> chosen_of(const plan::Plan& plan, const std::string& vendor)
 {
     const auto used = std::ranges::find(plan.drivers, vendor, &plan::UsedDriver::vendor);
     return used == plan.drivers.end() ? std::vector<model::Gpu>() : used->gpus;
 }
 
-/// What makers know about a container.
-Result<void> ask_makers(const drivers::ContainerToCheck& container, const detect::Host& host,
+/// What is known about a container with these GPUs, and what makers know about it.
+Result<void> ask_makers(const drivers::ContainerToCheck& container, const Drivers& drivers,
                         const std::optional<plan::Planned>& planned, Causes& causes)
 {
-    for (const model::DriverStack& driver : *host.drivers) {
+    for (const model::DriverStack& driver : drivers) {
+        const auto chosen = planned ? chosen_of(planned->plan, driver.vendor) : driver.gpus;
+        check_masks(driver, chosen, container.environment, causes);
         const drivers::Vendor* const vendor = drivers::find_vendor(driver.vendor);
         if (vendor == nullptr || vendor->diagnosis == nullptr
             || vendor->diagnosis->of_container == nullptr)
             continue;
-        const auto chosen = planned ? chosen_of(planned->plan, driver.vendor) : driver.gpus;
         GPUCTR_CHECK(vendor->diagnosis->of_container(container, driver, chosen, causes));
     }
     return {};
 }
 
-Result<void> look_at_container(const Subject& subject, const detect::Host& host, Causes& causes)
+/// All drivers of the host, the last ones without their files.
+Drivers all_drivers(const HostSeen& seen)
 {
-    GPUCTR_TRY(const auto planned, plan_for(host, subject, causes));
+    Drivers all = *seen.host.drivers;
+    all.insert(all.end(), seen.without_files.begin(), seen.without_files.end());
+    return all;
+}
+
+std::vector<CdiVendor> vendors_of(const Drivers& drivers)
+{
+    std::vector<CdiVendor> vendors;
+    for (const model::DriverStack& driver : drivers)
+        if (const auto* const vendor = drivers::find_vendor(driver.vendor))
+            vendors.push_back({vendor->cdi_kind, vendor->container.devices});
+    return vendors;
+}
+
+Result<void> look_at_container(const Subject& subject, const HostSeen& seen, Causes& causes)
+{
+    const detect::Host& host = seen.host;
+    const Drivers drivers = all_drivers(seen);
+    GPUCTR_TRY(const auto planned, plan_request(host, subject.request, subject.rootfs_fd, causes));
+    if (planned)
+        add_warnings(planned->plan.findings, causes);
+    judge_grant(host, subject.request, planned, causes);
+    if (subject.record == nullptr)
+        add_missing_devices(engines_specifications(), vendors_of(drivers),
+                            subject.request.container, causes);
     if (subject.rootfs_fd < 0)
         return {};
     GPUCTR_TRY(const auto root, image::open_root(subject.rootfs_fd));
     const rootfs::RememberedView view(*root);
-    GPUCTR_TRY(Started started, start(view, subject.request.container, subject.program,
-                                      planned ? &planned->plan : nullptr, *host.drivers));
+    const bool as_is = subject.pidfd >= 0;
+    const plan::Plan nothing;
+    const ContainerView container(view, planned && !as_is ? planned->plan : nothing);
+    Surroundings around = {view,
+                           container,
+                           planned ? &planned->plan : nullptr,
+                           planned ? planned->request : subject.request,
+                           *host.drivers,
+                           as_is};
+    if (planned)
+        around.machine = planned->plan.machine;
+    Started started = start(around, subject.program);
     append(causes, std::move(started.causes));
-    if (planned && subject.pidfd >= 0)
+    add_missing_places(view, drivers, causes);
+    GPUCTR_CHECK(add_group_causes(view, drivers, ::geteuid() == 0, causes));
+    if (planned && as_is)
         GPUCTR_CHECK(
             add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
-    return ask_makers({view, subject.request.container, std::move(started.loaded)}, host, planned,
-                      causes);
+    return ask_makers({container, around.environment(), std::move(started.loaded),
+                       subject.request.compat != plan::Compat::never},
+                      drivers, planned, causes);
 }
 
 /// The finding, as severe as its cause. Of several with the same evidence and code, the first.
@@ -104,7 +131,7 @@ Result<Diagnosis> check(const Subject& subject)
     GPUCTR_TRY(HostSeen seen, subject.record != nullptr ? look_at_record(*subject.record)
                                                         : look_at_host(subject.detection));
     Causes causes = std::move(seen.causes);
-    GPUCTR_CHECK(look_at_container(subject, seen.host, causes));
+    GPUCTR_CHECK(look_at_container(subject, seen, causes));
     model::sort(causes);
     Diagnosis diagnosis = {{}, seen.host.drivers};
     for (const Cause& cause : causes)

@@ -40,6 +40,25 @@ Cause failure_of(const Error& error)
     return cause_of(error, FindingCode::driver_unusable, Stage::host);
 }
 
+/// Without a driver, something must be said.
+void add_absence(HostSeen& seen)
+{
+    if (!seen.host.drivers->empty() || !seen.causes.empty())
+        return;
+    seen.causes.push_back(
+        {{FindingCode::no_gpu, "", "there is no GPU on this host that a driver has",
+          "/sys/bus/pci/devices",
+          "look for the GPU with `lspci`; in a virtual machine, it has to be "
+          "passed on to that"},
+         Stage::bus});
+}
+
+/// What of a vendor that nobody asked for cannot be used: all programs stop if there is no other.
+Cause unasked_failure(const detect::Host& host, const model::Finding& failure)
+{
+    return {failure, Stage::host, host.drivers->empty() ? Blocks::all : Blocks::some};
+}
+
 /// Looks at this host, vendor by vendor.
 class HostLook {
 public:
@@ -59,6 +78,7 @@ public:
             of_cdi.push_back({vendor.cdi_kind, ""});
             GPUCTR_CHECK(look_at(vendor, opened.get()));
         }
+        add_absence(seen_);
         GPUCTR_CHECK(add_policy_causes("", *seen_.host.drivers, seen_.causes));
         GPUCTR_CHECK(add_namespace_causes("", namespace_user(), seen_.causes));
         add_cdi_causes(engines_specifications(), of_cdi, seen_.causes);
@@ -145,8 +165,7 @@ private:
             seen_.host.findings, base::format("{} driver", vendor.title), &model::Finding::object);
         if (found == seen_.host.findings.end())
             return std::nullopt;
-        return Cause{*found, Stage::host,
-                     seen_.host.drivers->empty() && failures_.empty() ? Blocks::all : Blocks::some};
+        return unasked_failure(seen_.host, *found);
     }
 
     Result<void> look_at(const Vendor& vendor, const drivers::Sources& sources)
@@ -223,6 +242,9 @@ HostSeen look_at_record(const detect::Host& record)
         add_node_causes(driver, seen.causes);
         add_warnings(driver.findings, seen.causes);
     }
+    for (const model::Finding& failure : record.findings)
+        seen.causes.push_back(unasked_failure(record, failure));
+    add_absence(seen);
     return seen;
 }
 

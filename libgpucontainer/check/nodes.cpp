@@ -144,7 +144,7 @@ std::string what_is_wrong(const Group& group)
     case Fault::permissions:
         break;
     }
-    return "may not be used: " + group.reason;
+    return base::format("may not be used ({})", group.reason);
 }
 
 std::string remedy_of(const DriverStack& driver, const Group& group)
@@ -225,9 +225,9 @@ private:
         const DeviceNode& first = *group.nodes.front();
         const std::string wrong = what_is_wrong(group);
         const std::size_t others = group.nodes.size() - 1;
-        const std::string more =
-            others == 0 ? ""
-                        : base::format(" (so {} {} others)", others == 1 ? "is" : "are", others);
+        const std::string more = others == 0   ? ""
+                                 : others == 1 ? ", and so is another"
+                                               : base::format(", and so are {} others", others);
         Cause cause;
         cause.finding.code = group.fault == Fault::cgroup || group.fault == Fault::permissions
                                  ? FindingCode::node_inaccessible

@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "base/result.hpp"
+#include "check/surroundings.hpp"
 #include "model/cause.hpp"
-#include "model/driver.hpp"
-#include "plan/plan.hpp"
-#include "rootfs/view.hpp"
 
-#include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -21,11 +16,8 @@ struct Started {
 };
 
 /// Finds out whether a program of a container starts, and which libraries it loads: `program` is a
-/// path in it, or a name in its PATH. Also whether programs there can load the libraries that
-/// `plan` gives, or find other copies of them; `plan` is null if there is none.
-Result<Started> start(const rootfs::View& container,
-                      const std::map<std::string, std::string>& environment,
-                      const std::string& program, const plan::Plan* plan,
-                      std::span<const model::DriverStack> drivers);
+/// path in it, or a name in its PATH; "": none. Also whether programs there can load the libraries
+/// that the plan gives, or find other copies of them. Nothing is executed.
+Started start(const Surroundings& around, const std::string& program);
 
 } // namespace gpucontainer::check

@@ -207,11 +207,6 @@ Result<void> prove(const DriverStack& recorded, const DriverStack& found)
 
 } // namespace
 
-bool Detection::asks_for(std::string_view vendor) const
-{
-    return std::ranges::find(vendors, vendor) != vendors.end();
-}
-
 Result<void> check(const Detection& detection)
 {
     return detection.driver_version.empty() ? Result<void>()

@@ -34,6 +34,7 @@ Result<HostSources> HostSources::open(const Detection& detection, search::SiteCa
 {
     HostSources opened;
     GPUCTR_TRY(auto root, about("driver_root", host::DriverRoot::open(detection.driver_root)));
+    root.trace_in(detection.trace);
     GPUCTR_TRY(auto dev_root, about("dev_root", dev_root_prefix(detection.dev_root)));
     opened.pci_ = host::make_enumerator();
     opened.root_ = std::make_unique<host::DriverRoot>(std::move(root));

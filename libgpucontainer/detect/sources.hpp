@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/result.hpp"
-#include "detect/detection.hpp"
+#include "detect/options.hpp"
 #include "drivers/vendor.hpp"
 #include "host/driver_root.hpp"
 #include "host/enumerator.hpp"

@@ -18,8 +18,11 @@ namespace {
 
 constexpr const char* pci_directory = "/sys/bus/pci/devices";
 
+/// A GPU is the first function of its slot. Another one that draws or computes is a virtual one.
 bool is_virtual_function(const std::string& system_root, const std::string& address)
 {
+    if (!address.ends_with(".0"))
+        return true;
     struct stat status = {};
     const std::string link = base::format("{}{}/{}/physfn", system_root, pci_directory, address);
     return ::lstat(link.c_str(), &status) == 0;

@@ -214,6 +214,16 @@ std::string source_for(const drivers::FactTables& tables)
     };
     source += array_of<Tables::CompatRelease>("CompatRelease", "compat_rows",
                                               tables.compat_releases, compat);
+    const auto major = [](const Tables::Major& one) {
+        return base::format("CudaMajor{{{}, {}}}", literal(one.cuda), literal(one.driver));
+    };
+    source += array_of<Tables::Major>("CudaMajor", "major_rows", tables.cuda_majors, major);
+    const auto framework = [](const Tables::Framework& one) {
+        return base::format("Framework{{{}, {}, {}}}", literal(one.package), literal(one.version),
+                            literal(one.cuda));
+    };
+    source +=
+        array_of<Tables::Framework>("Framework", "framework_rows", tables.frameworks, framework);
     return source
            + base::format(
                "\n}} // namespace\n\n"
@@ -222,7 +232,9 @@ std::string source_for(const drivers::FactTables& tables)
                "std::span<const Chip> chips() {{ return chip_rows; }}\n"
                "std::span<const Brand> brands() {{ return brand_rows; }}\n"
                "std::span<const BrandNumber> brand_numbers() {{ return number_rows; }}\n"
-               "std::span<const CompatRelease> compat_releases() {{ return compat_rows; }}\n\n"
+               "std::span<const CompatRelease> compat_releases() {{ return compat_rows; }}\n"
+               "std::span<const CudaMajor> cuda_majors() {{ return major_rows; }}\n"
+               "std::span<const Framework> frameworks() {{ return framework_rows; }}\n\n"
                "}} // namespace gpucontainer::drivers::{}\n",
                tables.vendor);
 }

@@ -24,6 +24,8 @@ struct ContainerToCheck {
     std::map<std::string, std::string> environment;
     /// Libraries that the program loads when it starts, itself included: paths in the container.
     std::vector<std::string> loaded;
+    /// An image's own user space of a newer driver may be used (see Compat).
+    bool may_use_own_driver = true;
 };
 
 /// What a maker knows about why programs do not work, beyond what detection and planning find.

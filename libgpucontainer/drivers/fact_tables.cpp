@@ -195,13 +195,50 @@ read_compat_release(const YamlValue& value, const std::vector<FactTables::Compat
     return row;
 }
 
+Result<FactTables::Major> read_major(const YamlValue& value,
+                                     const std::vector<FactTables::Major>& earlier)
+{
+    constexpr std::array<std::string_view, 2> keys = {"cuda", "driver"};
+    GPUCTR_TRY(const Fields fields, Fields::read(value, "a major release", keys));
+    FactTables::Major row;
+    GPUCTR_TRY(row.cuda, read_version(fields, "cuda"));
+    GPUCTR_TRY(row.driver, read_version(fields, "driver"));
+    if (row.cuda.find('.') != std::string::npos)
+        return mistake(fields.line(), base::format("cuda {} is not a major release", row.cuda));
+    if (!earlier.empty()
+        && (std::is_gteq(requirement::compare(earlier.back().cuda, row.cuda))
+            || std::is_gteq(requirement::compare(earlier.back().driver, row.driver))))
+        return mistake(fields.line(), base::format("cuda {} is not in ascending order", row.cuda));
+    return row;
+}
+
+Result<FactTables::Framework> read_framework(const YamlValue& value,
+                                             const std::vector<FactTables::Framework>& earlier)
+{
+    constexpr std::array<std::string_view, 3> keys = {"package", "version", "cuda"};
+    GPUCTR_TRY(const Fields fields, Fields::read(value, "a framework", keys));
+    FactTables::Framework row;
+    GPUCTR_TRY(row.package, fields.text("package"));
+    GPUCTR_TRY(row.version, read_version(fields, "version"));
+    GPUCTR_TRY(row.cuda, read_version(fields, "cuda"));
+    if (!config::is_vendor_name(row.package))
+        return mistake(fields.line(),
+                       base::format("package {} is not a word", config::quote(row.package)));
+    for (const FactTables::Framework& one : earlier)
+        if (one.package == row.package
+            && std::is_gteq(requirement::compare(one.version, row.version)))
+            return mistake(fields.line(), base::format("{} {} is not in ascending order",
+                                                       row.package, row.version));
+    return row;
+}
+
 } // namespace
 
 Result<FactTables> parse_fact_tables(std::string_view yaml)
 {
-    constexpr std::array<std::string_view, 7> keys = {
-        "vendor", "releases",      "platform_releases", "chips",
-        "brands", "brand_numbers", "compat_releases"};
+    constexpr std::array<std::string_view, 9> keys = {
+        "vendor",        "releases",        "platform_releases", "chips",     "brands",
+        "brand_numbers", "compat_releases", "cuda_majors",       "frameworks"};
     GPUCTR_TRY(const auto content, config::parse_yaml(yaml));
     if (!content)
         return Error(Errc::usage, "no content");
@@ -217,6 +254,9 @@ Result<FactTables> parse_fact_tables(std::string_view yaml)
                read_rows<FactTables::BrandNumber>(fields, "brand_numbers", read_brand_number));
     GPUCTR_TRY(tables.compat_releases, read_rows<FactTables::CompatRelease>(
                                            fields, "compat_releases", read_compat_release));
+    GPUCTR_TRY(tables.cuda_majors, read_rows<FactTables::Major>(fields, "cuda_majors", read_major));
+    GPUCTR_TRY(tables.frameworks,
+               read_rows<FactTables::Framework>(fields, "frameworks", read_framework));
     return tables;
 }
 

@@ -37,6 +37,15 @@ struct FactTables {
         std::string version;              ///< First branch of a newer user space.
         std::vector<std::string> drivers; ///< Branches of the kernel module that it supports.
     };
+    struct Major {
+        std::string cuda;
+        std::string driver; ///< First one that runs all programs of this major release.
+    };
+    struct Framework {
+        std::string package;
+        std::string version; ///< First one.
+        std::string cuda;
+    };
 
     std::string vendor;
     std::vector<Release> releases;
@@ -45,12 +54,14 @@ struct FactTables {
     std::vector<Brand> brands;
     std::vector<BrandNumber> brand_numbers;
     std::vector<CompatRelease> compat_releases;
+    std::vector<Major> cuda_majors;
+    std::vector<Framework> frameworks;
 };
 
 /// Reads the file. Fails on the first mistake, with its line: an unknown or missing key; a text
 /// that is not of its form; releases that do not ascend; numbers of devices that two chips have,
-/// or that do not ascend; a row of brands that an earlier one hides; numbers of brands or compat
-/// releases that do not ascend.
+/// or that do not ascend; a row of brands that an earlier one hides; numbers of brands, compat
+/// releases, major releases or versions of a framework that do not ascend.
 Result<FactTables> parse_fact_tables(std::string_view yaml);
 
 } // namespace gpucontainer::drivers

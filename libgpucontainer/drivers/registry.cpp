@@ -16,6 +16,7 @@
 #include "drivers/nvidia/cdi_hooks.hpp"
 #include "drivers/nvidia/compat.hpp"
 #include "drivers/nvidia/diagnosis.hpp"
+#include "drivers/nvidia/directories.hpp"
 #include "drivers/nvidia/extras.hpp"
 #include "drivers/nvidia/facts.hpp"
 #include "drivers/nvidia/loading.hpp"
@@ -58,10 +59,11 @@ constexpr Vendor of_nvidia = [] {
     vendor.toolkits = &nvidia::toolkits;
     vendor.named_directory = &nvidia::mps_directory;
     vendor.loading = &nvidia::loading;
+    vendor.diagnosis = &nvidia::diagnosis;
     vendor.container = nvidia::container_names;
     vendor.fact_names = nvidia::fact_names;
     vendor.facts = nvidia::facts_of;
-    vendor.diagnosis = &nvidia::diagnosis;
+    vendor.directories = nvidia::odd_directories;
     return vendor;
 }();
 
@@ -72,6 +74,7 @@ constexpr Vendor named_by(std::string_view variable, Vendor vendor)
     return vendor;
 }
 
+/// A vendor that adds to what is found out about programs.
 constexpr Vendor diagnosed_by(const Diagnosis& diagnosis, Vendor vendor)
 {
     vendor.diagnosis = &diagnosis;

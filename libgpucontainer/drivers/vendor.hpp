@@ -162,6 +162,9 @@ struct Vendor {
     const NamedDirectory* named_directory = nullptr;
     const Loading* loading = nullptr;     ///< Null: all is loaded and made by itself.
     const Diagnosis* diagnosis = nullptr; ///< Null: the maker adds nothing to what is found out.
+    /// Directories of its libraries that the loader's configuration may not name, besides those of
+    /// a driver's image_directories; "*" stands for any name. Null: there are none.
+    const std::vector<std::string>& (*directories)() = nullptr;
 
     /// None if the host has no GPU of this vendor.
     Result<std::optional<model::DriverStack>> detect(const Sources& sources) const

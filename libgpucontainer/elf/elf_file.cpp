@@ -22,6 +22,7 @@ constexpr std::size_t max_segments = 256;
 constexpr std::size_t max_dynamic_entries = 4096;
 constexpr std::size_t max_interpreter_length = 4096;
 constexpr std::size_t string_window = 512;
+constexpr std::size_t largest_section_names = 64U << 10U; // those of a library have one KiB
 
 /// libelf keeps its last error per thread, but not why a read failed. That is in errno, which
 /// callers set to 0 before.
@@ -98,6 +99,18 @@ void keep(const GElf_Dyn& entry, Dynamic& dynamic)
         break;
     case DT_VERSYM:
         dynamic.indexes_address = entry.d_un.d_ptr;
+        break;
+    case DT_SYMTAB:
+        dynamic.symbols_address = entry.d_un.d_ptr;
+        break;
+    case DT_HASH:
+        dynamic.hash_address = entry.d_un.d_ptr;
+        break;
+    case DT_GNU_HASH:
+        dynamic.gnu_hash_address = entry.d_un.d_ptr;
+        break;
+    case DT_FLAGS_1:
+        dynamic.flags_1 = entry.d_un.d_val;
         break;
     case DT_NEEDED:
         dynamic.needed.push_back(entry.d_un.d_val);
@@ -298,6 +311,48 @@ Result<std::vector<ElfFile::Notes>> ElfFile::notes(std::size_t most, std::size_t
         GPUCTR_TRY(const Elf_Data* content, data({header.sh_offset, header.sh_size}, ELF_T_BYTE),
                    "read notes");
         found.push_back({std::string(bytes_of(*content)), header.sh_addralign});
+    }
+    return found;
+}
+
+/// Empty if the file has none, or more than any real one.
+Result<std::string_view> ElfFile::section_names() const
+{
+    errno = 0;
+    GElf_Shdr header = {};
+    Elf_Scn* const section = elf_getscn(elf_.get(), header_.e_shstrndx);
+    if (header_.e_shstrndx == SHN_UNDEF || section == nullptr)
+        return std::string_view();
+    if (gelf_getshdr(section, &header) == nullptr)
+        return failed("read section headers");
+    if (header.sh_size == 0 || header.sh_size > largest_section_names)
+        return std::string_view();
+    GPUCTR_TRY(const Elf_Data* content, data({header.sh_offset, header.sh_size}, ELF_T_BYTE),
+               "read names of sections");
+    return bytes_of(*content);
+}
+
+Result<std::vector<ElfFile::Range>> ElfFile::sections(std::span<const std::string_view> names,
+                                                      std::size_t most) const
+{
+    GPUCTR_CHECK(fetch_sections());
+    std::vector<Range> found;
+    GPUCTR_TRY(const std::string_view all, section_names());
+    errno = 0;
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_.get(), section)) != nullptr;) {
+        GElf_Shdr header = {};
+        if (gelf_getshdr(section, &header) == nullptr)
+            return failed("read section headers");
+        if (header.sh_type == SHT_NOBITS || header.sh_size == 0 || header.sh_name >= all.size())
+            continue;
+        const std::string_view rest = all.substr(header.sh_name);
+        if (std::ranges::find(names, rest.substr(0, rest.find('\0'))) == names.end())
+            continue;
+        if (header.sh_offset > file_size_ || header.sh_size > file_size_ - header.sh_offset)
+            return malformed("file ends too early");
+        if (found.size() == most)
+            return malformed(base::format("more than {} sections of these names", most));
+        found.push_back({header.sh_offset, header.sh_size});
     }
     return found;
 }

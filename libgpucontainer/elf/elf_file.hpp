@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <gelf.h>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,10 @@ struct Dynamic {
     std::uint64_t needs_address = 0;       ///< Of the needed versions; 0 if there are none.
     std::uint64_t definitions_address = 0; ///< Of the defined versions; 0 if there are none.
     std::uint64_t indexes_address = 0;     ///< Of each symbol's version; 0 if there are none.
+    std::uint64_t symbols_address = 0;     ///< This and the next two: 0 if there is none.
+    std::uint64_t hash_address = 0;        ///< Of the hash table that all systems have.
+    std::uint64_t gnu_hash_address = 0;
+    std::uint64_t flags_1 = 0; ///< DF_1_*
     std::vector<std::uint64_t> needed;
 };
 
@@ -67,13 +72,19 @@ public:
     /// More than `most` are an error.
     Result<std::vector<Notes>> notes(std::size_t most, std::size_t largest) const;
 
-private:
-    using Handle = base::CHandle<Elf, elf_end>;
-
+    /// A part of the file.
     struct Range {
         std::uint64_t offset;
         std::uint64_t size;
     };
+
+    /// Where the sections of these names are, in the file's order; none without section headers.
+    /// Their content is not looked at. More than `most` are an error.
+    Result<std::vector<Range>> sections(std::span<const std::string_view> names,
+                                        std::size_t most) const;
+
+private:
+    using Handle = base::CHandle<Elf, elf_end>;
 
     /// The part of the string table that was read last, because the strings that are needed are
     /// often close together.
@@ -96,6 +107,7 @@ private:
     Result<Elf_Data*> data_at(std::uint64_t address, std::size_t limit,
                               Elf_Type type = ELF_T_BYTE) const;
     Result<Window> strings_at(const Dynamic& dynamic, std::uint64_t offset, std::size_t size) const;
+    Result<std::string_view> section_names() const;
     Result<Range> find(std::uint64_t address) const;
     Result<Elf_Data*> data(Range range, Elf_Type type) const;
 

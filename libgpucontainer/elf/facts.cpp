@@ -75,6 +75,7 @@ Result<Facts> read_facts(base::FileRef source)
         GPUCTR_TRY(facts.rpath, read_path(file, dynamic, dynamic.rpath));
     }
     GPUCTR_TRY(facts.interpreter, file.interpreter());
+    facts.no_default_directories = (dynamic.flags_1 & DF_1_NODEFLIB) != 0;
     return facts;
 }
 

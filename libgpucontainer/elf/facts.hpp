@@ -19,13 +19,14 @@ struct Facts {
 
     Class elf_class = Class::elf64;
     std::endian byte_order = std::endian::native;
-    std::uint16_t machine = 0;        ///< EM_*
-    std::uint16_t type = 0;           ///< ET_*
-    std::string soname;               ///< a plain file name; empty if there is none
-    std::vector<std::string> needed;  ///< may contain a slash
-    std::vector<std::string> runpath; ///< $ORIGIN is not expanded
-    std::vector<std::string> rpath;   ///< the same; empty if there is a DT_RUNPATH
-    std::string interpreter;          ///< of a program; empty if there is none
+    std::uint16_t machine = 0;           ///< EM_*
+    std::uint16_t type = 0;              ///< ET_*
+    std::string soname;                  ///< a plain file name; empty if there is none
+    std::vector<std::string> needed;     ///< may contain a slash
+    std::vector<std::string> runpath;    ///< $ORIGIN is not expanded
+    std::vector<std::string> rpath;      ///< the same; empty if there is a DT_RUNPATH
+    std::string interpreter;             ///< of a program; empty if there is none
+    bool no_default_directories = false; ///< What it needs is not looked for in these.
 
     bool has_interpreter() const noexcept { return !interpreter.empty(); }
 };

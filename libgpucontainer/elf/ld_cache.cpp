@@ -219,6 +219,13 @@ std::vector<CacheEntry> LdCache::entries() const
 
 std::vector<CacheEntry> LdCache::lookup(std::string_view name, std::int32_t flags) const
 {
+    std::vector<CacheEntry> found = lookup_all(name);
+    std::erase_if(found, [&](const CacheEntry& entry) { return entry.flags != flags; });
+    return found;
+}
+
+std::vector<CacheEntry> LdCache::lookup_all(std::string_view name) const
+{
     std::size_t low = 0;
     std::size_t high = layout_.count;
     while (low < high) {
@@ -237,7 +244,7 @@ std::vector<CacheEntry> LdCache::lookup(std::string_view name, std::int32_t flag
         const auto key = key_at(i);
         if (!key || compare_names(name, *key) != 0)
             break;
-        if (const auto entry = at(i); entry && entry->flags == flags)
+        if (const auto entry = at(i))
             found.push_back(*entry);
     }
     return found;

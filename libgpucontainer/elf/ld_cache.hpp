@@ -57,6 +57,9 @@ public:
     std::vector<CacheEntry> lookup(std::string_view name,
                                    std::int32_t flags = native_cache_flags) const;
 
+    /// The same for libraries of any kind and machine.
+    std::vector<CacheEntry> lookup_all(std::string_view name) const;
+
     /// Program that wrote the cache; empty if unknown.
     std::string_view generator() const;
 

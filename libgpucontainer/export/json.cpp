@@ -89,6 +89,21 @@ json to_json(const apply::SetUp& set_up)
             {"findings", array_of(set_up.findings, convert)}};
 }
 
+json to_json(const explain::Answer& answer)
+{
+    const auto convert = [](const auto& value) { return to_json(value); };
+    return {{"kind", explain::name(answer.kind)},
+            {"name", answer.name},
+            {"vendor", answer.vendor},
+            {"given", answer.given},
+            {"path", text_or_null(answer.path)},
+            {"reason", answer.reason},
+            {"capability", model::name(answer.capability)},
+            {"items", array_of(answer.items, convert)},
+            {"others", array_of(answer.others, convert)},
+            {"remedies", answer.remedies}};
+}
+
 /// Names in an image need not be UTF-8; JSON must be.
 std::string dump(const json& document)
 {
@@ -124,6 +139,13 @@ std::string plan_to_json(const plan::Plan& plan)
                  {"device_rules", array_of(plan::device_rules(plan), convert)},
                  {"groups", plan.groups},
                  {"findings", array_of(plan.findings, convert)}});
+}
+
+std::string answers_to_json(std::span<const explain::Answer> answers)
+{
+    return dump(
+        {{"schema", "gpucontainer/why/1"},
+         {"answers", array_of(answers, [](const auto& answer) { return to_json(answer); })}});
 }
 
 std::string set_ups_to_json(std::span<const apply::SetUp> set_ups)

@@ -5,6 +5,7 @@
 #include "cdi/directories.hpp"
 #include "check/check.hpp"
 #include "detect/fingerprint.hpp"
+#include "explain/answer.hpp"
 #include "model/driver.hpp"
 #include "plan/plan.hpp"
 
@@ -20,6 +21,9 @@ std::string host_to_json(std::span<const model::DriverStack> drivers,
 
 /// Schema "gpucontainer/plan/1": what a container is given, and why.
 std::string plan_to_json(const plan::Plan& plan);
+
+/// Schema "gpucontainer/why/1": what a plan does with what a name stands for, and why.
+std::string answers_to_json(std::span<const explain::Answer> answers);
 
 /// Schema "gpucontainer/status/1": what is set up, and whether it still fits.
 std::string set_ups_to_json(std::span<const apply::SetUp> set_ups);

@@ -200,6 +200,7 @@ Result<std::string> DriverRoot::real_path(int fd, const std::string& path) const
 Result<DriverRoot::File> DriverRoot::open_file(const std::string& path) const
 {
     File file;
+    note_opening(path);
     GPUCTR_TRY(file.fd, noted(base::open_below(fd_.get(), path, file_flags), path));
     GPUCTR_TRY(file.status, noted(status_of_file(file.fd, path), path));
     GPUCTR_TRY(file.real_path, noted(real_path(file.fd.get(), path), path));
@@ -208,6 +209,7 @@ Result<DriverRoot::File> DriverRoot::open_file(const std::string& path) const
 
 Result<struct stat> DriverRoot::look(const std::string& path) const
 {
+    note_look(path);
     GPUCTR_TRY(const base::UniqueFd fd, noted(base::open_below(fd_.get(), path, O_PATH), path));
     struct stat status = {};
     if (::fstat(fd.get(), &status) != 0)
@@ -218,6 +220,7 @@ Result<struct stat> DriverRoot::look(const std::string& path) const
 Result<DriverRoot::Directory> DriverRoot::open_directory(const std::string& path) const
 {
     Directory directory;
+    note_look(path);
     GPUCTR_TRY(directory.fd,
                noted(base::open_below(fd_.get(), path, O_RDONLY | O_DIRECTORY), path));
     GPUCTR_TRY(directory.real_path, noted(real_path(directory.fd.get(), path), path));
@@ -238,6 +241,7 @@ Result<DriverRoot::File> DriverRoot::open_in(const Directory& directory,
 {
     const std::string path = base::format("{}/{}", directory.real_path, name);
     File file;
+    note_opening(path);
     file.fd.reset(::openat(directory.fd.get(), name.c_str(), file_flags | O_NOFOLLOW | O_CLOEXEC));
     if (!file.fd && errno == ELOOP)
         return open_file(path);
@@ -250,6 +254,7 @@ Result<DriverRoot::File> DriverRoot::open_in(const Directory& directory,
 
 std::optional<std::string> DriverRoot::link_target(const std::string& path) const
 {
+    note_look(path);
     const auto link = noted(base::open_below(fd_.get(), path, O_PATH | O_NOFOLLOW), path);
     if (!link)
         return std::nullopt;
@@ -259,6 +264,7 @@ std::optional<std::string> DriverRoot::link_target(const std::string& path) cons
 
 std::vector<std::string> DriverRoot::list(const std::string& directory) const
 {
+    note_look(directory);
     const auto opened =
         noted(base::open_below(fd_.get(), directory, O_RDONLY | O_DIRECTORY), directory);
     if (!opened)

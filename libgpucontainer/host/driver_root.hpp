@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <sys/stat.h>
@@ -16,11 +17,20 @@
 
 namespace gpucontainer::host {
 
+/// Which paths in a driver root were looked at, be they there or not.
+struct Trace {
+    std::set<std::string> looked_at;
+    std::set<std::string> opened; ///< As files, for reading.
+};
+
 /// The file system with a driver's user space: "/", or a driver container. Paths are absolute in
 /// it, and symbolic links do not lead out of it. For one thread at a time.
 class DriverRoot {
 public:
     static Result<DriverRoot> open(const std::string& path);
+
+    /// From now on, notes what is looked at in `trace`, which is borrowed; null: nowhere.
+    void trace_in(Trace* trace) noexcept { trace_ = trace; }
 
     /// Its path on the host, without links; "" for "/".
     const std::string& prefix() const noexcept { return prefix_; }
@@ -96,6 +106,16 @@ private:
         std::string path;
     };
 
+    void note_look(const std::string& path) const
+    {
+        if (trace_ != nullptr)
+            trace_->looked_at.insert(path);
+    }
+    void note_opening(const std::string& path) const
+    {
+        if (trace_ != nullptr)
+            trace_->opened.insert(path);
+    }
     Result<std::string> real_path(int fd, const std::string& path) const;
     const elf::Machine& find_machine() const;
     const elf::Machine* machine_of_libraries(const std::string& directory) const;
@@ -105,6 +125,7 @@ private:
     const elf::Machine* machine_ = &elf::own_machine();
     std::optional<elf::LdCache> cache_;
     mutable std::optional<Trouble> trouble_; ///< The first.
+    Trace* trace_ = nullptr;
 };
 
 } // namespace gpucontainer::host

@@ -160,7 +160,7 @@ int confine_process(int channel, int image, const Limits& limits) noexcept
     // Whatever happens ends this process: what handlers the caller has are not for it.
     sigset_t all = {};
     (void)::sigfillset(&all);
-    (void)::sigprocmask(SIG_SETMASK, &all, nullptr);
+    (void)::pthread_sigmask(SIG_SETMASK, &all, nullptr);
     const unsigned long long used = used_memory();
     if (!move_descriptors(channel, image) || !limit(RLIMIT_CORE, 0)
         || !limit(RLIMIT_CPU, limits.seconds)

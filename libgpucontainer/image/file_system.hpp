@@ -17,10 +17,10 @@ using Reference = std::uint64_t;
 
 struct Inode {
     rootfs::EntryType type = rootfs::EntryType::none;
-    std::uint32_t mode = 0; ///< Permission bits.
-    std::uint64_t size = 0; ///< Of a regular file.
-    std::int64_t mtime = 0; ///< In seconds.
-    std::string target;     ///< Of a symbolic link.
+    std::uint32_t mode = 0;  ///< Permission bits.
+    std::uint64_t size = 0;  ///< Of a regular file.
+    std::uint32_t mtime = 0; ///< In seconds.
+    std::string target;      ///< Of a symbolic link.
 };
 
 struct Name {

@@ -12,7 +12,7 @@ using rootfs::EntryType;
 
 struct InodeText {
     std::uint64_t size;
-    std::int64_t mtime;
+    std::uint32_t mtime;
     std::uint32_t mode;
     EntryType type;
 };

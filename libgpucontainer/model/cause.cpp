@@ -9,7 +9,7 @@ namespace gpucontainer::model {
 void sort(Causes& causes)
 {
     const auto rank = [](const Cause& cause) {
-        return std::tuple(cause.mended, cause.blocks, cause.stage);
+        return std::tuple(cause.remark, cause.mended, cause.blocks, cause.stage);
     };
     std::ranges::stable_sort(causes, {}, rank);
 }

@@ -37,12 +37,13 @@ struct Cause {
     Blocks blocks = Blocks::all;
     bool certain = true; ///< False: it can happen, and what is seen does not tell whether it does.
     bool mended = false; ///< Setting up mends it: it stops only what others have set up.
+    bool remark = false; ///< It stops nothing, and is worth knowing.
 
-    /// An error, if it is certain that it stops all programs; a note, if setting up mends it; else
-    /// a warning.
+    /// An error, if it is certain that it stops all programs; a note, if setting up mends it or it
+    /// is a remark; else a warning.
     Severity severity() const
     {
-        if (mended)
+        if (mended || remark)
             return Severity::note;
         return certain && blocks == Blocks::all ? Severity::error : Severity::warning;
     }
@@ -50,7 +51,8 @@ struct Cause {
 using Causes = std::vector<Cause>;
 
 /// Orders causes as a person should deal with them: what stops everything first, and of that what a
-/// run meets first; what setting up mends last. Causes at the same place keep their order.
+/// run meets first; what setting up mends, and then remarks, last. Causes at the same place keep
+/// their order.
 void sort(Causes& causes);
 
 } // namespace gpucontainer::model

@@ -32,6 +32,8 @@ constexpr std::array rows = {
     Row{FindingCode::module_loaded, "module_loaded", Severity::note},
     Row{FindingCode::node_made, "node_made", Severity::note},
     Row{FindingCode::cdi_after_cache, "cdi_after_cache", Severity::note},
+    Row{FindingCode::identity_replaced, "identity_replaced", Severity::note},
+    Row{FindingCode::not_recorded, "not_recorded", Severity::note},
     Row{FindingCode::container_need, "container_need", Severity::need},
     Row{FindingCode::driver_unusable, "driver_unusable", Severity::warning},
     Row{FindingCode::vendor_left_out, "vendor_left_out", Severity::warning},

@@ -40,6 +40,9 @@ enum class FindingCode : std::uint8_t {
     cdi_after_cache,   ///< Some images find libraries of their own before those of a CDI
                        ///< specification.
 
+    identity_replaced, ///< A report has made-up values in place of what identifies.
+    not_recorded,      ///< A report lacks something.
+
     container_need, ///< Something else that a container must have.
 
     driver_unusable,       ///< A driver that nobody asked for cannot be used.

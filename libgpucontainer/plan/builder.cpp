@@ -32,8 +32,27 @@ using model::DriverStack;
 
 namespace {
 
+/// Of GPUs on the bus that no driver has, a plan can only be shown.
+void warn_of_undriven(Draft& draft, const DriverStack& driver)
+{
+    const auto is_driven = [](const model::Gpu& gpu) { return gpu.minor >= 0; };
+    if (driver.version_source == model::VersionSource::module || driver.gpus.empty()
+        || !driver.nodes.empty() || std::ranges::any_of(driver.gpus, is_driven))
+        return;
+    const auto said =
+        std::ranges::find(driver.findings, model::FindingCode::gpu_unusable, &model::Finding::code);
+    draft.plan.findings.push_back(
+        {model::FindingCode::no_gpu, base::format("{} GPUs", driver.vendor_name),
+         base::format("their kernel module is not loaded{}{}: there are no device nodes, and the "
+                      "plan can only be shown",
+                      said != driver.findings.end() ? "; " : "",
+                      said != driver.findings.end() ? said->message() : ""),
+         base::format("/sys/bus/pci/devices/{}/driver", driver.gpus.front().pci_address)});
+}
+
 void add_share(Draft& draft, const DriverStack& driver, Selection selection)
 {
+    warn_of_undriven(draft, driver);
     UsedDriver used = {
         driver.vendor, driver.version, driver.version_source, {}, !driver.gpus.empty()};
     for (const unsigned gpu : selection.gpus)

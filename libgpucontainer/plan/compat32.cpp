@@ -73,7 +73,9 @@ void report_compat32(Draft& draft, std::string_view asked)
                                        loader_of_32_bit(draft))
              : is_there ? "none is for the driver capabilities that were asked for"
                         : "not found on this host",
-             is_there ? "" : share.driver.root,
+             is_unfit   ? std::string(loader_of_32_bit(draft))
+             : is_there ? ""
+                        : share.driver.root,
              is_there ? "" : "install the driver's packages for 32-bit programs"});
     }
 }

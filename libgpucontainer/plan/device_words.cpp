@@ -145,9 +145,25 @@ std::optional<unsigned> gpu_of_position(const DriverStack& driver, std::string_v
     return gpu && !driver.instances_of(*gpu).empty() ? gpu : std::nullopt;
 }
 
+/// Whether it is an instance by its numbers, "MIG-GPU-UUID/9/0", on a GPU whose UUID is known. The
+/// kernel tells these numbers: one that no instance has is of one that is gone.
+bool is_by_numbers(const DriverStack& driver, std::string_view word)
+{
+    const auto slash = word.find('/');
+    if (!is_uuid_of_instance(word) || slash == std::string_view::npos)
+        return false;
+    const std::string uuid =
+        base::to_lower(word.substr(of_instances.size(), slash - of_instances.size()));
+    return std::ranges::any_of(driver.gpus, [&](const Gpu& gpu) {
+        return !gpu.is_instance() && !gpu.uuid.empty() && base::to_lower(gpu.uuid) == uuid;
+    });
+}
+
 /// Whether the word can only name an instance by what the kernel does not tell.
 bool needs_more_than_kernel(const DriverStack& driver, std::string_view word)
 {
+    if (is_by_numbers(driver, word))
+        return false;
     const auto is_unnamed = [](const Gpu& gpu) { return gpu.is_instance() && gpu.uuid.empty(); };
     return std::ranges::any_of(driver.gpus, is_unnamed)
            && (is_uuid_of_instance(word) || gpu_of_position(driver, word));

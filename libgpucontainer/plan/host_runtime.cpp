@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "plan/runtime_fit.hpp"
+#include "rootfs/real_path.hpp"
 #include "search/c_library.hpp"
 
 #include <algorithm>
@@ -192,7 +193,8 @@ private:
         directories.push_back(host().home);
         for (const std::string& directory : directories) {
             const std::string real =
-                rootfs::real_path(draft_.view, base::format("{}/{}", directory, sets_directory));
+                rootfs::real_path(draft_.view, base::format("{}/{}", directory, sets_directory))
+                    .value_or("");
             auto& taken = draft_.runtime.character_sets;
             if (is_of_character_sets(real) && std::ranges::find(taken, real) == taken.end())
                 taken.push_back(real);

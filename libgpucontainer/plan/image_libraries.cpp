@@ -7,6 +7,7 @@
 #include "elf/facts.hpp"
 #include "elf/machine.hpp"
 #include "elf/symbol_versions.hpp"
+#include "rootfs/real_path.hpp"
 
 #include <algorithm>
 
@@ -105,7 +106,7 @@ std::vector<std::string> ImageLibraries::copies_of(const std::string& soname) co
         paths.push_back(base::format("{}/{}", directory, soname));
     std::vector<std::string> copies;
     for (const std::string& path : paths) {
-        const std::string real = rootfs::real_path(draft_.view, path);
+        const std::string real = rootfs::real_path(draft_.view, path).value_or("");
         if (real.empty() || std::ranges::find(copies, real) != copies.end()
             || std::ranges::any_of(real, base::is_control) || draft_.is_in_tree(real)
             || draft_.view.look(real).type != rootfs::EntryType::regular

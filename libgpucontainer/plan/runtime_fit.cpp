@@ -6,6 +6,7 @@
 #include "elf/facts.hpp"
 #include "elf/symbol_versions.hpp"
 #include "plan/started_program.hpp"
+#include "rootfs/real_path.hpp"
 #include "search/c_library.hpp"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ const std::string& RuntimeFit::library() const
 
 std::string RuntimeFit::loader() const
 {
-    return rootfs::real_path(draft_.view, draft_.machine->loader);
+    return rootfs::real_path(draft_.view, draft_.machine->loader).value_or("");
 }
 
 bool RuntimeFit::is_hosts_already() const
@@ -165,8 +166,7 @@ std::string RuntimeFit::objection_to_program() const
 std::string RuntimeFit::objection_to_interpreter(const std::string& program,
                                                  const std::string& interpreter) const
 {
-    const std::string real = rootfs::real_path(draft_.view, interpreter);
-    if (real == loader())
+    if (rootfs::real_path(draft_.view, interpreter).value_or("") == loader())
         return "";
     return base::format("{} has the interpreter {}, which has a C library of its own, as those of "
                         "Nix, Guix and conda have",

@@ -89,8 +89,4 @@ public:
 /// Nearest existing directory at or above `path`.
 std::string nearest_directory(const View& view, std::string_view path);
 
-/// Where a path leads, with all links of the root followed: absolute, without links, "." and "..".
-/// "" if there is nothing, or too many links.
-std::string real_path(const View& view, std::string_view path);
-
 } // namespace gpucontainer::rootfs

@@ -258,6 +258,25 @@ Result<Manifest> read_manifest(std::string_view json,
     return manifest;
 }
 
+std::vector<std::string> libraries_of_manifest(std::string_view json)
+{
+    const auto document = document_of(json);
+    std::vector<std::string> libraries;
+    if (!document)
+        return libraries;
+    const auto add = [&](const Json& part) {
+        if (part.is_object() && part.contains("library_path") && part["library_path"].is_string())
+            libraries.push_back(part["library_path"].get<std::string>());
+    };
+    for (const char* name : {"ICD", "layer"})
+        if (document->contains(name))
+            add((*document)[name]);
+    if (document->contains("layers"))
+        for (const Json& layer : (*document)["layers"])
+            add(layer);
+    return libraries;
+}
+
 std::vector<ManifestPlace> manifest_places(std::span<const DriverFile> files,
                                            std::span<const std::string> prefixes,
                                            const elf::Machine& machine)

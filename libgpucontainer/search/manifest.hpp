@@ -26,6 +26,9 @@ struct Manifest {
 Result<Manifest> read_manifest(std::string_view json,
                                const std::function<bool(const std::string& library)>& is_known);
 
+/// The libraries that such a document names, as it does; none if it is damaged.
+std::vector<std::string> libraries_of_manifest(std::string_view json);
+
 /// A directory, in the driver root, in which the loaders of these files look for manifests, and the
 /// names there that could be of a driver for this machine.
 struct ManifestPlace {

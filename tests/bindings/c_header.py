@@ -59,7 +59,7 @@ class Header:
             return "struct " + base + "*" * stars
         if base == "char" and stars == 1:
             return "text" if "const" in declared else "handle"
-        if base in ("int", "uint32_t") and stars == 1:
+        if base in ("int", "uint32_t", "uint64_t") and stars == 1:
             return PLAIN[base] + "*"
         if base == "char" and declared.count("const") == 2:
             return "texts"

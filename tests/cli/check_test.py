@@ -53,11 +53,24 @@ class Command(harness.Case):
         record = harness.DIRECTORY / "host.json"
         record.write_text(self.run_setup("list", "--json", stdout=None).stdout, encoding="utf-8")
         self.assertEqual(self.check("--nv", "--host", record).stdout, "nothing is wrong\n")
+        other = harness.DIRECTORY / "other.json"
+        document = json.loads(record.read_text(encoding="utf-8"))
+        for driver in document["drivers"]:
+            driver["gpus"], driver["library_order"] = driver["gpus"][:4], []
+            driver["nodes"] = [node for node in driver["nodes"] if node["gpu"] is None
+                               or node["gpu"] < 4]
+        other.write_text(json.dumps(document), encoding="utf-8")
+        said = self.check("--nv", "--device", "5", "--host", record, "--host", other,
+                          status=WRONG).stdout
+        first, second = said.split(f"\n{other}\n")
+        self.assertEqual(first, f"{record}\nnothing is wrong\n")
+        self.assertIn("no such GPU", second)
 
     def test_words_that_do_not_go_together(self):
         for words in (["--node", "--rootfs", self.root], ["--node", "--binary", "x"],
                       ["--binary", "x"], ["--", "x"],
-                      ["--rootfs", self.root, "--binary", "x", "--", "y"]):
+                      ["--rootfs", self.root, "--binary", "x", "--", "y"],
+                      ["--host", "a", "--host", "b", "--json"], ["--host", "a", "--pid", "1"]):
             with self.subTest(words=words):
                 self.check("--nv", *words, status=2, stdout="", stderr=None)
 

@@ -351,7 +351,7 @@ class Refused(Case):
         old = bytearray(self.squashfs.read_bytes())
         old[28:32] = struct.pack("<HH", 3, 1)
         self.refused(self.image(bytes(old)), "squashfs of version 3.1",
-                     "hint: the kernel reads version 4.0: make the image again with mksquashfs\n",
+                     "hint: version 4.0 can be read: make the image again with mksquashfs\n",
                      status=7)
 
     def test_without_a_command(self):
@@ -359,7 +359,7 @@ class Refused(Case):
             self.run_setup("--nv", "--rootfs", self.squashfs, *words, status=5,
                            stderr=f"gpuctr-setup: root file system {self.squashfs}: Not a "
                                   "directory\nhint: name a directory; an image file (SIF or "
-                                  "squashfs) goes with -- CMD\n")
+                                  "squashfs) goes with -- CMD, plan and check\n")
 
     def test_options_of_images_alone(self):
         for option in ("--writable-tmpfs", "--no-verify"):

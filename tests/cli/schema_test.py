@@ -79,6 +79,7 @@ class Schemas(Documents):
         self.apply()
         for name, document in (("list", self.document("list")),
                                ("plan", self.document("plan", "--nv")),
+                               ("why", self.document("why", "--nv", "libcuda.so.1")),
                                ("status", self.document("status", "--rootfs", self.root))):
             count = sum(1 for _ in objects(document))
             for number in range(count):

@@ -134,7 +134,7 @@ class Options(Words):
                   hint="apply, plan, check, undo, status, cdi apply take it; "
                        f"{OF_LIST} lists what list takes")
         self.says("list", "--device=", problem="list: unknown option --device",
-                  hint="apply, plan, hook, cdi generate, cdi apply take it; "
+                  hint="apply, plan, check, hook, cdi generate, cdi apply take it; "
                        f"{OF_LIST} lists what list takes")
         self.says("plan", "--no-journal", problem="plan: unknown option --no-journal",
                   hint="apply takes it; gpuctr-setup plan --help lists what plan takes")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "elf/dynamic_symbols.hpp"
 #include "elf/facts.hpp"
 #include "elf/machine.hpp"
 #include "elf/notes.hpp"
@@ -63,6 +64,10 @@ void run(std::string_view input)
                "symbols of a version are clean");
     if (const auto notes = elf::read_notes(file.get(), "NVIDIA Corporation"))
         demand(notes->size() <= input.size(), "notes are in the file");
+    std::size_t names = 0;
+    const auto visited = elf::visit_dynamic_symbols(
+        file.get(), [&](const elf::DynamicSymbol& symbol) { names += symbol.name.size(); });
+    demand(!visited || names <= 2 * elf::largest_dynamic_names, "names of symbols are limited");
     const auto again = elf::read_facts(file.get());
     demand(again && again->soname == facts->soname && again->needed == facts->needed
                && again->runpath == facts->runpath && again->interpreter == facts->interpreter,

@@ -2,8 +2,10 @@
 #include "elf/ld_cache_writer.hpp"
 #include "export/json.hpp"
 #include "journal/journal.hpp"
+#include "unit/drivers/gpu_code_image.hpp"
 #include "unit/elf/cache_image.hpp"
 #include "unit/elf/elf_image.hpp"
+#include "unit/linking/elf_library.hpp"
 #include "unit/plan/driver_stack.hpp"
 
 #include <algorithm>
@@ -197,8 +199,45 @@ std::string image_file()
     return sif;
 }
 
+void write_gpu_code(const Folder& folder)
+{
+    const std::string code = test::code_for({61, 90}, {90});
+    folder.write("section", code + test::code_container(test::code_entry(16, 120, 8, 112)));
+    folder.write("library", test::library_with_code(code));
+    folder.write("relocatable", test::library_with("__nv_relfatbin", code));
+}
+
+/// An image with a program, its loader and two libraries, in the form of fuzz::Tree.
+std::string linked_image(bool musl)
+{
+    const std::string loader = musl ? "lib/ld-musl-x86_64.so.1" : "lib64/ld-linux-x86-64.so.2";
+    test::ElfLibrary app;
+    app.interpreter = "/" + loader;
+    app.needed = {"libd.so.1", "libc.so.6"};
+    app.runpath = "$ORIGIN/opt:/opt/$LIB";
+    app.symbols = {{"draw"}, {"missing"}};
+    test::ElfLibrary library;
+    library.soname = "libd.so.1";
+    library.needed = {"libc.so.6", "libmissing.so.1"};
+    library.versions = {{"libc.so.6", "GLIBC_2.34"}};
+    library.symbols = {{"draw", true}};
+    test::ElfLibrary libc;
+    libc.soname = "libc.so.6";
+    libc.defines = {"libc.so.6", "GLIBC_2.31"};
+    std::string image = "/opt:/opt/lib\n";
+    for (const auto& [path, content] : {std::pair("app", app.bytes()),
+                                        {"lib/libd.so.1", library.bytes()},
+                                        {"opt/libd.so.1", std::string()},
+                                        {"usr/lib/libc.so.6", libc.bytes()},
+                                        {"etc/ld.so.conf", std::string("include *.conf\n/opt\n")},
+                                        {loader.c_str(), test::ElfLibrary().bytes()}})
+        image += std::string("== ") + path + "\n" + content + "\n";
+    return image;
+}
+
 void write_all(const std::filesystem::path& directory)
 {
+    write_gpu_code(Folder(directory / "gpu_code"));
     write_caches(Folder(directory / "ld_cache"));
     write_caches(Folder(directory / "ld_cache_merge"));
 
@@ -207,6 +246,8 @@ void write_all(const std::filesystem::path& directory)
     elf.write("library-32", library<test::Elf32>());
     elf.write("program", program_file());
 
+    for (const bool musl : {false, true})
+        Folder(directory / "linking").write(musl ? "musl" : "glibc", linked_image(musl));
     Folder(directory / "host_record").write("host", host_record());
     Folder(directory / "image_file").write("sif", image_file());
     Folder(directory / "journal").write("journal", journal());

@@ -10,6 +10,8 @@ namespace gpucontainer::fuzz {
 /// The JSON document by which a loader of EGL or Vulkan finds a driver.
 void run(std::string_view input)
 {
+    for (const std::string& library : search::libraries_of_manifest(input))
+        demand(library.size() <= input.size(), "a manifest has its libraries");
     const auto is_known = [](const std::string& library) { return library.starts_with("lib"); };
     const auto manifest = search::read_manifest(input, is_known);
     if (!manifest)

@@ -18,15 +18,17 @@ LAYERS = {
     "base": 0,
     "elf": 1, "config": 1, "privilege": 1,
     "host": 2, "rootfs": 2, "mount": 2, "cgroup": 2,
-    "image": 3, "model": 3, "program": 3, "requirement": 3,
+    "image": 3, "linking": 3, "model": 3, "program": 3, "requirement": 3,
     "cdi": 4, "search": 4, "record": 4,
     "drivers": 5,
     "detect": 6,
     "plan": 7, "loading": 7,
     "journal": 8,
     "apply": 9, "check": 9,
+    "explain": 9,
     "export": 10, "import": 10,
-    "capi": 11,
+    "capture": 11,
+    "capi": 12,
 }  # fmt: skip
 
 # Where a header of somebody else may be included, below libgpucontainer/.

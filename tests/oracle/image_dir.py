@@ -94,13 +94,13 @@ class Image:
                 soname=soname, needed=needed, defines=(*versions, "GLIBC_PRIVATE"),
                 symbols=functions))
 
-    def gcc_runtime(self, last, directory=MULTIARCH):
+    def gcc_runtime(self, last, directory=MULTIARCH, runpath=""):
         self.library(f"{directory}/libgcc_s.so.1", Elf(
             soname="libgcc_s.so.1", needed=("libc.so.6",), defines=tuple(f"GCC_{n}" for n in GCC),
             versions={"libc.so.6": ["GLIBC_2.2.5"]}))
         self.library(f"{directory}/libstdc++.so.6.0.{last}", Elf(
             soname="libstdc++.so.6", needed=("libm.so.6", "libc.so.6", "libgcc_s.so.1"),
-            defines=stdcxx_versions(last),
+            defines=stdcxx_versions(last), runpath=runpath,
             versions={"libc.so.6": ["GLIBC_2.2.5", "GLIBC_2.14"], "libgcc_s.so.1": ["GCC_3.0"]}))
 
     def write(self, directory):

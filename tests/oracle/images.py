@@ -117,7 +117,8 @@ def nix():
     made = system('ID=nixos\nVERSION_ID="24.05"\n')
     made.cache = None
     made.c_library(39, STORE, f"{STORE}/ld-linux-x86-64.so.2")
-    made.gcc_runtime(33, "/nix/store/efgh5678-gcc-13/lib")
+    made.gcc_runtime(33, "/nix/store/efgh5678-gcc-13/lib",
+                     runpath=f"/nix/store/efgh5678-gcc-13/lib:{STORE}")
     made.program(APP, app(interpreter=f"{STORE}/ld-linux-x86-64.so.2").but(
         runpath=f"{STORE}:/nix/store/efgh5678-gcc-13/lib"))
     return made

@@ -16,7 +16,6 @@
 namespace gpucontainer::simhost {
 namespace {
 
-constexpr std::size_t max_content = 4U << 20U;
 constexpr std::string_view loader_conf_directory = "/etc/ld.so.conf.d";
 
 /// Directories in which a machine keeps pieces of its GPU driver.
@@ -53,11 +52,7 @@ StubKind kind_of(const RecordedFile& file)
 /// Lays the recorded files one by one.
 class Layer {
 public:
-    Layer(const Recording& host, Tree& tree)
-        : tree_(tree),
-          content_(::open((host.directory + "/content").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC))
-    {
-    }
+    Layer(const Recording& host, Tree& tree) : host_(host), tree_(tree) {}
 
     Result<void> lay(const RecordedFile& file)
     {
@@ -86,18 +81,17 @@ private:
             ElfStub stub{kind_of(file), file.elf_class, file.machine,
                          file.soname,   file.needed,    file.versions};
             stub.runpath = file.runpath;
+            stub.rpath = file.rpath;
+            stub.interpreter = file.interpreter;
+            stub.definitions = file.definitions;
             return make_elf_stub(stub);
         }
-        if (!content_)
-            return std::string();
-        auto content = base::read_file(content_.get(), file.path.substr(1), max_content);
-        if (!content && (content.error().os_error() == ENOENT))
-            return std::string();
-        return content;
+        const auto content = host_.contents.find(file.path);
+        return content != host_.contents.end() ? content->second : std::string();
     }
 
+    const Recording& host_;
     Tree& tree_;
-    base::UniqueFd content_;
     Machine machine_;
 };
 

@@ -21,9 +21,10 @@ constexpr int exit_not_executable = 126;
 constexpr int exit_not_found = 127;
 
 constexpr std::string_view usage =
-    R"(usage: gpuctr-simhost [OPTION]... HOST_DIR -- COMMAND [ARGUMENT]...
+    R"(usage: gpuctr-simhost [OPTION]... HOST -- COMMAND [ARGUMENT]...
 
-Runs COMMAND on the recorded host HOST_DIR, in namespaces of its own.
+Runs COMMAND on the recorded host HOST, in namespaces of its own. HOST is a
+folder, or a file that `gpuctr-setup report` wrote.
 
   --map-root          be root in a user namespace
   --no-devices        leave the recorded device nodes out of /dev
@@ -117,7 +118,7 @@ Result<CommandLine> parse(int argc, char** argv)
         return line;
     int next = ::optind;
     if (next >= argc)
-        return Error(Errc::usage, "no HOST_DIR; see --help");
+        return Error(Errc::usage, "no HOST; see --help");
     GPUCTR_TRY(line.host, real_path(argv[next++]));
     if (next < argc && std::string_view(argv[next]) == "--")
         ++next;
@@ -132,10 +133,12 @@ Result<void> enter_host(const CommandLine& line)
     std::string directory(PATH_MAX, '\0');
     if (::getcwd(directory.data(), directory.size()) == nullptr)
         directory = "/";
-    GPUCTR_TRY(const auto host, read_recording(line.host));
+    std::vector<std::string> left_out;
+    GPUCTR_TRY(const auto host, read_recording(line.host, left_out));
     GPUCTR_TRY(const auto result, stand_up(host, line.options));
+    left_out.insert(left_out.end(), result.left_out.begin(), result.left_out.end());
     if (!line.quiet)
-        for (const std::string& what : result.left_out)
+        for (const std::string& what : left_out)
             say("left out: " + what);
     if (result.needs_environment)
         ::setenv("SYSTEMD_DEVICE_VERIFY_SYSFS", "0", 1);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "recording.hpp"
 
+#include "archive.hpp"
 #include "base/file.hpp"
 #include "base/try.hpp"
+#include "stranger.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -59,26 +61,103 @@ Result<std::vector<TextFile>> read_optional_tree(int dir_fd, const std::string& 
 
 } // namespace
 
-Result<Recording> read_recording(const std::string& directory)
-{
-    const base::UniqueFd folder(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!folder)
-        return Error::from_errno(errno, directory);
-    const int fd = folder.get();
+namespace {
 
+/// The members of a folder or archive, by their names.
+class Source {
+public:
+    virtual ~Source() = default;
+    virtual Result<std::string> text(const std::string& name, std::size_t limit) const = 0;
+    virtual Result<std::vector<TextFile>> tree(const std::string& name) const = 0;
+};
+
+class Folder final : public Source {
+public:
+    explicit Folder(int fd) : fd_(fd) {}
+    Result<std::string> text(const std::string& name, std::size_t limit) const override
+    {
+        return read_optional(fd_, name, limit);
+    }
+    Result<std::vector<TextFile>> tree(const std::string& name) const override
+    {
+        return read_optional_tree(fd_, name);
+    }
+
+private:
+    int fd_;
+};
+
+class Archived final : public Source {
+public:
+    explicit Archived(Members members) : members_(std::move(members)) {}
+    Result<std::string> text(const std::string& name, std::size_t /*limit*/) const override
+    {
+        const auto member = members_.find(name);
+        return member != members_.end() ? member->second : std::string();
+    }
+    Result<std::vector<TextFile>> tree(const std::string& name) const override
+    {
+        std::vector<TextFile> files;
+        const std::string start = name + "/";
+        for (auto at = members_.lower_bound(start);
+             at != members_.end() && at->first.starts_with(start); ++at)
+            files.push_back({"/" + at->first, at->second});
+        return files;
+    }
+
+private:
+    Members members_;
+};
+
+Result<Recording> read_from(const Source& source, const std::string& where)
+{
     Recording host;
-    host.directory = directory;
-    GPUCTR_TRY(const auto files, base::read_file(fd, "files.tsv", max_table), "{}", directory);
-    GPUCTR_TRY(host.files, parse_files(files), "{}/files.tsv", directory);
-    GPUCTR_TRY(const auto nodes, read_optional(fd, "dev.txt", max_table), "{}", directory);
-    GPUCTR_TRY(host.nodes, parse_nodes(nodes), "{}/dev.txt", directory);
-    GPUCTR_TRY(const auto devices, read_optional(fd, "sys.umockdev", max_table), "{}", directory);
-    GPUCTR_TRY(host.devices, parse_devices(devices), "{}/sys.umockdev", directory);
-    GPUCTR_TRY(const auto conf, read_optional(fd, "ld.so.conf.txt", max_table), "{}", directory);
-    GPUCTR_TRY(host.loader_conf, parse_loader_conf(conf), "{}/ld.so.conf.txt", directory);
-    GPUCTR_TRY(host.loader_cache, read_optional(fd, "ld.so.cache", max_table), "{}", directory);
-    GPUCTR_TRY(host.proc, read_optional_tree(fd, "proc"), "{}", directory);
-    GPUCTR_TRY(host.sys, read_optional_tree(fd, "sys"), "{}", directory);
+    GPUCTR_TRY(const auto files, source.text("files.tsv", max_table), "{}", where);
+    GPUCTR_TRY(host.files, parse_files(files), "{}/files.tsv", where);
+    GPUCTR_TRY(const auto nodes, source.text("dev.txt", max_table), "{}", where);
+    GPUCTR_TRY(host.nodes, parse_nodes(nodes), "{}/dev.txt", where);
+    GPUCTR_TRY(const auto devices, source.text("sys.umockdev", max_table), "{}", where);
+    GPUCTR_TRY(host.devices, parse_devices(devices), "{}/sys.umockdev", where);
+    GPUCTR_TRY(const auto conf, source.text("ld.so.conf.txt", max_table), "{}", where);
+    GPUCTR_TRY(host.loader_conf, parse_loader_conf(conf), "{}/ld.so.conf.txt", where);
+    GPUCTR_TRY(host.loader_cache, source.text("ld.so.cache", max_table), "{}", where);
+    GPUCTR_TRY(host.proc, source.tree("proc"), "{}", where);
+    GPUCTR_TRY(host.sys, source.tree("sys"), "{}", where);
+    GPUCTR_TRY(auto contents, source.tree("content"), "{}", where);
+    constexpr std::size_t content = sizeof("/content") - 1;
+    for (TextFile& file : contents)
+        host.contents.emplace(file.path.substr(content), std::move(file.content));
+    return host;
+}
+
+/// Why a folder is none of a recorded host: reading it says so.
+Result<void> require_table(int folder)
+{
+    GPUCTR_TRY(const auto table, base::read_file(folder, "files.tsv", max_table));
+    (void)table;
+    return {};
+}
+
+} // namespace
+
+Result<Recording> read_recording(const std::string& path, std::vector<std::string>& left_out)
+{
+    const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat status = {};
+    if (!fd || ::fstat(fd.get(), &status) != 0)
+        return Error::from_errno(errno, path);
+    if (S_ISDIR(status.st_mode)) {
+        GPUCTR_CHECK(require_table(fd.get()), "{}", path);
+        GPUCTR_TRY(auto host, read_from(Folder(fd.get()), path));
+        host.directory = path;
+        return host;
+    }
+    if (!S_ISREG(status.st_mode))
+        return Error(Errc::usage, path + ": neither a folder nor an archive");
+    GPUCTR_TRY(const auto bytes, base::read_all(fd.get(), max_archive), "{}", path);
+    GPUCTR_TRY(auto members, read_archive(bytes), "{}", path);
+    GPUCTR_TRY(auto host, read_from(Archived(std::move(members)), path));
+    restrict_stranger(host, left_out);
     return host;
 }
 

@@ -126,6 +126,9 @@ Result<RecordedFile> parse_file(std::size_t number, std::string_view line, const
     file.needed = list_of(columns.value(fields, "needed"));
     file.versions = list_of(columns.value(fields, "verneed"));
     file.runpath = columns.value(fields, "runpath");
+    file.rpath = columns.value(fields, "rpath");
+    file.interpreter = columns.value(fields, "interpreter");
+    file.definitions = list_of(columns.value(fields, "verdef"));
     return file;
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -26,6 +28,9 @@ struct RecordedFile {
     std::vector<std::string> needed;
     std::vector<std::string> versions; ///< Symbol versions that it needs.
     std::string runpath;
+    std::string rpath;
+    std::string interpreter;              ///< Of a program; empty: the usual one.
+    std::vector<std::string> definitions; ///< Symbol versions that it has.
 };
 
 enum class NodeKind { character, block, link };
@@ -66,7 +71,7 @@ struct TextFile {
 
 /// A host as its folder describes it.
 struct Recording {
-    std::string directory;
+    std::string directory; ///< Empty: it was an archive.
     std::vector<RecordedFile> files;
     std::vector<DeviceNode> nodes;
     std::vector<SysDevice> devices;
@@ -74,6 +79,8 @@ struct Recording {
     std::string loader_cache;          ///< Empty when the host has none.
     std::vector<TextFile> proc;        ///< Paths begin with /proc/.
     std::vector<TextFile> sys;         ///< Paths begin with /sys/.
+    /// Texts of `files` by their paths.
+    std::map<std::string, std::string, std::less<>> contents;
 };
 
 /// The parsers. Messages of their errors begin with the line's number.
@@ -85,8 +92,14 @@ Result<std::vector<TextFile>> parse_loader_conf(std::string_view text);
 /// An error of such a line: "line 3: no number 'x'".
 Error bad_line(std::size_t number, std::string_view what, std::string_view text);
 
-/// Reads a whole folder. Only files.tsv must exist.
-Result<Recording> read_recording(const std::string& directory);
+/// Reads a whole folder, or an archive of one, as `gpuctr-setup report` writes it. Only files.tsv
+/// must exist. What an archive has of others may be anything: see stranger.hpp.
+Result<Recording> read_recording(const std::string& path, std::vector<std::string>& left_out);
+inline Result<Recording> read_recording(const std::string& path)
+{
+    std::vector<std::string> ignored;
+    return read_recording(path, ignored);
+}
 
 /// An absolute path whose components are names, none of them "." or "..".
 bool is_plain_path(std::string_view path);

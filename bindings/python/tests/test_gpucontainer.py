@@ -186,6 +186,10 @@ class PlanTest(unittest.TestCase):
         self.assertIn(gpus.DeviceRule("c", "rw", 195, 2), plan.device_rules)
         self.assertEqual(plan.groups, ())
         self.assertEqual(json.loads(plan.to_json())["schema"], "gpucontainer/plan/1")
+        [answer] = json.loads(plan.explain("libcuda.so"))["answers"]
+        self.assertEqual((answer["name"], answer["given"]), ("libcuda.so.1", True))
+        with self.assertRaises(gpus.Error):
+            plan.explain("libnothing.so")
 
     def test_has_the_bytes_of_generated_files(self) -> None:
         items = {item.target: item for item in gpus.Plan(gpus.Host(), ROOT).items}

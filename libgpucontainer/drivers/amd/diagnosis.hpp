@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "drivers/amd/image_rocm.hpp"
 #include "drivers/vendor.hpp"
 
 namespace gpucontainer::drivers::amd {
@@ -9,6 +10,6 @@ namespace gpucontainer::drivers::amd {
 Result<void> add_host_causes(const Sources& sources, const model::DriverStack* driver,
                              model::Causes& causes);
 
-inline constexpr Diagnosis diagnosis = {add_host_causes, nullptr};
+inline constexpr Diagnosis diagnosis = {add_host_causes, check_container};
 
 } // namespace gpucontainer::drivers::amd

@@ -38,7 +38,7 @@ void add_optional_nodes(const DriverStack& driver, model::Causes& causes)
             continue;
         const bool is_control = finding.object.find("control") != std::string::npos;
         causes.push_back({{FindingCode::node_missing, finding.evidence,
-                           base::format("{}: {}", finding.text,
+                           base::format("cannot be used ({}): {}", finding.text,
                                         is_control ? "hl-smi does not show the accelerator"
                                                    : "no network to other machines by it"),
                            finding.evidence,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "drivers/nvidia/image_causes.hpp"
 #include "drivers/vendor.hpp"
 
 #include <optional>
@@ -17,7 +18,7 @@ Result<std::optional<model::DriverStack>> without_files(const Sources& sources);
 /// What a recorded driver tells about its GPUs.
 void add_recorded_causes(const model::DriverStack& driver, model::Causes& causes);
 
-inline constexpr Diagnosis diagnosis = {add_host_causes, nullptr, without_files,
+inline constexpr Diagnosis diagnosis = {add_host_causes, check_container, without_files,
                                         add_recorded_causes};
 
 } // namespace gpucontainer::drivers::nvidia

@@ -75,12 +75,13 @@ bool runs(const std::string& system_root)
     return found || !all; // of more processes, nobody knows
 }
 
-/// Whether this process sees those of the whole machine.
+/// Whether this process sees those of the whole machine: it is in the first namespace, and procfs
+/// hides nothing from it.
 bool sees_all_processes(const std::string& system_root)
 {
     constexpr std::string_view first_namespace = "pid:[4026531836]"; // the kernel's constant
     const auto own = base::read_link(AT_FDCWD, system_root + "/proc/self/ns/pid");
-    return !own || *own == first_namespace;
+    return (!own || *own == first_namespace) && base::read_file(system_root + "/proc/1/comm");
 }
 
 /// It ends at once with a driver of another version, which it has in its text. None if that is not

@@ -42,6 +42,18 @@ struct CompatRelease {
     std::span<const std::string_view> drivers; ///< Branches of the driver that it supports.
 };
 
+/// A major release of CUDA, whose programs need no particular minor release of the driver's.
+struct CudaMajor {
+    std::string_view cuda;
+    std::string_view driver; ///< First one that runs them.
+};
+/// What versions of a package of Python are built for, from this one on.
+struct Framework {
+    std::string_view package;
+    std::string_view version;
+    std::string_view cuda;
+};
+
 // The tables in facts.yaml, made from it at build time. Versions ascend.
 std::span<const Release> releases();
 std::span<const Release> platform_releases();
@@ -49,6 +61,8 @@ std::span<const Chip> chips();
 std::span<const Brand> brands();
 std::span<const BrandNumber> brand_numbers();
 std::span<const CompatRelease> compat_releases();
+std::span<const CudaMajor> cuda_majors();
+std::span<const Framework> frameworks();
 
 /// Names of facts in requirements, as NVIDIA's container images have them.
 inline constexpr std::array fact_names = {requirement::Name{"cuda"}, requirement::Name{"driver"},

@@ -15,6 +15,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <sys/utsname.h>
 #include <utility>
 
 namespace gpucontainer::drivers::nvidia {
@@ -107,6 +108,9 @@ std::pair<unsigned, unsigned> numbers_in(std::string_view release)
 /// distributions that took over the former alone.
 bool has_random_memory(std::string_view release)
 {
+    utsname kernel = {};
+    if (::uname(&kernel) != 0 || std::string_view(kernel.machine) != "x86_64")
+        return false; // it is theirs alone
     const auto numbers = numbers_in(release);
     return (numbers >= std::pair(6U, 10U) && numbers < std::pair(6U, 15U))
            || (release.find(".el9") != std::string_view::npos && numbers == std::pair(5U, 14U));

@@ -2,11 +2,15 @@
 #include "cdi/directories.hpp"
 
 #include "base/format.hpp"
+#include "base/unique_fd.hpp"
 #include "support/temp_root.hpp"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,6 +151,27 @@ TEST_F(CdiDirectoriesTest, ReadsRegularFilesOfSomeSize)
                             HasSubstr("link.yaml: No such file or directory"),
                             HasSubstr("loop.json: Too many levels of symbolic links"),
                             HasSubstr("zero.json: not a regular file")));
+}
+
+/// To open a device may already do something.
+TEST_F(CdiDirectoriesTest, OpensNothingButRegularFiles)
+{
+    root_.file("a/one.yaml", "");
+    ASSERT_EQ(::mkfifo(path("a/fifo.yaml").c_str(), 0600), 0);
+    const base::UniqueFd opened(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+    const auto is_opened = [&](const char* name) {
+        const int watch = ::inotify_add_watch(opened.get(), path(name).c_str(), IN_OPEN);
+        EXPECT_GE(watch, 0);
+        EXPECT_FALSE(findings({"a"}).empty());
+        std::array<std::byte, 4096> events;
+        const bool is_told = ::read(opened.get(), events.data(), events.size()) > 0;
+        EXPECT_EQ(::inotify_rm_watch(opened.get(), watch), 0);
+        while (::read(opened.get(), events.data(), events.size()) > 0) {
+        }
+        return is_told;
+    };
+    EXPECT_FALSE(is_opened("a/fifo.yaml"));
+    EXPECT_TRUE(is_opened("a/one.yaml"));
 }
 
 TEST_F(CdiDirectoriesTest, ReportsWhatIsNotThere)

@@ -23,12 +23,15 @@ struct Parts {
                          "  - {model: NVIDIA, brands: [nvidia]}\n";
     std::string numbers = "  - {number: 2, brand: tesla, compat: true}\n";
     std::string compat = "  - {compat: 550, drivers: [470, 525]}\n";
+    std::string majors = "  - {cuda: 12, driver: 525.60.13}\n";
+    std::string frameworks = "  - {package: torch, version: 2.0, cuda: 11.7}\n";
 
     std::string text() const
     {
         return base::format("vendor: nvidia\nreleases:\n{}platform_releases:\n{}chips:\n{}"
-                            "brands:\n{}brand_numbers:\n{}compat_releases:\n{}",
-                            releases, platform, chips, brands, numbers, compat);
+                            "brands:\n{}brand_numbers:\n{}compat_releases:\n{}"
+                            "cuda_majors:\n{}frameworks:\n{}",
+                            releases, platform, chips, brands, numbers, compat, majors, frameworks);
     }
 };
 
@@ -57,6 +60,36 @@ std::string problem_with_brand(const std::string& row)
     Parts parts;
     parts.brands += base::format("  - {{{}}}\n", row);
     return problem_with(parts);
+}
+
+TEST(FactTablesTest, HaveRowsAboutImages)
+{
+    const auto tables = parse_fact_tables(Parts().text());
+    ASSERT_TRUE(tables) << tables.error().message();
+    EXPECT_EQ(tables->cuda_majors.at(0).cuda, "12");
+    EXPECT_EQ(tables->cuda_majors.at(0).driver, "525.60.13");
+    EXPECT_EQ(tables->frameworks.at(0).package, "torch");
+    EXPECT_EQ(tables->frameworks.at(0).version, "2.0");
+    EXPECT_EQ(tables->frameworks.at(0).cuda, "11.7");
+
+    const auto with_major = [](const std::string& row) {
+        Parts parts;
+        parts.majors += base::format("  - {{{}}}\n", row);
+        return problem_with(parts);
+    };
+    EXPECT_EQ(with_major("cuda: 13, driver: 580.65.06"), "");
+    EXPECT_NE(with_major("cuda: 12, driver: 580.65.06"), "");
+    EXPECT_NE(with_major("cuda: 13.0, driver: 580.65.06"), "");
+    EXPECT_NE(with_major("cuda: 13, driver: 500"), "");
+    const auto with_framework = [](const std::string& row) {
+        Parts parts;
+        parts.frameworks += base::format("  - {{{}}}\n", row);
+        return problem_with(parts);
+    };
+    EXPECT_EQ(with_framework("package: tensorflow, version: 1.0, cuda: 8.0"), "");
+    EXPECT_NE(with_framework("package: torch, version: 2.0, cuda: 12.1"), "");
+    EXPECT_NE(with_framework("package: 'to rch', version: 2.1, cuda: 12.1"), "");
+    EXPECT_NE(with_framework("package: torch, version: x, cuda: 12.1"), "");
 }
 
 TEST(FactTablesTest, HaveRowsAboutForwardCompatibility)

@@ -65,6 +65,28 @@ TEST_F(PlanTest, CarriesWhatTheDriverIs)
     EXPECT_EQ(item(ItemKind::file).as<GeneratedFile>()->content, "/usr/lib/gpuctr/lib64\n");
 }
 
+TEST_F(PlanTest, WarnsThatItCanOnlyBeShownWithoutTheKernelModule)
+{
+    driver_.version_source = model::VersionSource::files;
+    driver_.nodes.clear();
+    for (model::Gpu& gpu : driver_.gpus) {
+        gpu.minor = -1;
+        gpu.pci_address = "0000:06:00.0";
+    }
+    driver_.findings.push_back({model::FindingCode::gpu_unusable, "GPU 0000:06:00.0",
+                                "bound to the kernel driver nouveau"});
+
+    const Plan plan = made();
+
+    const auto warning =
+        std::ranges::find(plan.findings, model::FindingCode::no_gpu, &model::Finding::code);
+    ASSERT_NE(warning, plan.findings.end());
+    EXPECT_EQ(warning->message(),
+              "NVIDIA GPUs: their kernel module is not loaded; GPU 0000:06:00.0: bound to the "
+              "kernel driver nouveau: there are no device nodes, and the plan can only be shown");
+    EXPECT_EQ(warning->evidence, "/sys/bus/pci/devices/0000:06:00.0/driver");
+}
+
 TEST_F(PlanTest, LeavesOutWhatWasNotAskedFor)
 {
     driver_.files.push_back(test::make_library("libnvidia-gtk3.so.1", Capability::none, 20));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "rootfs/root.hpp"
 
+#include "rootfs/real_path.hpp"
 #include "support/temp_root.hpp"
 
 #include <gmock/gmock.h>
@@ -81,7 +82,7 @@ TEST_F(RootTest, TellsWhereAPathLeads)
         EXPECT_EQ(real_path(root, path), "/") << path;
     for (const char* path :
          {"/around", "/dangling", "/nowhere", "/around/x", "/usr/nowhere/../lib/x"})
-        EXPECT_EQ(real_path(root, path), "") << path;
+        EXPECT_EQ(real_path(root, path), std::nullopt) << path;
 }
 
 TEST_F(RootTest, FollowsNoEndlessLinks)
@@ -95,8 +96,8 @@ TEST_F(RootTest, FollowsNoEndlessLinks)
     for (int i = 0; i < 3000; ++i)
         deep += "y/";
 
-    EXPECT_EQ(real_path(root(), "/long"), "");
-    EXPECT_EQ(real_path(root(), deep), "");
+    EXPECT_EQ(real_path(root(), "/long"), std::nullopt);
+    EXPECT_EQ(real_path(root(), deep), std::nullopt);
 }
 
 TEST_F(RootTest, TellsWhatKindOfThingANameIs)

@@ -277,6 +277,7 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_STAGE_UNCHANGED": 1,
     "GPUCTR_STAGE_REPLACED": 2,
     "GPUCTR_LOAD_DISPLAY": 0x1,
+    "GPUCTR_CAPTURE_WITH_IDENTITIES": 0x1,
 }
 
 Signature = tuple[Any, tuple[Any, ...]]
@@ -315,6 +316,13 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_plan_free": (None, (c_void_p,)),
     "gpuctr_plan_allow_devices": (STATUS, (c_void_p, c_int32, c_int32, c_char_p, _ERROR)),
     "gpuctr_plan_check_requirement": (STATUS, (c_void_p, c_char_p, _ERROR)),
+    "gpuctr_plan_explain": (STATUS, (c_void_p, c_char_p, c_int, _OUT, _ERROR)),
+    "gpuctr_explanation_free": (None, (c_void_p,)),
+    "gpuctr_explanation_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
+    "gpuctr_host_capture": (
+        STATUS,
+        (POINTER(HostOptions), POINTER(c_char_p), c_uint32, c_int, REPORT, c_void_p, _ERROR),
+    ),
     "gpuctr_plan_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
     "gpuctr_plan_to_cdi": (STATUS, (c_void_p, POINTER(CdiOptions), _OUT, _ERROR)),
     "gpuctr_plan_create_from_cdi": (
@@ -415,6 +423,7 @@ _getters(
     variable_action variable_name variable_value variable_vendor
     setup_root setup_origin setup_tree_path
     cdi_device_name cdi_device_path cdi_device_state
+    answer_kind answer_name answer_vendor answer_path answer_reason answer_capability
     used_driver_vendor used_driver_version used_driver_version_source
     hook_state_rootfs
     """,
@@ -427,6 +436,7 @@ _getters(
     mask_is_against_nodes shown_is_directory
     node_is_makeable shared_path_accessible
     plan_writes_root plan_is_locked item_is_directory item_required setup_writes_root
+    answer_is_given
     """,
 )
 _getters(
@@ -450,6 +460,7 @@ _lists(
     driver_shared_path file_version_need file_registration
     plan_driver plan_item plan_variable plan_finding setup_driver setup_item
     setup_finding environment_finding cdi_list_device cdi_list_finding
+    explanation_answer answer_item answer_finding
     used_driver_gpu
     """,
 )
@@ -457,6 +468,6 @@ _lists(
     c_char_p,
     """
     driver_need driver_image_directory gpu_name file_link file_entry_name file_needed
-    node_link environment hook_state_variable hook_state_vendor
+    node_link environment hook_state_variable hook_state_vendor answer_remedy
     """,
 )

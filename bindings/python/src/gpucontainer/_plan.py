@@ -368,6 +368,27 @@ class Plan(Owner):
         handle = self._handle
         check("gpuctr_plan_check_requirement", handle.pointer, encode(requirement))
 
+    def explain(self, name: str, root: Root | None = None) -> str:
+        """What the plan does with a library, tool, device node or GPU of this name, and why: a
+        document of the schema "gpucontainer/why/1". `root` is that of the plan.
+
+        Raises Error: USAGE, if nothing has the name; ROOTFS.
+        """
+        handle = self._handle
+        explanation = ctypes.c_void_p()
+        with root_fd(root) as fd:
+            check(
+                "gpuctr_plan_explain",
+                handle.pointer,
+                encode(name),
+                fd,
+                ctypes.byref(explanation),
+            )
+        try:
+            return take_json("gpuctr_explanation_to_json", explanation.value or 0)
+        finally:
+            library.gpuctr_explanation_free(explanation)
+
     def to_json(self) -> str:
         """The plan as a document of the schema "gpucontainer/plan/1"."""
         handle = self._handle

@@ -87,6 +87,7 @@ pub const GPUCTR_STAGED: u32 = 0;
 pub const GPUCTR_STAGE_UNCHANGED: u32 = 1;
 pub const GPUCTR_STAGE_REPLACED: u32 = 2;
 pub const GPUCTR_LOAD_DISPLAY: u32 = 0x1;
+pub const GPUCTR_CAPTURE_WITH_IDENTITIES: u32 = 0x1;
 
 macro_rules! opaque {
     ($($name:ident)*) => { $(
@@ -125,6 +126,8 @@ opaque! {
     gpuctr_used_driver
     gpuctr_cdi_list
     gpuctr_cdi_device
+    gpuctr_explanation
+    gpuctr_answer
 }
 
 #[repr(C)]
@@ -536,6 +539,49 @@ extern "C" {
     pub fn gpuctr_plan_check_requirement(
         plan: *const gpuctr_plan,
         requirement: *const c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_plan_explain(
+        plan: *const gpuctr_plan,
+        name: *const c_char,
+        rootfs_fd: c_int,
+        ret_explanation: *mut *mut gpuctr_explanation,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_explanation_free(explanation: *mut gpuctr_explanation);
+    pub fn gpuctr_explanation_to_json(
+        explanation: *const gpuctr_explanation,
+        ret_json: *mut *mut c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_explanation_answer_count(explanation: *const gpuctr_explanation) -> usize;
+    pub fn gpuctr_explanation_answer_at(
+        explanation: *const gpuctr_explanation,
+        index: usize,
+    ) -> *const gpuctr_answer;
+    pub fn gpuctr_answer_kind(answer: *const gpuctr_answer) -> *const c_char;
+    pub fn gpuctr_answer_name(answer: *const gpuctr_answer) -> *const c_char;
+    pub fn gpuctr_answer_vendor(answer: *const gpuctr_answer) -> *const c_char;
+    pub fn gpuctr_answer_path(answer: *const gpuctr_answer) -> *const c_char;
+    pub fn gpuctr_answer_reason(answer: *const gpuctr_answer) -> *const c_char;
+    pub fn gpuctr_answer_capability(answer: *const gpuctr_answer) -> *const c_char;
+    pub fn gpuctr_answer_is_given(answer: *const gpuctr_answer) -> c_int;
+    pub fn gpuctr_answer_item_count(answer: *const gpuctr_answer) -> usize;
+    pub fn gpuctr_answer_item_at(answer: *const gpuctr_answer, index: usize) -> *const gpuctr_item;
+    pub fn gpuctr_answer_finding_count(answer: *const gpuctr_answer) -> usize;
+    pub fn gpuctr_answer_finding_at(
+        answer: *const gpuctr_answer,
+        index: usize,
+    ) -> *const gpuctr_finding;
+    pub fn gpuctr_answer_remedy_count(answer: *const gpuctr_answer) -> usize;
+    pub fn gpuctr_answer_remedy_at(answer: *const gpuctr_answer, index: usize) -> *const c_char;
+    pub fn gpuctr_host_capture(
+        options: *const gpuctr_host_options,
+        environment: *const *const c_char,
+        flags: u32,
+        fd: c_int,
+        report: gpuctr_report,
+        report_data: *mut c_void,
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
     pub fn gpuctr_plan_to_json(

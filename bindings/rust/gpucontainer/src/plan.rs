@@ -412,6 +412,25 @@ impl Plan {
         unsafe { check(|error| sys::gpuctr_plan_check_requirement(self.raw, requirement, error)) }
     }
 
+    /// What the plan does with a library, tool, device node or GPU of this name, and why: a document
+    /// of the schema "gpucontainer/why/1". The root is that of the plan. Errors: Usage, if nothing
+    /// has the name; Rootfs.
+    pub fn explain<F: AsFd>(&self, name: &str, root: Option<&F>) -> Result<String> {
+        let mut texts = Texts::default();
+        let name = texts.add("name", Some(OsStr::new(name)))?;
+        let mut explanation = ptr::null_mut();
+        // SAFETY: the object, the text and the descriptor are alive; the explanation is ours.
+        unsafe {
+            check(|error| {
+                sys::gpuctr_plan_explain(self.raw, name, fd_of(root), &mut explanation, error)
+            })?;
+            let document =
+                json(|text, error| sys::gpuctr_explanation_to_json(explanation, text, error));
+            sys::gpuctr_explanation_free(explanation);
+            document
+        }
+    }
+
     /// The plan as a document of the schema "gpucontainer/plan/1".
     pub fn to_json(&self) -> Result<String> {
         // SAFETY: the object is alive.

@@ -180,6 +180,10 @@ fn a_plan_shows_what_would_be_done() {
     let rules = plan.device_rules();
     assert!(rules.iter().any(|rule| (rule.kind, &*rule.access, rule.minor) == ('c', "rw", 2)));
     assert!(plan.to_json().unwrap().contains("gpucontainer/plan/1"));
+    assert!(plan
+        .explain("libcuda.so", None::<&std::fs::File>)
+        .unwrap()
+        .contains("gpucontainer/why/1"));
 }
 
 #[test]

@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: MIT
+#include "check/container_view.hpp"
+
+#include "base/file.hpp"
+#include "base/file_time.hpp"
+#include "base/in_root.hpp"
+#include "base/own_proc.hpp"
+#include "base/text.hpp"
+#include "base/try.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace gpucontainer::check {
+
+using rootfs::Entry;
+using rootfs::EntryType;
+using rootfs::LastLink;
+
+namespace {
+
+constexpr std::uint64_t device_of_ours = UINT64_MAX; // no file system has this number
+constexpr std::uint32_t mode_of_ours = 0755;
+
+Error cannot_open(int os_error, const std::string& path)
+{
+    return Error::from_errno(os_error, path, Errc::rootfs).with_object(path);
+}
+
+EntryType type_of_mode(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return EntryType::regular;
+    case S_IFDIR:
+        return EntryType::directory;
+    case S_IFLNK:
+        return EntryType::link;
+    case S_IFCHR:
+        return EntryType::character;
+    default:
+        return EntryType::other;
+    }
+}
+
+Entry entry_of_status(const struct stat& status)
+{
+    Entry entry;
+    entry.type = type_of_mode(status.st_mode);
+    entry.device = status.st_dev;
+    entry.inode = status.st_ino;
+    entry.size = static_cast<std::uint64_t>(status.st_size);
+    entry.mtime_ns = base::to_nanoseconds(status.st_mtim.tv_sec,
+                                          static_cast<std::uint32_t>(status.st_mtim.tv_nsec));
+    entry.mode = status.st_mode & 07777U;
+    return entry;
+}
+
+/// Opens a file that is known by a descriptor that cannot be read. Neither its path nor a link is
+/// followed again.
+Result<base::UniqueFd> reopened(const base::UniqueFd& found, const std::string& path)
+{
+    GPUCTR_TRY(const auto descriptors, base::open_own_descriptors());
+    base::UniqueFd fd(::openat(descriptors.get(), std::to_string(found.get()).c_str(),
+                               O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!fd)
+        return cannot_open(errno, path);
+    return fd;
+}
+
+/// Opens a file of the host, if it is the one that was planned with.
+Result<base::UniqueFd> open_planned(const std::string& path, const model::FileId& id)
+{
+    const base::UniqueFd found(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    struct stat status = {};
+    if (!found || ::fstat(found.get(), &status) != 0)
+        return cannot_open(errno, path);
+    if (!S_ISREG(status.st_mode) || model::FileId::of(status) != id)
+        return cannot_open(ESTALE, path);
+    return reopened(found, path);
+}
+
+/// A name in a directory of the host, whose links lead to nowhere outside of it.
+base::UniqueFd find_below(const std::string& directory, const std::string& name,
+                          std::uint64_t flags)
+{
+    const base::UniqueFd top(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return base::UniqueFd(
+        top ? base::open_in_root(top.get(), name.empty() ? "." : name.c_str(), flags) : -1);
+}
+
+Result<base::UniqueFd> open_below(const std::string& directory, const std::string& name)
+{
+    const base::UniqueFd found = find_below(directory, name, O_PATH | O_NOFOLLOW);
+    struct stat status = {};
+    if (!found || ::fstat(found.get(), &status) != 0)
+        return cannot_open(errno, directory + name);
+    if (!S_ISREG(status.st_mode))
+        return cannot_open(EINVAL, directory + name);
+    return reopened(found, directory + name);
+}
+
+Entry look_below(const std::string& directory, const std::string& name)
+{
+    const base::UniqueFd found = find_below(directory, name, O_PATH | O_NOFOLLOW);
+    struct stat status = {};
+    return found && ::fstat(found.get(), &status) == 0 ? entry_of_status(status) : Entry();
+}
+
+Result<base::OpenFile> opened(Result<base::UniqueFd> fd)
+{
+    if (!fd)
+        return std::move(fd).error();
+    return base::OpenFile(*std::move(fd));
+}
+
+Result<base::UniqueFd> open_content(const std::string& content)
+{
+    base::UniqueFd fd(::memfd_create("content", MFD_CLOEXEC));
+    for (std::size_t at = 0; fd && at < content.size();) {
+        const ssize_t wrote = ::write(fd.get(), content.data() + at, content.size() - at);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return Error::from_errno(errno, "write a generated file");
+        at += static_cast<std::size_t>(wrote);
+    }
+    if (!fd)
+        return Error::from_errno(errno, "make a generated file");
+    return fd;
+}
+
+} // namespace
+
+/// A node for each item. A new type of item does not compile without a line here.
+struct ContainerView::ToNode {
+    using Kind = Node::Kind;
+
+    std::optional<Node> operator()(const plan::Directory&) const { return Node{Kind::directory}; }
+    std::optional<Node> operator()(const plan::Tree&) const { return Node{Kind::hiding}; }
+    /// Has the names of the directory that it is mounted over.
+    std::optional<Node> operator()(const plan::Overlay&) const { return std::nullopt; }
+    std::optional<Node> operator()(const plan::Bind& bind) const
+    {
+        return Node{bind.is_directory ? Kind::host_directory : Kind::host_file, bind.source,
+                    bind.id};
+    }
+    std::optional<Node> operator()(const plan::KernelEntry& entry) const
+    {
+        return Node{entry.is_directory ? Kind::hiding : Kind::other};
+    }
+    std::optional<Node> operator()(const plan::Symlink& link) const
+    {
+        return Node{Kind::link, link.to};
+    }
+    std::optional<Node> operator()(const plan::GeneratedFile& file) const
+    {
+        return Node{Kind::content, {}, {}, &file.content};
+    }
+    std::optional<Node> operator()(const plan::Cover& cover) const
+    {
+        return Node{Kind::host_file, cover.source, cover.id};
+    }
+    std::optional<Node> operator()(const plan::GeneratedCover& cover) const
+    {
+        if (cover.is_directory)
+            return Node{Kind::hiding};
+        return Node{Kind::content, {}, {}, &cover.content};
+    }
+    std::optional<Node> operator()(const plan::Shared& shared) const
+    {
+        return Node{shared.kind == model::SharedPath::Kind::directory ? Kind::hiding : Kind::other};
+    }
+    std::optional<Node> operator()(const plan::Device&) const { return Node{Kind::character}; }
+    std::optional<Node> operator()(const plan::LoaderCache& cache) const
+    {
+        return Node{Kind::content, {}, {}, &cache.content};
+    }
+    std::optional<Node> operator()(const plan::Variable&) const { return std::nullopt; }
+};
+
+ContainerView::ContainerView(const rootfs::View& image, const plan::Plan& plan) : image_(image)
+{
+    for (const plan::Item& item : plan.items)
+        add(item);
+}
+
+void ContainerView::add(const plan::Item& item)
+{
+    auto node = std::visit(ToNode(), item.what);
+    if (!node || !item.target.starts_with('/'))
+        return;
+    // A mount is made on what a link leads to; a name is made in its directory.
+    const bool is_mounted = node->kind != Node::Kind::link;
+    auto place = is_mounted ? real(item.target, LastLink::followed) : std::nullopt;
+    if (!place)
+        place = real(item.target, LastLink::kept);
+    if (!place)
+        place = make_directories(std::string(base::directory_of(item.target))) + "/"
+                + std::string(base::name_of(item.target));
+    put(*place, *std::move(node));
+}
+
+/// Makes the directories of a path that are missing, as in a tree, which has no items for them.
+/// Returns the path without links; "" for the root.
+std::string ContainerView::make_directories(const std::string& path)
+{
+    std::vector<std::string> missing;
+    std::string above = path;
+    std::optional<std::string> found;
+    while (above.size() > 1 && !(found = real_directory(above))) {
+        missing.emplace_back(base::name_of(above));
+        above = base::directory_of(above);
+    }
+    std::string made = found.value_or("/") == "/" ? "" : *found;
+    for (; !missing.empty(); missing.pop_back()) {
+        made += "/" + missing.back();
+        put(made, Node{Node::Kind::directory});
+    }
+    return made;
+}
+
+void ContainerView::put(const std::string& path, Node node)
+{
+    node.number = nodes_.size() + 1;
+    if (node.kind == Node::Kind::hiding || node.kind == Node::Kind::host_directory)
+        hiding_.push_back(path);
+    names_[std::string(base::directory_of(path))].insert(std::string(base::name_of(path)));
+    nodes_.insert_or_assign(path, std::move(node));
+    real_directories_.clear();
+}
+
+const ContainerView::Node* ContainerView::node_at(const std::string& path) const
+{
+    const auto found = nodes_.find(path);
+    return found == nodes_.end() ? nullptr : &found->second;
+}
+
+const ContainerView::Node* ContainerView::above(const std::string& path,
+                                                std::string& directory) const
+{
+    const std::string* nearest = nullptr;
+    for (const std::string& one : hiding_)
+        if (path != one && base::is_below(path, one)
+            && (nearest == nullptr || one.size() > nearest->size()))
+            nearest = &one;
+    if (nearest == nullptr)
+        return nullptr;
+    directory = *nearest;
+    return node_at(directory);
+}
+
+Entry ContainerView::entry_of(const Node& node, const std::string& path) const
+{
+    using Kind = Node::Kind;
+    Entry entry;
+    entry.device = device_of_ours;
+    entry.inode = node.number;
+    entry.mode = mode_of_ours;
+    switch (node.kind) {
+    case Kind::directory:
+        if (const Entry own = image_.look(path); own.type == EntryType::directory)
+            return own;
+        entry.type = EntryType::directory;
+        return entry;
+    case Kind::hiding:
+    case Kind::host_directory:
+        entry.type = EntryType::directory;
+        return entry;
+    case Kind::host_file:
+        entry.type = EntryType::regular;
+        entry.device = node.id.device;
+        entry.inode = node.id.inode;
+        entry.size = node.id.size;
+        entry.mtime_ns = node.id.mtime_ns;
+        return entry;
+    case Kind::content:
+        entry.type = EntryType::regular;
+        entry.size = node.content->size();
+        return entry;
+    case Kind::link:
+        entry.type = EntryType::link;
+        return entry;
+    case Kind::character:
+        entry.type = EntryType::character;
+        return entry;
+    case Kind::other:
+        entry.type = EntryType::other;
+        return entry;
+    }
+    return {};
+}
+
+Entry ContainerView::entry_at(const std::string& path) const
+{
+    if (const Node* const node = node_at(path))
+        return entry_of(*node, path);
+    std::string directory;
+    const Node* const hiding = above(path, directory);
+    if (hiding == nullptr)
+        return image_.look(path);
+    return hiding->kind == Node::Kind::host_directory
+               ? look_below(hiding->text, path.substr(directory.size()))
+               : Entry();
+}
+
+std::string ContainerView::target_at(const std::string& path) const
+{
+    if (const Node* const node = node_at(path))
+        return node->kind == Node::Kind::link ? node->text : "";
+    std::string directory;
+    const Node* const hiding = above(path, directory);
+    if (hiding == nullptr)
+        return image_.link_target(path);
+    if (hiding->kind != Node::Kind::host_directory)
+        return "";
+    const base::UniqueFd link =
+        find_below(hiding->text, path.substr(directory.size()), O_PATH | O_NOFOLLOW);
+    auto target = link ? base::read_link(link.get(), "") : Result<std::string>(std::string());
+    return target ? *std::move(target) : std::string();
+}
+
+std::optional<std::string> ContainerView::real_directory(const std::string& path) const
+{
+    const auto [known, is_new] = real_directories_.try_emplace(path);
+    if (!is_new)
+        return known->second;
+    auto found = rootfs::follow_links(
+        path, LastLink::followed, [&](const std::string& name) { return entry_at(name).type; },
+        [&](const std::string& name) { return target_at(name); });
+    known->second = found;
+    return found;
+}
+
+std::optional<std::string> ContainerView::real(const std::string& path, LastLink last) const
+{
+    const std::string_view name = base::name_of(path);
+    if (path == "/" || name.empty() || name == "." || name == "..")
+        return real_directory(path);
+    const auto directory = real_directory(std::string(base::directory_of(path)));
+    if (!directory)
+        return std::nullopt;
+    const std::string whole = (*directory == "/" ? "/" : *directory + "/") + std::string(name);
+    const EntryType type = entry_at(whole).type;
+    if (type == EntryType::link && last == LastLink::followed)
+        return real_directory(whole);
+    return type == EntryType::none ? std::nullopt : std::optional(whole);
+}
+
+Entry ContainerView::look(const std::string& path) const
+{
+    const auto found = real(path, LastLink::kept);
+    return found ? entry_at(*found) : Entry();
+}
+
+Entry ContainerView::resolve(const std::string& path) const
+{
+    const auto found = real(path, LastLink::followed);
+    return found ? entry_at(*found) : Entry();
+}
+
+std::string ContainerView::link_target(const std::string& path) const
+{
+    const auto found = real(path, LastLink::kept);
+    return found ? target_at(*found) : "";
+}
+
+Result<base::OpenFile> ContainerView::open(const std::string& path) const
+{
+    const auto found = real(path, LastLink::followed);
+    if (!found)
+        return cannot_open(ENOENT, path);
+    if (const Node* const node = node_at(*found)) {
+        if (node->kind == Node::Kind::host_file)
+            return opened(open_planned(node->text, node->id));
+        if (node->kind == Node::Kind::content)
+            return opened(open_content(*node->content));
+        return cannot_open(EINVAL, path);
+    }
+    std::string directory;
+    const Node* const hiding = above(*found, directory);
+    if (hiding == nullptr)
+        return image_.open(*found);
+    return hiding->kind == Node::Kind::host_directory
+               ? opened(open_below(hiding->text, found->substr(directory.size())))
+               : cannot_open(ENOENT, path);
+}
+
+Result<std::string> ContainerView::read(const std::string& path, std::size_t limit) const
+{
+    GPUCTR_TRY(const base::OpenFile file, open(path));
+    GPUCTR_TRY(const std::uint64_t size, file.size(), "{}", path);
+    if (size > limit)
+        return cannot_open(EFBIG, path);
+    std::string content(size, '\0');
+    GPUCTR_TRY(const std::size_t got, file.read(content, 0), "{}", path);
+    content.resize(got);
+    return content;
+}
+
+Result<std::vector<std::string>> ContainerView::list(const std::string& path,
+                                                     std::size_t limit) const
+{
+    const auto found = real(path, LastLink::followed);
+    if (!found || entry_at(*found).type != EntryType::directory)
+        return cannot_open(found ? ENOTDIR : ENOENT, path);
+    std::set<std::string> names;
+    const Node* const node = node_at(*found);
+    std::string directory = *found;
+    const Node* const hiding =
+        node != nullptr && node->kind != Node::Kind::directory ? node : above(*found, directory);
+    if (hiding != nullptr && hiding->kind == Node::Kind::host_directory) {
+        const base::UniqueFd fd =
+            find_below(hiding->text, found->substr(directory.size()), O_RDONLY | O_DIRECTORY);
+        if (!fd)
+            return cannot_open(errno, path);
+        GPUCTR_TRY(const auto listed, base::list_directory(fd.get(), ".", limit));
+        names.insert(listed.begin(), listed.end());
+    } else if (hiding == nullptr && image_.look(*found).type == EntryType::directory) {
+        GPUCTR_TRY(const auto listed, image_.list(*found, limit));
+        names.insert(listed.begin(), listed.end());
+    }
+    const auto ours = names_.find(*found);
+    if (ours != names_.end())
+        names.insert(ours->second.begin(), ours->second.end());
+    if (names.size() > limit)
+        return cannot_open(EFBIG, path);
+    return std::vector<std::string>(names.begin(), names.end());
+}
+
+bool ContainerView::is_empty_directory(const std::string& path) const
+{
+    const auto names = list(path, 0);
+    return names.has_value();
+}
+
+bool ContainerView::is_for_names(const std::string& /*path*/) const { return false; }
+
+std::string ContainerView::host_file(const std::string& path) const
+{
+    const auto found = real(path, LastLink::followed);
+    const Node* const node = found ? node_at(*found) : nullptr;
+    return node != nullptr && node->kind == Node::Kind::host_file ? node->text : "";
+}
+
+} // namespace gpucontainer::check

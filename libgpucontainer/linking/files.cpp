@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+#include "linking/files.hpp"
+
+#include "rootfs/real_path.hpp"
+
+namespace gpucontainer::linking {
+
+using rootfs::Entry;
+using rootfs::EntryType;
+
+namespace {
+
+constexpr std::size_t most_files = 4096;
+constexpr std::size_t most_lookups = 100'000;
+
+} // namespace
+
+bool Files::may_look()
+{
+    if (looked_up_ < most_lookups && files_.size() < most_files) {
+        ++looked_up_;
+        return true;
+    }
+    is_exhausted_ = true;
+    return false;
+}
+
+const File* Files::at(const std::string& path)
+{
+    const auto known = by_path_.find(path);
+    if (known != by_path_.end())
+        return known->second;
+    if (!may_look())
+        return nullptr;
+    return by_path_.emplace(path, find(path)).first->second;
+}
+
+const File* Files::find(const std::string& path)
+{
+    const Entry entry = view_.resolve(path);
+    if (!entry)
+        return nullptr;
+    std::unique_ptr<File>& file = files_[{entry.device, entry.inode}];
+    if (file == nullptr)
+        file = read(path, entry);
+    return file.get();
+}
+
+std::unique_ptr<File> Files::read(const std::string& path, const Entry& entry) const
+{
+    auto file = std::make_unique<File>();
+    if (entry.type != EntryType::regular) {
+        file->state = File::State::damaged;
+        file->problem = entry.type == EntryType::directory ? "is a directory" : "is no file";
+        return file;
+    }
+    const auto opened = view_.open(path);
+    if (!opened)
+        return file;
+    auto facts = elf::read_facts(opened->get());
+    if (facts) {
+        file->state = File::State::good;
+        file->facts = *std::move(facts);
+    } else if (facts.error().os_error() == 0) {
+        file->state = entry.size == 0 ? File::State::empty : File::State::damaged;
+        file->problem = facts.error().message();
+    }
+    return file;
+}
+
+std::optional<std::string> Files::directory(const std::string& path)
+{
+    const auto known = directories_.find(path);
+    if (known != directories_.end())
+        return known->second;
+    if (!may_look())
+        return std::nullopt;
+    auto found = rootfs::real_path(view_, path);
+    if (found && view_.look(*found).type != EntryType::directory)
+        found.reset();
+    return directories_.emplace(path, std::move(found)).first->second;
+}
+
+const std::vector<elf::NeededVersion>* Files::needs_of(const std::string& path)
+{
+    const File* const file = at(path);
+    if (file == nullptr || file->state != File::State::good)
+        return nullptr;
+    const auto [known, is_new] = needs_.try_emplace(file);
+    if (is_new)
+        if (const auto opened = view_.open(path))
+            if (auto needs = elf::read_needed_versions(opened->get()))
+                known->second = *std::move(needs);
+    return known->second ? &*known->second : nullptr;
+}
+
+const std::vector<std::string>* Files::versions_of(const std::string& path)
+{
+    const File* const file = at(path);
+    if (file == nullptr || file->state != File::State::good)
+        return nullptr;
+    const auto [known, is_new] = versions_.try_emplace(file);
+    if (is_new)
+        if (const auto opened = view_.open(path))
+            if (auto versions = elf::read_defined_versions(opened->get()))
+                known->second = *std::move(versions);
+    return known->second ? &*known->second : nullptr;
+}
+
+} // namespace gpucontainer::linking

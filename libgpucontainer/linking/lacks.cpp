@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+#include "linking/lacks.hpp"
+
+#include "elf/dynamic_symbols.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace gpucontainer::linking {
+namespace {
+
+using elf::DynamicSymbol;
+
+constexpr std::size_t most_symbols = 400'000; // of all objects together
+constexpr std::size_t most_missing = 16;
+
+const Object* find_object(const Linked& linked, const std::string& name, Files& files)
+{
+    const auto found = std::ranges::find_if(linked.objects, [&](const Object& object) {
+        if (object.name == name)
+            return true;
+        const File* const file = files.at(object.path);
+        return file != nullptr && file->facts.soname == name;
+    });
+    return found == linked.objects.end() ? nullptr : &*found;
+}
+
+bool has_version(Files& files, const std::string& library, const std::string& version)
+{
+    const auto* const versions = files.versions_of(library);
+    return versions == nullptr || versions->empty()
+           || std::ranges::find(*versions, version) != versions->end();
+}
+
+void add_version(const Object& needs, const Object& lacks, const std::string& version,
+                 std::vector<Lack>& all)
+{
+    const auto same = std::ranges::find_if(all, [&](const Lack& one) {
+        return one.kind == Lack::Kind::version && one.name == version && one.file == lacks.path;
+    });
+    if (same == all.end())
+        all.push_back({Lack::Kind::version, version, {needs.path}, lacks.path});
+    else if (same->needed_by.size() < most_needers)
+        same->needed_by.push_back(needs.path);
+}
+
+/// The symbols of a program's objects.
+class SymbolSearch {
+public:
+    SymbolSearch(Files& files, Linked& linked)
+        : files_(files), linked_(linked), is_known_(linked.objects.size(), true)
+    {
+    }
+
+    void run()
+    {
+        for (std::size_t i = 0; i < linked_.objects.size(); ++i)
+            collect(i);
+        // A file without any definition is one whose symbols are not seen, or a stub: what others
+        // lack because of it is not known.
+        for (std::size_t i = 0; i < linked_.objects.size() && !wanted_.empty(); ++i)
+            strike_out(i);
+        if (left_ != 0)
+            add_rest();
+    }
+
+private:
+    template <typename Visit>
+    void visit(std::size_t index, const Visit& visit)
+    {
+        const auto opened = files_.view().open(linked_.objects[index].path);
+        if (!opened || left_ == 0 || !elf::visit_dynamic_symbols(opened->get(), visit))
+            is_known_[index] = false;
+    }
+
+    void count()
+    {
+        if (left_ > 0)
+            --left_;
+    }
+
+    void collect(std::size_t index)
+    {
+        if (linked_.objects[index].way == Way::loader)
+            return;
+        visit(index, [&](const DynamicSymbol& symbol) {
+            count();
+            if (symbol.kind == DynamicSymbol::Kind::wanted && left_ > 0)
+                wanted_.try_emplace(std::string(symbol.name), index);
+        });
+    }
+
+    void strike_out(std::size_t index)
+    {
+        bool defines = false;
+        std::string name;
+        visit(index, [&](const DynamicSymbol& symbol) {
+            count();
+            if (symbol.kind != DynamicSymbol::Kind::defined)
+                return;
+            defines = true;
+            name = symbol.name;
+            wanted_.erase(name);
+        });
+        is_known_[index] = is_known_[index] && (defines || index == 0);
+    }
+
+    /// Whether all that an object needs, directly or not, is there and has symbols.
+    bool is_closed(std::size_t index) const
+    {
+        std::vector<bool> seen(linked_.objects.size());
+        std::vector<std::size_t> open = {index};
+        while (!open.empty()) {
+            const std::size_t at = open.back();
+            open.pop_back();
+            if (seen[at])
+                continue;
+            seen[at] = true;
+            if (linked_.objects[at].lacks_library || (at != index && !is_known_[at]))
+                return false;
+            open.insert(open.end(), linked_.objects[at].needs.begin(),
+                        linked_.objects[at].needs.end());
+        }
+        return true;
+    }
+
+    void add_rest()
+    {
+        std::vector<std::pair<std::size_t, std::string>> missing;
+        std::unordered_map<std::size_t, bool> closed;
+        for (const auto& [name, by] : wanted_) {
+            const auto [known, is_new] = closed.try_emplace(by);
+            if (is_new)
+                known->second = is_closed(by);
+            if (known->second)
+                missing.emplace_back(by, name);
+        }
+        std::ranges::sort(missing);
+        for (const auto& [by, name] : missing) {
+            if (linked_.lacks.size() >= most_missing)
+                return;
+            linked_.lacks.push_back({Lack::Kind::symbol, name, {linked_.objects[by].path}});
+        }
+    }
+
+    Files& files_;
+    Linked& linked_;
+    std::unordered_map<std::string, std::size_t> wanted_; ///< By which object first.
+    std::vector<bool> is_known_; ///< Whether an object's symbols were read.
+    std::size_t left_ = most_symbols;
+};
+
+} // namespace
+
+void find_missing_versions(Files& files, Linked& linked)
+{
+    if (linked.rules != Rules::glibc)
+        return;
+    std::vector<Lack> found;
+    const Object* const c_library = find_object(linked, "libc.so.6", files);
+    for (const Object& object : linked.objects) {
+        const auto* const needs = files.needs_of(object.path);
+        if (needs == nullptr)
+            continue;
+        for (const elf::NeededVersion& need : *needs) {
+            const Object* const library = find_object(linked, need.library, files);
+            if (library == nullptr || has_version(files, library->path, need.version))
+                continue;
+            // The loader is of one version with the C library, which has more of its versions.
+            if (library->way == Way::loader && c_library != nullptr
+                && has_version(files, c_library->path, need.version))
+                continue;
+            add_version(object, *library, need.version, found);
+        }
+    }
+    linked.lacks.insert(linked.lacks.end(), found.begin(), found.end());
+}
+
+void find_missing_symbols(Files& files, Linked& linked)
+{
+    if (linked.rules == Rules::glibc || linked.rules == Rules::musl)
+        SymbolSearch(files, linked).run();
+}
+
+} // namespace gpucontainer::linking

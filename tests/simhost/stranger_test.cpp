@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "stranger.hpp"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace gpucontainer::simhost {
+namespace {
+
+class StrangerTest : public ::testing::Test {
+protected:
+    void add_file(const std::string& path, const std::string& content = "")
+    {
+        RecordedFile file;
+        file.path = path;
+        file.mode = 04755;
+        host_.files.push_back(file);
+        if (!content.empty())
+            host_.contents[path] = content;
+    }
+    void add_link(const std::string& path, const std::string& target)
+    {
+        RecordedFile file;
+        file.path = path;
+        file.is_link = true;
+        file.target = target;
+        host_.files.push_back(file);
+    }
+    void add_node(const std::string& path, unsigned major, unsigned minor,
+                  NodeKind kind = NodeKind::character)
+    {
+        DeviceNode node;
+        node.path = path;
+        node.kind = kind;
+        node.major = major;
+        node.minor = minor;
+        host_.nodes.push_back(node);
+    }
+    std::vector<std::string> restricted()
+    {
+        std::vector<std::string> left_out;
+        restrict_stranger(host_, left_out);
+        return left_out;
+    }
+    std::vector<std::string> paths() const
+    {
+        std::vector<std::string> all;
+        for (const RecordedFile& file : host_.files)
+            all.push_back(file.path);
+        return all;
+    }
+
+    Recording host_;
+};
+
+TEST_F(StrangerTest, KeepsWhatADriverHas)
+{
+    add_file("/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05");
+    add_link("/usr/lib/x86_64-linux-gnu/libcuda.so.1", "libcuda.so.580.95.05");
+    add_link("/usr/lib/x86_64-linux-gnu/libcuda.so.470", "libcuda.so.470.1");
+    add_file("/usr/bin/nvidia-smi", "#!/bin/sh\n");
+    add_file("/usr/share/vulkan/icd.d/nvidia_icd.json", "{}");
+    add_file("/etc/cdi/nvidia.yaml", "cdiVersion: 0.6.0\n");
+    add_node("/dev/nvidia-of-nobody", 3999, 77);
+    host_.proc = {{"/proc/driver/nvidia/version", "580\n"}, {"/proc/devices", "\n"}};
+    const Recording before = host_;
+
+    EXPECT_EQ(restricted(), std::vector<std::string>());
+    EXPECT_EQ(paths().size(), before.files.size());
+    EXPECT_EQ(host_.contents, before.contents);
+    EXPECT_EQ(host_.nodes.size(), 1U);
+    EXPECT_EQ(host_.proc.size(), 2U);
+    EXPECT_EQ(host_.files.front().mode, 0755U) << "no setuid bit";
+}
+
+TEST_F(StrangerTest, NoProgramTakesTheNameOfAnotherOne)
+{
+    add_file("/usr/local/bin/ls");
+    add_file("/opt/bin/sh");
+    add_link("/opt/x/libexec/cat", "/opt/y");
+
+    const auto left_out = restricted();
+
+    EXPECT_EQ(paths(), std::vector<std::string>());
+    EXPECT_EQ(left_out.front(), "/usr/local/bin/ls (this machine has a program of that name)");
+}
+
+TEST_F(StrangerTest, NoLinkLeadsToAFileOfTheMachine)
+{
+    add_link("/usr/bin/nvidia-smi", "/bin/rm");
+    add_link("/usr/lib/nvidia/x", "../../../etc/passwd");
+    add_link("/etc/alternatives/cuda", "/usr/local/cuda-13.0");
+    add_link("/usr/lib/nvidia/directory", "/usr/share");
+
+    const auto left_out = restricted();
+
+    EXPECT_EQ(paths(),
+              (std::vector<std::string>{"/etc/alternatives/cuda", "/usr/lib/nvidia/directory"}));
+    EXPECT_EQ(left_out.back(), "/usr/lib/nvidia/x (it leads to a file of this machine)");
+}
+
+TEST_F(StrangerTest, NoCodeIsLeftOfScripts)
+{
+    for (const auto& [path, content] : std::vector<std::pair<std::string, std::string>>{
+             {"/usr/bin/nvidia-smi", "#!/bin/sh\nrm -rf /\n"},
+             {"/usr/bin/rocm-smi", "#!/usr/bin/env python3\nimport os\n"},
+             {"/usr/bin/nvidia-a", "#!/bin/sh -c rm\n"},
+             {"/usr/bin/nvidia-b", "#!/bin/rm -rf\n"},
+             {"/usr/bin/nvidia-c", "#!/tmp/evil\n"},
+             {"/usr/lib/python3/dist-packages/nvidia.py", "import os\n"},
+             {"/usr/lib/python3/dist-packages/nvidia.pth", "import os\n"},
+             {"/etc/profile.d/nvidia.sh", "rm -rf /\n"},
+             {"/etc/ssh/ssh_config.d/x.conf", "ProxyCommand rm\n"},
+             {"/etc/sudoers.d/x", "ALL\n"},
+             {"/usr/bin/nvidia.json", "#!/bin/sh\nrm\n"}})
+        add_file(path, content);
+
+    (void)restricted();
+
+    EXPECT_EQ(host_.contents["/usr/bin/nvidia-smi"], "#!/bin/sh\n");
+    EXPECT_EQ(host_.contents["/usr/bin/rocm-smi"], "#!/usr/bin/env python3\n");
+    EXPECT_EQ(host_.contents["/usr/bin/nvidia.json"], "#!/bin/sh\n");
+    for (const char* path :
+         {"/usr/bin/nvidia-a", "/usr/bin/nvidia-b", "/usr/bin/nvidia-c", "/etc/profile.d/nvidia.sh",
+          "/usr/lib/python3/dist-packages/nvidia.py", "/usr/lib/python3/dist-packages/nvidia.pth",
+          "/etc/ssh/ssh_config.d/x.conf", "/etc/sudoers.d/x"})
+        EXPECT_EQ(host_.contents[path], "") << path;
+}
+
+TEST_F(StrangerTest, NoNodeIsADeviceOfTheMachine)
+{
+    add_node("/dev/nvidia0", 1, 1);
+    add_node("/dev/nvidia1", 5, 0);
+    add_node("/dev/nvidia2", 8, 0, NodeKind::block);
+    add_node("/dev/nvidia3", 259, 0, NodeKind::block);
+    DeviceNode link;
+    link.path = "/dev/nvidia4";
+    link.kind = NodeKind::link;
+    link.target = "/etc/passwd";
+    host_.nodes.push_back(link);
+
+    EXPECT_EQ(restricted().size(), 5U);
+    EXPECT_TRUE(host_.nodes.empty());
+}
+
+TEST_F(StrangerTest, OfProcfsThereIsOnlyWhatTellsOfTheKernel)
+{
+    host_.proc = {{"/proc/self/status", ""},
+                  {"/proc/1/environ", ""},
+                  {"/proc/mounts", ""},
+                  {"/proc/drivers", ""}};
+    SysDevice device;
+    device.path = "/devices/x";
+    device.links = {{"vendor", "/etc/passwd"}, {"driver", "../../bus/pci/drivers/x"}};
+    host_.devices = {device};
+
+    (void)restricted();
+
+    EXPECT_TRUE(host_.proc.empty());
+    ASSERT_EQ(host_.devices.front().links.size(), 1U);
+    EXPECT_EQ(host_.devices.front().links.front().name, "driver");
+}
+
+TEST_F(StrangerTest, ADamagedLoaderCacheIsLeftOut)
+{
+    host_.loader_cache = std::string(1000, 'x');
+
+    EXPECT_EQ(restricted(), std::vector<std::string>{"/etc/ld.so.cache (it is damaged)"});
+    EXPECT_EQ(host_.loader_cache, "");
+}
+
+} // namespace
+} // namespace gpucontainer::simhost
