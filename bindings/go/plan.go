@@ -70,6 +70,16 @@ const (
 	CompatAlways Compat = C.GPUCTR_COMPAT_ALWAYS // Even if it may fail.
 )
 
+// Glibc says whether programs use the host's C library, if the driver needs a newer one than the
+// image has.
+type Glibc uint32
+
+// Values of Request.Glibc.
+const (
+	GlibcNever Glibc = C.GPUCTR_GLIBC_NEVER // No.
+	GlibcAuto  Glibc = C.GPUCTR_GLIBC_AUTO  // All of it, unless something speaks against it.
+)
+
 // Backend says how mounts are made; to choose one is for tests and narrowing down a fault.
 type Backend uint32
 
@@ -140,6 +150,10 @@ type Request struct {
 	Compat Compat
 	// Toolkit is the host's toolkit for a container without one: "auto", or its directory.
 	Toolkit string
+	// Glibc says whether the host's C library takes the place of an older one of the image.
+	Glibc Glibc
+	// Program is the program that will be run, if that is known, for Glibc.
+	Program string
 }
 
 func (request Request) native(a *arguments) C.gpuctr_request {
@@ -164,6 +178,8 @@ func (request Request) native(a *arguments) C.gpuctr_request {
 	native.container_environment = a.list("container_environment", request.ContainerEnvironment)
 	native.compat = C.uint32_t(request.Compat)
 	native.toolkit = a.text("toolkit", request.Toolkit)
+	native.glibc = C.uint32_t(request.Glibc)
+	native.program = a.text("program", request.Program)
 	return native
 }
 

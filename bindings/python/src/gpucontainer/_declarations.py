@@ -86,8 +86,9 @@ class Request(Struct):
         ("extras", c_char_p),
         ("container_environment", POINTER(c_char_p)),
         ("compat", c_uint32),
-        ("reserved", c_uint32),
+        ("glibc", c_uint32),
         ("toolkit", c_char_p),
+        ("program", c_char_p),
     ]
 
 
@@ -253,6 +254,8 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_COMPAT_AUTO": 0,
     "GPUCTR_COMPAT_NEVER": 1,
     "GPUCTR_COMPAT_ALWAYS": 2,
+    "GPUCTR_GLIBC_NEVER": 0,
+    "GPUCTR_GLIBC_AUTO": 1,
     "GPUCTR_VENDOR_LIBS_AUTO": 0,
     "GPUCTR_VENDOR_LIBS_HOST": 1,
     "GPUCTR_VENDOR_LIBS_NONE": 2,

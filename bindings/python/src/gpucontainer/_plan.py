@@ -86,6 +86,13 @@ class Compat(Words):
     ALWAYS = c.CONSTANTS["GPUCTR_COMPAT_ALWAYS"]
 
 
+class Glibc(Words):
+    """Whether programs use the host's C library, if the driver needs a newer one."""
+
+    NEVER = c.CONSTANTS["GPUCTR_GLIBC_NEVER"]
+    AUTO = c.CONSTANTS["GPUCTR_GLIBC_AUTO"]
+
+
 class Outcome(Words):
     """What Plan.apply() did."""
 
@@ -247,6 +254,10 @@ class Request:
     compat: Compat = Compat.AUTO
     #: The host's for a container without one: "auto", or its directory.
     toolkit: str | None = None
+    #: Whether the host's C library takes the place of an older one of the image.
+    glibc: Glibc = Glibc.NEVER
+    #: The program that will be run, if that is known, for `glibc`.
+    program: str | None = None
 
     def _native(self) -> c.Request:
         request: c.Request = initialised("gpuctr_request")
@@ -259,6 +270,8 @@ class Request:
         request.vendor_libs = self.vendor_libs
         request.compat = self.compat
         request.toolkit = encode(self.toolkit)
+        request.glibc = self.glibc
+        request.program = encode(self.program)
         request.allowed_devices = encode(self.allowed_devices)
         request.tree_path = encode(self.tree_path)
         request.mount_label = encode(self.mount_label)
@@ -287,6 +300,8 @@ class Plan(Owner):
     ContainerEnvironment has it; names_devices and names_capabilities: what the caller chose
     stays.
     toolkit: the host's for a container without one: "auto", or its directory.
+    glibc: AUTO if the host's C library takes the place of an older one that the driver cannot
+    use; program: the one that will be run, if that is known.
     Raises Error: USAGE, NO_DEVICE, ROOTFS, PERMISSION; OSError if root cannot be opened.
     """
 
@@ -313,6 +328,8 @@ class Plan(Owner):
         names_capabilities: bool = False,
         compat: Compat = Compat.AUTO,
         toolkit: str | None = None,
+        glibc: Glibc = Glibc.NEVER,
+        program: str | None = None,
     ) -> None:
         request = Request(
             devices=devices,
@@ -333,6 +350,8 @@ class Plan(Owner):
             names_capabilities=names_capabilities,
             compat=compat,
             toolkit=toolkit,
+            glibc=glibc,
+            program=program,
         )._native()
         of_host = host._handle
         with seen_fd(root) as descriptor:

@@ -54,6 +54,8 @@ pub const GPUCTR_VENDOR_LIBS_NONE: u32 = 2;
 pub const GPUCTR_COMPAT_AUTO: u32 = 0;
 pub const GPUCTR_COMPAT_NEVER: u32 = 1;
 pub const GPUCTR_COMPAT_ALWAYS: u32 = 2;
+pub const GPUCTR_GLIBC_NEVER: u32 = 0;
+pub const GPUCTR_GLIBC_AUTO: u32 = 1;
 pub const GPUCTR_REQUEST_LOCK: u32 = 0x1;
 pub const GPUCTR_REQUEST_NAMES_DEVICES: u32 = 0x2;
 pub const GPUCTR_REQUEST_NAMES_CAPABILITIES: u32 = 0x4;
@@ -184,8 +186,9 @@ pub struct gpuctr_request {
     pub extras: *const c_char,
     pub container_environment: *const *const c_char,
     pub compat: u32,
-    pub reserved: u32,
+    pub glibc: u32,
     pub toolkit: *const c_char,
+    pub program: *const c_char,
 }
 
 #[repr(C)]

@@ -45,7 +45,7 @@ pub use explanation::{Answer, Explanation};
 pub use host::{Host, HostOptions};
 pub use image::{find_image, ImagePlace};
 pub use options::{
-    Backend, CdiOptions, Compat, Harden, HardenOptions, Layout, Phases, Report, StageOptions,
+    Backend, CdiOptions, Compat, Glibc, Harden, HardenOptions, Layout, Phases, Report, StageOptions,
     VendorLibs, Write,
 };
 pub use plan::{

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::explanation::Explanation;
 use crate::host::Host;
 use crate::options::{
-    Backend, CdiOptions, Collected, Compat, Layout, Report, StageOptions, VendorLibs, Write,
+    Backend, CdiOptions, Collected, Compat, Glibc, Layout, Report, StageOptions, VendorLibs, Write,
 };
 use crate::prepared::Prepared;
 use crate::root::fd_of;
@@ -57,6 +57,10 @@ pub struct Request {
     pub compat: Compat,
     /// The host's toolkit for a container without one: "auto", or its directory.
     pub toolkit: Option<PathBuf>,
+    /// Does the host's C library take the place of an older one of the image?
+    pub glibc: Glibc,
+    /// The program that will be run, if that is known, for `glibc`.
+    pub program: Option<OsString>,
 }
 
 impl Request {
@@ -96,6 +100,8 @@ impl Request {
             texts.add_list("container_environment", &self.container_environment)?;
         native.compat = self.compat as u32;
         native.toolkit = texts.add("toolkit", self.toolkit.as_deref().map(Path::as_os_str))?;
+        native.glibc = self.glibc as u32;
+        native.program = texts.add("program", self.program.as_deref())?;
         Ok(native)
     }
 }
