@@ -314,6 +314,19 @@ func TestAutoFollowsTheEnvironment(t *testing.T) {
 	equal(t, "GPUs", indexes(plan.Drivers()[0].GPUs), "[5]")
 }
 
+func TestDecidesAboutTheCLibraryIfAsked(t *testing.T) {
+	host := openHost(t)
+	root := openRoot(t)
+	for _, glibc := range []gpucontainer.Glibc{gpucontainer.GlibcNever, gpucontainer.GlibcAuto} {
+		request := gpucontainer.Request{Glibc: glibc, Program: "sh"}
+		decided := false
+		for _, finding := range must(gpucontainer.NewPlan(host, root, request))(t).Findings() {
+			decided = decided || finding.Code == "c_library_decided"
+		}
+		equal(t, "decided", decided, glibc == gpucontainer.GlibcAuto)
+	}
+}
+
 func TestRequirementsHaveToBeMet(t *testing.T) {
 	host := openHost(t)
 	request := gpucontainer.Request{Requirements: []string{"cuda>=1 arch>=99", "arch>=99"}}

@@ -292,6 +292,17 @@ class PlanTest(unittest.TestCase):
             plan.check_requirement("brand=none")
         self.assertEqual(raised.exception.code, gpus.Code.REQUIREMENT)
 
+    def test_decides_about_the_c_library_if_asked(self) -> None:
+        host = gpus.Host()
+        for glibc in (gpus.Glibc.NEVER, gpus.Glibc.AUTO):
+            plan = gpus.Plan(host, ROOT, glibc=glibc, program="sh")
+
+            codes = [finding.code for finding in plan.findings]
+            self.assertEqual("c_library_decided" in codes, glibc == gpus.Glibc.AUTO)
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Plan(host, glibc=gpus.Glibc(9))
+        self.assertEqual(raised.exception.argument, "glibc")
+
     def test_needs_a_root_that_is_there(self) -> None:
         with self.assertRaises(FileNotFoundError):
             gpus.Plan(gpus.Host(), "/nonexistent")

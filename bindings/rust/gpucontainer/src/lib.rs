@@ -45,8 +45,8 @@ pub use explanation::{Answer, Explanation};
 pub use host::{Host, HostOptions};
 pub use image::{find_image, ImagePlace};
 pub use options::{
-    Backend, CdiOptions, Compat, Glibc, Harden, HardenOptions, Layout, Phases, Report, StageOptions,
-    VendorLibs, Write,
+    Backend, CdiOptions, Compat, Glibc, Harden, HardenOptions, Layout, Phases, Report,
+    StageOptions, VendorLibs, Write,
 };
 pub use plan::{
     ApplyOptions, CdiInstalled, DeviceRule, Item, Outcome, Plan, PrepareOptions, Request, Staged,

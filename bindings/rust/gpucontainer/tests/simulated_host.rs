@@ -4,7 +4,7 @@
 
 use gpucontainer::{
     capture, find_image, open_in_root, undo, unstage, ApplyOptions, CaptureOptions, Check,
-    CheckOptions, Code, Config, ContainerEnvironment, Finding, Harden, HardenOptions, Host,
+    CheckOptions, Code, Config, ContainerEnvironment, Finding, Glibc, Harden, HardenOptions, Host,
     HostOptions, Layout, Outcome, Plan, Prepared, Report, Request, Setup, SetupList,
     SetupListOptions, Severity, Staged, UndoOptions, Undone, VENDOR_ANY,
 };
@@ -168,6 +168,19 @@ fn a_container_asks_for_gpus_itself() {
     let variables: Vec<_> = read.variables().collect();
     assert_eq!(variables, ["NVIDIA_VISIBLE_DEVICES=2,3", "Z=1"]);
     assert_eq!(read.findings().len(), 1);
+}
+
+#[test]
+fn decides_about_the_c_library_if_asked() {
+    root_or_return!(root, _alone);
+    let root = File::open(root).unwrap();
+    for glibc in [Glibc::Never, Glibc::Auto] {
+        let request = Request { glibc, program: Some("sh".into()), ..Default::default() };
+        let findings = Plan::new(&host(), &request, Some(&root)).unwrap().findings();
+
+        let decided = findings.iter().any(|finding| finding.code == "c_library_decided");
+        assert_eq!(decided, glibc == Glibc::Auto);
+    }
 }
 
 #[test]
