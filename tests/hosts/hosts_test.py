@@ -47,13 +47,17 @@ def content(directory):
             for path in directory.rglob("*") if path.is_file()}
 
 
+# As readelf names them.
+MACHINES = {"x86-64": "Advanced Micro Devices X86-64", "aarch64": "AArch64", "i386": "Intel 80386"}
+
+
 def elf_facts(host):
     """Class, machine, soname, needed libraries and needed versions of files, by their paths: of
     those that need the C library, as gpuctr-simhost puts versions down to that."""
     names, *rows = [line.split("\t") for line in
                     (host / "files.tsv").read_text(encoding="utf-8").splitlines()]
     first, last = names.index("class"), names.index("verneed")
-    return {row[0]: row[first:last + 1] for row in rows
+    return {row[0]: [MACHINES.get(field, field) for field in row[first:last + 1]] for row in rows
             if row[1] == "f" and "libc.so.6" in row[names.index("needed")].split(",")}
 
 
