@@ -44,6 +44,7 @@ Result<void> plan_for(Planned& planned, int rootfs_fd,
                                        : create_plan(drivers, planned.request, &target);
     GPUCTR_CHECK(root->check());
     GPUCTR_TRY(planned.plan, std::move(plan));
+    planned.plan.has_root = !image::is_file(rootfs_fd);
     return {};
 }
 
