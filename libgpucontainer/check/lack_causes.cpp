@@ -291,8 +291,19 @@ private:
             // than the rest of it has is the odd one.
             add(version_finding(linker_,
                                 {needer, is_program_among(lack) ? lack.file : host_or(needer),
-                                 lack.name, lack.file}));
+                                 lack.name, lack.file, copy_with(lack)}));
         }
+    }
+
+    /// Another copy of a library that has the version. Those of the C library do not count: all of
+    /// it has to be of one version.
+    std::string copy_with(const Lack& lack)
+    {
+        const std::string name(base::name_of(lack.file));
+        const auto* const file = linker_.files().at(program_);
+        return file == nullptr || search::is_of_c_library(name)
+                   ? ""
+                   : linker_.find_anywhere(name, file->facts, lack.name);
     }
 
     bool is_program_among(const Lack& lack) const
@@ -352,7 +363,9 @@ Finding version_finding(linking::Linker& linker, const VersionLack& lack)
             base::format("needs {}, and {} has {}", lack.version, lack.library,
                          newest.empty() ? "no such version" : "nothing newer than " + newest),
             lack.evidence,
-            is_of_system
+            !lack.elsewhere.empty() ? base::format(
+                "{} has it: put its directory first in LD_LIBRARY_PATH", lack.elsewhere)
+            : is_of_system
                 ? "use an image with a newer C library, or a program that was built for this one"
                 : "use an image with a newer version of this library"};
 }

@@ -115,7 +115,8 @@ std::optional<Linker::Found> Linker::find(const std::string& name, const std::st
     return Found{*found.path, found.way, files_.at(*found.path)->state};
 }
 
-std::string Linker::find_anywhere(const std::string& name, const elf::Facts& machine)
+std::string Linker::find_anywhere(const std::string& name, const elf::Facts& machine,
+                                  const std::string& version)
 {
     if (name.find('/') != std::string::npos)
         return "";
@@ -127,8 +128,12 @@ std::string Linker::find_anywhere(const std::string& name, const elf::Facts& mac
             continue;
         std::string path = (*directory == "/" ? "" : *directory) + "/" + name;
         const File* const file = files_.at(path);
-        if (file != nullptr && file->state == File::State::good
-            && is_of_machine(file->facts, machine))
+        if (file == nullptr || file->state != File::State::good
+            || !is_of_machine(file->facts, machine))
+            continue;
+        const auto* const versions = version.empty() ? nullptr : files_.versions_of(path);
+        if (version.empty()
+            || (versions != nullptr && std::ranges::find(*versions, version) != versions->end()))
             return path;
     }
     return "";

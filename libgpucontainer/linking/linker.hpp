@@ -41,8 +41,10 @@ public:
     Files& files() noexcept { return files_; }
 
     /// A file of the container that is such a library, for programs of this machine, in a directory
-    /// where programs may have libraries. "" if none is known.
-    std::string find_anywhere(const std::string& name, const elf::Facts& machine);
+    /// where programs may have libraries, and that defines the version. "" for any; "" if none is
+    /// known.
+    std::string find_anywhere(const std::string& name, const elf::Facts& machine,
+                              const std::string& version = "");
 
 private:
     const Loader* loader_of(const std::string& interpreter, const elf::Facts& program);
