@@ -157,7 +157,7 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
 #define GPUCTR_SEVERITY_NOTE 0u    /**< Something was left out. */
 #define GPUCTR_SEVERITY_NEED 1u    /**< The plan does not do it; the caller must. */
 #define GPUCTR_SEVERITY_WARNING 2u /**< Something will not work, or is not known. */
-#define GPUCTR_SEVERITY_ERROR 3u   /**< A set-up no longer works as it was made. */
+#define GPUCTR_SEVERITY_ERROR 3u   /**< A set-up no longer works; programs will not work. */
 
 /**
  * What kind of finding it is. Each has one severity, but in a gpuctr_check, where a finding has
@@ -1704,8 +1704,8 @@ GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int
 
 /**
  * The container of `pidfd` is looked at as it is, whoever set it up, and whether its device cgroups
- * allow the GPUs. Without this flag, it is looked at as gpuctr_plan_apply() would leave it.
- * @since 0.2
+ * allow the GPUs. Without this flag, it is looked at as gpuctr_plan_apply() would leave it. The
+ * calling thread joins no namespace. @since 0.2
  */
 #define GPUCTR_CHECK_IN_PROCESS 0x1u
 
