@@ -11,10 +11,10 @@ import (
 )
 
 // ReadContainerEnvironment reads the variables that an image or a runtime gives to a container, as
-// NAME=VALUE, and what of them is not known. Nothing is executed. Root is the image, or nil. Text is
-// an OCI configuration, a script of exports or lines NAME=VALUE, or "". Of environment, usually
-// os.Environ(), the variables APPTAINERENV_* and SINGULARITYENV_* count. Errors: ErrUsage,
-// ErrRootfs.
+// NAME=VALUE, and what of them is not known. Nothing is executed. Root is the directory or file of the
+// image, or nil. Text is an OCI configuration, a script of exports or lines NAME=VALUE, or "". Of
+// environment, usually os.Environ(), the variables APPTAINERENV_* and SINGULARITYENV_* count. Errors:
+// ErrUsage, ErrRootfs.
 func ReadContainerEnvironment(root *os.File, content string, environment []string) ([]string, []Finding, error) {
 	var a arguments
 	defer a.free()

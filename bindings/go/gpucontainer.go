@@ -5,7 +5,7 @@
 //
 // gpucontainer.h is the reference: it says what each call does, needs and promises. Here, what a
 // host, plan or set-up consists of is copied into Go values, -1 for "none" is a nil pointer, and a
-// failed call returns an *Error. Host, Plan, SetupList and Config may be used by several goroutines
+// failed call returns an *Error. Host, Plan, Check and SetupList may be used by several goroutines
 // at once. They are freed by Close, or with their last use.
 package gpucontainer
 
@@ -134,6 +134,15 @@ func (a *arguments) list(name string, texts []string) **C.char {
 	return &list[0]
 }
 
+// inC copies a struct to C's memory: a struct of Go that C reads may not point to another one.
+func inC[T any](a *arguments, value T) *T {
+	memory := C.calloc(1, C.size_t(unsafe.Sizeof(value)))
+	a.memory = append(a.memory, memory)
+	copied := (*T)(memory)
+	*copied = value
+	return copied
+}
+
 // document calls a function that returns JSON.
 func document(o *owner,
 	call func(unsafe.Pointer, **C.char, **C.gpuctr_error) C.gpuctr_status) (json []byte, err error) {
@@ -164,7 +173,8 @@ func fdOf(file *os.File) (C.int, error) {
 	return C.int(fd), nil
 }
 
-// OpenRoot opens the root directory of a container, for calls of this package.
+// OpenRoot opens the root directory of a container, for calls of this package. For those that only
+// look at a root, it may be a file with an image, squashfs or SIF, that os.Open has opened.
 func OpenRoot(path string) (*os.File, error) {
 	const oPath = 0x200000 // O_PATH, which package syscall lacks
 	return os.OpenFile(path, oPath|syscall.O_DIRECTORY, 0)

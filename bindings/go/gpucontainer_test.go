@@ -138,6 +138,34 @@ func TestOptionsReachTheLibrary(t *testing.T) {
 	}
 }
 
+func TestCapturesTheHostWithoutIdentities(t *testing.T) {
+	uuid := []byte(openHost(t).Drivers()[0].GPUs[0].UUID)
+	for _, withIdentities := range []bool{false, true} {
+		file := must(os.Create(filepath.Join(t.TempDir(), "report")))(t)
+		defer file.Close()
+		var replaced bool
+		options := gpucontainer.CaptureOptions{
+			Environment:    []string{"CUDA_VISIBLE_DEVICES=5", "HOME=/home/somebody"},
+			WithIdentities: withIdentities,
+			Report: func(finding gpucontainer.Finding) {
+				replaced = replaced || finding.Code == "identity_replaced"
+			},
+		}
+		if err := gpucontainer.Capture(file, options); err != nil {
+			t.Fatal(err)
+		}
+		content := must(os.ReadFile(file.Name()))(t)
+		equal(t, "UUID", bytes.Contains(content, uuid), withIdentities)
+		equal(t, "replaced", replaced, !withIdentities)
+		equal(t, "variable", bytes.Contains(content, []byte("CUDA_VISIBLE_DEVICES")), true)
+		equal(t, "name", bytes.Contains(content, []byte("somebody")), false)
+	}
+	if err := gpucontainer.Capture(nil, gpucontainer.CaptureOptions{}); !errors.Is(err,
+		gpucontainer.ErrUsage) {
+		t.Error(err)
+	}
+}
+
 func TestErrorSaysWhatIsWrongWithWhichArgument(t *testing.T) {
 	_, err := gpucontainer.NewPlan(openHost(t), nil, gpucontainer.Request{Devices: "99"})
 
@@ -199,6 +227,8 @@ func TestClosedRootSaysSo(t *testing.T) {
 		"list":   func() error { return second(gpucontainer.OpenSetupList(root, gpucontainer.SetupListOptions{})) },
 		"open":   func() error { return second(gpucontainer.OpenInRoot(root, "etc", os.O_RDONLY)) },
 		"attach": func() error { return (&gpucontainer.Prepared{}).Attach(root) },
+		"check":  func() error { return second(gpucontainer.NewCheck(root, gpucontainer.CheckOptions{})) },
+		"image":  func() error { return second(gpucontainer.FindImage(root)) },
 	} {
 		if err := call(); !errors.Is(err, os.ErrClosed) {
 			t.Errorf("%s: %v", name, err)
@@ -239,11 +269,40 @@ func TestPlanShowsWhatWouldBeDone(t *testing.T) {
 	equal(t, "mode", cache.Mode, 0o644)
 	equal(t, "rule", plan.DeviceRules()[0].Type+plan.DeviceRules()[0].Access, "crw")
 	equal(t, "groups", len(plan.Groups()), 0)
-	if !bytes.Contains(must(plan.Explain("libcuda.so", nil))(t), []byte("gpucontainer/why/1")) {
-		t.Error("no explanation")
-	}
 	if !bytes.Contains(must(plan.JSON())(t), []byte("gpucontainer/plan/1")) {
 		t.Error("not a plan")
+	}
+}
+
+func TestSaysWhy(t *testing.T) {
+	openHost(t)
+	root := openRoot(t)
+	plan := makePlan(t, root, "1,2")
+	explanation := must(plan.Explain("libcuda.so", root))(t)
+	plan.Close()
+
+	answer := explanation.Answers()[0]
+	equal(t, "answer", answer.Kind+" "+answer.Name+" "+answer.Vendor, "library libcuda.so.1 nvidia")
+	equal(t, "given", answer.IsGiven, true)
+	wanted := must(os.Stat(answer.Items[0].Source))(t)
+	equal(t, "same file", os.SameFile(must(os.Stat(answer.Path))(t), wanted), true)
+	equal(t, "reason", answer.Reason != "", true)
+	if !bytes.Contains(must(explanation.JSON())(t), []byte("gpucontainer/why/1")) {
+		t.Error("not an explanation")
+	}
+}
+
+func TestSaysWhyNot(t *testing.T) {
+	openHost(t)
+	plan := makePlan(t, nil, "1,2")
+
+	answer := must(plan.Explain("nvidia0", nil))(t).Answers()[0]
+
+	equal(t, "answer", answer.Kind+" "+answer.Name, "node /dev/nvidia0")
+	equal(t, "given", fmt.Sprint(answer.IsGiven, len(answer.Items)), "false 0")
+	equal(t, "remedies", strings.Contains(strings.Join(answer.Remedies, " "), "--device"), true)
+	if _, err := plan.Explain("libnothing.so", nil); !errors.Is(err, gpucontainer.ErrUsage) {
+		t.Error(err)
 	}
 }
 
@@ -253,6 +312,19 @@ func TestAutoFollowsTheEnvironment(t *testing.T) {
 	plan := must(gpucontainer.NewPlan(openHost(t), nil, request))(t)
 
 	equal(t, "GPUs", indexes(plan.Drivers()[0].GPUs), "[5]")
+}
+
+func TestDecidesAboutTheCLibraryIfAsked(t *testing.T) {
+	host := openHost(t)
+	root := openRoot(t)
+	for _, glibc := range []gpucontainer.Glibc{gpucontainer.GlibcNever, gpucontainer.GlibcAuto} {
+		request := gpucontainer.Request{Glibc: glibc, Program: "sh"}
+		decided := false
+		for _, finding := range must(gpucontainer.NewPlan(host, root, request))(t).Findings() {
+			decided = decided || finding.Code == "c_library_decided"
+		}
+		equal(t, "decided", decided, glibc == gpucontainer.GlibcAuto)
+	}
 }
 
 func TestRequirementsHaveToBeMet(t *testing.T) {
@@ -275,6 +347,109 @@ func TestRequirementsHaveToBeMet(t *testing.T) {
 	}
 	equal(t, "code", failure.Code, gpucontainer.ErrRequirement)
 	equal(t, "object", failure.Object, "brand=none")
+}
+
+func serious(check *gpucontainer.Check) string {
+	var found []string
+	for _, finding := range check.Findings() {
+		if finding.Severity >= gpucontainer.Warning {
+			found = append(found, finding.String())
+		}
+	}
+	return strings.Join(found, "; ")
+}
+
+func TestCheckFindsNothingWrong(t *testing.T) {
+	record := must(gpucontainer.HostFromJSON(must(openHost(t).JSON())(t), gpucontainer.HostOptions{}))(t)
+	for _, options := range []gpucontainer.CheckOptions{
+		{Program: "sh"}, {Record: record},
+	} {
+		check := must(gpucontainer.NewCheck(openRoot(t), options))(t)
+		equal(t, "findings", serious(check), "")
+		if !bytes.Contains(must(check.JSON())(t), []byte("gpucontainer/check/1")) {
+			t.Error("not a diagnosis")
+		}
+	}
+	host := must(gpucontainer.NewCheck(nil, gpucontainer.CheckOptions{}))(t)
+	equal(t, "findings of the host", serious(host), "")
+}
+
+func TestCheckSaysWhatStopsPrograms(t *testing.T) {
+	openHost(t)
+	root := openRoot(t)
+	options := gpucontainer.CheckOptions{Request: gpucontainer.Request{Devices: "99"}}
+
+	check := must(gpucontainer.NewCheck(root, options))(t)
+
+	finding := check.Findings()[0]
+	equal(t, "severity", finding.Severity, gpucontainer.Broken)
+	equal(t, "evidence", finding.Evidence, "devices")
+	equal(t, "text", strings.Contains(finding.String(), "99"), true)
+	options = gpucontainer.CheckOptions{Program: "/usr/bin/missing"}
+	check = must(gpucontainer.NewCheck(root, options))(t)
+	equal(t, "code", check.Findings()[0].Code, "program_missing")
+	options = gpucontainer.CheckOptions{Host: gpucontainer.HostOptions{Vendors: []string{"amd"}}}
+	check = must(gpucontainer.NewCheck(root, options))(t)
+	equal(t, "severity", check.Findings()[0].Severity, gpucontainer.Broken)
+	check.Close()
+	if _, err := check.JSON(); !errors.Is(err, os.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+func TestCheckLooksAtAProcess(t *testing.T) {
+	mounting(t)
+	container := exec.Command("/bin/sleep", "60")
+	container.SysProcAttr = &syscall.SysProcAttr{Chroot: rootPath}
+	if err := container.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer container.Wait()
+	defer container.Process.Kill()
+	process := openProcess(t, container.Process.Pid)
+	root := must(gpucontainer.OpenRoot(fmt.Sprintf("/proc/%d/root", container.Process.Pid)))(t)
+	defer root.Close()
+	options := gpucontainer.CheckOptions{Process: process}
+
+	found := serious(must(gpucontainer.NewCheck(root, options))(t))
+
+	equal(t, "not set up: "+found, strings.Contains(found, "/dev/nvidiactl"), true)
+	var failure *gpucontainer.Error
+	if _, err := gpucontainer.NewCheck(nil, options); !errors.As(err, &failure) {
+		t.Fatal(err)
+	}
+	equal(t, "argument", failure.Argument, "pidfd")
+}
+
+func TestFindsTheRootFileSystemOfAnImage(t *testing.T) {
+	squashfs := make([]byte, 128)
+	copy(squashfs, "hsqs")
+	squashfs[28] = 4  // its version
+	squashfs[40] = 96 // its size
+	path := filepath.Join(t.TempDir(), "image")
+	if err := os.WriteFile(path, squashfs, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := must(os.Open(path))(t)
+	defer file.Close()
+
+	equal(t, "image", must(gpucontainer.FindImage(file))(t), gpucontainer.ImagePlace{Size: 128})
+	other := must(os.Open("/etc/passwd"))(t)
+	defer other.Close()
+	if _, err := gpucontainer.FindImage(other); !errors.Is(err, gpucontainer.ErrRootfs) {
+		t.Error(err)
+	}
+}
+
+func openProcess(t *testing.T, pid int) *os.File {
+	const pidfdOpen = 434
+	pidfd, _, errno := syscall.Syscall(pidfdOpen, uintptr(pid), 0, 0)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+	process := os.NewFile(pidfd, "pidfd")
+	t.Cleanup(func() { process.Close() })
+	return process
 }
 
 // mounting skips a test that is for root, and undoes what it did.
@@ -398,13 +573,7 @@ func TestAppliesInTheNamespaceOfAProcess(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	const pidfdOpen = 434
-	pidfd, _, errno := syscall.Syscall(pidfdOpen, uintptr(container.Process.Pid), 0, 0)
-	if errno != 0 {
-		t.Fatal(errno)
-	}
-	process := os.NewFile(pidfd, "pidfd")
-	defer process.Close()
+	process := openProcess(t, container.Process.Pid)
 	inside := must(gpucontainer.OpenRoot(proc))(t)
 	defer inside.Close()
 	plan := makePlan(t, inside, "0")

@@ -70,6 +70,16 @@ const (
 	CompatAlways Compat = C.GPUCTR_COMPAT_ALWAYS // Even if it may fail.
 )
 
+// Glibc says whether programs use the host's C library, if the driver needs a newer one than the
+// image has.
+type Glibc uint32
+
+// Values of Request.Glibc.
+const (
+	GlibcNever Glibc = C.GPUCTR_GLIBC_NEVER // No.
+	GlibcAuto  Glibc = C.GPUCTR_GLIBC_AUTO  // All of it, unless something speaks against it.
+)
+
 // Backend says how mounts are made; to choose one is for tests and narrowing down a fault.
 type Backend uint32
 
@@ -130,7 +140,7 @@ type Request struct {
 	// "gds,imex-channel:0,no-mps".
 	Extras string
 	// ContainerEnvironment has NAME=VALUE each: what the container itself asks for, such as
-	// ReadContainerEnvironment returns it.
+	// ReadContainerEnvironment returns it. Of a Check, it is all that the program has.
 	ContainerEnvironment []string
 	// NamesDevices: it does not change Devices.
 	NamesDevices bool
@@ -140,6 +150,37 @@ type Request struct {
 	Compat Compat
 	// Toolkit is the host's toolkit for a container without one: "auto", or its directory.
 	Toolkit string
+	// Glibc says whether the host's C library takes the place of an older one of the image.
+	Glibc Glibc
+	// Program is the program that will be run, if that is known, for Glibc.
+	Program string
+}
+
+func (request Request) native(a *arguments) C.gpuctr_request {
+	var native C.gpuctr_request
+	C.gpuctr_request_init(&native, C.sizeof_gpuctr_request)
+	native.devices = a.text("devices", request.Devices)
+	native.driver_capabilities = a.text("driver_capabilities", request.DriverCapabilities)
+	native.environment = a.list("environment", request.Environment)
+	native.write = C.uint32_t(request.Write)
+	native.layout = C.uint32_t(request.Layout)
+	native.vendor_libs = C.uint32_t(request.VendorLibs)
+	native.flags = flags(
+		flag{request.Lock, C.GPUCTR_REQUEST_LOCK},
+		flag{request.NamesDevices, C.GPUCTR_REQUEST_NAMES_DEVICES},
+		flag{request.NamesCapabilities, C.GPUCTR_REQUEST_NAMES_CAPABILITIES})
+	native.allowed_devices = a.text("allowed_devices", request.AllowedDevices)
+	native.tree_path = a.text("tree_path", request.TreePath)
+	native.mount_label = a.text("mount_label", request.MountLabel)
+	native.devices_name = a.text("devices_name", request.DevicesName)
+	native.requirements = a.list("requirements", request.Requirements)
+	native.extras = a.text("extras", request.Extras)
+	native.container_environment = a.list("container_environment", request.ContainerEnvironment)
+	native.compat = C.uint32_t(request.Compat)
+	native.toolkit = a.text("toolkit", request.Toolkit)
+	native.glibc = C.uint32_t(request.Glibc)
+	native.program = a.text("program", request.Program)
+	return native
 }
 
 // Item is one thing that a plan puts into the container.
@@ -193,32 +234,12 @@ type ApplyOptions struct {
 // Plan is all that will change in a container's root file system; nothing is changed yet.
 type Plan struct{ *owner }
 
-// NewPlan decides what will be done for a root. Without a root, the plan can only be shown. Errors:
-// ErrUsage, ErrNoDevice, ErrRootfs, ErrPermission.
+// NewPlan decides what will be done for a root. Without a root, or for a file with an image, the
+// plan can only be shown. Errors: ErrUsage, ErrNoDevice, ErrRootfs, ErrPermission.
 func NewPlan(host *Host, root *os.File, request Request) (*Plan, error) {
 	var a arguments
 	defer a.free()
-	var native C.gpuctr_request
-	C.gpuctr_request_init(&native, C.sizeof_gpuctr_request)
-	native.devices = a.text("devices", request.Devices)
-	native.driver_capabilities = a.text("driver_capabilities", request.DriverCapabilities)
-	native.environment = a.list("environment", request.Environment)
-	native.write = C.uint32_t(request.Write)
-	native.layout = C.uint32_t(request.Layout)
-	native.vendor_libs = C.uint32_t(request.VendorLibs)
-	native.flags = flags(
-		flag{request.Lock, C.GPUCTR_REQUEST_LOCK},
-		flag{request.NamesDevices, C.GPUCTR_REQUEST_NAMES_DEVICES},
-		flag{request.NamesCapabilities, C.GPUCTR_REQUEST_NAMES_CAPABILITIES})
-	native.allowed_devices = a.text("allowed_devices", request.AllowedDevices)
-	native.tree_path = a.text("tree_path", request.TreePath)
-	native.mount_label = a.text("mount_label", request.MountLabel)
-	native.devices_name = a.text("devices_name", request.DevicesName)
-	native.requirements = a.list("requirements", request.Requirements)
-	native.extras = a.text("extras", request.Extras)
-	native.container_environment = a.list("container_environment", request.ContainerEnvironment)
-	native.compat = C.uint32_t(request.Compat)
-	native.toolkit = a.text("toolkit", request.Toolkit)
+	native := request.native(&a)
 	rootFd := a.fd(root)
 	if a.err != nil {
 		return nil, a.err
@@ -380,33 +401,6 @@ func (plan *Plan) CheckRequirement(requirement string) error {
 		var failure *C.gpuctr_error
 		status := C.gpuctr_plan_check_requirement((*C.gpuctr_plan)(pointer), native, &failure)
 		return check(status, failure)
-	})
-}
-
-// Explain returns what the plan does with a library, tool, device node or GPU of this name, and why:
-// a document of the schema "gpucontainer/why/1". The root is that of the plan, or nil. Errors:
-// ErrUsage, if nothing has the name; ErrRootfs.
-func (plan *Plan) Explain(name string, root *os.File) ([]byte, error) {
-	var a arguments
-	defer a.free()
-	native := a.copied("name", name)
-	if a.err != nil {
-		return nil, a.err
-	}
-	fd, err := fdOf(root)
-	if err != nil {
-		return nil, err
-	}
-	defer runtime.KeepAlive(root)
-	return document(plan.owner, func(pointer unsafe.Pointer, text **C.char,
-		failure **C.gpuctr_error) C.gpuctr_status {
-		var explanation *C.gpuctr_explanation
-		status := C.gpuctr_plan_explain((*C.gpuctr_plan)(pointer), native, fd, &explanation, failure)
-		if status != C.GPUCTR_OK {
-			return status
-		}
-		defer C.gpuctr_explanation_free(explanation)
-		return C.gpuctr_explanation_to_json(explanation, text, failure)
 	})
 }
 

@@ -10,9 +10,10 @@
 namespace gpuctr_cli {
 namespace {
 
-constexpr std::array of_a_root = {"--rootfs",      "--rootfs-fd",    "--pid",     "--layout",
-                                  "--tree-path",   "--write",        "--lock",    "--mount-label",
-                                  "--cuda-compat", "--cuda-toolkit", "--backend", "--staged-tree"};
+constexpr std::array of_a_root = {"--rootfs",      "--rootfs-fd",    "--pid",   "--layout",
+                                  "--tree-path",   "--write",        "--lock",  "--mount-label",
+                                  "--cuda-compat", "--cuda-toolkit", "--glibc", "--backend",
+                                  "--staged-tree"};
 
 } // namespace
 
@@ -39,6 +40,7 @@ gpucontainer::Request request_for_any_image(const RequestOptions& options, const
     request.write = GPUCTR_WRITE_AUTO;
     request.compat = GPUCTR_COMPAT_AUTO;
     request.toolkit.clear();
+    request.glibc = GPUCTR_GLIBC_NEVER;
     request.tree_path.clear();
     request.mount_label.clear();
     request.lock = false;

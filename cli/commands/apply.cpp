@@ -82,10 +82,20 @@ gpucontainer::SetupList set_ups_of(const RootDirectory& root, const ApplyArgumen
     return gpucontainer::SetupList(root.fd(), where);
 }
 
+gpucontainer::Request request_of(const ApplyArguments& options, const RootDirectory& root,
+                                 const Messages& messages)
+{
+    gpucontainer::Request request = options.request.request(root.fd(), messages);
+    if (options.root
+            .pid) // its programs run with the image's C library; a site's setting is ignored
+        request.glibc = GPUCTR_GLIBC_NEVER;
+    return request;
+}
+
 gpucontainer::Request request_without_writing(const ApplyArguments& options,
                                               const RootDirectory& root, const Messages& messages)
 {
-    gpucontainer::Request request = options.request.request(root.fd(), messages);
+    gpucontainer::Request request = request_of(options, root, messages);
     request.write = GPUCTR_WRITE_NEVER;
     return request;
 }
@@ -123,7 +133,7 @@ void apply(const ApplyArguments& options, const Call& call)
     shrink_privileges(options.root.phases(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY));
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
-    const gpucontainer::Plan plan(host, options.request.request(root.fd(), messages), root.fd());
+    const gpucontainer::Plan plan(host, request_of(options, root, messages), root.fd());
     warn_about(plan.findings(), messages);
     gpucontainer::ApplyOptions how = apply_options(options, root);
     how.no_replace = options.no_replace;
@@ -175,11 +185,12 @@ void require_module(const gpucontainer::Plan& plan)
                 0, std::string(driver.vendor()));
 }
 
-/// CMD finds libraries by variables that it is given.
-void add_variables_of_command(const ApplyArguments& options, gpucontainer::Request& request)
+/// CMD, and the variables that it is given by which it finds libraries, and is found itself.
+void add_command(const ApplyArguments& options, const Call& call, gpucontainer::Request& request)
 {
+    request.program = call.command_line.front();
     for (const std::string& variable : options.run.variables)
-        if (variable.starts_with("LD_LIBRARY_PATH="))
+        if (variable.starts_with("LD_LIBRARY_PATH=") || variable.starts_with("PATH="))
             request.container_environment.push_back(variable);
 }
 
@@ -190,7 +201,7 @@ void show_for_command(const ApplyArguments& options, const Call& call, Format fo
     const gpucontainer::Host host = options.request.host.open();
     const RootDirectory root = options.root.open();
     gpucontainer::Request request = request_without_writing(options, root, call.messages());
-    add_variables_of_command(options, request);
+    add_command(options, call, request);
     const gpucontainer::Plan plan(host, request, root.fd());
     warn_about(plan.findings(), call.messages());
     require_module(plan);
@@ -211,10 +222,10 @@ void check_signature(const ImageFile& image, const ApplyArguments& options)
 }
 
 gpucontainer::Request request_for_command(const ApplyArguments& options, int rootfs_fd,
-                                          const Messages& messages)
+                                          const Call& call)
 {
-    gpucontainer::Request request = options.request.request(rootfs_fd, messages);
-    add_variables_of_command(options, request);
+    gpucontainer::Request request = options.request.request(rootfs_fd, call.messages());
+    add_command(options, call, request);
     return request;
 }
 
@@ -247,7 +258,7 @@ int run_image(const ImageFile& image, const ApplyArguments& options, const Call&
         call.messages().warn(
             formatted("image {}: the changes in its overlay are left out", image.name));
     return run_with_gpus({image.name, -1, &image}, options, call, [&](int rootfs_fd) {
-        return request_for_command(options, rootfs_fd, call.messages());
+        return request_for_command(options, rootfs_fd, call);
     });
 }
 
@@ -261,7 +272,7 @@ int run_command(const ApplyArguments& options, const Call& call)
     if (options.wants_image)
         throw usage("--writable-tmpfs and --no-verify go with an image file");
     const RootDirectory root = options.root.open();
-    gpucontainer::Request request = request_for_command(options, root.fd(), call.messages());
+    gpucontainer::Request request = request_for_command(options, root.fd(), call);
     return run_with_gpus({root.name(), root.fd(), nullptr}, options, call,
                          [&](int) { return std::move(request); });
 }
@@ -302,6 +313,9 @@ void check_command_line(const ApplyArguments& options, bool with_command)
                     "--no-verify go with -- CMD");
     if (const char* const objection = with_command ? objection_to_command(options) : nullptr)
         throw usage(objection);
+    if (options.root.pid && options.request.glibc == GPUCTR_GLIBC_AUTO)
+        throw usage("--glibc auto: programs of the container that --pid names run already, with "
+                    "the C library of its image");
     if (options.dry_run && options.request.loads_kmods)
         throw usage("--load-kmods: --dry-run changes nothing");
     options.request.check_typed_loading("apply");

@@ -115,7 +115,7 @@ private:
         const gpucontainer::Host host = request_.host.open_to_list();
         std::optional<RootDirectory> root;
         if (root_.is_given())
-            root.emplace(root_.open());
+            root.emplace(root_.open_to_read());
         const int root_fd = root ? root->fd() : -1;
         const gpucontainer::Plan plan(host, request_.request(root_fd, messages), root_fd);
         const auto explanation = plan.explain(names_.front(), root_fd);

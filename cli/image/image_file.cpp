@@ -8,6 +8,7 @@
 #include <gpucontainer/gpucontainer.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace gpuctr_cli {
 namespace {
@@ -39,6 +40,20 @@ std::optional<ImageFile> open_image_file(const std::string& path)
         Fd(::open(formatted("/proc/self/fd/{}", place.get()).c_str(), O_RDONLY | O_CLOEXEC));
     if (!image.file)
         fail("image " + path, GPUCTR_E_ROOTFS, "this user has to be able to read it", "rootfs");
+    find_root_file_system(image);
+    return image;
+}
+
+std::optional<ImageFile> open_image_file(int fd, std::string name)
+{
+    struct stat status = {};
+    if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+        return std::nullopt;
+    ImageFile image;
+    image.name = std::move(name);
+    image.file = Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!image.file)
+        fail(image.name, GPUCTR_E_ROOTFS, "", "rootfs-fd");
     find_root_file_system(image);
     return image;
 }

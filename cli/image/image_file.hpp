@@ -24,5 +24,7 @@ struct ImageFile {
 /// something else, such as a directory, or nothing. Throws gpucontainer::Error: rootfs,
 /// permission, and requirement if it is an image of a kind that cannot be used.
 std::optional<ImageFile> open_image_file(const std::string& path);
+/// The same for a file that the caller has open for reading.
+std::optional<ImageFile> open_image_file(int fd, std::string name);
 
 } // namespace gpuctr_cli

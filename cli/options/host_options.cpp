@@ -40,8 +40,10 @@ void describe_record(CLI::App& command, CLI::Option& option)
     for (const char* const other :
          {"--driver-root", "--driver-version", "--dev-root", "--catalogue", "--mig-map"})
         option.excludes(command.get_option(other));
-    if (CLI::Option* const toolkit = command.get_option_no_throw("--cuda-toolkit"))
-        option.excludes(toolkit);
+    // They look at files of this host.
+    for (const char* const other : {"--cuda-toolkit", "--glibc"})
+        if (CLI::Option* const one = command.get_option_no_throw(other))
+            option.excludes(one);
 }
 
 } // namespace

@@ -57,6 +57,12 @@ const Numbers& compat_names()
     return names;
 }
 
+const Numbers& glibc_names()
+{
+    static const Numbers names = {{"auto", GPUCTR_GLIBC_AUTO}, {"never", GPUCTR_GLIBC_NEVER}};
+    return names;
+}
+
 /// What a file says about the environment of a container.
 gpucontainer::ContainerEnvironment read_environment(const std::string& path)
 {
@@ -273,6 +279,9 @@ void RequestOptions::add_to(CLI::App& command)
                     "directory, or auto")
         ->type_name("auto|DIR")
         ->check(check_toolkit);
+    add_choice(command, "--glibc", glibc_names(), glibc,
+               "whether programs use the host's C library, if the driver needs a newer one than "
+               "the image has");
     command.option_defaults()->group(how);
     add_choice(command, "--layout", layout_names(), layout,
                "put driver files into a tree of their own, or among the image's libraries");
@@ -298,6 +307,7 @@ gpucontainer::Request RequestOptions::request() const
     request.vendor_libs = vendor_libs;
     request.compat = compat;
     request.toolkit = toolkit;
+    request.glibc = glibc;
     request.tree_path = tree_path;
     request.mount_label = mount_label;
     request.lock = lock;

@@ -30,6 +30,7 @@ struct RequestOptions {
     std::uint32_t vendor_libs = GPUCTR_VENDOR_LIBS_AUTO;
     std::uint32_t compat = GPUCTR_COMPAT_AUTO;
     std::string toolkit; ///< "auto", a directory, or "".
+    std::uint32_t glibc = GPUCTR_GLIBC_NEVER;
     std::string tree_path;
     std::string mount_label;
     bool lock = false;

@@ -4,6 +4,7 @@
 #include "options/groups.hpp"
 #include "options/values.hpp"
 #include "output/failure.hpp"
+#include "output/format.hpp"
 #include "settings/settings.hpp"
 
 #include <cerrno>
@@ -65,9 +66,10 @@ RootDirectory RootOptions::open() const
 
 RootDirectory RootOptions::open_to_read() const
 {
-    if (std::optional<ImageFile> image = open_image())
-        return RootDirectory::of_image(*std::move(image));
-    return open();
+    std::optional<ImageFile> image =
+        descriptor ? open_image_file(*descriptor, formatted("descriptor {}", *descriptor))
+                   : open_image();
+    return image ? RootDirectory::of_image(*std::move(image)) : open();
 }
 
 std::optional<ImageFile> RootOptions::open_image() const

@@ -33,7 +33,7 @@ struct RootOptions {
     void require_or_all(const std::string& command) const;
     /// Throws gpucontainer::Error; if no root is given: usage.
     RootDirectory open() const;
-    /// The same for a command that only reads it: --rootfs may name an image file too.
+    /// The same for a command that only reads it: it may be an image file too.
     RootDirectory open_to_read() const;
     /// The image file that --rootfs names; none if it is a directory. Throws gpucontainer::Error.
     std::optional<ImageFile> open_image() const;

@@ -30,7 +30,7 @@ constexpr std::array allowed_options = {"nv",          "rocm",        "intel",
                                         "require",     "request-env", "rootfs",
                                         "format",      "json",        "output",
                                         "noheadings",  "chdir",       "setenv",
-                                        "clean-env",   "cuda-compat"};
+                                        "clean-env",   "cuda-compat", "glibc"};
 
 /// What a container asks for by it is an extra, which may not be typed either.
 constexpr std::string_view variable_of_extras = "NVIDIA_IMEX_CHANNELS";

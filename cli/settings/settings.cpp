@@ -31,9 +31,10 @@ bool is_policy(const CLI::Option& option) { return option.get_group() == policy_
 /// Options that must be typed: what a call does, and to which container (--rootfs excepted). A
 /// variable that somebody forgot to unset must not undo another set-up. Columns differ from command
 /// to command.
-constexpr std::array only_typed = {"help", "version", "all",         "undo",       "rootfs-fd",
-                                   "pid",  "replace", "output",      "noheadings", "dry-run",
-                                   "json", "install", "output-file", "by-nodes"};
+constexpr std::array only_typed = {
+    "help",       "version", "all",    "undo", "rootfs-fd",       "pid",  "replace", "output",
+    "noheadings", "dry-run", "binary", "node", "with-identities", "json", "install", "output-file",
+    "by-nodes"};
 
 /// The key of an option; empty if files and variables cannot set it.
 std::string name_of(const CLI::Option& option)

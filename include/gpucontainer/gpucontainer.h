@@ -157,7 +157,7 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
 #define GPUCTR_SEVERITY_NOTE 0u    /**< Something was left out. */
 #define GPUCTR_SEVERITY_NEED 1u    /**< The plan does not do it; the caller must. */
 #define GPUCTR_SEVERITY_WARNING 2u /**< Something will not work, or is not known. */
-#define GPUCTR_SEVERITY_ERROR 3u   /**< A set-up no longer works as it was made. */
+#define GPUCTR_SEVERITY_ERROR 3u   /**< A set-up no longer works; programs will not work. */
 
 /**
  * What kind of finding it is. Each has one severity, but in a gpuctr_check, where a finding has
@@ -165,11 +165,11 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  *
  * - notes: "not_installed", "file_unusable", "version_differs", "file_left_out",
  *   "gpu_unusable", "node_missing", "node_inaccessible", "node_left_out", "rule_ignored",
- *   "variable_ignored", "compat_decided", "toolkit_decided", "module_loaded", "node_made",
- *   "cdi_after_cache", "identity_replaced", "not_recorded"
+ *   "variable_ignored", "compat_decided", "c_library_decided", "toolkit_decided", "module_loaded",
+ *   "node_made", "cdi_after_cache", "identity_replaced", "not_recorded"
  * - needs: "container_need"
  * - warnings: "driver_unusable", "vendor_left_out", "no_gpu", "compat_forced",
- *   "toolkit_unfit", "search_differs", "files_left_out",
+ *   "c_library_unfit", "toolkit_unfit", "search_differs", "files_left_out",
  *   "library_unloadable", "library_missing", "releases_differ", "compute_node_unusable",
  *   "node_forbidden", "variable_contradicted", "device_unknown", "node_left",
  *   "namespace_gone", "root_gone", "cdi_outdated",
@@ -831,6 +831,19 @@ GPUCTR_API const char* gpuctr_shown_extra(const gpuctr_shown* shown);
 /** It is used even if it may fail, which is then a warning. @since 0.2 */
 #define GPUCTR_COMPAT_ALWAYS 2u
 
+/** Programs of a container use the C library of its image. @since 0.2 */
+#define GPUCTR_GLIBC_NEVER 0u
+/**
+ * If the driver's files need a newer C library than the image has, programs use that of the driver
+ * root: all files of its one build, mounted over the image's loader and libraries at their real
+ * paths, and GCONV_PATH. Of libstdc++ and libgcc_s, the newer ones are used. Nothing is mixed: if
+ * something speaks against it, such as a loader of Nix, Guix or conda, a static `program`, an image
+ * that is not older, or files of several builds on the host, then the image keeps its own, and a
+ * finding says why. It is for containers that do not run yet: programs that run have the image's
+ * C library loaded. @since 0.2
+ */
+#define GPUCTR_GLIBC_AUTO 1u
+
 /**
  * Nobody in the container can make our mounts writable, not even with CAP_SYS_ADMIN.
  * gpuctr_plan_prepare() then starts one more short-lived child process, and
@@ -936,7 +949,7 @@ typedef struct gpuctr_request {
      * that is a warning. @since 0.2
      */
     uint32_t compat;
-    uint32_t reserved; /**< 0. @since 0.2 */
+    uint32_t glibc; /**< GPUCTR_GLIBC_* @since 0.2 */
     /**
      * The host's toolkit for building programs, for a container whose image has nothing at
      * /usr/local/cuda: the absolute path of a CUDA toolkit, or "auto" for /usr/local/cuda or else
@@ -947,11 +960,19 @@ typedef struct gpuctr_request {
      * @since 0.2
      */
     const char* toolkit;
+    /**
+     * With GPUCTR_GLIBC_AUTO: the program that will be run, as a path in the container or a name
+     * that is looked for in PATH of `container_environment`, else of `environment`. A program that
+     * would not use the host's C library, such as a static one, speaks against it. NULL or "": it
+     * is not known. @since 0.2
+     */
+    const char* program;
 } gpuctr_request;
 
 /* clang-format off */
 #define GPUCTR_REQUEST_INIT \
-    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL }
+    { sizeof(gpuctr_request), NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, NULL, \
+      NULL }
 /* clang-format on */
 
 /** Variables of a container, and what of them is not known. @since 0.2 */
@@ -1683,8 +1704,8 @@ GPUCTR_API gpuctr_status gpuctr_rootfs_open(int rootfs_fd, const char* path, int
 
 /**
  * The container of `pidfd` is looked at as it is, whoever set it up, and whether its device cgroups
- * allow the GPUs. Without this flag, it is looked at as gpuctr_plan_apply() would leave it.
- * @since 0.2
+ * allow the GPUs. Without this flag, it is looked at as gpuctr_plan_apply() would leave it. The
+ * calling thread joins no namespace. @since 0.2
  */
 #define GPUCTR_CHECK_IN_PROCESS 0x1u
 

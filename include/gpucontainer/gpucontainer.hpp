@@ -493,7 +493,7 @@ public:
                         const char* const* environment = nullptr,
                         const std::function<void(Finding)>& report = {})
     {
-        const NativeOptions native(options);
+        const detail::NativeHostOptions native(options);
         const auto call = [](void* data, const gpuctr_finding* finding) noexcept {
             try {
                 (*static_cast<const std::function<void(Finding)>*>(data))(Finding(finding));
@@ -555,6 +555,8 @@ struct Request {
     std::uint32_t compat = GPUCTR_COMPAT_AUTO; ///< The image's own user space of a newer driver.
     std::string toolkit = {};     ///< The host's toolkit: "auto", a directory, or "" for none.
     std::uint32_t kept_hooks = 0; ///< GPUCTR_REQUEST_KEEP_*, for devices of CDI.
+    std::uint32_t glibc = GPUCTR_GLIBC_NEVER; ///< The host's C library for an older image.
+    std::string program = {};                 ///< That will be run; "": it is not known.
 };
 
 /// Where a file with an image has its root file system; see gpuctr_image_find().
@@ -1037,6 +1039,8 @@ public:
         native.container_environment = container_.data();
         native.compat = request.compat;
         native.toolkit = request.toolkit.empty() ? nullptr : request.toolkit.c_str();
+        native.glibc = request.glibc;
+        native.program = request.program.empty() ? nullptr : request.program.c_str();
     }
 
     gpuctr_request native = GPUCTR_REQUEST_INIT;

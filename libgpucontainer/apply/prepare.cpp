@@ -333,7 +333,7 @@ private:
 Result<void> require_preparable(const plan::Plan& plan, mount::Backend backend)
 {
     if (!plan.has_root)
-        return Error(Errc::usage, "the plan was made for no root file system");
+        return Error(Errc::usage, "the plan was made for no root directory");
     GPUCTR_CHECK(require_driver(plan));
     GPUCTR_CHECK(privilege::require_mounting());
     GPUCTR_CHECK(base::open_own_descriptors());

@@ -29,6 +29,8 @@ Result<void> refuse_foreign_fields(const gpuctr_request& given)
                                 : given.tree_path != nullptr             ? "tree_path"
                                 : given.requirements != nullptr          ? "requirements"
                                 : given.toolkit != nullptr               ? "toolkit"
+                                : given.glibc != 0                       ? "glibc"
+                                : given.program != nullptr               ? "program"
                                 : given.container_environment != nullptr ? "container_environment"
                                                                          : nullptr;
     if (foreign == nullptr)

@@ -27,6 +27,8 @@ Result<check::Subject> read_subject(const gpuctr_check_options& given, int rootf
     GPUCTR_TRY(subject.request, capi::read_request(request));
     subject.rootfs_fd = rootfs_fd;
     subject.program = capi::text_of(given.program);
+    if (subject.request.glibc.program.empty())
+        subject.request.glibc.program = subject.program;
     return subject;
 }
 

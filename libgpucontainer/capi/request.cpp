@@ -19,7 +19,7 @@ Result<void> check_numbers(const gpuctr_request& given)
                                      : given.layout > GPUCTR_LAYOUT_BINDS          ? "layout"
                                      : given.vendor_libs > GPUCTR_VENDOR_LIBS_NONE ? "vendor_libs"
                                      : given.compat > GPUCTR_COMPAT_ALWAYS         ? "compat"
-                                     : given.reserved != 0                         ? "reserved"
+                                     : given.glibc > GPUCTR_GLIBC_AUTO             ? "glibc"
                                                                                    : nullptr;
     if (out_of_range != nullptr)
         return Error(Errc::usage, "gpuctr_plan_create: a field of the request is out of range")
@@ -119,6 +119,8 @@ Result<plan::Request> read_request(const gpuctr_request& given)
     request.vendor_libs = static_cast<plan::VendorLibs>(given.vendor_libs);
     request.compat = static_cast<plan::Compat>(given.compat);
     assign(request.toolkit.wanted, given.toolkit);
+    request.glibc.wanted = given.glibc == GPUCTR_GLIBC_AUTO;
+    assign(request.glibc.program, given.program);
     request.lock = (given.flags & GPUCTR_REQUEST_LOCK) != 0;
     assign(request.mount_label, given.mount_label);
     GPUCTR_CHECK(privilege::check_label(request.mount_label));

@@ -10,7 +10,6 @@
 #include "elf/symbol_versions.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -29,28 +28,10 @@ constexpr int most_rounds = 16; // of libraries that need others
 constexpr std::string_view heading =
     "#path\tkind\tmode\tsize\ttarget\tclass\tmachine\tsoname\tneeded\tverneed\trunpath\trpath\t"
     "interpreter\tverdef\n";
+/// Of a file that is no ELF file.
+constexpr std::string_view no_columns = "\t\t\t\t\t\t\t\t";
 constexpr std::string_view configuration_directory = "/etc/ld.so.conf.d/";
 constexpr std::string_view configuration_file = "/etc/ld.so.conf";
-
-/// As readelf names it; "" if simulated hosts do not have it.
-std::string_view machine_of(const elf::Facts& facts)
-{
-    struct Row {
-        std::string_view name;
-        std::string_view shown;
-    };
-    constexpr std::array rows = {
-        Row{"x86-64", "Advanced Micro Devices X86-64"},
-        Row{"aarch64", "AArch64"},
-        Row{"i386", "Intel 80386"},
-        Row{"arm", "ARM"},
-        Row{"ppc64", "PowerPC64"},
-        Row{"riscv", "RISC-V"},
-        Row{"s390", "IBM S/390"},
-    };
-    const auto* const row = std::ranges::find(rows, elf::machine_name(facts.machine), &Row::name);
-    return row == rows.end() ? std::string_view() : row->shown;
-}
 
 bool is_field(std::string_view text) { return std::ranges::none_of(text, base::is_control); }
 
@@ -97,7 +78,7 @@ void Files::add(const std::string& path, Content content)
             const auto target = base::read_link(AT_FDCWD, real);
             if (!target || !is_field(*target) || ++links > most_links)
                 return;
-            rows_.emplace(real, base::format("{}\tl\t0777\t\t{}", real, *target));
+            rows_.emplace(real, base::format("{}\tl\t0777\t\t{}\t{}", real, *target, no_columns));
             for (std::string& one : reversed_parts(*target))
                 open.push_back(std::move(one));
             here = target->starts_with('/') || base::directory_of(here) == "/"
@@ -127,8 +108,9 @@ void Files::add_file(const std::string& path, Content content)
         report_.unread.emplace_back(path, "its content may not be read");
     const std::string columns = fd ? columns_of(fd.get(), path) : "";
     if (!is_known)
-        rows_.emplace(path, base::format("{}\tf\t{:04o}\t{}\t{}", path, status.st_mode & 07777U,
-                                         status.st_size, columns.empty() ? "" : "\t" + columns));
+        rows_.emplace(path, base::format("{}\tf\t{:04o}\t{}\t\t{}", path, status.st_mode & 07777U,
+                                         status.st_size,
+                                         columns.empty() ? no_columns : std::string_view(columns)));
     const std::string_view inside = std::string_view(path).substr(root_.prefix().size());
     if (inside.starts_with(configuration_directory) || inside == configuration_file)
         configuration_.insert(path);
@@ -144,8 +126,8 @@ std::string Files::columns_of(int fd, const std::string& path)
     const auto facts = elf::read_facts(fd);
     if (!facts)
         return "";
-    const std::string_view machine = machine_of(*facts);
-    if (machine.empty()) {
+    const std::string_view machine = elf::machine_name(facts->machine);
+    if (machine == elf::machine_name(0)) {
         report_.unread.emplace_back(path, "it is for an unknown machine");
         return "";
     }

@@ -12,7 +12,6 @@ namespace gpucontainer::capture {
 namespace {
 
 constexpr std::size_t shortest_name = 3;
-constexpr std::size_t longest_name = 256; // longer ones are not replaced
 constexpr std::array common_names = {"root",  "localhost", "localdomain", "host",   "user",
                                      "linux", "debian",    "ubuntu",      "fedora", "node"};
 constexpr std::array home_directories = {std::string_view("/home/"), std::string_view("/Users/")};
@@ -189,26 +188,25 @@ std::string Replacements::without_words(std::string_view text) const
 {
     if (words_.empty())
         return std::string(text);
-    const auto may_be_in = [](char c) { return is_of_word(c) || c == '-' || c == '.'; };
+    using Word = std::pair<const std::string, std::string>;
+    std::map<char, std::vector<const Word*>> by_first;
+    for (const Word& word : words_)
+        by_first[word.first.front()].push_back(&word);
     std::string result;
     result.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
-        const bool begins = at == 0 || !is_of_word(text[at - 1]);
-        const std::string* made = nullptr;
-        std::size_t length = 0;
-        // The longest one that begins here and is followed by something else.
-        for (std::size_t end = at;
-             begins && end < std::min(text.size(), at + longest_name) && may_be_in(text[end]);
-             ++end)
-            if (end + 1 == text.size() || !is_of_word(text[end + 1]))
-                if (const auto known = words_.find(text.substr(at, end + 1 - at));
-                    known != words_.end()) {
-                    made = &known->second;
-                    length = known->first.size();
-                }
-        if (made != nullptr) {
-            result += *made;
-            at += length;
+        const Word* found = nullptr; // the longest one that is followed by something else
+        if (at == 0 || !is_of_word(text[at - 1]))
+            if (const auto words = by_first.find(text[at]); words != by_first.end())
+                for (const Word* word : words->second)
+                    if (const std::size_t end = at + word->first.size();
+                        text.substr(at).starts_with(word->first)
+                        && (end == text.size() || !is_of_word(text[end]))
+                        && (found == nullptr || word->first.size() > found->first.size()))
+                        found = word;
+        if (found != nullptr) {
+            result += found->second;
+            at += found->first.size();
         } else {
             result += text[at++];
         }

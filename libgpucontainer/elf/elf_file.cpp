@@ -97,6 +97,9 @@ void keep(const GElf_Dyn& entry, Dynamic& dynamic)
     case DT_VERDEF:
         dynamic.definitions_address = entry.d_un.d_ptr;
         break;
+    case DT_VERSYM:
+        dynamic.indexes_address = entry.d_un.d_ptr;
+        break;
     case DT_SYMTAB:
         dynamic.symbols_address = entry.d_un.d_ptr;
         break;

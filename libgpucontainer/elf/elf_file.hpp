@@ -25,6 +25,7 @@ struct Dynamic {
     std::uint64_t rpath = 0;
     std::uint64_t needs_address = 0;       ///< Of the needed versions; 0 if there are none.
     std::uint64_t definitions_address = 0; ///< Of the defined versions; 0 if there are none.
+    std::uint64_t indexes_address = 0;     ///< Of each symbol's version; 0 if there are none.
     std::uint64_t symbols_address = 0;     ///< This and the next two: 0 if there is none.
     std::uint64_t hash_address = 0;        ///< Of the hash table that all systems have.
     std::uint64_t gnu_hash_address = 0;

@@ -3,8 +3,10 @@
 
 #include "base/open_file.hpp"
 #include "base/result.hpp"
+#include "elf/symbols.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpucontainer::elf {
@@ -23,5 +25,9 @@ Result<std::vector<NeededVersion>> read_needed_versions(base::FileRef file);
 
 /// The versions that the library `file` defines, including its own name.
 Result<std::vector<std::string>> read_defined_versions(base::FileRef file);
+
+/// Names of the dynamic symbols that are of one version, which the file has or needs; none without
+/// section headers. Fails like read_symbols().
+Result<Symbols> read_symbols_of_version(base::FileRef file, std::string_view version);
 
 } // namespace gpucontainer::elf

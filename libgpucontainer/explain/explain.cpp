@@ -8,7 +8,7 @@
 #include "explain/names.hpp"
 #include "explain/remedies.hpp"
 #include "host/driver_root.hpp"
-#include "rootfs/root.hpp"
+#include "image/open_root.hpp"
 
 #include <algorithm>
 #include <array>
@@ -374,9 +374,9 @@ Result<std::vector<Answer>> explain(const plan::Planned& planned, std::string_vi
 {
     if (rootfs_fd < 0)
         return answers_about(planned, name, nullptr);
-    GPUCTR_TRY(const auto root, rootfs::Root::open(rootfs_fd));
-    auto answers = answers_about(planned, name, &root);
-    GPUCTR_CHECK(root.check());
+    GPUCTR_TRY(const auto root, image::open_root(rootfs_fd));
+    auto answers = answers_about(planned, name, root.get());
+    GPUCTR_CHECK(root->check());
     return answers;
 }
 

@@ -33,6 +33,7 @@ enum class FindingCode : std::uint8_t {
     rule_ignored,      ///< An entry of a catalogue has no effect.
     variable_ignored,  ///< An environment variable has no effect.
     compat_decided,    ///< Whether the image's newer libraries of the driver count.
+    c_library_decided, ///< Whether the host's C library takes the place of the image's.
     toolkit_decided,   ///< Why the host's toolkit is not put into the container.
     module_loaded,     ///< A kernel module was loaded.
     node_made,         ///< A device node was made on the host.
@@ -49,6 +50,7 @@ enum class FindingCode : std::uint8_t {
     no_gpu,                ///< The driver's files are there, but no GPU.
     map_unfit,             ///< A map of MIG instances is not true of this host.
     compat_forced,         ///< The image's newer libraries of the driver count, and may not work.
+    c_library_unfit,       ///< The image's C library is too old, and the host's is not used.
     toolkit_unfit,         ///< The host's toolkit is left out, or may not work with the driver.
     search_differs,        ///< An environment variable has programs find other libraries.
     files_left_out,        ///< The image cannot use the driver's files, and gets only the nodes.

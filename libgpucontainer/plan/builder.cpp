@@ -13,6 +13,7 @@
 #include "plan/entry_names.hpp"
 #include "plan/extras.hpp"
 #include "plan/files.hpp"
+#include "plan/host_runtime.hpp"
 #include "plan/icds.hpp"
 #include "plan/loader_cache.hpp"
 #include "plan/merged.hpp"
@@ -208,6 +209,7 @@ Result<void> add_files(Draft& draft)
     }
     add_icds(draft);
     add_covers(draft);
+    add_host_runtime(draft);
     return draft.has_libraries() ? add_loader_cache(draft) : Result<void>();
 }
 
@@ -243,6 +245,7 @@ Result<Plan> create_plan(std::span<const DriverStack> drivers, const Request& re
     GPUCTR_TRY(draft.capabilities, about("driver_capabilities", parse_capabilities(asked)));
     GPUCTR_CHECK(choose_extras(draft));
     GPUCTR_CHECK(choose_files(draft));
+    GPUCTR_CHECK(choose_host_runtime(draft));
     report_compat32(draft, asked);
     GPUCTR_CHECK(choose_tree_path(draft));
     GPUCTR_CHECK(choose_toolkit(draft));

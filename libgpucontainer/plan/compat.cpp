@@ -25,39 +25,8 @@ using rootfs::Entry;
 using rootfs::EntryType;
 
 constexpr std::size_t most_directories = 16;
-constexpr std::size_t most_searched = 64;
 constexpr int most_links = 4;
 constexpr const char* search_variable = "LD_LIBRARY_PATH";
-
-/// Such a path has one meaning in the loader's configuration, and can be shown.
-bool is_plain_path(std::string_view path)
-{
-    constexpr std::string_view others = ":;,=#'\"\\ $";
-    return path.starts_with('/') && path.size() < 256 && std::ranges::none_of(path, [&](char c) {
-               return base::is_control(c) || others.find(c) != std::string_view::npos;
-           });
-}
-
-std::string_view without_slashes(std::string_view path)
-{
-    while (path.size() > 1 && path.ends_with('/'))
-        path.remove_suffix(1);
-    return path;
-}
-
-/// Directories that programs of the container search before all others, as its variables have them.
-std::vector<std::string> searched_first(const Request& request)
-{
-    std::vector<std::string> directories;
-    const auto variable = request.container.find(search_variable);
-    if (variable == request.container.end())
-        return directories;
-    for (const std::string_view part : base::split(variable->second, ':'))
-        if (const std::string_view path = without_slashes(part);
-            is_plain_path(path) && directories.size() < most_searched)
-            directories.emplace_back(path);
-    return directories;
-}
 
 /// A directory of the image with a user space of its own.
 struct CompatPlace {

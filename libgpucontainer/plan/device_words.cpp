@@ -145,8 +145,8 @@ std::optional<unsigned> gpu_of_position(const DriverStack& driver, std::string_v
     return gpu && !driver.instances_of(*gpu).empty() ? gpu : std::nullopt;
 }
 
-/// Whether it is an instance by its numbers, "MIG-GPU-UUID/9/0", on a GPU whose UUID is known. The
-/// kernel tells these numbers: one that no instance has is of one that is gone.
+/// Whether it is an instance by its numbers, "MIG-GPU-UUID/9/0", and the kernel tells which there
+/// are: the GPU's UUID is known, or all of them are. One that is not among them is gone.
 bool is_by_numbers(const DriverStack& driver, std::string_view word)
 {
     const auto slash = word.find('/');
@@ -154,9 +154,15 @@ bool is_by_numbers(const DriverStack& driver, std::string_view word)
         return false;
     const std::string uuid =
         base::to_lower(word.substr(of_instances.size(), slash - of_instances.size()));
-    return std::ranges::any_of(driver.gpus, [&](const Gpu& gpu) {
-        return !gpu.is_instance() && !gpu.uuid.empty() && base::to_lower(gpu.uuid) == uuid;
-    });
+    bool all_are_known = true;
+    for (const Gpu& gpu : driver.gpus) {
+        if (gpu.is_instance())
+            continue;
+        if (base::to_lower(gpu.uuid) == uuid)
+            return true;
+        all_are_known = all_are_known && !gpu.uuid.empty();
+    }
+    return all_are_known;
 }
 
 /// Whether the word can only name an instance by what the kernel does not tell.

@@ -9,6 +9,7 @@
 #include "plan/selection.hpp"
 #include "rootfs/layout.hpp"
 
+#include <deque>
 #include <optional>
 #include <set>
 #include <span>
@@ -48,6 +49,18 @@ struct ToolkitUse {
     Owner owner = {};
     bool is_missing = false; ///< Its name has to be made.
     bool is_there = false;   ///< It is mounted already.
+};
+
+/// What of the host takes the place of the image's C library, and of its compiler's libraries.
+struct RuntimeUse {
+    struct Cover {
+        const search::RuntimeFile* by = nullptr; ///< Null: nothing can be loaded there.
+        std::string target;                      ///< A real path of the image.
+    };
+    std::vector<Cover> covers;
+    std::vector<std::string> character_sets; ///< Real paths of the image's directories of them.
+    std::deque<model::DriverFile> added;     ///< Parts of the C library that the image lacks.
+    bool takes_c_library = false;
 };
 
 /// An unfinished plan: what it is made from, what is chosen so far, and its items so far. The parts
@@ -159,6 +172,7 @@ struct Draft {
     std::optional<elf::LdCache> image_cache;
     CompatUse compat;
     ToolkitUse toolkit;
+    RuntimeUse runtime;
     bool cache_is_ours = false; ///< An earlier set-up made the loader cache.
 
 private:

@@ -5,6 +5,7 @@
 #include "base/try.hpp"
 #include "plan/compat32.hpp"
 #include "plan/image_libraries.hpp"
+#include "plan/runtime_fit.hpp"
 #include "plan/wanted.hpp"
 #include "search/c_library.hpp"
 
@@ -31,6 +32,12 @@ const std::string& name_of(const DriverFile& file)
     return file.soname.empty() ? file.name : file.soname;
 }
 
+/// Whether the host's C library, or what comes with its compiler, could meet it.
+bool is_of_runtime(const model::VersionNeed& need)
+{
+    return need.library == search::c_library || search::is_of_compiler(need.library);
+}
+
 /// Not "" if another driver has the same file, or another one of that name: in the container, both
 /// would have the same name.
 std::string_view objection(std::span<const DriverFile* const> others, const DriverFile& file)
@@ -53,7 +60,8 @@ std::string_view objection(std::span<const DriverFile* const> others, const Driv
 class Choice {
 public:
     Choice(Draft& draft, Share& share)
-        : draft_(draft), share_(share), driver_(share.driver), reasons_(driver_.files.size())
+        : draft_(draft), share_(share), driver_(share.driver), fit_(draft),
+          reasons_(driver_.files.size())
     {
     }
 
@@ -317,8 +325,19 @@ private:
             need(name_of(file));
             return "an image's own would be covered";
         }
-        const std::string path = image.find(file);
+        const std::string path = fit_.is_wanted() && search::is_of_compiler(file.soname)
+                                     ? find_also_covered(image, file)
+                                     : image.find(file);
         return path.empty() ? "" : base::format("the image has its own: {}", path);
+    }
+
+    /// What an earlier set-up put over the image's own is the host's file.
+    static std::string find_also_covered(const ImageLibraries& image, const DriverFile& file)
+    {
+        DriverFile wanted;
+        wanted.soname = file.soname;
+        wanted.compat32 = file.compat32;
+        return image.find(wanted);
     }
 
     /// Several files may need the same library.
@@ -353,16 +372,23 @@ private:
         if (path.empty())
             return {}; // nobody knows what its programs will load
         GPUCTR_TRY(const auto versions, image.versions_of(path));
-        if (search::is_met(need, versions))
+        // 32-bit programs have a C library of their own.
+        const bool may_be_hosts = !file.compat32;
+        if (search::is_met(need, versions) || (may_be_hosts && fit_.meets(need, path)))
             return {};
         const std::string newest = search::newest_of_kind(need, versions);
         return Error(Errc::requirement,
                      base::format(
-                         "{} needs {}, but the image's {} has {}", name_of(file), need.version,
-                         path, newest.empty() ? "no such version" : "nothing newer than " + newest))
+                         "{} needs {}, but the image's {} has {}{}", name_of(file), need.version,
+                         path, newest.empty() ? "no such version" : "nothing newer than " + newest,
+                         may_be_hosts ? fit_.remark(need) : ""))
             .with_object(path)
-            .with_hint("use an image as new as the host, or one with its own runtime; "
-                       "--vendor-libs none gives the container only the device nodes");
+            .with_hint(base::format(
+                "{}use an image as new as the host, or one with its own runtime; "
+                "--vendor-libs none gives the container only the device nodes",
+                may_be_hosts && !fit_.is_wanted() && is_of_runtime(need)
+                    ? "--glibc auto has programs of the container use the host's C library; or "
+                    : ""));
     }
 
     void leave_out(const std::string& reason)
@@ -409,6 +435,7 @@ private:
     Draft& draft_;
     Share& share_;
     const model::DriverStack& driver_;
+    RuntimeFit fit_;
     std::vector<std::string> reasons_; ///< Why each file is not taken; "" if it is.
 };
 

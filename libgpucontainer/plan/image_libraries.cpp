@@ -7,6 +7,7 @@
 #include "elf/facts.hpp"
 #include "elf/machine.hpp"
 #include "elf/symbol_versions.hpp"
+#include "rootfs/real_path.hpp"
 
 #include <algorithm>
 
@@ -14,9 +15,35 @@ namespace gpucontainer::plan {
 
 using model::DriverFile;
 
-bool is_ours(const rootfs::Entry& entry, const DriverFile& file)
+bool is_ours(const rootfs::Entry& entry, const DriverFile& file) { return is_file(entry, file.id); }
+
+bool is_file(const rootfs::Entry& entry, const model::FileId& id)
 {
-    return entry && entry.device == file.id.device && entry.inode == file.id.inode;
+    return entry && entry.device == id.device && entry.inode == id.inode;
+}
+
+bool is_plain_path(std::string_view path)
+{
+    constexpr std::string_view others = ":;,=#'\"\\ $";
+    return path.starts_with('/') && path.size() < 256 && std::ranges::none_of(path, [&](char c) {
+               return base::is_control(c) || others.find(c) != std::string_view::npos;
+           });
+}
+
+std::vector<std::string> searched_first(const Request& request)
+{
+    constexpr std::size_t most_searched = 64;
+    std::vector<std::string> directories;
+    const auto variable = request.container.find("LD_LIBRARY_PATH");
+    if (variable == request.container.end())
+        return directories;
+    for (std::string_view path : base::split(variable->second, ':')) {
+        while (path.size() > 1 && path.ends_with('/'))
+            path.remove_suffix(1);
+        if (is_plain_path(path) && directories.size() < most_searched)
+            directories.emplace_back(path);
+    }
+    return directories;
 }
 
 std::string ImageLibraries::find(const DriverFile& file) const
@@ -45,6 +72,49 @@ std::string ImageLibraries::first_of(const std::vector<std::string>& paths,
             return path;
     }
     return "";
+}
+
+/// Those that programs search, with the directories in them that loaders search first: for faster
+/// processors, and of old releases.
+const std::vector<std::string>& ImageLibraries::all_directories() const
+{
+    constexpr std::size_t most_of_processors = 64;
+    if (directories_)
+        return *directories_;
+    directories_.emplace();
+    for (const auto& directories :
+         {rootfs::library_directories(*draft_.machine), draft_.image.searched_directories,
+          searched_first(draft_.request)})
+        for (const std::string& directory : directories) {
+            const std::string for_processors = base::format("{}/glibc-hwcaps", directory);
+            const auto names = draft_.view.list(for_processors, most_of_processors);
+            if (names)
+                for (const std::string& name : *names)
+                    directories_->push_back(base::format("{}/{}", for_processors, name));
+            directories_->push_back(base::format("{}/tls", directory));
+            directories_->push_back(directory);
+        }
+    return *directories_;
+}
+
+std::vector<std::string> ImageLibraries::copies_of(const std::string& soname) const
+{
+    DriverFile wanted;
+    wanted.soname = soname;
+    std::vector<std::string> paths = places_of(wanted);
+    for (const std::string& directory : all_directories())
+        paths.push_back(base::format("{}/{}", directory, soname));
+    std::vector<std::string> copies;
+    for (const std::string& path : paths) {
+        const std::string real = rootfs::real_path(draft_.view, path).value_or("");
+        if (real.empty() || std::ranges::find(copies, real) != copies.end()
+            || std::ranges::any_of(real, base::is_control) || draft_.is_in_tree(real)
+            || draft_.view.look(real).type != rootfs::EntryType::regular
+            || !is_library(real, false))
+            continue;
+        copies.push_back(real);
+    }
+    return copies;
 }
 
 std::vector<std::string> ImageLibraries::places_of(const DriverFile& file) const

@@ -31,14 +31,47 @@ bool is_left_out(const Draft& draft, const std::string& directory,
     return known.emplace(directory, is_one).first->second;
 }
 
+struct NamedLibrary {
+    std::string name;
+    std::string path;
+    std::int32_t flags;
+};
+
+/// The host's loader does not search the image's own directories by itself if distributions of
+/// the host's family have others. It finds there what the cache names.
+void add_directories_of_image(const Draft& draft, const elf::LdCache* old,
+                              std::vector<NamedLibrary>& names)
+{
+    constexpr std::size_t most_files = 20'000; // of a directory
+    if (!draft.runtime.takes_c_library)
+        return;
+    std::vector<rootfs::Entry> seen = {
+        draft.view.resolve(draft.request.glibc.host->c_library.home)};
+    const std::int32_t flags = draft.machine->cache_flags;
+    for (const std::string& directory : rootfs::library_directories(*draft.machine)) {
+        const rootfs::Entry entry = draft.view.resolve(directory);
+        const bool is_known = std::ranges::any_of(
+            seen, [&](const rootfs::Entry& other) { return entry.same_file(other); });
+        // Where others have /usr/lib64, this has libraries for 32-bit programs.
+        const bool is_of_others =
+            directory == "/usr/lib" && draft.image.library_directory != directory;
+        if (entry.type != EntryType::directory || is_known || is_of_others)
+            continue;
+        seen.push_back(entry);
+        const auto files = draft.view.list(directory, most_files);
+        if (!files)
+            continue;
+        for (const std::string& name : *files)
+            if (name.starts_with("lib") && name.find(".so") != std::string::npos
+                && std::ranges::none_of(name, base::is_control)
+                && (old == nullptr || old->lookup(name, flags).empty()))
+                names.push_back({name, base::format("{}/{}", directory, name), flags});
+    }
+}
+
 Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old)
 {
-    struct Named {
-        std::string name;
-        std::string path;
-        std::int32_t flags;
-    };
-    std::vector<Named> names;
+    std::vector<NamedLibrary> names;
     for (const std::string& name : draft.compat.libraries) // of equal names, the first counts
         names.push_back({name, base::format("{}/{}", draft.compat.directory, name),
                          draft.machine->cache_flags});
@@ -53,6 +86,7 @@ Result<elf::MergedCache> merge_cache(const Draft& draft, const elf::LdCache* old
         for (const std::string& link : file->links)
             names.push_back({link, draft.library_path(link, file), flags});
     }
+    add_directories_of_image(draft, old, names);
     std::vector<elf::NewCacheEntry> entries;
     entries.reserve(names.size());
     for (const auto& [name, path, flags] : names)

@@ -44,6 +44,7 @@ Result<void> plan_for(Planned& planned, int rootfs_fd,
                                        : create_plan(drivers, planned.request, &target);
     GPUCTR_CHECK(root->check());
     GPUCTR_TRY(planned.plan, std::move(plan));
+    planned.plan.has_root = !image::is_file(rootfs_fd);
     return {};
 }
 
@@ -64,6 +65,9 @@ Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_
         if (std::ranges::find(host.required, driver.vendor) != host.required.end())
             request.required.insert(driver.vendor);
     GPUCTR_CHECK(find_toolkits(*host.drivers, request.toolkit));
+    if (request.glibc.wanted) {
+        GPUCTR_TRY(request.glibc.host, search::find_host_runtime(*host.drivers));
+    }
     request.directories = named_directories(*host.drivers, request.environment);
     Planned planned = {{}, std::move(request), host.drivers, host.unproven, {}};
     GPUCTR_CHECK(plan_for(planned, rootfs_fd));

@@ -7,6 +7,7 @@
 #include "plan/visible_devices.hpp"
 #include "requirement/expression.hpp"
 #include "rootfs/root.hpp"
+#include "search/host_runtime.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -36,6 +37,13 @@ struct ToolkitChoice {
     model::Findings findings;            ///< About those that cannot be used.
 };
 
+/// Whether the host's C library takes the place of an older one of the image.
+struct GlibcChoice {
+    bool wanted = false;                          ///< If the driver's files need it.
+    std::string program;                          ///< That will be run, if that is known; else "".
+    std::optional<search::HostRuntime> host = {}; ///< By make_plan(), if it is wanted.
+};
+
 /// What a caller asks for.
 struct Request {
     std::string devices = "auto";
@@ -50,6 +58,7 @@ struct Request {
     VendorLibs vendor_libs = VendorLibs::automatic;
     Compat compat = Compat::automatic;
     ToolkitChoice toolkit;
+    GlibcChoice glibc;
     std::vector<NamedPath> directories;                ///< From named_directories().
     std::string mount_label;                           ///< As in Plan.
     std::vector<requirement::Expression> requirements; ///< All must be met.

@@ -15,7 +15,6 @@ using model::VersionNeed;
 namespace {
 
 constexpr std::string_view c_library_kind = "GLIBC_";
-constexpr std::string_view private_version = "GLIBC_PRIVATE"; // any C library has it
 
 bool is_newer(std::string_view number, std::string_view than)
 {

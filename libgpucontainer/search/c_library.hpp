@@ -14,6 +14,9 @@ namespace gpucontainer::search {
 /// The soname that stands for all libraries of the C library, which are of one version.
 inline constexpr const char* c_library = "libc.so.6";
 
+/// The symbol version by which files of one build of the C library use each other. Any has it.
+inline constexpr std::string_view private_version = "GLIBC_PRIVATE";
+
 /// Whether it is the C library, its loader or a library released with them. A container always
 /// uses the image's.
 bool is_of_c_library(std::string_view soname);

@@ -25,7 +25,7 @@ AT(gpuctr_host_options, catalogue_dir, 48);
 AT(gpuctr_host_options, dev_root, 56);
 AT(gpuctr_host_options, mig_map, 64);
 
-SIZE(gpuctr_request, 120);
+SIZE(gpuctr_request, 128);
 AT(gpuctr_request, struct_size, 0);
 AT(gpuctr_request, devices, 8);
 AT(gpuctr_request, driver_capabilities, 16);
@@ -42,8 +42,9 @@ AT(gpuctr_request, requirements, 80);
 AT(gpuctr_request, extras, 88);
 AT(gpuctr_request, container_environment, 96);
 AT(gpuctr_request, compat, 104);
-AT(gpuctr_request, reserved, 108);
+AT(gpuctr_request, glibc, 108);
 AT(gpuctr_request, toolkit, 112);
+AT(gpuctr_request, program, 120);
 
 SIZE(gpuctr_apply_options, 56);
 AT(gpuctr_apply_options, struct_size, 0);
@@ -152,6 +153,7 @@ _Static_assert(GPUCTR_VENDOR_LIBS_AUTO == 0 && GPUCTR_VENDOR_LIBS_HOST == 1
                "values of gpuctr_request.vendor_libs");
 _Static_assert(GPUCTR_COMPAT_AUTO == 0 && GPUCTR_COMPAT_NEVER == 1 && GPUCTR_COMPAT_ALWAYS == 2,
                "values of gpuctr_request.compat");
+_Static_assert(GPUCTR_GLIBC_NEVER == 0 && GPUCTR_GLIBC_AUTO == 1, "values of gpuctr_request.glibc");
 _Static_assert(GPUCTR_REQUEST_LOCK == 1 && GPUCTR_REQUEST_NAMES_DEVICES == 2
                    && GPUCTR_REQUEST_NAMES_CAPABILITIES == 4,
                "values of gpuctr_request.flags");

@@ -3,7 +3,7 @@
 
 Types are words: "i32", "u32", "i64", "u64", "size", "char", "char[N]" (an array), "text" (const
 char*), "handle" (a pointer to what is opaque, or to bytes), "out" (where a handle or text is
-written), "i32*", "u32*", "struct NAME", "struct NAME*", "report" and "none".
+written), "i32*", "u32*", "u64*", "struct NAME", "struct NAME*", "report" and "none".
 """
 
 import re

@@ -32,17 +32,6 @@ OF_CDI = {
         "GPUCTR_REQUEST_KEEP_ALL_HOOKS",
     )
 }
-OF_EXPLANATIONS = {
-    f"gpuctr_{name}": "a language reads the document of the explanation, which has all of it"
-    for name in ["explanation_answer_count", "explanation_answer_at"]
-    + [f"answer_{name}" for name in (
-        "kind", "name", "vendor", "is_given", "path", "reason", "capability", "item_count",
-        "item_at", "finding_count", "finding_at", "remedy_count", "remedy_at")]
-}
-OF_REPORTS = {
-    name: "a person who reports a problem calls the command"
-    for name in ("gpuctr_host_capture", "GPUCTR_CAPTURE_WITH_IDENTITIES")
-}
 # What a binding does not offer, and why.
 CDI_READERS = {
     name: "the language has a library of the specification's own makers for reading"
@@ -59,21 +48,14 @@ CDI_READERS = {
         "gpuctr_cdi_device_state",
     )
 }
-IMAGES = {
-    name: "for a program that mounts an image by itself, as the command does"
-    for name in ("gpuctr_image_find", "GPUCTR_IMAGE_SIGNED", "GPUCTR_IMAGE_OVERLAY")
-}
 FACTS = {"gpuctr_host_fact": "a program states what it needs as a requirement, which a plan checks"}
 LEFT_OUT = {
-    "Python": OF_CDI | OF_HOOKS | OF_EXPLANATIONS | OF_REPORTS | FACTS | IMAGES,
-    "Go": CDI_READERS | OF_CDI | OF_HOOKS | OF_EXPLANATIONS | OF_REPORTS | FACTS | IMAGES,
+    "Python": OF_CDI | OF_HOOKS | FACTS,
+    "Go": CDI_READERS | OF_CDI | OF_HOOKS | FACTS,
     "Rust": CDI_READERS
     | OF_CDI
     | OF_HOOKS
-    | OF_EXPLANATIONS
-    | OF_REPORTS
     | FACTS
-    | IMAGES
     | {"GPUCTR_VENDOR_ANY": "its texts are not terminated; VENDOR_ANY is one of its own"},
 }
 
@@ -104,6 +86,7 @@ OF_RUST = {
     "*const c_int": "i32*",
     "*mut c_int": "i32*",
     "*mut u32": "u32*",
+    "*mut u64": "u64*",
     "*const *const c_char": "texts",
     "": "none",
 }

@@ -252,7 +252,7 @@ TEST_F(OptionsTest, RefusesToPrepareAPlanWithoutARoot)
         return gpuctr_plan_prepare(plan, nullptr, &prepared, e);
     });
 
-    EXPECT_STREQ(gpuctr_error_message(error.get()), "the plan was made for no root file system");
+    EXPECT_STREQ(gpuctr_error_message(error.get()), "the plan was made for no root directory");
     EXPECT_EQ(prepared, nullptr);
     gpuctr_plan_free(plan);
 }

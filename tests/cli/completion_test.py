@@ -88,8 +88,8 @@ class Cases:
         self.becomes("gpuctr-setup pl", "gpuctr-setup plan")
         self.becomes("gpuctr-setup -v und", "gpuctr-setup -v undo")
         self.assertEqual(self.candidates("gpuctr-setup "),
-                         {"apply", "plan", "list", "check", "prepare", "undo", "status", "hook", "cdi",
-                          "version"})
+                         {"apply", "plan", "list", "prepare", "undo", "status", "hook", "cdi",
+                          "why", "report", "version"})
 
     def test_commands_of_a_group(self):
         self.becomes("gpuctr-setup cdi gen", "gpuctr-setup cdi generate")

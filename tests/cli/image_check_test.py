@@ -51,6 +51,13 @@ class Reads(Case):
                     self.assertEqual(self.json_of(*words, image, status=status)["findings"],
                                      expected)
 
+    def test_by_a_descriptor(self):
+        expected = self.json_of("plan", "--nv", "--rootfs", self.squashfs)["items"]
+        with open(self.sif(), "rb") as image:
+            done = harness.setup("plan", "--nv", "--rootfs-fd", image.fileno(), "--format", "json",
+                                 pass_fds=[image.fileno()])
+        self.assertEqual(json.loads(done.stdout)["items"], expected, done.stderr)
+
     def test_says_nothing_of_mounts(self):
         done = self.answers("plan", "--nv", "--rootfs", self.squashfs)
         self.assertNotIn("is a mount point", done.stdout)

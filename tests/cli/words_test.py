@@ -158,7 +158,7 @@ class Options(Words):
 
 
 class Commands(Words):
-    KNOWN = ("commands are apply, plan, list, check, prepare, undo, status, hook, cdi, version; "
+    KNOWN = ("commands are apply, plan, list, check, prepare, undo, status, hook, cdi, why, report, version; "
              "gpuctr-setup --help")
 
     def test_none(self):

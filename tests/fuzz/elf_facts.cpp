@@ -58,6 +58,10 @@ void run(std::string_view input)
                            [](const std::string& name) { return name.starts_with("hsa"); }),
                "symbols begin as was asked for");
 
+    if (const auto symbols = elf::read_symbols_of_version(file.get(), "GLIBC_PRIVATE"))
+        demand(std::all_of(symbols->defined.begin(), symbols->defined.end(), is_clean)
+                   && std::all_of(symbols->undefined.begin(), symbols->undefined.end(), is_clean),
+               "symbols of a version are clean");
     if (const auto notes = elf::read_notes(file.get(), "NVIDIA Corporation"))
         demand(notes->size() <= input.size(), "notes are in the file");
     std::size_t names = 0;

@@ -41,10 +41,11 @@ void try_file(std::string_view file)
            "architectures have three digits");
     for (const unsigned architecture : architectures) {
         const Fit fit = fit_of(all, architecture);
-        demand(fit != Fit::none || (all.complete && !all.empty()),
+        demand(fit != Fit::none || (all.complete && !all.cut_off && !all.empty()),
                "only what was looked at as a whole lacks something");
         demand(fit == fit_of(enough, architecture) || all.machine != enough.machine
-                   || all.translated != enough.translated || all.complete != enough.complete,
+                   || all.translated != enough.translated || all.complete != enough.complete
+                   || all.cut_off != enough.cut_off || all.entries != enough.entries,
                "the same code fits in the same way");
     }
 }

@@ -20,6 +20,7 @@ struct Architecture {
     std::uint16_t number;
     std::string_view interpreter; ///< Empty where executables are not made.
     std::string_view exit_code;   ///< Architecture code of exit(0).
+    std::string_view short_name;  ///< As reports have it.
 };
 
 using namespace std::string_view_literals;
@@ -27,16 +28,16 @@ using namespace std::string_view_literals;
 constexpr std::array machines = {
     // xor edi,edi; mov eax,60; syscall
     Architecture{"Advanced Micro Devices X86-64", EM_X86_64, "/lib64/ld-linux-x86-64.so.2",
-                 "\x31\xff\xb8\x3c\x00\x00\x00\x0f\x05"sv},
+                 "\x31\xff\xb8\x3c\x00\x00\x00\x0f\x05"sv, "x86-64"},
     // mov x0,#0; mov x8,#93; svc #0
     Architecture{"AArch64", EM_AARCH64, "/lib/ld-linux-aarch64.so.1",
-                 "\x00\x00\x80\xd2\xa8\x0b\x80\xd2\x01\x00\x00\xd4"sv},
-    Architecture{"Intel 80386", EM_386, {}, {}},
-    Architecture{"ARM", EM_ARM, {}, {}},
-    Architecture{"RISC-V", EM_RISCV, {}, {}},
-    Architecture{"PowerPC64", EM_PPC64, {}, {}},
-    Architecture{"IBM S/390", EM_S390, {}, {}},
-    Architecture{"LoongArch", 258, {}, {}},
+                 "\x00\x00\x80\xd2\xa8\x0b\x80\xd2\x01\x00\x00\xd4"sv, "aarch64"},
+    Architecture{"Intel 80386", EM_386, {}, {}, "i386"},
+    Architecture{"ARM", EM_ARM, {}, {}, "arm"},
+    Architecture{"RISC-V", EM_RISCV, {}, {}, "riscv"},
+    Architecture{"PowerPC64", EM_PPC64, {}, {}, "ppc64"},
+    Architecture{"IBM S/390", EM_S390, {}, {}, "s390"},
+    Architecture{"LoongArch", 258, {}, {}, "loongarch"},
 };
 
 struct Elf32 {
@@ -225,7 +226,7 @@ std::string write(const ElfStub& stub, const Architecture& machine)
 Result<std::string> make_elf_stub(const ElfStub& stub)
 {
     const auto machine = std::find_if(machines.begin(), machines.end(), [&](const Architecture& m) {
-        return m.name == stub.machine;
+        return m.name == stub.machine || m.short_name == stub.machine;
     });
     if (machine == machines.end())
         return Error(Errc::usage, base::format("ELF machine '{}' is not known", stub.machine));

@@ -20,7 +20,7 @@ enum class StubKind {
 struct ElfStub {
     StubKind kind = StubKind::library;
     std::string elf_class; ///< As readelf names it: ELF64 or ELF32.
-    std::string machine;   ///< As readelf names it: "AArch64".
+    std::string machine;   ///< As readelf or this project names it: "AArch64", "aarch64".
     std::string soname;
     std::vector<std::string> needed;
     /// Symbol versions that it needs. They are put down to the C library, libgcc

@@ -13,9 +13,12 @@ import itertools
 import json
 import os
 import pickle
+import shutil
 import signal
+import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import unittest
@@ -130,6 +133,35 @@ class HostTest(unittest.TestCase):
         self.assertEqual(len(set(seen)), 1)
 
 
+class CaptureTest(unittest.TestCase):
+    def test_is_an_archive_without_identities(self) -> None:
+        uuid = gpus.Host().drivers[0].gpus[0].uuid.encode()
+        variables = {"CUDA_VISIBLE_DEVICES": "5", "HOME": "/home/somebody"}
+        for with_identities in (False, True):
+            found: list[gpus.Finding] = []
+            with tempfile.TemporaryFile() as file:
+                gpus.capture(
+                    file.fileno(),
+                    environment=variables,
+                    with_identities=with_identities,
+                    report=found.append,
+                )
+                file.seek(0)
+                content = file.read()
+                file.seek(0)
+                with tarfile.open(fileobj=file) as archive:
+                    self.assertTrue(archive.getnames())
+
+            self.assertEqual(uuid in content, with_identities)
+            self.assertIn(b"CUDA_VISIBLE_DEVICES", content)
+            self.assertNotIn(b"somebody", content)
+            codes = {finding.code for finding in found}
+            self.assertEqual("identity_replaced" in codes, not with_identities)
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.capture(-1)
+        self.assertEqual(raised.exception.code, gpus.Code.USAGE)
+
+
 class ErrorTest(unittest.TestCase):
     def test_says_what_is_wrong_with_which_argument(self) -> None:
         with self.assertRaises(gpus.Error) as raised:
@@ -186,10 +218,30 @@ class PlanTest(unittest.TestCase):
         self.assertIn(gpus.DeviceRule("c", "rw", 195, 2), plan.device_rules)
         self.assertEqual(plan.groups, ())
         self.assertEqual(json.loads(plan.to_json())["schema"], "gpucontainer/plan/1")
-        [answer] = json.loads(plan.explain("libcuda.so"))["answers"]
-        self.assertEqual((answer["name"], answer["given"]), ("libcuda.so.1", True))
-        with self.assertRaises(gpus.Error):
+
+    def test_says_why(self) -> None:
+        plan = gpus.Plan(gpus.Host(), ROOT, devices="1,2", driver_capabilities="compute")
+        explanation = plan.explain("libcuda.so", ROOT)
+        plan.close()
+
+        (answer,) = explanation.answers
+        self.assertEqual((answer.kind, answer.name, answer.vendor), ("library", "libcuda.so.1", "nvidia"))
+        self.assertTrue(answer.is_given and answer.reason)
+        self.assertTrue(os.path.samefile(answer.path, answer.items[0].source))
+        (document,) = json.loads(explanation.to_json())["answers"]
+        self.assertEqual(document["name"], answer.name)
+
+    def test_says_why_not(self) -> None:
+        plan = gpus.Plan(gpus.Host(), devices="1,2", driver_capabilities="compute")
+
+        (answer,) = plan.explain("nvidia0").answers
+
+        self.assertEqual((answer.name, answer.is_given), ("/dev/nvidia0", False))
+        self.assertEqual((answer.kind, answer.items), ("node", ()))
+        self.assertTrue(any("--device" in remedy for remedy in answer.remedies))
+        with self.assertRaises(gpus.Error) as raised:
             plan.explain("libnothing.so")
+        self.assertEqual(raised.exception.code, gpus.Code.USAGE)
 
     def test_has_the_bytes_of_generated_files(self) -> None:
         items = {item.target: item for item in gpus.Plan(gpus.Host(), ROOT).items}
@@ -240,9 +292,104 @@ class PlanTest(unittest.TestCase):
             plan.check_requirement("brand=none")
         self.assertEqual(raised.exception.code, gpus.Code.REQUIREMENT)
 
+    def test_decides_about_the_c_library_if_asked(self) -> None:
+        host = gpus.Host()
+        for glibc in (gpus.Glibc.NEVER, gpus.Glibc.AUTO):
+            plan = gpus.Plan(host, ROOT, glibc=glibc, program="sh")
+
+            codes = [finding.code for finding in plan.findings]
+            self.assertEqual("c_library_decided" in codes, glibc == gpus.Glibc.AUTO)
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Plan(host, glibc=gpus.Glibc(9))
+        self.assertEqual(raised.exception.argument, "glibc")
+
     def test_needs_a_root_that_is_there(self) -> None:
         with self.assertRaises(FileNotFoundError):
             gpus.Plan(gpus.Host(), "/nonexistent")
+
+
+class CheckTest(unittest.TestCase):
+    def serious(self, check: gpus.Check) -> list[str]:
+        return [str(one) for one in check.findings if one.severity >= gpus.Severity.WARNING]
+
+    def test_finds_nothing_wrong(self) -> None:
+        for root in (None, ROOT):
+            check = gpus.Check(root, program="sh" if root else None)
+
+            self.assertEqual(self.serious(check), [])
+            self.assertEqual(json.loads(check.to_json())["schema"], "gpucontainer/check/1")
+
+    def test_says_what_stops_programs(self) -> None:
+        check = gpus.Check(ROOT, request=gpus.Request(devices="99"))
+
+        finding = check.findings[0]
+        self.assertEqual(finding.severity, gpus.Severity.ERROR)
+        self.assertEqual(finding.evidence, "devices")
+        self.assertIn("99", str(finding))
+        check = gpus.Check(ROOT, program="/usr/bin/missing")
+        self.assertEqual([finding.code for finding in check.findings], ["program_missing"])
+
+    def test_options_reach_the_library(self) -> None:
+        check = gpus.Check(host=gpus.HostOptions(vendors=["amd"]))
+        self.assertEqual(check.findings[0].severity, gpus.Severity.ERROR)
+        record = gpus.Host.from_json(gpus.Host().to_json())
+        self.assertEqual(self.serious(gpus.Check(record=record)), [])
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.Check(pidfd=0)
+        self.assertEqual(raised.exception.argument, "pidfd")
+
+    @unittest.skipUnless(os.geteuid() == 0, "chroot is for root")
+    def test_looks_at_a_container_as_it_is(self) -> None:
+        container = subprocess.Popen(["/bin/sleep", "60"], preexec_fn=lambda: os.chroot(ROOT))
+        self.addCleanup(container.wait)
+        self.addCleanup(container.kill)
+        pidfd = os.pidfd_open(container.pid)
+        self.addCleanup(os.close, pidfd)
+
+        check = gpus.Check(f"/proc/{container.pid}/root", pidfd=pidfd)
+
+        self.assertIn("/dev/nvidiactl", " ".join(self.serious(check)))
+
+
+class ImageTest(unittest.TestCase):
+    def test_finds_the_root_file_system(self) -> None:
+        squashfs = struct.pack("<4s24x2H8xQ80x", b"hsqs", 4, 0, 96)
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(squashfs)
+            file.flush()
+            expected = gpus.ImagePlace(0, len(squashfs), is_signed=False, has_overlay=False)
+
+            self.assertEqual(gpus.find_image(file.name), expected)
+            self.assertEqual(gpus.find_image(file.fileno()), expected)
+        with self.assertRaises(gpus.Error) as raised:
+            gpus.find_image("/etc")
+        self.assertEqual(raised.exception.code, gpus.Code.ROOTFS)
+
+    @unittest.skipUnless(shutil.which("mksquashfs"), "no mksquashfs")
+    def test_may_be_a_root_that_is_looked_at(self) -> None:
+        path = Path(tempfile.mkdtemp(prefix="gpuctr-python."), "image")
+        self.addCleanup(shutil.rmtree, path.parent)
+        subprocess.run(["mksquashfs", ROOT, path, "-quiet", "-no-progress"], check=True)
+
+        plan = gpus.Plan(gpus.Host(), path)
+
+        self.assertIn("/etc/ld.so.cache", [item.target for item in plan.items])
+        self.assertEqual([str(one) for one in gpus.Check(path, program="sh").findings], [])
+        self.assertEqual(gpus.ContainerEnvironment(path).variables, ())
+        with self.assertRaises(NotADirectoryError):
+            plan.apply(path)
+
+    def test_a_root_may_be_no_file_of_another_kind(self) -> None:
+        calls: list[Callable[[], object]] = [
+            lambda: gpus.Plan(gpus.Host(), "/etc/passwd"),
+            lambda: gpus.Check("/etc/passwd"),
+            lambda: gpus.ContainerEnvironment("/etc/passwd"),
+            lambda: gpus.Check("/dev/null"),
+        ]
+        for call in calls:
+            with self.assertRaises(gpus.Error) as raised:
+                call()
+            self.assertEqual(raised.exception.code, gpus.Code.ROOTFS)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "mounting is for root")

@@ -47,19 +47,24 @@ bool is_rocblas(std::string_view name)
            || (name.starts_with(library_stem) && name[library_stem.size()] == '.');
 }
 
-/// Whether a file that the program consists of is linked to rocBLAS. It may not be loaded all the
-/// same, if something else is missing or the program is for another machine.
-bool is_linked_to_rocblas(const ContainerToCheck& container)
+/// Whether the program needs rocBLAS, or what it needs is not known: something is missing, or it is
+/// for another machine, so that its libraries are not loaded.
+bool may_need_rocblas(const ContainerToCheck& container)
 {
     constexpr std::size_t most_looked_at = 256;
     const std::span all(container.loaded);
+    const bool has_libraries = std::ranges::any_of(all, [](const std::string& path) {
+        return base::name_of(path).find(".so") != std::string_view::npos;
+    });
     return std::ranges::any_of(all.first(std::min(all.size(), most_looked_at)),
                                [&](const std::string& path) {
                                    const auto file = container.view.open(path);
                                    if (!file)
                                        return false;
                                    const auto facts = elf::read_facts(file->get());
-                                   return facts && std::ranges::any_of(facts->needed, is_rocblas);
+                                   return facts
+                                          && (std::ranges::any_of(facts->needed, is_rocblas)
+                                              || (!has_libraries && !facts->needed.empty()));
                                });
 }
 
@@ -81,7 +86,7 @@ public:
             if (is_rocblas(base::name_of(path)))
                 look_in(std::string(base::directory_of(path)));
         const bool none_is_loaded = std::ranges::none_of(found_, &RocBlas::is_loaded);
-        const bool is_used = none_is_loaded && is_linked_to_rocblas(container_);
+        const bool is_used = none_is_loaded && may_need_rocblas(container_);
         for (RocBlas& one : found_) {
             one.is_loaded = one.is_loaded || is_used;
             read_kernels(one, named);

@@ -42,6 +42,10 @@ constexpr unsigned thor = 110;
 
 constexpr unsigned most_architecture = 999;
 
+/// Parts of a library are built for the same architectures, with few exceptions. Each part has an
+/// entry for each of up to a dozen.
+constexpr std::size_t good_part = 64;
+
 /// A part of a file, a few hundred bytes of which are in memory. pread tells that a file was
 /// truncated by an error, and not by SIGBUS.
 class Window {
@@ -120,7 +124,7 @@ public:
             offset += size;
         }
         if (budget_ == 0)
-            code_.complete = false;
+            code_.cut_off = true;
     }
 
 private:
@@ -157,6 +161,7 @@ private:
             if (header == nullptr)
                 break;
             --budget_;
+            ++code_.entries;
             const std::uint64_t own = number_at<std::uint32_t>(header, entry_header_size_at);
             const auto size = number_at<std::uint64_t>(header, entry_size_at);
             if (own < entry_header || own > largest_entry_header || own > end - offset
@@ -166,7 +171,7 @@ private:
                  number_at<std::uint32_t>(header, entry_architecture_at));
             offset += own + size;
         }
-        if (end - offset >= entry_header && !is_satisfied())
+        if (end - offset >= entry_header && goes_on())
             code_.complete = false;
     }
 
@@ -197,7 +202,9 @@ Fit fit_of(const GpuCode& code, unsigned architecture)
         return Fit::direct;
     if (!code.translated.empty() && *code.translated.begin() <= architecture)
         return Fit::translated;
-    return code.empty() || !code.complete ? Fit::unknown : Fit::none;
+    if (code.empty() || !code.complete || (code.cut_off && code.entries < good_part))
+        return Fit::unknown;
+    return code.cut_off ? Fit::unlikely : Fit::none;
 }
 
 unsigned architecture_number(std::string_view capability)

@@ -19,16 +19,18 @@ namespace gpucontainer::drivers::nvidia {
 struct GpuCode {
     std::set<unsigned> machine;    ///< That a GPU executes.
     std::set<unsigned> translated; ///< PTX, which the driver translates for any later GPU.
-    /// There is no more than that. False: the file has more than may be looked at, or code of
-    /// another kind.
+    /// There is no more than that. False: the file is damaged, or has code of another kind.
     bool complete = true;
+    bool cut_off = false;    ///< There is more than may be looked at.
+    std::size_t entries = 0; ///< So many were looked at.
 
     bool empty() const { return machine.empty() && translated.empty(); }
 };
 
 /// How a GPU runs a file's code.
 enum class Fit {
-    unknown,    ///< The file has no code for GPUs, or more than was looked at.
+    unknown,    ///< The file has no code for GPUs, or some that is not known.
+    unlikely,   ///< It does not, as far as it was looked at, which is a good part.
     none,       ///< It does not.
     translated, ///< After the driver has translated it.
     direct,

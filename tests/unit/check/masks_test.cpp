@@ -139,6 +139,30 @@ TEST_F(MasksTest, VariableOfSomeProgramsIsAWarning)
     EXPECT_THAT(causes(), IsEmpty());
 }
 
+TEST_F(MasksTest, InstanceThatIsGone)
+{
+    model::Gpu instance;
+    instance.index = 8;
+    instance.parent = 1;
+    const std::string uuid = driver_.gpus[1].uuid;
+    instance.names = {"1:gi5:ci0", "MIG-" + uuid + "/5/0"};
+    driver_.gpus.push_back(instance);
+    chosen_ = driver_.gpus;
+    environment_["CUDA_VISIBLE_DEVICES"] = "MIG-" + uuid + "/5/0";
+    EXPECT_THAT(causes(), IsEmpty());
+    environment_["CUDA_VISIBLE_DEVICES"] = "MIG-" + uuid + "/9/0";
+    EXPECT_THAT(causes(), SizeIs(1));
+    environment_["CUDA_VISIBLE_DEVICES"] = "MIG-GPU-99999999-1111-2222-3333-444444444444/5/0";
+    EXPECT_THAT(causes(), SizeIs(1));
+    // The kernel does not tell the UUIDs of instances, so this may be one; nor, before something
+    // has used it, that of a GPU.
+    environment_["CUDA_VISIBLE_DEVICES"] = "MIG-99999999-1111-2222-3333-444444444444";
+    EXPECT_THAT(causes(), IsEmpty());
+    driver_.gpus[7].uuid = "";
+    environment_["CUDA_VISIBLE_DEVICES"] = "MIG-GPU-99999999-1111-2222-3333-444444444444/5/0";
+    EXPECT_THAT(causes(), IsEmpty());
+}
+
 TEST_F(MasksTest, ValueIsShownSafely)
 {
     environment_["CUDA_VISIBLE_DEVICES"] = "\x1b[31m" + std::string(200, 'x');

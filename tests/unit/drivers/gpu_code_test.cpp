@@ -99,7 +99,8 @@ TEST(GpuCodeTest, IsReadWithinABudget)
     const std::string file = test::library_with_code(test::code_for({50, 60, 70, 80}));
     const GpuCode part = code_of(file, {}, 3);
     EXPECT_THAT(part.machine, ElementsAre(50, 60));
-    EXPECT_FALSE(part.complete);
+    EXPECT_TRUE(part.cut_off);
+    EXPECT_EQ(part.entries, 2U);
     EXPECT_EQ(fit_of(part, 80), Fit::unknown);
     EXPECT_EQ(fit_of(part, 61), Fit::direct);
     EXPECT_TRUE(code_of(file, {}, 0).empty());
@@ -107,7 +108,19 @@ TEST(GpuCodeTest, IsReadWithinABudget)
     std::string empty;
     for (int i = 0; i < 100; ++i)
         empty += test::code_container("");
-    EXPECT_FALSE(code_of(test::library_with_code(empty + test::code_for({80})), {}, 50).complete);
+    EXPECT_TRUE(code_of(test::library_with_code(empty + test::code_for({80})), {}, 50).cut_off);
+}
+
+TEST(GpuCodeTest, IsUnlikelyIfAGoodPartLacksIt)
+{
+    std::string all;
+    for (int i = 0; i < 100; ++i)
+        all += test::code_for({80, 90});
+    const GpuCode code = code_of(test::library_with_code(all), {}, 100);
+    EXPECT_TRUE(code.cut_off);
+    EXPECT_EQ(fit_of(code, 120), Fit::unlikely);
+    EXPECT_EQ(fit_of(code, 90), Fit::direct);
+    EXPECT_EQ(fit_of(code_in(all), 120), Fit::none);
 }
 
 TEST(GpuCodeTest, EndsWhereItIsDamaged)

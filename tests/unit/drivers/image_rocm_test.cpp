@@ -100,6 +100,13 @@ TEST_F(ImageRocmTest, HasKernelsForOthers)
     program.add(DT_NEEDED, program.string("librocblas.so.4"));
     view_.file("/usr/bin/app", program.bytes());
     EXPECT_EQ(causes().at(0).severity(), Severity::error);
+    // What it needs is not known, or is known to be something else.
+    test::ElfImage<> other;
+    other.add(DT_NEEDED, other.string("libc.so.6"));
+    view_.file("/usr/bin/app", other.bytes());
+    EXPECT_EQ(causes().at(0).severity(), Severity::error);
+    loaded_.emplace_back("/usr/lib/libc.so.6");
+    EXPECT_EQ(causes().at(0).severity(), Severity::warning);
 }
 
 TEST_F(ImageRocmTest, HasKernelsForOneOfTwoGpus)

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 #include "elf/symbol_versions.hpp"
 
+#include "elf/machine.hpp"
 #include "unit/elf/elf_image.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <fcntl.h>
 
 namespace gpucontainer::elf {
 namespace {
 
 using test::ElfImage;
 using test::memory_file;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 template <typename Record>
 void append(std::string& to, const Record& record)
@@ -89,6 +94,43 @@ TEST(SymbolVersions, MayBeNone)
 
     EXPECT_THAT(*read_needed_versions(file.get()), IsEmpty());
     EXPECT_THAT(*read_defined_versions(file.get()), IsEmpty());
+}
+
+#if defined(__x86_64__) || defined(__aarch64__)
+/// This machine's, in which libm uses what only the C library of its build has.
+TEST(SymbolVersions, TellWhichSymbolsAreOfOne)
+{
+    const auto symbols = [](const char* name, const char* version) {
+        const std::string path =
+            "/lib/" + std::string(own_machine().multiarch) + "/" + std::string(name);
+        const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+        auto found = read_symbols_of_version(file.get(), version);
+        EXPECT_TRUE(found) << found.error().message();
+        return found ? *std::move(found) : Symbols();
+    };
+    const Symbols of_libm = symbols("libm.so.6", "GLIBC_PRIVATE");
+    const Symbols of_loader = symbols(
+        own_machine().loader.substr(own_machine().loader.rfind('/') + 1).data(), "GLIBC_PRIVATE");
+
+    EXPECT_THAT(of_libm.undefined, Contains("_rtld_global_ro"));
+    EXPECT_THAT(of_libm.undefined, Not(Contains("malloc")));
+    EXPECT_THAT(of_loader.defined, Contains("_rtld_global_ro"));
+    EXPECT_THAT(of_loader.undefined, IsEmpty());
+    EXPECT_THAT(symbols("libm.so.6", "GLIBC_9.99").undefined, IsEmpty());
+}
+#endif
+
+TEST(SymbolVersions, OfSymbolsAreReadWithinTheFile)
+{
+    ElfImage<> image;
+    place(image, DT_VERNEED, need(image, "libc.so.6", "GLIBC_PRIVATE"));
+    image.add(DT_VERSYM, 0x7fffffff);
+    const auto file = memory_file(image.bytes());
+
+    const auto symbols = read_symbols_of_version(file.get(), "GLIBC_PRIVATE");
+
+    ASSERT_FALSE(symbols);
+    EXPECT_THAT(symbols.error().message(), HasSubstr("outside every loaded segment"));
 }
 
 TEST(SymbolVersions, ThatAreWeakAreNotNeeded)

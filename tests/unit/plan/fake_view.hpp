@@ -81,7 +81,8 @@ public:
 
     Result<base::OpenFile> open(const std::string& path) const override
     {
-        const auto found = contents_.find(path);
+        const std::string target = link_target(path);
+        const auto found = contents_.find(target.empty() ? path : target);
         if (found == contents_.end())
             return Error::from_errno(ENOENT, path);
         base::UniqueFd fd(::memfd_create("fake", MFD_CLOEXEC));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "rootfs/root.hpp"
 
+#include "rootfs/real_path.hpp"
 #include "support/temp_root.hpp"
 
 #include <gmock/gmock.h>
@@ -60,6 +61,43 @@ TEST_F(RootTest, LooksAtTheNameItselfAndResolvesWhatItLeadsTo)
     EXPECT_EQ(root().link_target("/lib/libx.so"), "libx.so.1");
     EXPECT_EQ(root().link_target("/lib/libx.so.1"), "");
     EXPECT_EQ(root().link_target("/nowhere"), "");
+}
+
+TEST_F(RootTest, TellsWhereAPathLeads)
+{
+    tree_.file("usr/lib/libx-2.31.so", "12345");
+    tree_.link("usr/lib/libx.so", "libx-2.31.so");
+    tree_.link("lib", "usr/lib");
+    tree_.link("lib64", "/lib");
+    tree_.link("up", "../../../../lib/../lib/./libx.so");
+    tree_.link("around", "around");
+    tree_.link("dangling", "nowhere");
+    tree_.link("top", "..");
+    const Root root = this->root();
+
+    for (const char* path :
+         {"/usr/lib/libx-2.31.so", "/lib64/libx.so", "/up", "//lib/.//libx.so", "/../lib/libx.so"})
+        EXPECT_EQ(real_path(root, path), "/usr/lib/libx-2.31.so") << path;
+    for (const char* path : {"/", "/top", "/lib/../.."})
+        EXPECT_EQ(real_path(root, path), "/") << path;
+    for (const char* path :
+         {"/around", "/dangling", "/nowhere", "/around/x", "/usr/nowhere/../lib/x"})
+        EXPECT_EQ(real_path(root, path), std::nullopt) << path;
+}
+
+TEST_F(RootTest, FollowsNoEndlessLinks)
+{
+    std::string text;
+    for (int i = 0; i < 500; ++i)
+        text += "x/../";
+    tree_.directory("x");
+    tree_.link("long", text + "long");
+    std::string deep = "/";
+    for (int i = 0; i < 3000; ++i)
+        deep += "y/";
+
+    EXPECT_EQ(real_path(root(), "/long"), std::nullopt);
+    EXPECT_EQ(real_path(root(), deep), std::nullopt);
 }
 
 TEST_F(RootTest, TellsWhatKindOfThingANameIs)

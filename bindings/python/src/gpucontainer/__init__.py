@@ -11,9 +11,12 @@ gpucontainer.h is the reference: it says what each call does, needs and promises
 "none" is None, a failed call raises Error, and objects end with their last use.
 """
 
+from ._capture import capture
 from ._cdi import CdiDevice, CdiList
+from ._check import Check
 from ._errors import AttachError, Code, Error
-from ._host import VENDOR_ANY, Host
+from ._explanation import Answer, Explanation
+from ._host import VENDOR_ANY, Host, HostOptions
 from ._native import decode as _decode
 from ._native import library as _library
 from ._plan import (
@@ -21,17 +24,26 @@ from ._plan import (
     Compat,
     ContainerEnvironment,
     DeviceRule,
-    Item,
+    Glibc,
     Outcome,
     Plan,
     Prepared,
+    Request,
     Staged,
     Variable,
     VendorLibs,
     Write,
 )
 from ._process import Config, Harden, Phase, Setting, harden
-from ._root import Backend, load_kernel_modules, open_in_root, undo, unstage
+from ._root import (
+    Backend,
+    ImagePlace,
+    find_image,
+    load_kernel_modules,
+    open_in_root,
+    undo,
+    unstage,
+)
 from ._setups import Setup, SetupList, Undone
 from ._values import (
     Driver,
@@ -39,6 +51,7 @@ from ._values import (
     FileId,
     Finding,
     Gpu,
+    Item,
     Layout,
     Mask,
     Node,
@@ -50,11 +63,13 @@ from ._values import (
 
 __all__ = [
     "VENDOR_ANY",
+    "Answer",
     "AttachError",
     "Backend",
     "CdiDevice",
     "CdiInstalled",
     "CdiList",
+    "Check",
     "Code",
     "Compat",
     "Config",
@@ -62,12 +77,16 @@ __all__ = [
     "DeviceRule",
     "Driver",
     "Error",
+    "Explanation",
     "File",
     "FileId",
     "Finding",
+    "Glibc",
     "Gpu",
     "Harden",
     "Host",
+    "HostOptions",
+    "ImagePlace",
     "Item",
     "Layout",
     "Mask",
@@ -77,6 +96,7 @@ __all__ = [
     "Plan",
     "Prepared",
     "Registration",
+    "Request",
     "Setting",
     "Setup",
     "SetupList",
@@ -88,6 +108,8 @@ __all__ = [
     "VendorLibs",
     "VersionNeed",
     "Write",
+    "capture",
+    "find_image",
     "harden",
     "load_kernel_modules",
     "open_in_root",

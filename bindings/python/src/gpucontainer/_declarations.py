@@ -86,8 +86,21 @@ class Request(Struct):
         ("extras", c_char_p),
         ("container_environment", POINTER(c_char_p)),
         ("compat", c_uint32),
-        ("reserved", c_uint32),
+        ("glibc", c_uint32),
         ("toolkit", c_char_p),
+        ("program", c_char_p),
+    ]
+
+
+class CheckOptions(Struct):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("flags", c_uint32),
+        ("pidfd", c_int32),
+        ("host", POINTER(HostOptions)),
+        ("record", c_void_p),
+        ("request", POINTER(Request)),
+        ("program", c_char_p),
     ]
 
 
@@ -189,6 +202,7 @@ STRUCTS: dict[str, type[Structure]] = {
     "gpuctr_host_options": HostOptions,
     "gpuctr_file_id": FileId,
     "gpuctr_request": Request,
+    "gpuctr_check_options": CheckOptions,
     "gpuctr_device_rule": DeviceRule,
     "gpuctr_apply_options": ApplyOptions,
     "gpuctr_undo_options": UndoOptions,
@@ -240,6 +254,8 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_COMPAT_AUTO": 0,
     "GPUCTR_COMPAT_NEVER": 1,
     "GPUCTR_COMPAT_ALWAYS": 2,
+    "GPUCTR_GLIBC_NEVER": 0,
+    "GPUCTR_GLIBC_AUTO": 1,
     "GPUCTR_VENDOR_LIBS_AUTO": 0,
     "GPUCTR_VENDOR_LIBS_HOST": 1,
     "GPUCTR_VENDOR_LIBS_NONE": 2,
@@ -248,6 +264,8 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_REQUEST_NAMES_CAPABILITIES": 0x4,
     "GPUCTR_REQUEST_KEEP_UNKNOWN_HOOKS": 0x8,
     "GPUCTR_REQUEST_KEEP_ALL_HOOKS": 0x10,
+    "GPUCTR_IMAGE_SIGNED": 0x1,
+    "GPUCTR_IMAGE_OVERLAY": 0x2,
     "GPUCTR_BACKEND_AUTO": 0,
     "GPUCTR_BACKEND_DETACHED": 1,
     "GPUCTR_BACKEND_ASSEMBLED": 2,
@@ -264,6 +282,7 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_UNDO_IN_PROCESS": 0x1,
     "GPUCTR_UNDO_SETUID": 0x2,
     "GPUCTR_UNDO_DRY_RUN": 0x4,
+    "GPUCTR_CHECK_IN_PROCESS": 0x1,
     "GPUCTR_SETUP_LIST_IN_PROCESS": 0x1,
     "GPUCTR_UNDONE": 0,
     "GPUCTR_FORGOTTEN": 1,
@@ -302,6 +321,10 @@ FUNCTIONS: dict[str, Signature] = {
         (c_int, c_char_p, POINTER(c_char_p), _OUT, _ERROR),
     ),
     "gpuctr_environment_free": (None, (c_void_p,)),
+    "gpuctr_image_find": (
+        STATUS,
+        (c_int, POINTER(c_uint64), POINTER(c_uint64), POINTER(c_uint32), _ERROR),
+    ),
     "gpuctr_hook_state_read": (STATUS, (c_char_p, _OUT, _ERROR)),
     "gpuctr_hook_state_read_config": (STATUS, (c_char_p, _OUT, _ERROR)),
     "gpuctr_hook_state_free": (None, (c_void_p,)),
@@ -348,6 +371,9 @@ FUNCTIONS: dict[str, Signature] = {
     ),
     "gpuctr_rootfs_undo": (STATUS, (c_int, POINTER(UndoOptions), POINTER(c_int), _ERROR)),
     "gpuctr_rootfs_open": (STATUS, (c_int, c_char_p, c_int, POINTER(c_int), _ERROR)),
+    "gpuctr_check_create": (STATUS, (POINTER(CheckOptions), c_int, _OUT, _ERROR)),
+    "gpuctr_check_free": (None, (c_void_p,)),
+    "gpuctr_check_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
     "gpuctr_setup_list_open": (STATUS, (c_int, POINTER(SetupListOptions), _OUT, _ERROR)),
     "gpuctr_setup_list_free": (None, (c_void_p,)),
     "gpuctr_setup_list_to_json": (STATUS, (c_void_p, _OUT, _ERROR)),
@@ -377,6 +403,7 @@ FUNCTIONS: dict[str, Signature] = {
     "gpuctr_request_init": (None, (POINTER(Request), c_size_t)),
     "gpuctr_apply_options_init": (None, (POINTER(ApplyOptions), c_size_t)),
     "gpuctr_undo_options_init": (None, (POINTER(UndoOptions), c_size_t)),
+    "gpuctr_check_options_init": (None, (POINTER(CheckOptions), c_size_t)),
     "gpuctr_setup_list_options_init": (None, (POINTER(SetupListOptions), c_size_t)),
     "gpuctr_cdi_options_init": (None, (POINTER(CdiOptions), c_size_t)),
     "gpuctr_stage_options_init": (None, (POINTER(StageOptions), c_size_t)),
@@ -455,7 +482,7 @@ _lists(
     config_setting host_driver host_finding driver_gpu driver_file driver_node
     driver_missing_node driver_mask mask_shown driver_finding
     driver_shared_path file_version_need file_registration
-    plan_driver plan_item plan_variable plan_finding setup_driver setup_item
+    plan_driver plan_item plan_variable plan_finding check_finding setup_driver setup_item
     setup_finding environment_finding cdi_list_device cdi_list_finding
     explanation_answer answer_item answer_finding
     used_driver_gpu

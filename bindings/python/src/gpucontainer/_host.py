@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import os
 from collections.abc import Iterable
 
@@ -17,30 +18,43 @@ Path = str | os.PathLike[str]
 VENDOR_ANY = str(c.CONSTANTS["GPUCTR_VENDOR_ANY"])
 
 
-def _options(
-    vendors: Iterable[str],
-    driver_root: Path | None,
-    driver_version: str | None,
-    catalogues: Iterable[Path],
-    catalogue_dir: Path | None,
-    dev_root: Path | None,
-    mig_map: Path | None,
-    files_alone: bool,
-    whole_bus: bool,
-) -> c.HostOptions:
-    options: c.HostOptions = initialised("gpuctr_host_options")
-    options.vendors = text_list(vendors)
-    options.driver_root = encode(driver_root)
-    options.driver_version = encode(driver_version)
-    options.catalogues = text_list(catalogues)
-    options.catalogue_dir = encode(catalogue_dir)
-    options.dev_root = encode(dev_root)
-    options.mig_map = encode(mig_map)
-    if files_alone:
-        options.flags |= c.CONSTANTS["GPUCTR_HOST_FILES_ALONE"]
-    if whole_bus:
-        options.flags |= c.CONSTANTS["GPUCTR_HOST_WHOLE_BUS"]
-    return options
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class HostOptions:
+    """What to look for on a host."""
+
+    #: Vendors that must have a GPU here. With VENDOR_ANY, or if empty: others too.
+    vendors: Iterable[str] = ()
+    #: Where the driver's files are; None: "/".
+    driver_root: Path | None = None
+    #: Used instead of the kernel module's version.
+    driver_version: str | None = None
+    #: Files with further rules for which files belong to a driver.
+    catalogues: Iterable[Path] = ()
+    #: Directory of such files.
+    catalogue_dir: Path | None = None
+    #: Directory whose dev/ has the driver's device nodes; None: "/".
+    dev_root: Path | None = None
+    #: File with what `nvidia-smi -L` printed.
+    mig_map: Path | None = None
+    #: A vendor needs no GPU: the files of its driver are enough.
+    files_alone: bool = False
+    #: Findings name GPUs that no kernel driver has, beside those of NVIDIA's driver.
+    whole_bus: bool = False
+
+    def _native(self) -> c.HostOptions:
+        options: c.HostOptions = initialised("gpuctr_host_options")
+        options.vendors = text_list(self.vendors)
+        options.driver_root = encode(self.driver_root)
+        options.driver_version = encode(self.driver_version)
+        options.catalogues = text_list(self.catalogues)
+        options.catalogue_dir = encode(self.catalogue_dir)
+        options.dev_root = encode(self.dev_root)
+        options.mig_map = encode(self.mig_map)
+        if self.files_alone:
+            options.flags |= c.CONSTANTS["GPUCTR_HOST_FILES_ALONE"]
+        if self.whole_bus:
+            options.flags |= c.CONSTANTS["GPUCTR_HOST_WHOLE_BUS"]
+        return options
 
 
 class Host(Owner):
@@ -62,17 +76,17 @@ class Host(Owner):
         files_alone: bool = False,
         whole_bus: bool = False,
     ) -> None:
-        options = _options(
-            vendors,
-            driver_root,
-            driver_version,
-            catalogues,
-            catalogue_dir,
-            dev_root,
-            mig_map,
-            files_alone,
-            whole_bus,
-        )
+        options = HostOptions(
+            vendors=vendors,
+            driver_root=driver_root,
+            driver_version=driver_version,
+            catalogues=catalogues,
+            catalogue_dir=catalogue_dir,
+            dev_root=dev_root,
+            mig_map=mig_map,
+            files_alone=files_alone,
+            whole_bus=whole_bus,
+        )._native()
         super().__init__(opened("gpuctr_host_open", "gpuctr_host_free", ctypes.byref(options)))
 
     @classmethod
@@ -95,17 +109,17 @@ class Host(Owner):
 
         Raises Error: USAGE, NO_DEVICE.
         """
-        options = _options(
-            vendors,
-            driver_root,
-            driver_version,
-            catalogues,
-            catalogue_dir,
-            dev_root,
-            mig_map,
-            files_alone,
-            whole_bus,
-        )
+        options = HostOptions(
+            vendors=vendors,
+            driver_root=driver_root,
+            driver_version=driver_version,
+            catalogues=catalogues,
+            catalogue_dir=catalogue_dir,
+            dev_root=dev_root,
+            mig_map=mig_map,
+            files_alone=files_alone,
+            whole_bus=whole_bus,
+        )._native()
         data = json.encode() if isinstance(json, str) else json
         host = cls.__new__(cls)
         Owner.__init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, Generic, NoReturn, TypeVar, overload
 
@@ -61,6 +61,13 @@ def text_list(texts: Iterable[str | bytes | os.PathLike[str]]) -> Any:
     """A NULL-terminated list."""
     encoded = [encode(text) for text in texts]
     return (ctypes.c_char_p * (len(encoded) + 1))(*encoded, None)
+
+
+def assignments(environment: Mapping[str, str]) -> Any:
+    """NAME=VALUE each, as the library takes them."""
+    return text_list(
+        os.fsencode(name) + b"=" + os.fsencode(value) for name, value in environment.items()
+    )
 
 
 def initialised(name: str) -> Any:

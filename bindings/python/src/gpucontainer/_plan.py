@@ -11,12 +11,14 @@ from typing import Any
 
 from . import _declarations as c
 from ._errors import Words
+from ._explanation import Explanation
 from ._host import Host
 from ._native import (
     Getter,
     Handle,
     Owner,
     View,
+    assignments,
     c_int,
     check,
     check_attach,
@@ -24,16 +26,14 @@ from ._native import (
     flag,
     initialised,
     library,
-    number,
-    number_or_none,
     opened,
     take_json,
     text,
     text_list,
     texts,
 )
-from ._root import Backend, Report, Root, in_process, reporting, root_fd
-from ._values import Layout, UsedDriver, _file_id, findings, views
+from ._root import Backend, Report, Root, in_process, reporting, root_fd, seen_fd
+from ._values import Item, Layout, UsedDriver, findings, views
 
 
 class Write(Words):
@@ -86,6 +86,13 @@ class Compat(Words):
     ALWAYS = c.CONSTANTS["GPUCTR_COMPAT_ALWAYS"]
 
 
+class Glibc(Words):
+    """Whether programs use the host's C library, if the driver needs a newer one."""
+
+    NEVER = c.CONSTANTS["GPUCTR_GLIBC_NEVER"]
+    AUTO = c.CONSTANTS["GPUCTR_GLIBC_AUTO"]
+
+
 class Outcome(Words):
     """What Plan.apply() did."""
 
@@ -110,33 +117,6 @@ class DeviceRule:
     access: str
     major: int
     minor: int
-
-
-class Item(View):
-    """One thing that a plan puts into the container."""
-
-    kind = text("gpuctr_item_kind", '"bind", "device", "symlink" ...')
-    source = text("gpuctr_item_source", "Path on the host, or the target of a link.")
-    target = text("gpuctr_item_target", "Path in the container.")
-    options = text("gpuctr_item_options", "Mount options, comma-separated.")
-    reason = text("gpuctr_item_reason", "Why it is there.")
-    vendor = text("gpuctr_item_vendor", '"nvidia"; "" if it serves all.')
-    gpu = number_or_none("gpuctr_item_gpu", "Index of its GPU; None: all of the vendor.")
-    place = text("gpuctr_item_place", '"there", "created", "tree", "overlay" or "cover".')
-    is_directory = flag("gpuctr_item_is_directory", "It is a directory, not a file.")
-    mode = number("gpuctr_item_mode", "Permission bits of what is made; else 0.")
-    major = number("gpuctr_item_major", 'Major number of a "device"; else 0.')
-    minor = number("gpuctr_item_minor", 'Minor number of a "device"; else 0.')
-    required = flag("gpuctr_item_required", 'Without this "device", no GPU or not its own works.')
-    identity = Getter("gpuctr_item_identity", _file_id, "Which file the source was.")
-
-    @property
-    def content(self) -> bytes | None:
-        """The bytes of what is generated; None for all else."""
-        data = library.gpuctr_item_content(self._pointer)
-        if data is None:
-            return None
-        return ctypes.string_at(data, library.gpuctr_item_content_size(self._pointer))
 
 
 class Variable(View):
@@ -211,6 +191,7 @@ class _HandleInBuffer(Handle):
 class ContainerEnvironment(Owner):
     """The variables that an image or a runtime gives to a container. Nothing is executed.
 
+    root: a path or a borrowed descriptor of a directory, or of a file with an image.
     text: an OCI configuration, a script of exports, or lines NAME=VALUE.
     environment: whose APPTAINERENV_* and SINGULARITYENV_* count, usually os.environ.
     Raises Error: USAGE, ROOTFS; OSError if root cannot be opened.
@@ -222,13 +203,8 @@ class ContainerEnvironment(Owner):
         text: str | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        callers = None
-        if environment is not None:
-            callers = text_list(
-                os.fsencode(name) + b"=" + os.fsencode(value)
-                for name, value in environment.items()
-            )
-        with root_fd(root) as descriptor:
+        callers = assignments(environment) if environment is not None else None
+        with seen_fd(root) as descriptor:
             handle = opened(
                 "gpuctr_environment_read",
                 "gpuctr_environment_free",
@@ -242,16 +218,90 @@ class ContainerEnvironment(Owner):
     findings = findings("gpuctr_environment_finding", "What is not known, such as lines.")
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a container asks for."""
+
+    #: "all", "none", "auto", or indexes, UUIDs and PCI addresses, comma-separated.
+    devices: str | None = None
+    #: Comma-separated; None: "compute,utility".
+    driver_capabilities: str | None = None
+    #: Where "auto" finds the variables of a scheduler, usually os.environ.
+    environment: Mapping[str, str] | None = None
+    write: Write = Write.AUTO
+    layout: Layout = Layout.TREE
+    vendor_libs: VendorLibs = VendorLibs.AUTO
+    #: Policy: the GPUs that may be chosen; None: all.
+    allowed_devices: str | None = None
+    #: Directory of the container for the driver's files; None: "/usr/lib/gpuctr".
+    tree_path: str | None = None
+    #: SELinux label of what is mounted.
+    mount_label: str | None = None
+    #: Nobody in the container can make the mounts writable.
+    lock: bool = False
+    #: Name of `devices` in messages, such as "--device".
+    devices_name: str | None = None
+    #: What the chosen GPUs must meet, such as "cuda>=12.4 driver>=550"; all of these.
+    requirements: Iterable[str] = ()
+    #: What else a container gets or does not get: "gds,imex-channel:0,no-mps".
+    extras: str | None = None
+    #: NAME=VALUE each, what the container itself asks for; of a Check, all that its program has.
+    container_environment: Iterable[str] = ()
+    #: It does not change `devices`.
+    names_devices: bool = False
+    #: It does not change `driver_capabilities`.
+    names_capabilities: bool = False
+    compat: Compat = Compat.AUTO
+    #: The host's for a container without one: "auto", or its directory.
+    toolkit: str | None = None
+    #: Whether the host's C library takes the place of an older one of the image.
+    glibc: Glibc = Glibc.NEVER
+    #: The program that will be run, if that is known, for `glibc`.
+    program: str | None = None
+
+    def _native(self) -> c.Request:
+        request: c.Request = initialised("gpuctr_request")
+        request.devices = encode(self.devices)
+        request.driver_capabilities = encode(self.driver_capabilities)
+        if self.environment is not None:
+            request.environment = assignments(self.environment)
+        request.write = self.write
+        request.layout = self.layout
+        request.vendor_libs = self.vendor_libs
+        request.compat = self.compat
+        request.toolkit = encode(self.toolkit)
+        request.glibc = self.glibc
+        request.program = encode(self.program)
+        request.allowed_devices = encode(self.allowed_devices)
+        request.tree_path = encode(self.tree_path)
+        request.mount_label = encode(self.mount_label)
+        request.devices_name = encode(self.devices_name)
+        request.requirements = text_list(self.requirements)
+        request.extras = encode(self.extras)
+        request.container_environment = text_list(self.container_environment)
+        for is_set, name in (
+            (self.lock, "GPUCTR_REQUEST_LOCK"),
+            (self.names_devices, "GPUCTR_REQUEST_NAMES_DEVICES"),
+            (self.names_capabilities, "GPUCTR_REQUEST_NAMES_CAPABILITIES"),
+        ):
+            if is_set:
+                request.flags |= c.CONSTANTS[name]
+        return request
+
+
 class Plan(Owner):
     """Everything that will change in a container's root file system; nothing is changed yet.
 
-    root: a path or a borrowed descriptor. None makes a plan that can only be shown.
+    root: a path or a borrowed descriptor. None, or a file with an image (squashfs or SIF), makes
+    a plan that can only be shown.
     devices: "all", "none", "auto", or indexes, UUIDs and PCI addresses, comma-separated.
     environment: where "auto" finds the variables of a scheduler, usually os.environ.
     container_environment: NAME=VALUE each, what the container itself asks for, such as
     ContainerEnvironment has it; names_devices and names_capabilities: what the caller chose
     stays.
     toolkit: the host's for a container without one: "auto", or its directory.
+    glibc: AUTO if the host's C library takes the place of an older one that the driver cannot
+    use; program: the one that will be run, if that is known.
     Raises Error: USAGE, NO_DEVICE, ROOTFS, PERMISSION; OSError if root cannot be opened.
     """
 
@@ -278,36 +328,33 @@ class Plan(Owner):
         names_capabilities: bool = False,
         compat: Compat = Compat.AUTO,
         toolkit: str | None = None,
+        glibc: Glibc = Glibc.NEVER,
+        program: str | None = None,
     ) -> None:
-        request: c.Request = initialised("gpuctr_request")
-        request.devices = encode(devices)
-        request.driver_capabilities = encode(driver_capabilities)
-        if environment is not None:
-            request.environment = text_list(
-                os.fsencode(name) + b"=" + os.fsencode(value)
-                for name, value in environment.items()
-            )
-        request.write = write
-        request.layout = layout
-        request.vendor_libs = vendor_libs
-        request.compat = compat
-        request.toolkit = encode(toolkit)
-        request.allowed_devices = encode(allowed_devices)
-        request.tree_path = encode(tree_path)
-        request.mount_label = encode(mount_label)
-        request.devices_name = encode(devices_name)
-        request.requirements = text_list(requirements)
-        request.extras = encode(extras)
-        request.container_environment = text_list(container_environment)
-        for is_set, name in (
-            (lock, "GPUCTR_REQUEST_LOCK"),
-            (names_devices, "GPUCTR_REQUEST_NAMES_DEVICES"),
-            (names_capabilities, "GPUCTR_REQUEST_NAMES_CAPABILITIES"),
-        ):
-            if is_set:
-                request.flags |= c.CONSTANTS[name]
+        request = Request(
+            devices=devices,
+            driver_capabilities=driver_capabilities,
+            environment=environment,
+            write=write,
+            layout=layout,
+            vendor_libs=vendor_libs,
+            allowed_devices=allowed_devices,
+            tree_path=tree_path,
+            mount_label=mount_label,
+            lock=lock,
+            devices_name=devices_name,
+            requirements=requirements,
+            extras=extras,
+            container_environment=container_environment,
+            names_devices=names_devices,
+            names_capabilities=names_capabilities,
+            compat=compat,
+            toolkit=toolkit,
+            glibc=glibc,
+            program=program,
+        )._native()
         of_host = host._handle
-        with root_fd(root) as descriptor:
+        with seen_fd(root) as descriptor:
             handle = opened(
                 "gpuctr_plan_create",
                 "gpuctr_plan_free",
@@ -355,26 +402,23 @@ class Plan(Owner):
         handle = self._handle
         check("gpuctr_plan_check_requirement", handle.pointer, encode(requirement))
 
-    def explain(self, name: str, root: Root | None = None) -> str:
-        """What the plan does with a library, tool, device node or GPU of this name, and why: a
-        document of the schema "gpucontainer/why/1". `root` is that of the plan.
+    def explain(self, name: str, root: Root | None = None) -> Explanation:
+        """What the plan does with a library, tool, device node or GPU of this name, and why.
+        `root` is that of the plan.
 
         Raises Error: USAGE, if nothing has the name; ROOTFS.
         """
         handle = self._handle
-        explanation = ctypes.c_void_p()
-        with root_fd(root) as fd:
-            check(
-                "gpuctr_plan_explain",
-                handle.pointer,
-                encode(name),
-                fd,
-                ctypes.byref(explanation),
+        with seen_fd(root) as descriptor:
+            return Explanation(
+                opened(
+                    "gpuctr_plan_explain",
+                    "gpuctr_explanation_free",
+                    handle.pointer,
+                    encode(name),
+                    descriptor,
+                )
             )
-        try:
-            return take_json("gpuctr_explanation_to_json", explanation.value or 0)
-        finally:
-            library.gpuctr_explanation_free(explanation)
 
     def to_json(self) -> str:
         """The plan as a document of the schema "gpucontainer/plan/1"."""

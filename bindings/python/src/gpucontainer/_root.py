@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import dataclasses
 import functools
 import os
+import stat
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any
 
@@ -44,6 +46,56 @@ def root_fd(root: Root | None) -> Iterator[int]:
             yield descriptor
         finally:
             os.close(descriptor)
+
+
+@contextlib.contextmanager
+def seen_fd(root: Root | None) -> Iterator[int]:
+    """A descriptor of a root that is only looked at: a directory, or a file with an image."""
+    if root is None or isinstance(root, int):
+        with root_fd(root) as descriptor:
+            yield descriptor
+        return
+    descriptor = os.open(root, os.O_PATH | os.O_CLOEXEC)
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            # Only what is known to be a file is opened for reading.
+            readable = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+            os.close(descriptor)
+            descriptor = readable
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@dataclasses.dataclass(frozen=True)
+class ImagePlace:
+    """Where a file with an image has its root file system, which is squashfs."""
+
+    #: Where it begins in the file.
+    offset: int
+    size: int
+    #: The image has a signature, which nothing here checks.
+    is_signed: bool
+    #: The image has changes for its root file system too, in a partition for an overlay.
+    has_overlay: bool
+
+
+def find_image(image: int | str | os.PathLike[str]) -> ImagePlace:
+    """Find the root file system in a file with an image, squashfs or SIF, for a program that
+    mounts it. image: its path, or a descriptor that is open for reading, which is borrowed.
+
+    Raises Error: ROOTFS, REQUIREMENT; OSError if it cannot be opened.
+    """
+    offset, size, flags = ctypes.c_uint64(), ctypes.c_uint64(), ctypes.c_uint32()
+    places = ctypes.byref(offset), ctypes.byref(size), ctypes.byref(flags)
+    with seen_fd(image) as descriptor:
+        check("gpuctr_image_find", descriptor, *places)
+    return ImagePlace(
+        offset.value,
+        size.value,
+        bool(flags.value & int(c.CONSTANTS["GPUCTR_IMAGE_SIGNED"])),
+        bool(flags.value & int(c.CONSTANTS["GPUCTR_IMAGE_OVERLAY"])),
+    )
 
 
 def _collector(

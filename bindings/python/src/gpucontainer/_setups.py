@@ -23,9 +23,8 @@ from ._native import (
     take_json,
     text,
 )
-from ._plan import Item
 from ._root import Report, Root, in_process, reporting, root_fd, undo_options
-from ._values import UsedDriver, findings, views
+from ._values import Item, UsedDriver, findings, views
 
 
 class Undone(Words):

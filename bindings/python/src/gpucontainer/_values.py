@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -234,3 +235,29 @@ class UsedDriver(View):
     version_source = text("gpuctr_used_driver_version_source", '"" for that of a set-up.')
     gpus = views("gpuctr_used_driver_gpu", Gpu, "The chosen GPUs.")
 
+
+class Item(View):
+    """One thing that a plan puts into the container."""
+
+    kind = text("gpuctr_item_kind", '"bind", "device", "symlink" ...')
+    source = text("gpuctr_item_source", "Path on the host, or the target of a link.")
+    target = text("gpuctr_item_target", "Path in the container.")
+    options = text("gpuctr_item_options", "Mount options, comma-separated.")
+    reason = text("gpuctr_item_reason", "Why it is there.")
+    vendor = text("gpuctr_item_vendor", '"nvidia"; "" if it serves all.')
+    gpu = number_or_none("gpuctr_item_gpu", "Index of its GPU; None: all of the vendor.")
+    place = text("gpuctr_item_place", '"there", "created", "tree", "overlay" or "cover".')
+    is_directory = flag("gpuctr_item_is_directory", "It is a directory, not a file.")
+    mode = number("gpuctr_item_mode", "Permission bits of what is made; else 0.")
+    major = number("gpuctr_item_major", 'Major number of a "device"; else 0.')
+    minor = number("gpuctr_item_minor", 'Minor number of a "device"; else 0.')
+    required = flag("gpuctr_item_required", 'Without this "device", no GPU or not its own works.')
+    identity = Getter("gpuctr_item_identity", _file_id, "Which file the source was.")
+
+    @property
+    def content(self) -> bytes | None:
+        """The bytes of what is generated; None for all else."""
+        data = library.gpuctr_item_content(self._pointer)
+        if data is None:
+            return None
+        return ctypes.string_at(data, library.gpuctr_item_content_size(self._pointer))

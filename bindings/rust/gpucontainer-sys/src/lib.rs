@@ -54,11 +54,15 @@ pub const GPUCTR_VENDOR_LIBS_NONE: u32 = 2;
 pub const GPUCTR_COMPAT_AUTO: u32 = 0;
 pub const GPUCTR_COMPAT_NEVER: u32 = 1;
 pub const GPUCTR_COMPAT_ALWAYS: u32 = 2;
+pub const GPUCTR_GLIBC_NEVER: u32 = 0;
+pub const GPUCTR_GLIBC_AUTO: u32 = 1;
 pub const GPUCTR_REQUEST_LOCK: u32 = 0x1;
 pub const GPUCTR_REQUEST_NAMES_DEVICES: u32 = 0x2;
 pub const GPUCTR_REQUEST_NAMES_CAPABILITIES: u32 = 0x4;
 pub const GPUCTR_REQUEST_KEEP_UNKNOWN_HOOKS: u32 = 0x8;
 pub const GPUCTR_REQUEST_KEEP_ALL_HOOKS: u32 = 0x10;
+pub const GPUCTR_IMAGE_SIGNED: u32 = 0x1;
+pub const GPUCTR_IMAGE_OVERLAY: u32 = 0x2;
 pub const GPUCTR_BACKEND_AUTO: u32 = 0;
 pub const GPUCTR_BACKEND_DETACHED: u32 = 1;
 pub const GPUCTR_BACKEND_ASSEMBLED: u32 = 2;
@@ -75,6 +79,7 @@ pub const GPUCTR_REPLACED: u32 = 2;
 pub const GPUCTR_UNDO_IN_PROCESS: u32 = 0x1;
 pub const GPUCTR_UNDO_SETUID: u32 = 0x2;
 pub const GPUCTR_UNDO_DRY_RUN: u32 = 0x4;
+pub const GPUCTR_CHECK_IN_PROCESS: u32 = 0x1;
 pub const GPUCTR_SETUP_LIST_IN_PROCESS: u32 = 0x1;
 pub const GPUCTR_UNDONE: u32 = 0;
 pub const GPUCTR_FORGOTTEN: u32 = 1;
@@ -124,6 +129,7 @@ opaque! {
     gpuctr_used_driver
     gpuctr_cdi_list
     gpuctr_cdi_device
+    gpuctr_check
     gpuctr_explanation
     gpuctr_answer
 }
@@ -180,8 +186,21 @@ pub struct gpuctr_request {
     pub extras: *const c_char,
     pub container_environment: *const *const c_char,
     pub compat: u32,
-    pub reserved: u32,
+    pub glibc: u32,
     pub toolkit: *const c_char,
+    pub program: *const c_char,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct gpuctr_check_options {
+    pub struct_size: usize,
+    pub flags: u32,
+    pub pidfd: i32,
+    pub host: *const gpuctr_host_options,
+    pub record: *const gpuctr_host,
+    pub request: *const gpuctr_request,
+    pub program: *const c_char,
 }
 
 #[repr(C)]
@@ -488,6 +507,13 @@ extern "C" {
         environment: *const gpuctr_environment,
         index: usize,
     ) -> *const gpuctr_finding;
+    pub fn gpuctr_image_find(
+        fd: c_int,
+        ret_offset: *mut u64,
+        ret_size: *mut u64,
+        ret_flags: *mut u32,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
     pub fn gpuctr_hook_state_read_config(
         config: *const c_char,
         ret_state: *mut *mut gpuctr_hook_state,
@@ -704,6 +730,23 @@ extern "C" {
         ret_fd: *mut c_int,
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
+    pub fn gpuctr_check_create(
+        options: *const gpuctr_check_options,
+        rootfs_fd: c_int,
+        ret_check: *mut *mut gpuctr_check,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_check_free(check: *mut gpuctr_check);
+    pub fn gpuctr_check_to_json(
+        check: *const gpuctr_check,
+        ret_json: *mut *mut c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
+    pub fn gpuctr_check_finding_count(check: *const gpuctr_check) -> usize;
+    pub fn gpuctr_check_finding_at(
+        check: *const gpuctr_check,
+        index: usize,
+    ) -> *const gpuctr_finding;
     pub fn gpuctr_setup_list_open(
         rootfs_fd: c_int,
         options: *const gpuctr_setup_list_options,
@@ -802,6 +845,7 @@ extern "C" {
     pub fn gpuctr_request_init(request: *mut gpuctr_request, size: usize);
     pub fn gpuctr_apply_options_init(options: *mut gpuctr_apply_options, size: usize);
     pub fn gpuctr_undo_options_init(options: *mut gpuctr_undo_options, size: usize);
+    pub fn gpuctr_check_options_init(options: *mut gpuctr_check_options, size: usize);
     pub fn gpuctr_setup_list_options_init(options: *mut gpuctr_setup_list_options, size: usize);
     pub fn gpuctr_stage_options_init(options: *mut gpuctr_stage_options, size: usize);
     pub fn gpuctr_cdi_options_init(options: *mut gpuctr_cdi_options, size: usize);

@@ -18,7 +18,7 @@ pub struct ContainerEnvironment {
 unsafe impl Send for ContainerEnvironment {}
 
 impl ContainerEnvironment {
-    /// Reads them from an image, from a text (an OCI configuration, a script of exports, or lines
+    /// Reads them from an image, which is a directory or a file, from a text (an OCI configuration, a script of exports, or lines
     /// NAME=VALUE), and from the variables APPTAINERENV_* and SINGULARITYENV_* of an environment.
     /// Nothing is executed. Errors: Usage, Rootfs.
     pub fn read<F: AsFd>(

@@ -31,7 +31,7 @@ pub struct HostOptions {
 
 impl HostOptions {
     /// The texts have to outlive the options.
-    fn native(&self, texts: &mut Texts) -> Result<sys::gpuctr_host_options> {
+    pub(crate) fn native(&self, texts: &mut Texts) -> Result<sys::gpuctr_host_options> {
         // SAFETY: the function of this struct.
         let mut native = unsafe { initialised(sys::gpuctr_host_options_init) };
         native.vendors = texts.add_list("vendors", &self.vendors)?;

@@ -21,10 +21,14 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod call;
+mod capture;
+mod check;
 mod config;
 mod environment;
 mod error;
+mod explanation;
 mod host;
+mod image;
 mod options;
 mod plan;
 mod prepared;
@@ -32,22 +36,24 @@ mod root;
 mod setup;
 mod values;
 
+pub use capture::{capture, CaptureOptions};
+pub use check::{Check, CheckOptions};
 pub use config::{Config, Setting};
 pub use environment::ContainerEnvironment;
 pub use error::{Code, Error, ErrorDetails, Result};
+pub use explanation::{Answer, Explanation};
 pub use host::{Host, HostOptions};
+pub use image::{find_image, ImagePlace};
 pub use options::{
-    Backend, CdiOptions, Compat, Harden, HardenOptions, Layout, Phases, Report, StageOptions,
-    VendorLibs, Write,
+    Backend, CdiOptions, Compat, Glibc, Harden, HardenOptions, Layout, Phases, Report,
+    StageOptions, VendorLibs, Write,
 };
 pub use plan::{
     ApplyOptions, CdiInstalled, DeviceRule, Item, Outcome, Plan, PrepareOptions, Request, Staged,
     Variable,
 };
 pub use prepared::Prepared;
-pub use root::{
-    load_kernel_modules, open_in_root, undo, unstage, LoadOptions, UndoOptions,
-};
+pub use root::{load_kernel_modules, open_in_root, undo, unstage, LoadOptions, UndoOptions};
 pub use setup::{Setup, SetupList, SetupListOptions, Undone};
 pub use values::{
     Driver, File, FileId, Finding, Gpu, Mask, Node, Registration, Severity, UsedDriver, VersionNeed,

@@ -73,6 +73,16 @@ constants! {
     }
 }
 constants! {
+    /// Do programs use the host's C library, if the driver needs a newer one than the image has?
+    Glibc {
+        /// No.
+        #[default]
+        Never = GPUCTR_GLIBC_NEVER,
+        /// All of it, unless something speaks against it.
+        Auto = GPUCTR_GLIBC_AUTO,
+    }
+}
+constants! {
     /// How mounts are made; to choose one is for tests and for narrowing down a fault.
     Backend {
         /// The first of the others that the kernel supports.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 use crate::call::{check, getters, initialised, json, lists, text, view, Texts};
 use crate::error::Result;
+use crate::explanation::Explanation;
 use crate::host::Host;
 use crate::options::{
-    Backend, CdiOptions, Collected, Compat, Layout, Report, StageOptions, VendorLibs, Write,
+    Backend, CdiOptions, Collected, Compat, Glibc, Layout, Report, StageOptions, VendorLibs, Write,
 };
 use crate::prepared::Prepared;
 use crate::root::fd_of;
@@ -45,7 +46,8 @@ pub struct Request {
     /// What else a container gets or does not get, comma-separated: "gds,imex-channel:0,no-mps".
     pub extras: Option<String>,
     /// NAME=VALUE each: what the container itself asks for, such as
-    /// [`ContainerEnvironment`](crate::ContainerEnvironment) has it.
+    /// [`ContainerEnvironment`](crate::ContainerEnvironment) has it. Of a [`Check`](crate::Check),
+    /// it is all that the program has.
     pub container_environment: Vec<OsString>,
     /// It does not change `devices`.
     pub names_devices: bool,
@@ -55,10 +57,15 @@ pub struct Request {
     pub compat: Compat,
     /// The host's toolkit for a container without one: "auto", or its directory.
     pub toolkit: Option<PathBuf>,
+    /// Does the host's C library take the place of an older one of the image?
+    pub glibc: Glibc,
+    /// The program that will be run, if that is known, for `glibc`.
+    pub program: Option<OsString>,
 }
 
 impl Request {
-    fn native(&self, texts: &mut Texts) -> Result<sys::gpuctr_request> {
+    /// The texts have to outlive the request.
+    pub(crate) fn native(&self, texts: &mut Texts) -> Result<sys::gpuctr_request> {
         let os = |text: &Option<String>| text.as_ref().map(OsString::from);
         // SAFETY: the function of this struct.
         let mut native = unsafe { initialised(sys::gpuctr_request_init) };
@@ -93,6 +100,8 @@ impl Request {
             texts.add_list("container_environment", &self.container_environment)?;
         native.compat = self.compat as u32;
         native.toolkit = texts.add("toolkit", self.toolkit.as_deref().map(Path::as_os_str))?;
+        native.glibc = self.glibc as u32;
+        native.program = texts.add("program", self.program.as_deref())?;
         Ok(native)
     }
 }
@@ -300,8 +309,8 @@ unsafe impl Send for Plan {}
 unsafe impl Sync for Plan {}
 
 impl Plan {
-    /// Decides what will be done; changes nothing. Without a root, the plan can only be shown.
-    /// Errors: Usage, NoDevice, Rootfs, Permission.
+    /// Decides what will be done; changes nothing. Without a root, or for a file with an image
+    /// (squashfs or SIF), the plan can only be shown. Errors: Usage, NoDevice, Rootfs, Permission.
     pub fn new<F: AsFd>(host: &Host, request: &Request, root: Option<&F>) -> Result<Plan> {
         let mut texts = Texts::default();
         let native = request.native(&mut texts)?;
@@ -406,22 +415,16 @@ impl Plan {
         unsafe { check(|error| sys::gpuctr_plan_check_requirement(self.raw, requirement, error)) }
     }
 
-    /// What the plan does with a library, tool, device node or GPU of this name, and why: a document
-    /// of the schema "gpucontainer/why/1". The root is that of the plan. Errors: Usage, if nothing
-    /// has the name; Rootfs.
-    pub fn explain<F: AsFd>(&self, name: &str, root: Option<&F>) -> Result<String> {
+    /// What the plan does with a library, tool, device node or GPU of this name, and why. The root is
+    /// that of the plan. Errors: Usage, if nothing has the name; Rootfs.
+    pub fn explain<F: AsFd>(&self, name: &str, root: Option<&F>) -> Result<Explanation> {
         let mut texts = Texts::default();
         let name = texts.add("name", Some(OsStr::new(name)))?;
-        let mut explanation = ptr::null_mut();
-        // SAFETY: the object, the text and the descriptor are alive; the explanation is ours.
+        let mut raw = ptr::null_mut();
+        // SAFETY: all that is passed outlives the call.
         unsafe {
-            check(|error| {
-                sys::gpuctr_plan_explain(self.raw, name, fd_of(root), &mut explanation, error)
-            })?;
-            let document =
-                json(|text, error| sys::gpuctr_explanation_to_json(explanation, text, error));
-            sys::gpuctr_explanation_free(explanation);
-            document
+            check(|error| sys::gpuctr_plan_explain(self.raw, name, fd_of(root), &mut raw, error))?;
+            Ok(Explanation::from_raw(raw))
         }
     }
 

@@ -3,12 +3,14 @@
 //! system that may be changed. Without it the tests do nothing.
 
 use gpucontainer::{
-    open_in_root, undo, unstage, ApplyOptions, Code, Config, ContainerEnvironment, Finding, Harden,
-    HardenOptions, Host, HostOptions, Layout, Outcome, Plan, Prepared, Request, Setup, SetupList,
+    capture, find_image, open_in_root, undo, unstage, ApplyOptions, CaptureOptions, Check,
+    CheckOptions, Code, Config, ContainerEnvironment, Finding, Glibc, Harden, HardenOptions, Host,
+    HostOptions, Layout, Outcome, Plan, Prepared, Report, Request, Setup, SetupList,
     SetupListOptions, Severity, Staged, UndoOptions, Undone, VENDOR_ANY,
 };
 use std::fs::{self, File};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::io::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard};
@@ -126,6 +128,30 @@ fn options_reach_the_library() {
 }
 
 #[test]
+fn captures_the_host_without_identities() {
+    root_or_return!(root, _alone);
+    let state = State::new(&root, "capture");
+    let uuid = host().drivers().next().unwrap().gpus().next().unwrap().uuid().into_owned();
+    for with_identities in [false, true] {
+        let path = state.directory.join("report");
+        let mut codes = Vec::new();
+        let mut report = |finding: &Finding| codes.push(finding.code.clone());
+        let environment = vec!["CUDA_VISIBLE_DEVICES=5".into(), "HOME=/home/somebody".into()];
+        let report: Option<Report<'_>> = Some(&mut report);
+        let options = CaptureOptions { environment, with_identities, report, ..Default::default() };
+        capture(&File::create(&path).unwrap(), options).unwrap();
+
+        let content = String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned();
+        assert_eq!(content.contains(&uuid), with_identities);
+        assert_eq!(codes.iter().any(|code| code == "identity_replaced"), !with_identities);
+        assert!(content.contains("CUDA_VISIBLE_DEVICES") && !content.contains("somebody"));
+    }
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let error = capture(&full, CaptureOptions::default()).err().unwrap();
+    assert_eq!((error.code, error.os_error), (Code::Internal, 28)); // ENOSPC
+}
+
+#[test]
 fn an_error_says_what_is_wrong_with_which_argument() {
     root_or_return!(_root, _alone);
     let error = Plan::new(&host(), &request("99"), NO_ROOT).err().unwrap();
@@ -142,6 +168,19 @@ fn a_container_asks_for_gpus_itself() {
     let variables: Vec<_> = read.variables().collect();
     assert_eq!(variables, ["NVIDIA_VISIBLE_DEVICES=2,3", "Z=1"]);
     assert_eq!(read.findings().len(), 1);
+}
+
+#[test]
+fn decides_about_the_c_library_if_asked() {
+    root_or_return!(root, _alone);
+    let root = File::open(root).unwrap();
+    for glibc in [Glibc::Never, Glibc::Auto] {
+        let request = Request { glibc, program: Some("sh".into()), ..Default::default() };
+        let findings = Plan::new(&host(), &request, Some(&root)).unwrap().findings();
+
+        let decided = findings.iter().any(|finding| finding.code == "c_library_decided");
+        assert_eq!(decided, glibc == Glibc::Auto);
+    }
 }
 
 #[test]
@@ -180,10 +219,38 @@ fn a_plan_shows_what_would_be_done() {
     let rules = plan.device_rules();
     assert!(rules.iter().any(|rule| (rule.kind, &*rule.access, rule.minor) == ('c', "rw", 2)));
     assert!(plan.to_json().unwrap().contains("gpucontainer/plan/1"));
-    assert!(plan
-        .explain("libcuda.so", None::<&std::fs::File>)
-        .unwrap()
-        .contains("gpucontainer/why/1"));
+}
+
+#[test]
+fn a_plan_says_why() {
+    root_or_return!(root, _alone);
+    let root = File::open(root).unwrap();
+    let plan = Plan::new(&host(), &request("1,2"), Some(&root)).unwrap();
+    let explanation = plan.explain("libcuda.so", Some(&root)).unwrap();
+    drop(plan);
+
+    let answer = explanation.answers().next().unwrap();
+    assert_eq!(
+        (&*answer.kind(), &*answer.name(), answer.is_given()),
+        ("library", "libcuda.so.1", true)
+    );
+    assert!(!answer.reason().is_empty());
+    let source = answer.items().next().unwrap().source().canonicalize().unwrap();
+    assert_eq!(answer.path().canonicalize().unwrap(), source);
+    assert!(explanation.to_json().unwrap().contains("gpucontainer/why/1"));
+}
+
+#[test]
+fn a_plan_says_why_not() {
+    root_or_return!(_root, _alone);
+    let plan = Plan::new(&host(), &request("1,2"), NO_ROOT).unwrap();
+
+    let explanation = plan.explain("nvidia0", NO_ROOT).unwrap();
+
+    let answer = explanation.answers().next().unwrap();
+    assert_eq!((&*answer.kind(), answer.is_given(), answer.items().len()), ("node", false, 0));
+    assert!(answer.remedies().any(|remedy| remedy.contains("--device")));
+    assert_eq!(plan.explain("libnothing.so", NO_ROOT).err().unwrap().code, Code::Usage);
 }
 
 #[test]
@@ -195,6 +262,69 @@ fn auto_follows_the_environment() {
     let plan = Plan::new(&host(), &request, NO_ROOT).unwrap();
 
     assert_eq!(plan.drivers().next().unwrap().gpus().next().unwrap().index(), 5);
+}
+
+fn serious(check: &Check) -> Vec<String> {
+    let is_serious = |finding: &Finding| finding.severity >= Severity::Warning;
+    check.findings().iter().filter(|one| is_serious(one)).map(|one| one.to_string()).collect()
+}
+
+#[test]
+fn a_check_finds_nothing_wrong() {
+    root_or_return!(root, _alone);
+    let root = File::open(root).unwrap();
+    let none: [String; 0] = [];
+    let record = Host::from_json(host().to_json().unwrap().as_bytes(), &Default::default());
+    let record = record.unwrap();
+
+    let options = CheckOptions { program: Some(Path::new("sh")), ..Default::default() };
+    let check = Check::new(Some(&root), &options).unwrap();
+
+    assert_eq!(serious(&check), none);
+    assert!(check.to_json().unwrap().contains("gpucontainer/check/1"));
+    assert_eq!(serious(&Check::new(NO_ROOT, &Default::default()).unwrap()), none);
+    let options = CheckOptions { record: Some(&record), ..Default::default() };
+    assert_eq!(serious(&Check::new(Some(&root), &options).unwrap()), none);
+}
+
+#[test]
+fn a_check_says_what_stops_programs() {
+    root_or_return!(root, _alone);
+    let root = File::open(root).unwrap();
+    let options = CheckOptions { request: request("99"), ..Default::default() };
+
+    let findings = Check::new(Some(&root), &options).unwrap().findings();
+
+    assert_eq!((findings[0].severity, &*findings[0].evidence), (Severity::Error, "devices"));
+    assert!(findings[0].to_string().contains("99"));
+    let program = Some(Path::new("/usr/bin/missing"));
+    let check = Check::new(Some(&root), &CheckOptions { program, ..Default::default() }).unwrap();
+    assert_eq!(check.findings()[0].code, "program_missing");
+    let vendors = vec!["amd".to_owned()];
+    let host = HostOptions { vendors, ..Default::default() };
+    let check = Check::new(Some(&root), &CheckOptions { host, ..Default::default() }).unwrap();
+    assert_eq!(check.findings()[0].severity, Severity::Error);
+    let options = CheckOptions { pidfd: Some(root.as_fd()), ..Default::default() };
+    let error = Check::new(NO_ROOT, &options).err().unwrap();
+    assert_eq!((error.code, &*error.argument), (Code::Usage, "pidfd"));
+}
+
+#[test]
+fn finds_the_root_file_system_of_an_image() {
+    root_or_return!(root, _alone);
+    let state = State::new(&root, "image");
+    let path = state.directory.join("image");
+    let mut squashfs = [0; 128];
+    squashfs[..4].copy_from_slice(b"hsqs");
+    squashfs[28] = 4; // its version
+    squashfs[40] = 96; // its size
+    fs::write(&path, squashfs).unwrap();
+
+    let image = find_image(&File::open(&path).unwrap()).unwrap();
+
+    assert_eq!((image.offset, image.size), (0, 128));
+    assert!(!image.is_signed && !image.has_overlay);
+    assert_eq!(find_image(&state.root).err().unwrap().code, Code::Rootfs);
 }
 
 #[test]
