@@ -24,7 +24,8 @@ using rootfs::LastLink;
 
 namespace {
 
-constexpr std::uint64_t device_of_ours = UINT64_MAX; // no file system has this number
+/// Neither a file system nor an image in a file has this number.
+constexpr std::uint64_t device_of_ours = UINT64_MAX - 1;
 constexpr std::uint32_t mode_of_ours = 0755;
 
 Error cannot_open(int os_error, const std::string& path)

@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t largest_manifest = std::size_t{64} << 10U;
 constexpr std::size_t most_manifests = 128; // in a directory
 constexpr std::size_t longest_name = 1024;
+constexpr std::size_t most_libraries = 16; // of a manifest
 
 /// A directory in which a loader of drivers looks, below each of `tops`.
 struct ManifestPlace {
@@ -88,8 +89,10 @@ private:
         const auto text = around_.container.read(manifest, largest_manifest);
         if (!text)
             return;
+        std::size_t count = 0;
         for (const std::string& library : libraries_in(*text, place))
-            if (!library.empty() && library.size() <= longest_name && !is_there(library, manifest))
+            if (++count <= most_libraries && !library.empty() && library.size() <= longest_name
+                && !is_there(library, manifest))
                 add(library, manifest, place);
     }
 

@@ -14,6 +14,7 @@ constexpr std::size_t most_places = 256;
 constexpr std::size_t most_configurations = 128;
 constexpr std::size_t most_names = 1024;
 constexpr std::size_t largest_configuration = std::size_t{64} << 10U;
+constexpr int most_stars = 4; // more take long to compare
 constexpr const char* configuration = "/etc/ld.so.conf";
 
 /// Reads ldconfig's configuration.
@@ -54,7 +55,7 @@ private:
         const std::string directory(base::directory_of(pattern));
         const std::string names(base::name_of(pattern));
         const auto listed = view_.list(directory, most_names);
-        if (!listed)
+        if (!listed || std::ranges::count(names, '*') > most_stars)
             return;
         for (const std::string& name : *listed)
             if (::fnmatch(names.c_str(), name.c_str(), FNM_PERIOD) == 0

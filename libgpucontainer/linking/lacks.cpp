@@ -15,17 +15,30 @@ using elf::DynamicSymbol;
 
 constexpr std::size_t most_symbols = 400'000; // of all objects together
 constexpr std::size_t most_missing = 16;
+constexpr std::size_t longest_name = 256; // of a symbol, as it is told
 
-const Object* find_object(const Linked& linked, const std::string& name, Files& files)
-{
-    const auto found = std::ranges::find_if(linked.objects, [&](const Object& object) {
-        if (object.name == name)
-            return true;
-        const File* const file = files.at(object.path);
-        return file != nullptr && file->facts.soname == name;
-    });
-    return found == linked.objects.end() ? nullptr : &*found;
-}
+/// Objects by the names that others need them by.
+class ByName {
+public:
+    ByName(Files& files, const Linked& linked)
+    {
+        for (const Object& object : linked.objects) {
+            objects_.emplace(object.name, &object);
+            const File* const file = files.at(object.path);
+            if (file != nullptr && !file->facts.soname.empty())
+                objects_.emplace(file->facts.soname, &object);
+        }
+    }
+
+    const Object* find(const std::string& name) const
+    {
+        const auto found = objects_.find(name);
+        return found == objects_.end() ? nullptr : found->second;
+    }
+
+private:
+    std::unordered_map<std::string, const Object*> objects_;
+};
 
 bool has_version(Files& files, const std::string& library, const std::string& version)
 {
@@ -141,7 +154,10 @@ private:
         for (const auto& [by, name] : missing) {
             if (linked_.lacks.size() >= most_missing)
                 return;
-            linked_.lacks.push_back({Lack::Kind::symbol, name, {linked_.objects[by].path}});
+            linked_.lacks.push_back(
+                {Lack::Kind::symbol,
+                 name.size() <= longest_name ? name : name.substr(0, longest_name) + "...",
+                 {linked_.objects[by].path}});
         }
     }
 
@@ -159,13 +175,14 @@ void find_missing_versions(Files& files, Linked& linked)
     if (linked.rules != Rules::glibc)
         return;
     std::vector<Lack> found;
-    const Object* const c_library = find_object(linked, "libc.so.6", files);
+    const ByName objects(files, linked);
+    const Object* const c_library = objects.find("libc.so.6");
     for (const Object& object : linked.objects) {
         const auto* const needs = files.needs_of(object.path);
         if (needs == nullptr)
             continue;
         for (const elf::NeededVersion& need : *needs) {
-            const Object* const library = find_object(linked, need.library, files);
+            const Object* const library = objects.find(need.library);
             if (library == nullptr || has_version(files, library->path, need.version))
                 continue;
             // The loader is of one version with the C library, which has more of its versions.

@@ -10,6 +10,7 @@ namespace gpucontainer::linking {
 namespace {
 
 constexpr std::size_t most_directories = 256;
+constexpr std::size_t most_parts = 1024; // of which few are directories
 
 /// `text` with each $NAME and ${NAME} replaced; it does not become longer than a path.
 std::string replaced(std::string text, std::string_view name, std::string_view value)
@@ -27,7 +28,7 @@ std::string replaced(std::string text, std::string_view name, std::string_view v
 std::vector<std::string> parts_of(std::string_view text, std::string_view separators)
 {
     std::vector<std::string> parts;
-    while (!text.empty()) {
+    while (!text.empty() && parts.size() < most_parts) {
         const std::size_t end = std::min(text.find_first_of(separators), text.size());
         if (end != 0)
             parts.emplace_back(text.substr(0, end));
@@ -60,7 +61,7 @@ std::vector<std::string> existing_directories(Files& files, const Loader& loader
                                               const std::string& origin)
 {
     std::vector<std::string> all;
-    for (const std::string& entry : path)
+    for (const std::string& entry : path.first(std::min(path.size(), most_parts)))
         for (const std::string& expanded : expand(loader, entry, origin)) {
             if (!expanded.starts_with('/') || all.size() == most_directories)
                 continue;

@@ -21,7 +21,7 @@ std::vector<std::string> existing_directories(Files& files, const Loader& loader
 std::vector<std::string> expand(const Loader& loader, std::string_view text,
                                 const std::string& origin);
 
-/// The parts of a text between any of the separators, without empty ones.
+/// The parts of a text between any of the separators, without empty ones. There are at most some.
 std::vector<std::string> parts_of(std::string_view text, std::string_view separators);
 
 } // namespace gpucontainer::linking

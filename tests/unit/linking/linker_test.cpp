@@ -314,6 +314,33 @@ TEST_F(LinkerTest, LooksAtASumOfFilesAtMost)
     EXPECT_THAT(linked.lacks, IsEmpty());
 }
 
+TEST_F(LinkerTest, KnowsWhereACopyWithAVersionIs)
+{
+    ElfLibrary old;
+    old.defines = {"X_1"};
+    library("/usr/lib/libx.so.1", old);
+    ElfLibrary newer;
+    newer.defines = {"X_1", "X_2"};
+    library("/opt/conda/lib/libx.so.1", newer);
+    Linker linker(view_, {}, {});
+    elf::Facts facts;
+    facts.machine = EM_X86_64;
+    EXPECT_EQ(linker.find_anywhere("libx.so.1", facts, "X_2"), "/opt/conda/lib/libx.so.1");
+    EXPECT_EQ(linker.find_anywhere("libx.so.1", facts, "X_3"), "");
+    facts.machine = EM_AARCH64;
+    EXPECT_EQ(linker.find_anywhere("libx.so.1", facts), "");
+}
+
+TEST_F(LinkerTest, DoesNotFollowAnEndlessSearchPath)
+{
+    std::string path;
+    for (int i = 0; i < 5000; ++i)
+        path += "/none/" + std::to_string(i) + ":";
+    plain("/opt/libx.so.1");
+    EXPECT_THAT(link(needing({"libx.so.1"}), {{"LD_LIBRARY_PATH", path + "/opt"}}).lacks,
+                SizeIs(1));
+}
+
 TEST_F(LinkerTest, EndsWithLibrariesThatNeedEachOther)
 {
     plain("/usr/lib/libx.so.1", {"liby.so.1", "libx.so.1"});
