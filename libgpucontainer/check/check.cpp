@@ -34,6 +34,21 @@ void append(Causes& to, Causes from)
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
+/// All drivers of the host, the last ones without their files.
+Drivers all_drivers(const HostSeen& seen)
+{
+    Drivers all = *seen.host.drivers;
+    all.insert(all.end(), seen.without_files.begin(), seen.without_files.end());
+    return all;
+}
+
+/// Whether it can be planned with.
+bool has_files(const HostSeen& seen, const model::DriverStack& driver)
+{
+    return std::ranges::find(seen.without_files, driver.vendor, &model::DriverStack::vendor)
+           == seen.without_files.end();
+}
+
 std::vector<model::Gpu> chosen_of(const plan::Plan& plan, const std::string& vendor)
 {
     const auto used = std::ranges::find(plan.drivers, vendor, &plan::UsedDriver::vendor);
@@ -41,11 +56,13 @@ std::vector<model::Gpu> chosen_of(const plan::Plan& plan, const std::string& ven
 }
 
 /// What is known about a container with these GPUs, and what makers know about it.
-Result<void> ask_makers(const drivers::ContainerToCheck& container, const Drivers& drivers,
+Result<void> ask_makers(const drivers::ContainerToCheck& container, const HostSeen& seen,
                         const std::optional<plan::Planned>& planned, Causes& causes)
 {
-    for (const model::DriverStack& driver : drivers) {
-        const auto chosen = planned ? chosen_of(planned->plan, driver.vendor) : driver.gpus;
+    for (const model::DriverStack& driver : all_drivers(seen)) {
+        const auto chosen = planned && has_files(seen, driver)
+                                ? chosen_of(planned->plan, driver.vendor)
+                                : driver.gpus;
         check_masks(driver, chosen, container.environment, causes);
         const drivers::Vendor* const vendor = drivers::find_vendor(driver.vendor);
         if (vendor == nullptr || vendor->diagnosis == nullptr
@@ -54,14 +71,6 @@ Result<void> ask_makers(const drivers::ContainerToCheck& container, const Driver
         GPUCTR_CHECK(vendor->diagnosis->of_container(container, driver, chosen, causes));
     }
     return {};
-}
-
-/// All drivers of the host, the last ones without their files.
-Drivers all_drivers(const HostSeen& seen)
-{
-    Drivers all = *seen.host.drivers;
-    all.insert(all.end(), seen.without_files.begin(), seen.without_files.end());
-    return all;
 }
 
 std::vector<CdiVendor> vendors_of(const Drivers& drivers)
@@ -108,7 +117,7 @@ Result<void> look_at_container(const Subject& subject, const HostSeen& seen, Cau
             add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
     return ask_makers({container, around.environment(), std::move(started.loaded),
                        subject.request.compat != plan::Compat::never},
-                      drivers, planned, causes);
+                      seen, planned, causes);
 }
 
 /// The finding, as severe as its cause. Of several with the same evidence and code, the first.
