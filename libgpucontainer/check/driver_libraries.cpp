@@ -285,7 +285,7 @@ void note_unfit(const OfDriver& needer, const std::string& library, const std::s
         same->needed_by.push_back(needer);
 }
 
-void add_unfit(Linker& linker, const std::vector<Unfit>& all,
+void add_unfit(const Surroundings& around, Linker& linker, const std::vector<Unfit>& all,
                const std::function<Blocks(const OfDriver&)>& blocks_of, Causes& causes)
 {
     for (const Unfit& unfit : all) {
@@ -296,6 +296,8 @@ void add_unfit(Linker& linker, const std::vector<Unfit>& all,
         const OfDriver& first = unfit.needed_by.front();
         model::Finding finding = version_finding(
             linker, {first.file->soname, first.file->path, unfit.need.version, unfit.library});
+        if (!first.file->compat32)
+            add_host_remedy(around, unfit.library, finding);
         finding.text +=
             base::format("; the {} driver's library cannot be loaded{}", first.driver->vendor_name,
                          unfit.needed_by.size() > 1
@@ -338,7 +340,7 @@ void add_unloadable(const Surroundings& around, Linker& linker, const LinkedProg
                 note_unfit(library, lack.file, lack.name, all);
     }
     add_unfit(
-        linker, all,
+        around, linker, all,
         [&](const OfDriver& needer) {
             return is_main(needer) || loaded_as(program, needer.file->soname) != nullptr
                        ? Blocks::all
@@ -367,7 +369,7 @@ void add_unfit_host_libraries(const Surroundings& around, Linker& linker, Causes
             }
         }
     add_unfit(
-        linker, all, [](const OfDriver&) { return Blocks::all; }, causes);
+        around, linker, all, [](const OfDriver&) { return Blocks::all; }, causes);
 }
 
 } // namespace gpucontainer::check

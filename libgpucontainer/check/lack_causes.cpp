@@ -6,6 +6,7 @@
 #include "drivers/registry.hpp"
 #include "rootfs/layout.hpp"
 #include "search/c_library.hpp"
+#include "search/host_runtime.hpp"
 
 #include <algorithm>
 #include <array>
@@ -289,9 +290,13 @@ private:
             const std::string& needer = lack.needed_by.front();
             // What the program needs, its image should have. A library of the image that needs more
             // than the rest of it has is the odd one.
-            add(version_finding(linker_,
-                                {needer, is_program_among(lack) ? lack.file : host_or(needer),
-                                 lack.name, lack.file, copy_with(lack)}));
+            const bool is_hosts = !is_program_among(lack) && host_or(needer) != needer;
+            Finding finding = version_finding(
+                linker_, {needer, is_program_among(lack) ? lack.file : host_or(needer), lack.name,
+                          lack.file, copy_with(lack)});
+            if (is_hosts && !is_of_32_bit())
+                add_host_remedy(around_, lack.file, finding);
+            add(std::move(finding));
         }
     }
 
@@ -368,6 +373,16 @@ Finding version_finding(linking::Linker& linker, const VersionLack& lack)
             : is_of_system
                 ? "use an image with a newer C library, or a program that was built for this one"
                 : "use an image with a newer version of this library"};
+}
+
+void add_host_remedy(const Surroundings& around, const std::string& library, Finding& finding)
+{
+    const std::string_view name = base::name_of(library);
+    const bool may_be_hosts = search::is_of_c_library(name) || name.starts_with("libc-")
+                              || search::is_of_compiler(name) || name.starts_with("libstdc++.so.6");
+    if (may_be_hosts && !around.request.glibc.wanted && !around.as_is)
+        finding.hint = base::format(
+            "--glibc auto has programs of the container use the host's; or {}", finding.hint);
 }
 
 void add_lacks(const Surroundings& around, linking::Linker& linker, const Linked& linked,

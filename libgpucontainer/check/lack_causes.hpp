@@ -21,4 +21,9 @@ struct VersionLack {
 };
 model::Finding version_finding(linking::Linker& linker, const VersionLack& lack);
 
+/// Names a remedy if a library of the host's driver lacks a version in a library of the image whose
+/// place the host's could take.
+void add_host_remedy(const Surroundings& around, const std::string& library,
+                     model::Finding& finding);
+
 } // namespace gpucontainer::check
