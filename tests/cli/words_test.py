@@ -131,10 +131,10 @@ class Options(Words):
 
     def test_of_another_command(self):
         self.says("list", "--rootfs", self.root, problem="list: unknown option --rootfs",
-                  hint="apply, plan, check, undo, status, cdi apply take it; "
+                  hint="apply, plan, check, undo, status, cdi apply, why take it; "
                        f"{OF_LIST} lists what list takes")
         self.says("list", "--device=", problem="list: unknown option --device",
-                  hint="apply, plan, check, hook, cdi generate, cdi apply take it; "
+                  hint="apply, plan, check, hook, cdi generate, cdi apply, why take it; "
                        f"{OF_LIST} lists what list takes")
         self.says("plan", "--no-journal", problem="plan: unknown option --no-journal",
                   hint="apply takes it; gpuctr-setup plan --help lists what plan takes")
