@@ -31,6 +31,7 @@ constexpr std::array places = {
     Place{FindingCode::no_gpu, Stage::module, Blocks::all},
     Place{FindingCode::map_unfit, Stage::choice},
     Place{FindingCode::compat_forced, Stage::init, Blocks::all, false},
+    Place{FindingCode::c_library_unfit, Stage::load, Blocks::all, false},
     Place{FindingCode::toolkit_unfit, Stage::feature},
     Place{FindingCode::files_left_out, Stage::load, Blocks::all},
     Place{FindingCode::library_unloadable, Stage::load},
