@@ -27,9 +27,9 @@ std::string header_of_squashfs(std::uint64_t size)
     return bytes;
 }
 
-class Image : public ::testing::Test {
+class ImageTest : public ::testing::Test {
 protected:
-    ~Image() override { (void)::close(fd_); }
+    ~ImageTest() override { (void)::close(fd_); }
 
     int file(const std::string& content) const
     {
@@ -42,7 +42,7 @@ protected:
     int fd_ = ::memfd_create("image", MFD_CLOEXEC);
 };
 
-TEST_F(Image, IsFoundInAFile)
+TEST_F(ImageTest, IsFoundInAFile)
 {
     const ImagePlace place = find_image(file(header_of_squashfs(4096)));
     EXPECT_EQ(place.offset, 0U);
@@ -51,7 +51,7 @@ TEST_F(Image, IsFoundInAFile)
     EXPECT_FALSE(place.has_overlay);
 }
 
-TEST_F(Image, IsRefusedWithTheReason)
+TEST_F(ImageTest, IsRefusedWithTheReason)
 {
     for (const std::string& content :
          {std::string(), std::string(4096, 'x'), header_of_squashfs(1U << 20U)}) {
@@ -65,7 +65,7 @@ TEST_F(Image, IsRefusedWithTheReason)
     }
 }
 
-TEST_F(Image, NeedsItsParameters)
+TEST_F(ImageTest, NeedsItsParameters)
 {
     std::uint64_t number = 0;
     std::uint32_t flags = 0;
@@ -76,7 +76,7 @@ TEST_F(Image, NeedsItsParameters)
     EXPECT_EQ(number, 0U);
 }
 
-TEST_F(Image, ThatIsDamagedIsAnErrorOfEachFunctionThatReadsOne)
+TEST_F(ImageTest, ThatIsDamagedIsAnErrorOfEachFunctionThatReadsOne)
 {
     const int image = file(header_of_squashfs(4096));
     gpuctr_environment* environment = nullptr;
