@@ -142,6 +142,7 @@ TEST_F(HostRuntimeTest, CoversFasterBuildsAndThoseThatAVariableNames)
 
 TEST_F(HostRuntimeTest, HasPartsThatTheImageLacksInTheTree)
 {
+    host().c_library.home = libraries_;
     EXPECT_THAT(items({ItemKind::bind}),
                 Contains(HasSubstr("/host/lib/libmvec.so.1 -> "
                                    "/usr/lib/gpuctr/distribution/lib64/")));
