@@ -75,7 +75,7 @@ class Usage(Refusal):
     def test_a_command_where_there_can_be_none(self):
         for words in (("list",), ("plan", "--nv"), ("undo", "--rootfs", self.root)):
             self.refuse(*words, "--", "true", status=2,
-                        stderr=f"gpuctr-setup: -- CMD goes with apply and cdi apply only\n{USAGE}")
+                        stderr=f"gpuctr-setup: -- CMD goes with apply, cdi apply and check only\n{USAGE}")
 
     def test_options_that_go_with_a_command_only(self):
         self.refuse("--nv", "--rootfs", self.root, "--chdir", "/", status=2,

@@ -23,7 +23,6 @@ namespace {
 
 using host::ClassDevice;
 
-
 bool is_kernel_driver(std::string_view name) { return name == "i915" || name == "xe"; }
 
 /// Integrated GPUs always have this device number; their virtual functions too.

@@ -104,7 +104,8 @@ private:
         for (const Symbol& symbol : symbols) {
             Elf64_Sym record = {};
             record.st_name = image.string(symbol.name);
-            record.st_info = ELF64_ST_INFO(symbol.weak ? STB_WEAK : STB_GLOBAL, STT_FUNC);
+            record.st_info = static_cast<unsigned char>(
+                ELF64_ST_INFO(symbol.weak ? STB_WEAK : STB_GLOBAL, STT_FUNC));
             record.st_shndx = symbol.defined ? SHN_ABS : SHN_UNDEF;
             append(table, record);
         }

@@ -103,8 +103,7 @@ public:
         return found->second;
     }
 
-    Result<std::vector<std::string>> list(const std::string& path,
-                                          std::size_t limit) const override
+    Result<std::vector<std::string>> list(const std::string& path, std::size_t limit) const override
     {
         std::vector<std::string> names;
         for (const auto& [name, entry] : entries_)
