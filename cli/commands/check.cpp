@@ -7,6 +7,7 @@
 #include "output/failure.hpp"
 #include "output/findings.hpp"
 #include "output/output.hpp"
+#include "output/progress.hpp"
 #include "process/privileges.hpp"
 
 #include <algorithm>
@@ -138,6 +139,8 @@ int show(const CheckArguments& given, Format format, const Call& call)
     if (given.root.is_given())
         root.emplace(given.root.open_to_read());
     const int rootfs_fd = root ? root->fd() : -1;
+    const Progress progress(call.streams, call.verbosity,
+                            "still looking at " + (root ? printable(root->name()) : "this host"));
     gpucontainer::CheckOptions options = options_of(given, root, call);
     if (given.hosts.empty())
         return show_host(options, rootfs_fd, given.fail_on, format, call) ? something_wrong : done;

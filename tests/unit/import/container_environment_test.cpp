@@ -2,6 +2,7 @@
 #include "import/container_environment.hpp"
 
 #include "base/format.hpp"
+#include "rootfs/root.hpp"
 #include "support/temp_root.hpp"
 
 #include <gmock/gmock.h>
