@@ -35,18 +35,20 @@ bool says(const Error& error, const Finding& finding)
 void tell_other_causes(const Error& error, const RequestOptions& request, const RootOptions& root,
                        const Call& call) noexcept
 try {
-    if (!has_causes(error) || call.verbosity == Verbosity::quiet)
+    if (!has_causes(error))
         return;
     gpucontainer::CheckOptions options;
     options.host = request.host.options();
-    options.request = request.request();
     std::optional<RootDirectory> directory;
     if (!root.pid && !root.open_image())
         directory.emplace(root.open());
-    const gpucontainer::Check check(options, directory ? directory->fd() : -1);
+    const int rootfs_fd = directory ? directory->fd() : -1;
+    // What there is to say about the request was said.
+    options.request = request.request(rootfs_fd, {call.streams, Verbosity::quiet});
+    const gpucontainer::Check check(options, rootfs_fd);
     for (const Finding finding : check.findings())
         if (finding.severity() == gpucontainer::Severity::error && !says(error, finding))
-            call.messages().tell(finding.message(), std::string(finding.hint()));
+            call.messages().tell_also(finding);
 } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): the error itself is told
 }
 

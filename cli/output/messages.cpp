@@ -56,6 +56,17 @@ void Messages::warn(const gpucontainer::Finding& finding, const std::string& abo
          {}});
 }
 
+void Messages::tell_also(const gpucontainer::Finding& finding) const
+{
+    if (verbosity != Verbosity::quiet)
+        add({finding.severity(),
+             finding.message(),
+             std::string(finding.hint()),
+             std::string(finding.code()),
+             std::string(finding.object()),
+             {}});
+}
+
 int Messages::report(const gpucontainer::Error& error) const
 {
     add(message_of(error));

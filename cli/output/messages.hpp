@@ -53,6 +53,8 @@ public:
     /// The same. `about` is put before the message, if it does not say itself what it is about;
     /// or "".
     void warn(const gpucontainer::Finding& finding, const std::string& about = {}) const;
+    /// What also keeps programs from working, if a call fails. Not with -q.
+    void tell_also(const gpucontainer::Finding& finding) const;
     /// An error after which the call goes on, or ends by itself. Returns its exit code.
     int report(const gpucontainer::Error& error) const;
 

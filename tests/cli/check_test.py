@@ -66,6 +66,22 @@ class Command(harness.Case):
         self.assertEqual(first, f"{record}\nnothing is wrong\n")
         self.assertIn("no such GPU", second)
 
+    def test_a_set_up_that_fails_says_what_else_is_wrong(self):
+        words = ["--nv", "--rootfs", self.root, "--require", "cuda>=99", "--request-env",
+                 "CUDA_VISIBLE_DEVICES="]
+        for more, status in ([], 7), (["--", "x"], 125):
+            with self.subTest(more):
+                other, hint, error = self.run_setup(*words, *more, status=status,
+                                                    stderr=None).stderr.splitlines()[:3]
+                self.assertRegex(other, "^gpuctr-setup: .*CUDA_VISIBLE_DEVICES")
+                self.assertRegex(hint, "^hint: ")
+                self.assertIn("cuda>=99: not met", error)
+        document = json.loads(self.run_setup(*words, "--json", status=7, stderr=None).stderr)
+        self.assertEqual([(one["code"], one["severity"]) for one in document["findings"]],
+                         [("gpus_hidden", "error")])
+        quiet = self.run_setup("-q", *words, status=7, stderr=None).stderr
+        self.assertNotIn("CUDA_VISIBLE_DEVICES", quiet)
+
     def test_words_that_do_not_go_together(self):
         for words in (["--node", "--rootfs", self.root], ["--node", "--binary", "x"],
                       ["--binary", "x"], ["--", "x"],

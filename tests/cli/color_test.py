@@ -8,6 +8,7 @@ import struct
 import subprocess
 import unittest
 
+import faults
 import harness
 
 CODE = re.compile("\x1b\\[[0-9;]*m")
@@ -32,11 +33,11 @@ class Color(harness.Case):
         fcntl.ioctl(mine, UNLOCK, struct.pack("i", 0))
         return mine, fcntl.ioctl(mine, OPEN_PEER, os.O_RDWR | os.O_NOCTTY)
 
-    def at_terminal(self, *words, **variables):
+    def at_terminal(self, *words, prefix=(), **variables):
         """What is printed there, on either output."""
         environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
         mine, its = self.open_terminal()
-        with subprocess.Popen([harness.SETUP, *map(str, words)], stdin=subprocess.DEVNULL, stdout=its,
+        with subprocess.Popen([*prefix, harness.SETUP, *map(str, words)], stdin=subprocess.DEVNULL, stdout=its,
                               stderr=its, env=environment | {"TERM": "xterm"} | variables) as process:
             os.close(its)
             said = b""
@@ -85,6 +86,13 @@ class Color(harness.Case):
             self.assertNotIn("\x1b", self.at_terminal(*words, **variables))
         self.assertIn("\x1b", self.at_terminal("list", NO_COLOR=""))
         self.assertIn("\x1b", self.at_terminal("--color", "always", "list", NO_COLOR="1"))
+
+    def test_a_person_is_told_what_takes_long(self):
+        slow = [faults.INJECT, "-c", str(faults.number("getdents64")), "-n", "1", "-x", "sleep 1.2"]
+        said = self.at_terminal("check", "--nv", prefix=slow)
+        self.assertEqual(said, "gpuctr-setup: still looking at this host\nnothing is wrong\n")
+        self.assertEqual(self.at_terminal("check", "--nv"), "nothing is wrong\n")
+        self.assertEqual(self.at_terminal("-q", "check", "--nv", prefix=slow), "")
 
     def test_is_never_in_json(self):
         for words in (["list", "--json"], ["lsit", "--json"], ["plan", "--nv", "--json", "--device", "9"],
