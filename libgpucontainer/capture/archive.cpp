@@ -43,7 +43,7 @@ static_assert(sizeof(Header) == block_size);
 template <std::size_t size>
 void set(std::array<char, size>& field, std::string_view text)
 {
-    std::memcpy(field.data(), text.data(), std::min(size, text.size()));
+    std::copy_n(text.begin(), std::min(size, text.size()), field.begin());
 }
 
 template <std::size_t size>
