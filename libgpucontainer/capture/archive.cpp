@@ -5,6 +5,7 @@
 #include "base/try.hpp"
 #include "base/write_all.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
