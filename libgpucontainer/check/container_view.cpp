@@ -77,7 +77,10 @@ Result<base::UniqueFd> reopened(const base::UniqueFd& found, const std::string& 
 /// Opens a file of the host, if it is the one that was planned with.
 Result<base::UniqueFd> open_planned(const std::string& path, const model::FileId& id)
 {
-    const base::UniqueFd found(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    // It is a real path. A link in it was put there since then, and may lead to another's file.
+    const base::UniqueFd top(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const base::UniqueFd found(
+        base::open_beneath(top.get(), path.size() > 1 ? path.c_str() + 1 : ".", O_PATH));
     struct stat status = {};
     if (!found || ::fstat(found.get(), &status) != 0)
         return cannot_open(errno, path);
