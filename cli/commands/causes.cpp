@@ -41,7 +41,11 @@ try {
     options.host = request.host.options();
     options.request = request.request();
     std::optional<RootDirectory> directory;
-    if (!root.pid && !root.open_image())
+    // A call that runs a command may have gone into the root directory already, where the image has
+    // the names.
+    const bool has_path =
+        call.command_line.empty() || root.path.empty() || root.path.front() == '/';
+    if (has_path && !root.pid && !root.open_image())
         directory.emplace(root.open());
     const gpucontainer::Check check(options, directory ? directory->fd() : -1);
     for (const Finding finding : check.findings())
