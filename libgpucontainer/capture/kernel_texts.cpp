@@ -151,21 +151,9 @@ std::string without_addresses(std::string_view text)
 /// addresses, disks and servers, and may be passwords. What follows "--" is the first program's.
 std::string without_values(std::string_view text)
 {
-    constexpr std::array harmless = {"iommu",
-                                     "amd_iommu",
-                                     "intel_iommu",
-                                     "pci",
-                                     "pcie_aspm",
-                                     "module_blacklist",
-                                     "mitigations",
-                                     "modprobe.blacklist",
-                                     "lsm",
-                                     "security",
-                                     "selinux",
-                                     "apparmor",
-                                     "default_hugepagesz",
-                                     "hugepagesz",
-                                     "hugepages"};
+    constexpr std::array harmless = {
+        "pci",     "pcie_aspm", "mitigations",        "module_blacklist", "lsm",      "security",
+        "selinux", "apparmor",  "default_hugepagesz", "hugepagesz",       "hugepages"};
     constexpr std::array programs = {"rd.", "systemd.", "dracut.", "ignition.", "coreos."};
     std::string result;
     std::size_t end = 0;
@@ -184,6 +172,7 @@ std::string without_values(std::string_view text)
             programs, [&](const char* start) { return name.starts_with(start); });
         const bool is_kept = name.size() == word.size()
                              || std::ranges::find(harmless, name) != harmless.end()
+                             || name.ends_with("iommu")
                              || (name.find('.') != std::string_view::npos && !is_of_program);
         result += base::format("{}{}{}", result.empty() ? "" : " ", is_kept ? word : name,
                                is_kept ? "" : "=...");
