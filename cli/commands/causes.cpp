@@ -40,7 +40,11 @@ try {
     gpucontainer::CheckOptions options;
     options.host = request.host.options();
     std::optional<RootDirectory> directory;
-    if (!root.pid && !root.open_image())
+    // A call that runs a command may have gone into the root directory already, where the image has
+    // the names.
+    const bool has_path =
+        call.command_line.empty() || root.path.empty() || root.path.front() == '/';
+    if (has_path && !root.pid && !root.open_image())
         directory.emplace(root.open());
     const int rootfs_fd = directory ? directory->fd() : -1;
     // What there is to say about the request was said.

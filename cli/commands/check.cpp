@@ -91,10 +91,19 @@ void print_check(const Check& check, const Call& call)
 void add_variables_of(int pid, gpucontainer::Request& request, const Messages& messages)
 {
     std::ifstream file(formatted("/proc/{}/environ", pid), std::ios::binary);
-    std::string variable;
+    // A process may say that all of its memory is its environment (PR_SET_MM_MAP).
+    constexpr std::size_t largest = std::size_t{8} << 20U; // the kernel gives 6 MiB at a start
+    constexpr std::size_t most = 65'536;
+    std::string text(largest, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
     std::vector<std::string> variables;
-    while (std::getline(file, variable, '\0'))
-        variables.push_back(variable);
+    for (std::size_t at = 0; at < text.size() && variables.size() < most;) {
+        const std::size_t end = std::min(text.find('\0', at), text.size());
+        if (end != at)
+            variables.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
     if (variables.empty())
         messages.warn(formatted("process {}: its environment is not known", pid));
     auto& all = request.container_environment;

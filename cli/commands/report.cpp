@@ -13,6 +13,7 @@
 #include <functional>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
+#include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
 
@@ -84,9 +85,7 @@ public:
         if (path_.empty()) {
             write(STDOUT_FILENO, note);
         } else {
-            const Fd file(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-            if (file.get() < 0)
-                fail(errno);
+            const Fd file = open_output();
             write(file.get(), note);
         }
         remarks.print(path_.empty() ? "standard output" : path_, with_identities_, call.messages());
@@ -94,6 +93,30 @@ public:
     }
 
 private:
+    /// A new file, or an older one of this user's. Others may have made links, FIFOs and files in
+    /// a directory that all may write; who wants the report there says `> FILE`.
+    Fd open_output() const
+    {
+        constexpr int flags = O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+        Fd file(::open(path_.c_str(), flags | O_CREAT | O_EXCL, 0600));
+        if (file)
+            return file;
+        if (errno != EEXIST)
+            fail(errno);
+        file.reset(::open(path_.c_str(), flags));
+        struct stat status = {};
+        if (!file || ::fstat(file.get(), &status) != 0)
+            fail(errno);
+        if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_nlink != 1)
+            throw gpucontainer::Error(
+                GPUCTR_E_USAGE,
+                formatted("report {}: exists, and is not a file of this user's", path_),
+                "name a new file, or write to standard output", 0, path_);
+        if (::ftruncate(file.get(), 0) != 0)
+            fail(errno);
+        return file;
+    }
+
     [[noreturn]] void fail(int os_error) const
     {
         throw gpucontainer::Error(

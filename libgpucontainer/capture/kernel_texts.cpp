@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <fcntl.h>
 #include <set>
@@ -23,9 +24,10 @@ constexpr std::size_t most_texts = 20'000;
 constexpr std::size_t most_parameters = 200; // of a module
 constexpr int deepest_of_kernel = 8;
 
+constexpr const char* command_line = "/proc/cmdline";
 constexpr std::array texts = {
     "/proc/devices",
-    "/proc/cmdline",
+    command_line,
     "/proc/version",
     "/proc/device-tree/compatible",
     "/proc/device-tree/model",
@@ -145,6 +147,39 @@ std::string without_addresses(std::string_view text)
     return result;
 }
 
+/// /proc/cmdline without the values of parameters that are not known to be of drivers: they name
+/// addresses, disks and servers, and may be passwords. What follows "--" is the first program's.
+std::string without_values(std::string_view text)
+{
+    constexpr std::array harmless = {
+        "pci",     "pcie_aspm", "mitigations",        "module_blacklist", "lsm",      "security",
+        "selinux", "apparmor",  "default_hugepagesz", "hugepagesz",       "hugepages"};
+    constexpr std::array programs = {"rd.", "systemd.", "dracut.", "ignition.", "coreos."};
+    std::string result;
+    std::size_t end = 0;
+    for (text = base::trim(text); !text.empty();
+         text = base::trim(text.substr(std::min(end, text.size())))) {
+        bool is_quoted = false;
+        for (end = 0; end < text.size()
+                      && (is_quoted || !std::isspace(static_cast<unsigned char>(text[end])));
+             ++end)
+            is_quoted = is_quoted != (text[end] == '"');
+        const std::string_view word = text.substr(0, end);
+        if (word == "--")
+            break;
+        const std::string_view name = word.substr(0, word.find('='));
+        const bool is_of_program = std::ranges::any_of(
+            programs, [&](const char* start) { return name.starts_with(start); });
+        const bool is_kept = name.size() == word.size()
+                             || std::ranges::find(harmless, name) != harmless.end()
+                             || name.ends_with("iommu")
+                             || (name.find('.') != std::string_view::npos && !is_of_program);
+        result += base::format("{}{}{}", result.empty() ? "" : " ", is_kept ? word : name,
+                               is_kept ? "" : "=...");
+    }
+    return result + "\n";
+}
+
 } // namespace
 
 std::vector<std::string> places_of(std::span<const drivers::Vendor> vendors)
@@ -176,7 +211,9 @@ void add_kernel_texts(const std::string& system_root, std::span<const drivers::V
 {
     for (const std::string path : texts)
         if (const std::string text = kernel_text(system_root + path, report); !text.empty())
-            report.add(path.substr(1), text);
+            report.add(path.substr(1), path == command_line && !report.replacements.keeps_all()
+                                           ? without_values(text)
+                                           : text);
     if (const std::string text = kernel_text(system_root + "/proc/modules", report); !text.empty())
         report.add("proc/modules", without_addresses(text));
     add_driver_directories(system_root, report);

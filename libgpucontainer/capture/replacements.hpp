@@ -18,6 +18,8 @@ public:
     /// `keep`: nothing is replaced.
     explicit Replacements(bool keep) noexcept : keep_(keep) {}
 
+    bool keeps_all() const noexcept { return keep_; }
+
     /// A text without them. What it has may be anything.
     std::string in(std::string_view text);
 

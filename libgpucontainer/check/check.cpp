@@ -115,9 +115,11 @@ Result<void> look_at_container(const Subject& subject, const HostSeen& seen, Cau
     if (planned && as_is)
         GPUCTR_CHECK(
             add_causes_of_nodes_there(planned->plan, subject.rootfs_fd, subject.pidfd, causes));
-    return ask_makers({container, around.environment(), std::move(started.loaded),
-                       subject.request.compat != plan::Compat::never},
-                      seen, planned, causes);
+    GPUCTR_CHECK(ask_makers({container, around.environment(), std::move(started.loaded),
+                             subject.request.compat != plan::Compat::never},
+                            seen, planned, causes));
+    // What could not be read of an image is not what the image lacks.
+    return image::is_file(subject.rootfs_fd) ? root->check() : Result<void>();
 }
 
 /// The finding, as severe as its cause. Of several with the same evidence and code, the first.

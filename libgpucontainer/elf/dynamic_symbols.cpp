@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstring>
 #include <elf.h>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -139,6 +140,14 @@ Result<void> visit_table(std::string_view table, std::string_view strings,
 Result<void> visit_dynamic_symbols(base::FileRef of,
                                    const std::function<void(const DynamicSymbol&)>& visit)
 {
+    std::size_t any = std::numeric_limits<std::size_t>::max();
+    return visit_dynamic_symbols(of, visit, any);
+}
+
+Result<void> visit_dynamic_symbols(base::FileRef of,
+                                   const std::function<void(const DynamicSymbol&)>& visit,
+                                   std::size_t& budget)
+{
     GPUCTR_TRY(const ElfFile file, ElfFile::open(of));
     constexpr unsigned char own_order =
         std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
@@ -154,6 +163,10 @@ Result<void> visit_dynamic_symbols(base::FileRef of,
         return too_many(count);
     const bool is_64_bit = file.header().e_ident[EI_CLASS] == ELFCLASS64;
     const std::size_t size = is_64_bit ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+    const std::size_t tables = count * size + dynamic.strings_size;
+    if (tables > budget)
+        return too_many(count);
+    budget -= tables;
     GPUCTR_TRY(const std::string table, file.bytes_at(dynamic.symbols_address, count * size),
                "symbols");
     if (table.size() < count * size)

@@ -32,5 +32,9 @@ inline constexpr std::size_t largest_dynamic_names = std::size_t{32} << 20U;
 /// has no hash table. Errors: driver, if the file is damaged, too large or of another byte order.
 Result<void> visit_dynamic_symbols(base::FileRef file,
                                    const std::function<void(const DynamicSymbol&)>& visit);
+/// Also takes the size of its tables off `budget`, and does not read a file with larger ones.
+Result<void> visit_dynamic_symbols(base::FileRef file,
+                                   const std::function<void(const DynamicSymbol&)>& visit,
+                                   std::size_t& budget);
 
 } // namespace gpucontainer::elf

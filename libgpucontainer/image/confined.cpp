@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <new>
@@ -135,7 +136,11 @@ private:
 /// A file system that a process reads.
 class Confined final : public FileSystem {
 public:
-    Confined(UniqueFd channel, pid_t pid) : channel_(std::move(channel)), child_(pid) {}
+    Confined(UniqueFd channel, pid_t pid, unsigned waiting_seconds)
+        : channel_(std::move(channel)), child_(pid),
+          patience_(std::chrono::seconds(waiting_seconds))
+    {
+    }
 
     Result<void> begin();
     Result<Reference> root() override
@@ -167,17 +172,37 @@ private:
     Result<std::string> ask(const Request& request);
     Result<std::string> receive();
     bool fill(void* data, std::size_t size) noexcept;
+    bool wait() noexcept;
 
     UniqueFd channel_; ///< None once the process failed.
     Child child_;
+    std::chrono::steady_clock::duration patience_; ///< What is left.
 };
+
+/// Until something can be read. False if all patience is used up.
+bool Confined::wait() noexcept
+{
+    using std::chrono::steady_clock;
+    while (patience_ > steady_clock::duration::zero()) {
+        const auto start = steady_clock::now();
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(patience_);
+        pollfd readable = {channel_.get(), POLLIN, 0};
+        const int got = ::poll(&readable, 1, static_cast<int>(left.count()));
+        patience_ -= steady_clock::now() - start;
+        if (got > 0)
+            return true;
+        if (got < 0 && errno != EINTR)
+            return false;
+    }
+    return false;
+}
 
 bool Confined::fill(void* data, std::size_t size) noexcept
 {
     auto* at = static_cast<char*>(data);
     while (size > 0) {
-        const ssize_t got = ::recv(channel_.get(), at, size, 0);
-        if (got < 0 && errno == EINTR)
+        const ssize_t got = ::recv(channel_.get(), at, size, MSG_DONTWAIT);
+        if (got < 0 && (errno == EINTR || (errno == EAGAIN && wait())))
             continue;
         if (got <= 0)
             return false;
@@ -245,7 +270,7 @@ Result<std::unique_ptr<FileSystem>> open_confined(int image, const Opener& open,
         become_reader(other.get(), image, open, limits);
     if (child < 0)
         return Error::from_errno(errno, "start a process that reads an image", Errc::requirement);
-    auto confined = std::make_unique<Confined>(std::move(own), child);
+    auto confined = std::make_unique<Confined>(std::move(own), child, limits.waiting_seconds);
     // Else the end of the process would not be the end of what it says.
     other.reset();
     GPUCTR_CHECK(confined->begin());

@@ -79,7 +79,7 @@ constexpr std::array allowed = {
     Allowed{SYS_sched_yield},
 };
 
-constexpr std::size_t filter_size = 4 + allowed.size() * 5 + 5 + 1;
+constexpr std::size_t filter_size = 4 + allowed.size() * 5 + 7 + 1;
 
 std::array<sock_filter, filter_size> filter() noexcept
 {
@@ -100,11 +100,14 @@ std::array<sock_filter, filter_size> filter() noexcept
             add(BPF_JUMP(BPF_JMP | BPF_JA, 0, 0, 0));
         add(answer(SECCOMP_RET_ALLOW));
     }
-    // Memory, but none to be executed.
+    // Memory, but none to be executed, and none of the image, which the caller may be able to
+    // write.
     add(load(offsetof(seccomp_data, nr)));
-    add(unless_equal(map_call, 3));
+    add(unless_equal(map_call, 5));
     add(load_argument(2));
-    add(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 1, 0));
+    add(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 3, 0));
+    add(load_argument(3));
+    add(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS, 0, 1));
     add(answer(SECCOMP_RET_ALLOW));
     add(answer(refused));
     return program;

@@ -12,6 +12,9 @@ struct Limits {
     /// In bytes, beyond what it has. An image asks for some dozen MiB.
     unsigned long long memory = 512ULL << 20U;
     unsigned seconds = 10; ///< Of processor time.
+    /// So long it is waited for in all: for a file on a slow disk, and not for a process that was
+    /// taken over and says nothing.
+    unsigned waiting_seconds = 120;
 };
 
 /// Moves two descriptors to these numbers and closes all others, sets the limits, and takes all

@@ -3,6 +3,8 @@
 
 #include "rootfs/real_path.hpp"
 
+#include <algorithm>
+
 namespace gpucontainer::linking {
 
 using rootfs::Entry;
@@ -12,6 +14,8 @@ namespace {
 
 constexpr std::size_t most_files = 4096;
 constexpr std::size_t most_lookups = 100'000;
+/// Known answers are quick, but search paths of a chain of files multiply.
+constexpr std::size_t most_tries = 2'000'000;
 
 } // namespace
 
@@ -23,6 +27,15 @@ bool Files::may_look()
     }
     is_exhausted_ = true;
     return false;
+}
+
+bool Files::may_try()
+{
+    if (tried_ >= most_tries)
+        is_exhausted_ = true;
+    else
+        ++tried_;
+    return !is_exhausted_;
 }
 
 const File* Files::at(const std::string& path)
@@ -37,12 +50,14 @@ const File* Files::at(const std::string& path)
 
 const File* Files::find(const std::string& path)
 {
-    const Entry entry = view_.resolve(path);
+    // Not view_.resolve(): the kernel follows links of any length.
+    const auto real = rootfs::real_path(view_, path);
+    const Entry entry = real ? view_.look(*real) : Entry();
     if (!entry)
         return nullptr;
     std::unique_ptr<File>& file = files_[{entry.device, entry.inode}];
     if (file == nullptr)
-        file = read(path, entry);
+        file = read(*real, entry);
     return file.get();
 }
 
@@ -102,8 +117,10 @@ const std::vector<std::string>* Files::versions_of(const std::string& path)
     const auto [known, is_new] = versions_.try_emplace(file);
     if (is_new)
         if (const auto opened = view_.open(path))
-            if (auto versions = elf::read_defined_versions(opened->get()))
+            if (auto versions = elf::read_defined_versions(opened->get())) {
                 known->second = *std::move(versions);
+                std::ranges::sort(*known->second);
+            }
     return known->second ? &*known->second : nullptr;
 }
 

@@ -46,9 +46,13 @@ public:
     /// The path of a directory without links; none if there is no such directory.
     std::optional<std::string> directory(const std::string& path);
 
-    /// The versions that a file needs, and those that it defines; null if they cannot be read.
+    /// The versions that a file needs, and those that it defines in the order of their names; null
+    /// if they cannot be read.
     const std::vector<elf::NeededVersion>* needs_of(const std::string& path);
     const std::vector<std::string>* versions_of(const std::string& path);
+
+    /// To be asked before each file that a search path leads to: whether the search may go on.
+    bool may_try();
 
     /// Whether so many files or names were asked for that the rest was not looked at.
     bool is_exhausted() const noexcept { return is_exhausted_; }
@@ -67,6 +71,7 @@ private:
     std::unordered_map<const File*, std::optional<std::vector<elf::NeededVersion>>> needs_;
     std::unordered_map<const File*, std::optional<std::vector<std::string>>> versions_;
     std::size_t looked_up_ = 0;
+    std::size_t tried_ = 0;
     bool is_exhausted_ = false;
 };
 

@@ -13,7 +13,9 @@ namespace {
 
 using elf::DynamicSymbol;
 
-constexpr std::size_t most_symbols = 400'000; // of all objects together
+constexpr std::size_t most_symbols = 400'000;                   // of all objects together
+constexpr std::size_t largest_tables = std::size_t{256} << 20U; // of theirs, each read twice
+constexpr std::size_t most_missing_versions = 256;
 constexpr std::size_t most_missing = 16;
 constexpr std::size_t longest_name = 256; // of a symbol, as it is told
 
@@ -44,7 +46,7 @@ bool has_version(Files& files, const std::string& library, const std::string& ve
 {
     const auto* const versions = files.versions_of(library);
     return versions == nullptr || versions->empty()
-           || std::ranges::find(*versions, version) != versions->end();
+           || std::ranges::binary_search(*versions, version);
 }
 
 void add_version(const Object& needs, const Object& lacks, const std::string& version,
@@ -84,7 +86,7 @@ private:
     void visit(std::size_t index, const Visit& visit)
     {
         const auto opened = files_.view().open(linked_.objects[index].path);
-        if (!opened || left_ == 0 || !elf::visit_dynamic_symbols(opened->get(), visit))
+        if (!opened || left_ == 0 || !elf::visit_dynamic_symbols(opened->get(), visit, bytes_left_))
             is_known_[index] = false;
     }
 
@@ -120,36 +122,44 @@ private:
         is_known_[index] = is_known_[index] && (defines || index == 0);
     }
 
-    /// Whether all that an object needs, directly or not, is there and has symbols.
-    bool is_closed(std::size_t index) const
+    /// Of which objects something that they need, directly or not, is missing or has no symbols
+    /// that are known.
+    std::vector<bool> find_open() const
     {
-        std::vector<bool> seen(linked_.objects.size());
-        std::vector<std::size_t> open = {index};
-        while (!open.empty()) {
-            const std::size_t at = open.back();
-            open.pop_back();
-            if (seen[at])
-                continue;
-            seen[at] = true;
-            if (linked_.objects[at].lacks_library || (at != index && !is_known_[at]))
-                return false;
-            open.insert(open.end(), linked_.objects[at].needs.begin(),
-                        linked_.objects[at].needs.end());
+        const std::size_t count = linked_.objects.size();
+        std::vector<std::vector<std::size_t>> needers(count);
+        for (std::size_t at = 0; at < count; ++at)
+            for (const std::size_t needed : linked_.objects[at].needs)
+                needers[needed].push_back(at);
+        std::vector<bool> is_open(count);
+        std::vector<std::size_t> pending;
+        const auto mark = [&](std::size_t at) {
+            if (!is_open[at])
+                pending.push_back(at);
+            is_open[at] = true;
+        };
+        for (std::size_t at = 0; at < count; ++at) {
+            if (linked_.objects[at].lacks_library)
+                mark(at);
+            for (const std::size_t by : needers[at])
+                if (!is_known_[at] && by != at)
+                    mark(by);
         }
-        return true;
+        while (!pending.empty()) {
+            const std::size_t at = pending.back();
+            pending.pop_back();
+            std::ranges::for_each(needers[at], mark);
+        }
+        return is_open;
     }
 
     void add_rest()
     {
         std::vector<std::pair<std::size_t, std::string>> missing;
-        std::unordered_map<std::size_t, bool> closed;
-        for (const auto& [name, by] : wanted_) {
-            const auto [known, is_new] = closed.try_emplace(by);
-            if (is_new)
-                known->second = is_closed(by);
-            if (known->second)
+        const std::vector<bool> is_open = find_open();
+        for (const auto& [name, by] : wanted_)
+            if (!is_open[by])
                 missing.emplace_back(by, name);
-        }
         std::ranges::sort(missing);
         for (const auto& [by, name] : missing) {
             if (linked_.lacks.size() >= most_missing)
@@ -166,6 +176,7 @@ private:
     std::unordered_map<std::string, std::size_t> wanted_; ///< By which object first.
     std::vector<bool> is_known_; ///< Whether an object's symbols were read.
     std::size_t left_ = most_symbols;
+    std::size_t bytes_left_ = largest_tables;
 };
 
 } // namespace
@@ -182,6 +193,8 @@ void find_missing_versions(Files& files, Linked& linked)
         if (needs == nullptr)
             continue;
         for (const elf::NeededVersion& need : *needs) {
+            if (found.size() >= most_missing_versions)
+                break;
             const Object* const library = objects.find(need.library);
             if (library == nullptr || has_version(files, library->path, need.version))
                 continue;

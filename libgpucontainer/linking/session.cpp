@@ -12,6 +12,7 @@ namespace gpucontainer::linking {
 namespace {
 
 constexpr std::size_t most_objects = 1024;
+constexpr std::size_t most_lacks = 256;
 constexpr std::size_t most_unfit = 4;
 constexpr std::size_t largest_preload_file = std::size_t{16} << 10U;
 constexpr std::size_t longest_variable = std::size_t{128} << 10U; // as the kernel takes one
@@ -131,7 +132,7 @@ void Session::load_needs()
         if (file == nullptr || linked_.objects[i].way == Way::loader)
             continue;
         for (const std::string& name : file->facts.needed) {
-            const auto needed = need(name, i);
+            const auto needed = files_.is_exhausted() ? std::nullopt : need(name, i);
             if (!needed)
                 linked_.objects[i].lacks_library = true;
             else if (auto& needs = linked_.objects[i].needs;
@@ -159,7 +160,7 @@ std::optional<std::size_t> Session::need(const std::string& name, std::size_t by
             needers.push_back(linked_.objects[by].path);
         return std::nullopt;
     }
-    if (linked_.objects.size() >= most_objects) {
+    if (linked_.objects.size() >= most_objects || linked_.lacks.size() >= most_lacks) {
         linked_.is_complete = false;
         return std::nullopt;
     }
@@ -225,7 +226,7 @@ bool Session::is_fit(const elf::Facts& facts) const
 /// for other machines.
 bool Session::try_file(const std::string& path, Way way, Result& result)
 {
-    const File* const file = files_.at(path);
+    const File* const file = files_.may_try() ? files_.at(path) : nullptr;
     if (file == nullptr)
         return false;
     if (file->state == File::State::good && !is_fit(file->facts)) {
@@ -252,9 +253,10 @@ bool Session::try_directory(const std::string& directory, const std::string& nam
 bool Session::try_directories(const std::vector<std::string>& directories, const std::string& name,
                               Way way, Result& result)
 {
-    return std::ranges::any_of(directories, [&](const std::string& directory) {
-        return try_directory(directory, name, way, result);
-    });
+    return !files_.is_exhausted()
+           && std::ranges::any_of(directories, [&](const std::string& directory) {
+                  return try_directory(directory, name, way, result);
+              });
 }
 
 /// Takes one entry: that of the best level of the processor, or the first.

@@ -14,6 +14,9 @@ namespace gpucontainer::rootfs {
 
 inline constexpr int most_links_followed = 40;    // as the kernel
 inline constexpr std::size_t longest_path = 4095; // PATH_MAX without its NUL
+/// Names in a path and all links on it. The kernel follows more; links that lead to and fro a
+/// thousand times take long.
+inline constexpr std::size_t most_components = 256;
 
 enum class LastLink : bool { kept, followed };
 
@@ -25,13 +28,15 @@ std::optional<std::string> follow_links(std::string_view path, LastLink last, co
                                         const TargetOf& target_of)
 {
     std::vector<std::string> pending; // the next component is the last
+    std::size_t components = 0;
     const auto push = [&](std::string_view text) {
         const std::vector<std::string_view> parts = base::split(text, '/');
+        components += parts.size();
         pending.insert(pending.end(), parts.rbegin(), parts.rend());
+        return components <= most_components;
     };
-    if (path.size() > longest_path)
+    if (path.size() > longest_path || !push(path))
         return std::nullopt;
-    push(path);
     std::string at; // "": the root
     for (int links = 0; !pending.empty();) {
         const std::string name = std::move(pending.back());
@@ -53,7 +58,8 @@ std::optional<std::string> follow_links(std::string_view path, LastLink last, co
                 return std::nullopt;
             if (target.starts_with('/'))
                 at.clear();
-            push(target);
+            if (!push(target))
+                return std::nullopt;
             continue;
         }
         if (type == EntryType::none || (!is_last && type != EntryType::directory))

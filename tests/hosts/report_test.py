@@ -7,6 +7,7 @@ Each recorded or generated host is simulated, `gpuctr-setup report` is called th
 `plan` on the host that the report describes are compared with those on the first one.
 """
 
+import io
 import json
 import os
 import pathlib
@@ -198,6 +199,28 @@ class Contents(unittest.TestCase):
         done = on(self.host, SETUP, "report", "-o", "/nonexistent/report.tar")
         self.assertEqual(done.returncode, 2)
         self.assertIn(b"report /nonexistent/report.tar: No such file or directory", done.stderr)
+
+    def test_nothing_is_written_where_others_lead(self):
+        target, link, fifo = (self.directory / name for name in ("target", "link", "fifo"))
+        target.write_text("mine", encoding="utf-8")
+        link.symlink_to(target)
+        os.mkfifo(fifo)
+        for path in (link, fifo):
+            done = run(SETUP, "report", "-q", "-o", path)
+            self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(target.read_text(encoding="utf-8"), "mine")
+
+    def test_a_strangers_names_do_nothing_to_a_terminal(self):
+        path = self.directory / "stranger.tar"
+        with tarfile.open(path, "w", format=tarfile.USTAR_FORMAT) as archive:
+            for name, text in (("files.tsv", "#path\tkind\tmode\tsize\ttarget\n"),
+                               ("content/opt/\x1b[31m", "x")):
+                member = tarfile.TarInfo(name)
+                member.size = len(text)
+                archive.addfile(member, io.BytesIO(text.encode()))
+        done = run(SIMHOST, path, "--", "true")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"left out: /opt/?[31m", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "base/text.hpp"
 #include "base/try.hpp"
 #include "recording.hpp"
 #include "stand_up.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
@@ -38,8 +40,10 @@ executed, 125 when the host cannot be stood up.
 )";
 
 /// Whether anybody can hear it changes nothing.
-void say(const std::string& what)
+void say(std::string what)
 {
+    // Names of a stranger's archive would have their way with a terminal.
+    std::ranges::replace_if(what, base::is_control, '?');
     (void)std::fputs(("gpuctr-simhost: " + what + "\n").c_str(), stderr);
 }
 

@@ -5,19 +5,24 @@
 #include "base/text.hpp"
 #include "elf/ld_cache_writer.hpp"
 #include "machine.hpp"
+#include "rootfs/real_path.hpp"
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 namespace gpucontainer::simhost {
 namespace {
 
 constexpr unsigned last_standard_major = 9;
 constexpr mode_t without_setuid = 0777;
+constexpr mode_t not_executable = 0666; // data could begin with "#!"
 constexpr std::size_t longest_first_line = 80;
 
 constexpr std::array program_directories = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
@@ -119,12 +124,119 @@ bool is_directory_or_nothing(const std::string& path)
     return ::stat(path.c_str(), &status) != 0 || S_ISDIR(status.st_mode);
 }
 
+/// Where the names of a recording lead, among those of the machine.
+class Names {
+public:
+    explicit Names(const Recording& host)
+    {
+        for (const RecordedFile& file : host.files) {
+            const std::string path = machine_.place(file.path);
+            files_[path] = &file;
+            std::string above(base::directory_of(path));
+            while (above.size() > 1 && directories_.insert(above).second)
+                above = base::directory_of(above);
+            if (!file.is_link && is_data(file.path) && host.contents.contains(file.path))
+                data_.insert(path);
+        }
+        // A directory of a driver may have another name, which others must not lead to either.
+        for (const RecordedFile& file : host.files)
+            if (file.is_link && is_gpu_path(file.path))
+                if (const auto place = real(file.path); place && has_data_below(*place))
+                    data_.insert(machine_.place(file.path));
+    }
+
+    /// Whether data, which is anything, would have a name by which something may be executed: as
+    /// "x.sh" in /etc/profile.d.
+    bool gives_data_another_name(const RecordedFile& link)
+    {
+        if (base::directory_of(link.path).size() <= 1)
+            return false; // no such link is made
+        const auto place = real(link.path);
+        if (!place)
+            return is_long_;
+        return (data_.contains(*place) && !is_data(link.path))
+               || (has_data_below(*place) && !is_gpu_path(link.path));
+    }
+
+private:
+    std::optional<std::string> real(const std::string& path)
+    {
+        std::size_t names = 0;
+        std::size_t size = 0;
+        const auto count = [&](std::string_view text) {
+            names += static_cast<std::size_t>(std::ranges::count(text, '/')) + 1;
+            size += text.size();
+        };
+        count(path);
+        auto found = rootfs::follow_links(
+            path, rootfs::LastLink::followed, [&](const std::string& name) { return type(name); },
+            [&](const std::string& name) {
+                const RecordedFile* const file = recorded(name);
+                std::string target = file != nullptr ? file->target : target_on_machine(name);
+                count(target);
+                return target;
+            });
+        // The kernel follows longer ways.
+        is_long_ = names > rootfs::most_components || size > rootfs::longest_path;
+        return found;
+    }
+
+    /// Null if the machine's own is used.
+    const RecordedFile* recorded(const std::string& path) const
+    {
+        const auto found = files_.find(path);
+        return found == files_.end() || (Machine::has(path) && !is_gpu_path(path)) ? nullptr
+                                                                                   : found->second;
+    }
+
+    rootfs::EntryType type(const std::string& path) const
+    {
+        using rootfs::EntryType;
+        if (const RecordedFile* const file = recorded(path))
+            return file->is_link ? EntryType::link : EntryType::regular;
+        struct stat status = {};
+        if (::lstat(path.c_str(), &status) != 0)
+            return directories_.contains(path) ? EntryType::directory : EntryType::none;
+        return S_ISLNK(status.st_mode)   ? EntryType::link
+               : S_ISDIR(status.st_mode) ? EntryType::directory
+                                         : EntryType::regular;
+    }
+
+    static std::string target_on_machine(const std::string& path)
+    {
+        std::string target(rootfs::longest_path, '\0');
+        const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());
+        target.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+        return target;
+    }
+
+    bool has_data_below(const std::string& directory) const
+    {
+        const std::string start = directory == "/" ? "/" : directory + "/";
+        const auto first = data_.lower_bound(start);
+        return first != data_.end() && first->starts_with(start);
+    }
+
+    Machine machine_;
+    std::map<std::string, const RecordedFile*, std::less<>> files_;
+    std::set<std::string, std::less<>> directories_;
+    std::set<std::string, std::less<>> data_;
+    bool is_long_ = false; ///< The last way.
+};
+
 void restrict_files(Recording& host, std::vector<std::string>& left_out)
 {
     std::set<std::string, std::less<>> recorded;
     for (const RecordedFile& file : host.files)
         recorded.insert(file.path);
+    Names names(host);
+    std::set<std::string, std::less<>> renaming;
+    for (const RecordedFile& file : host.files)
+        if (file.is_link && names.gives_data_another_name(file))
+            renaming.insert(file.path);
     remove(host.files, left_out, [&](const RecordedFile& file) -> const char* {
+        if (file.is_link && renaming.contains(file.path))
+            return "it leads to data, which may be code under that name";
         const std::string_view name = base::name_of(file.path);
         if (is_in_program_directory(file.path) && is_program_of_machine(name))
             return "this machine has a program of that name";
@@ -134,7 +246,7 @@ void restrict_files(Recording& host, std::vector<std::string>& left_out)
         return nullptr;
     });
     for (RecordedFile& file : host.files)
-        file.mode &= without_setuid;
+        file.mode &= is_data(file.path) ? not_executable : without_setuid;
     for (auto& [path, content] : host.contents) {
         if (is_data(path))
             continue;

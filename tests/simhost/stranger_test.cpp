@@ -55,6 +55,30 @@ protected:
     Recording host_;
 };
 
+TEST_F(StrangerTest, GivesDataNoNameByWhichItIsExecuted)
+{
+    add_file("/opt/x/a.json", "#!/bin/sh");
+    add_file("/opt/rocm/.info/a.pth", "import os");
+    add_link("/usr/bin/nvidia-settings", "/opt/x/a.json");
+    add_link("/etc/profile.d/none-such.sh", "../../opt/y/a.json");
+    add_link("/opt/y", "x"); // on the way of another one
+    add_link("/none/python3/site-packages", "/opt/rocm/.info");
+    add_link("/none/nvidia", "/opt/rocm/.info");
+    add_link("/none/lib", "/none/nvidia");
+    std::string to_and_fro;
+    for (int i = 0; i < 300; ++i)
+        to_and_fro += "/opt/..";
+    add_link("/etc/profile.d/none-such-2.sh", to_and_fro + "/opt/x/a.json");
+    add_link("/usr/share/vulkan/icd.d/nvidia.json", "/opt/x/a.json");
+    add_link("/opt/rocm-6", "rocm");
+
+    EXPECT_EQ(restricted().size(), 6U);
+    EXPECT_EQ(paths(),
+              (std::vector<std::string>{"/opt/x/a.json", "/opt/rocm/.info/a.pth", "/none/nvidia",
+                                        "/usr/share/vulkan/icd.d/nvidia.json", "/opt/rocm-6"}));
+    EXPECT_EQ(host_.files.front().mode, 0644U) << "data is not executed";
+}
+
 TEST_F(StrangerTest, KeepsWhatADriverHas)
 {
     add_file("/usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05");

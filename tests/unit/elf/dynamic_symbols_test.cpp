@@ -96,6 +96,23 @@ TEST(DynamicSymbols, AreRefusedIfTheChainOfTheirTableHasNoEnd)
     EXPECT_THAT(problem_of(image.bytes()), HasSubstr("outside every loaded segment"));
 }
 
+TEST(DynamicSymbols, AreReadAsFarAsABudgetGoes)
+{
+    ElfLibrary library;
+    library.symbols = {{"here", true}};
+    const std::string bytes = library.bytes();
+    std::size_t budget = 1000;
+    const auto visit = [&] {
+        return visit_dynamic_symbols(
+            memory_file(bytes).get(), [](const DynamicSymbol&) {}, budget);
+    };
+    EXPECT_TRUE(visit());
+    EXPECT_LT(budget, 1000);
+    budget = 10;
+    EXPECT_FALSE(visit());
+    EXPECT_EQ(budget, 10);
+}
+
 TEST(DynamicSymbols, AreRefusedIfANameIsOutsideOfTheStrings)
 {
     ElfLibrary library;

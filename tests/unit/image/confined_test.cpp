@@ -93,6 +93,12 @@ TEST_F(ConfinedTest, CanDoNothingButReadTheImage)
                                   == MAP_FAILED);
               }),
               EPERM);
+    // The caller's descriptor can write.
+    EXPECT_EQ(error_of_deed([&] {
+                  return error_if(::mmap(nullptr, 1, PROT_READ | PROT_WRITE, MAP_SHARED, 1, 0)
+                                  == MAP_FAILED);
+              }),
+              EPERM);
     EXPECT_EQ(error_of_deed([&] {
                   alignas(4096) static char page[4096];
                   return error_if(::mprotect(page, sizeof page, PROT_READ | PROT_EXEC) != 0);
@@ -125,6 +131,24 @@ TEST_F(ConfinedTest, IsAnErrorWhenItFails)
         ASSERT_FALSE(done);
         EXPECT_EQ(os_error_of(done.error()), EBADMSG);
     }
+}
+
+TEST_F(ConfinedTest, IsNotWaitedForWithoutEnd)
+{
+    // Who sleeps uses no processor time.
+    auto files =
+        open_confined(image_.get(),
+                      [](int) {
+                          return std::unique_ptr<FileSystem>(std::make_unique<TakenOver>([] {
+                              char byte = 0;
+                              return static_cast<int>(::read(channel_number, &byte, 1));
+                          }));
+                      },
+                      {std::size_t{64} << 20U, 10, 1});
+    ASSERT_TRUE(files);
+    const auto done = (*files)->inode(0);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(os_error_of(done.error()), EBADMSG);
 }
 
 TEST_F(ConfinedTest, IsNotBelievedWhatCannotBe)

@@ -55,6 +55,8 @@ protected:
         library(path, made);
     }
 
+    ElfLibrary lacking(const std::string& directory, const std::string& rpath);
+
     static ElfLibrary needing(std::vector<std::string> needed,
                               const std::string& interpreter = glibc_loader)
     {
@@ -339,6 +341,64 @@ TEST_F(LinkerTest, DoesNotFollowAnEndlessSearchPath)
     plain("/opt/libx.so.1");
     EXPECT_THAT(link(needing({"libx.so.1"}), {{"LD_LIBRARY_PATH", path + "/opt"}}).lacks,
                 SizeIs(1));
+}
+
+/// Needs libraries of a directory, which are made, and need some hundreds that are not there.
+ElfLibrary LinkerTest::lacking(const std::string& directory, const std::string& rpath)
+{
+    constexpr int libraries = 10;
+    constexpr int names = 40;
+    ElfLibrary needs;
+    needs.rpath = rpath;
+    for (int i = 0; i < libraries; ++i) {
+        ElfLibrary made;
+        made.rpath = rpath;
+        for (int j = 0; j < names; ++j)
+            made.needed.push_back("none" + std::to_string(i * names + j) + ".so");
+        needs.needed.push_back("lacking" + std::to_string(i) + ".so");
+        library(directory + needs.needed.back(), made);
+    }
+    return needs;
+}
+
+TEST_F(LinkerTest, GivesUpWhenSearchPathsMultiply)
+{
+    // Each of a chain of libraries has the same long RPATH, and all of them count for the last.
+    constexpr int count = 100;
+    std::string rpath;
+    for (int i = 0; i < count; ++i) {
+        view_.directory("/d/" + std::to_string(i));
+        rpath += "/d/" + std::to_string(i) + ":";
+    }
+    for (int i = 0; i < count; ++i) {
+        ElfLibrary made;
+        made.rpath = rpath;
+        made.needed = {"lib" + std::to_string(i + 1) + ".so"};
+        library("/d/0/lib" + std::to_string(i) + ".so", made);
+    }
+    // Half of the names of a few libraries are too many.
+    library("/d/0/lib" + std::to_string(count) + ".so", lacking("/d/0/", rpath));
+    ElfLibrary app = needing({"lib0.so"});
+    app.rpath = rpath;
+    const Linked linked = link(app);
+    EXPECT_FALSE(linked.is_complete);
+    EXPECT_THAT(linked.lacks, SizeIs(::testing::Lt(256)));
+}
+
+TEST_F(LinkerTest, NamesANumberOfVersionsAndLibrariesAtMost)
+{
+    ElfLibrary old;
+    old.defines = {"libx.so.1", "X_0"};
+    library("/usr/lib/libx.so.1", old);
+    ElfLibrary app = needing({"libx.so.1"});
+    for (int i = 1; i < 1000; ++i)
+        app.versions.emplace_back("libx.so.1", "X_" + std::to_string(i));
+    EXPECT_THAT(link(app).lacks, SizeIs(256));
+    ElfLibrary other = lacking("/usr/lib/", "");
+    other.interpreter = glibc_loader;
+    const Linked linked = link(other);
+    EXPECT_THAT(linked.lacks, SizeIs(256));
+    EXPECT_FALSE(linked.is_complete);
 }
 
 TEST_F(LinkerTest, EndsWithLibrariesThatNeedEachOther)

@@ -391,6 +391,23 @@ TEST_F(RootTest, SaysAfterwardsThatALookFailed)
     }
 }
 
+TEST(RealPath, FollowsASumOfNamesAtMost)
+{
+    const auto follow = [](int times) {
+        std::string target;
+        for (int i = 0; i < times; ++i)
+            target += "/x/..";
+        return follow_links(
+            "/link", LastLink::followed,
+            [](const std::string& name) {
+                return name == "/link" ? EntryType::link : EntryType::directory;
+            },
+            [&](const std::string&) { return target + "/y"; });
+    };
+    EXPECT_EQ(follow(100), "/y");
+    EXPECT_EQ(follow(200), std::nullopt);
+}
+
 TEST_F(RootTest, TakesWhatIsNotThereForAnAnswer)
 {
     tree_.file("file");
