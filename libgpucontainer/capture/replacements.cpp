@@ -184,26 +184,43 @@ std::string Replacements::without_patterns(std::string_view text)
     return result;
 }
 
+namespace {
+
+using Word = std::pair<const std::string, std::string>;
+using WordsByFirst = std::map<char, std::vector<const Word*>>;
+
+/// The longest word that begins there and is followed by something else; null if there is none.
+const Word* word_at(std::string_view text, std::size_t at, const WordsByFirst& by_first)
+{
+    if (at != 0 && is_of_word(text[at - 1]))
+        return nullptr;
+    const auto words = by_first.find(text[at]);
+    if (words == by_first.end())
+        return nullptr;
+    const Word* found = nullptr;
+    for (const Word* word : words->second) {
+        const std::size_t end = at + word->first.size();
+        if (text.substr(at).starts_with(word->first)
+            && (end == text.size() || !is_of_word(text[end]))
+            && (found == nullptr || word->first.size() > found->first.size()))
+            found = word;
+    }
+    return found;
+}
+
+} // namespace
+
 std::string Replacements::without_words(std::string_view text) const
 {
     if (words_.empty())
         return std::string(text);
-    using Word = std::pair<const std::string, std::string>;
-    std::map<char, std::vector<const Word*>> by_first;
+    WordsByFirst by_first;
     for (const Word& word : words_)
         by_first[word.first.front()].push_back(&word);
     std::string result;
     result.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
-        const Word* found = nullptr; // the longest one that is followed by something else
-        if (at == 0 || !is_of_word(text[at - 1]))
-            if (const auto words = by_first.find(text[at]); words != by_first.end())
-                for (const Word* word : words->second)
-                    if (const std::size_t end = at + word->first.size();
-                        text.substr(at).starts_with(word->first)
-                        && (end == text.size() || !is_of_word(text[end]))
-                        && (found == nullptr || word->first.size() > found->first.size()))
-                        found = word;
+        const Word* const found = word_at(text, at, by_first);
         if (found != nullptr) {
             result += found->second;
             at += found->first.size();

@@ -30,10 +30,10 @@ inline constexpr std::size_t largest_dynamic_names = std::size_t{32} << 20U;
 /// Calls `visit` for each dynamic symbol that is not local to the file, which is borrowed. The
 /// dynamic section leads to them, so that a file without section headers has them too; none if it
 /// has no hash table. Errors: driver, if the file is damaged, too large or of another byte order.
-Result<void> visit_dynamic_symbols(base::FileRef file,
+Result<void> visit_dynamic_symbols(base::FileRef of,
                                    const std::function<void(const DynamicSymbol&)>& visit);
 /// Also takes the size of its tables off `budget`, and does not read a file with larger ones.
-Result<void> visit_dynamic_symbols(base::FileRef file,
+Result<void> visit_dynamic_symbols(base::FileRef of,
                                    const std::function<void(const DynamicSymbol&)>& visit,
                                    std::size_t& budget);
 

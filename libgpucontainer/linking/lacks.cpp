@@ -181,30 +181,45 @@ private:
 
 } // namespace
 
+namespace {
+
+/// The library that lacks the version; null if it is there, or the library is not.
+const Object* library_without(const elf::NeededVersion& need, Files& files, const ByName& objects)
+{
+    const Object* const library = objects.find(need.library);
+    if (library == nullptr || has_version(files, library->path, need.version))
+        return nullptr;
+    // The loader is of one version with the C library, which has more of its versions.
+    const Object* const c_library = objects.find("libc.so.6");
+    const bool has_c_library_it = library->way == Way::loader && c_library != nullptr
+                                  && has_version(files, c_library->path, need.version);
+    return has_c_library_it ? nullptr : library;
+}
+
+void add_missing_versions(const Object& object, Files& files, const ByName& objects,
+                          std::vector<Lack>& found)
+{
+    const auto* const needs = files.needs_of(object.path);
+    if (needs == nullptr)
+        return;
+    for (const elf::NeededVersion& need : *needs) {
+        if (found.size() >= most_missing_versions)
+            return;
+        if (const Object* const library = library_without(need, files, objects))
+            add_version(object, *library, need.version, found);
+    }
+}
+
+} // namespace
+
 void find_missing_versions(Files& files, Linked& linked)
 {
     if (linked.rules != Rules::glibc)
         return;
     std::vector<Lack> found;
     const ByName objects(files, linked);
-    const Object* const c_library = objects.find("libc.so.6");
-    for (const Object& object : linked.objects) {
-        const auto* const needs = files.needs_of(object.path);
-        if (needs == nullptr)
-            continue;
-        for (const elf::NeededVersion& need : *needs) {
-            if (found.size() >= most_missing_versions)
-                break;
-            const Object* const library = objects.find(need.library);
-            if (library == nullptr || has_version(files, library->path, need.version))
-                continue;
-            // The loader is of one version with the C library, which has more of its versions.
-            if (library->way == Way::loader && c_library != nullptr
-                && has_version(files, c_library->path, need.version))
-                continue;
-            add_version(object, *library, need.version, found);
-        }
-    }
+    for (const Object& object : linked.objects)
+        add_missing_versions(object, files, objects, found);
     linked.lacks.insert(linked.lacks.end(), found.begin(), found.end());
 }
 

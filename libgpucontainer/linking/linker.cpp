@@ -127,16 +127,22 @@ std::string Linker::find_anywhere(const std::string& name, const elf::Facts& mac
         if (!directory)
             continue;
         std::string path = (*directory == "/" ? "" : *directory) + "/" + name;
-        const File* const file = files_.at(path);
-        if (file == nullptr || file->state != File::State::good
-            || !is_of_machine(file->facts, machine))
-            continue;
-        const auto* const versions = version.empty() ? nullptr : files_.versions_of(path);
-        if (version.empty()
-            || (versions != nullptr && std::ranges::find(*versions, version) != versions->end()))
+        if (is_library(path, machine, version))
             return path;
     }
     return "";
+}
+
+bool Linker::is_library(const std::string& path, const elf::Facts& machine,
+                        const std::string& version)
+{
+    const File* const file = files_.at(path);
+    if (file == nullptr || file->state != File::State::good || !is_of_machine(file->facts, machine))
+        return false;
+    if (version.empty())
+        return true;
+    const auto* const versions = files_.versions_of(path);
+    return versions != nullptr && std::ranges::find(*versions, version) != versions->end();
 }
 
 } // namespace gpucontainer::linking

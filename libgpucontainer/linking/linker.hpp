@@ -47,6 +47,7 @@ public:
                               const std::string& version = "");
 
 private:
+    bool is_library(const std::string& path, const elf::Facts& machine, const std::string& version);
     const Loader* loader_of(const std::string& interpreter, const elf::Facts& program);
 
     Files files_;

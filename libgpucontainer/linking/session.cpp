@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "linking/session.hpp"
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "rootfs/real_path.hpp"
 
@@ -150,32 +151,44 @@ void Session::lack(Lack lack, std::size_t by)
     linked_.lacks.push_back(std::move(lack));
 }
 
+bool Session::is_lacking(const std::string& name, std::size_t by)
+{
+    const auto lacking = lack_of_.find(name);
+    if (lacking == lack_of_.end())
+        return false;
+    auto& needers = linked_.lacks[lacking->second].needed_by;
+    if (needers.size() < most_needers)
+        needers.push_back(linked_.objects[by].path);
+    return true;
+}
+
+void Session::lack_library(const std::string& name, const Result& found, std::size_t by)
+{
+    if (files_.is_exhausted()) {
+        linked_.is_complete = false;
+        return;
+    }
+    const bool is_unfit = !found.unfit.empty();
+    lack({is_unfit ? Lack::Kind::machine : Lack::Kind::library,
+          name,
+          {},
+          is_unfit ? found.unfit.front() : ""},
+         by);
+}
+
 std::optional<std::size_t> Session::need(const std::string& name, std::size_t by)
 {
     if (const auto known = loaded_as(name))
         return known;
-    if (const auto lacking = lack_of_.find(name); lacking != lack_of_.end()) {
-        auto& needers = linked_.lacks[lacking->second].needed_by;
-        if (needers.size() < most_needers)
-            needers.push_back(linked_.objects[by].path);
+    if (is_lacking(name, by))
         return std::nullopt;
-    }
     if (linked_.objects.size() >= most_objects || linked_.lacks.size() >= most_lacks) {
         linked_.is_complete = false;
         return std::nullopt;
     }
-    Result found = find(name, by);
-    if (!found.path && files_.is_exhausted()) {
-        linked_.is_complete = false;
-        return std::nullopt;
-    }
+    const Result found = find(name, by);
     if (!found.path) {
-        const bool is_unfit = !found.unfit.empty();
-        lack({is_unfit ? Lack::Kind::machine : Lack::Kind::library,
-              name,
-              {},
-              is_unfit ? found.unfit.front() : ""},
-             by);
+        lack_library(name, found, by);
         return std::nullopt;
     }
     const File* const file = files_.at(*found.path);
@@ -244,10 +257,10 @@ bool Session::try_directory(const std::string& directory, const std::string& nam
 {
     const std::string above = directory == "/" ? "" : directory;
     for (const std::string& level : loader_.levels)
-        if (const auto deeper = files_.directory(above + "/" + level))
-            if (try_file(*deeper + "/" + name, way, result))
+        if (const auto deeper = files_.directory(base::format("{}/{}", above, level)))
+            if (try_file(base::format("{}/{}", *deeper, name), way, result))
                 return true;
-    return try_file(above + "/" + name, way, result);
+    return try_file(base::format("{}/{}", above, name), way, result);
 }
 
 bool Session::try_directories(const std::vector<std::string>& directories, const std::string& name,
@@ -259,6 +272,28 @@ bool Session::try_directories(const std::vector<std::string>& directories, const
               });
 }
 
+/// Its place among the levels of the processor, the best first; behind all if it is of none.
+std::size_t Session::place_of(const elf::CacheEntry& entry) const
+{
+    if (entry.hwcaps_name.empty()) // other bits are of processors that glibc 2.37 forgot
+        return entry.hwcap == 0 ? loader_.levels.size() : loader_.levels.size() + 1;
+    const auto level = std::ranges::find_if(loader_.levels, [&](const std::string& one) {
+        return base::name_of(one) == entry.hwcaps_name;
+    });
+    return level == loader_.levels.end() ? loader_.levels.size() + 1
+                                         : static_cast<std::size_t>(level - loader_.levels.begin());
+}
+
+const elf::CacheEntry* Session::best_of(const std::vector<elf::CacheEntry>& entries) const
+{
+    const elf::CacheEntry* best = nullptr;
+    for (const elf::CacheEntry& entry : entries)
+        if (place_of(entry) <= loader_.levels.size()
+            && (best == nullptr || place_of(entry) < place_of(*best)))
+            best = &entry;
+    return best;
+}
+
 /// Takes one entry: that of the best level of the processor, or the first.
 bool Session::try_cache(const std::string& name, bool no_default_directories, Result& result)
 {
@@ -267,21 +302,7 @@ bool Session::try_cache(const std::string& name, bool no_default_directories, Re
     const auto entries = loader_.machine != nullptr
                              ? loader_.cache->lookup(name, loader_.machine->cache_flags)
                              : loader_.cache->lookup_all(name);
-    const auto place_of = [&](const elf::CacheEntry& entry) {
-        if (entry.hwcaps_name.empty()) // other bits are of processors that glibc 2.37 forgot
-            return entry.hwcap == 0 ? loader_.levels.size() : loader_.levels.size() + 1;
-        const auto level = std::ranges::find_if(loader_.levels, [&](const std::string& one) {
-            return base::name_of(one) == entry.hwcaps_name;
-        });
-        return level == loader_.levels.end()
-                   ? loader_.levels.size() + 1
-                   : static_cast<std::size_t>(level - loader_.levels.begin());
-    };
-    const elf::CacheEntry* best = nullptr;
-    for (const elf::CacheEntry& entry : entries)
-        if (place_of(entry) <= loader_.levels.size()
-            && (best == nullptr || place_of(entry) < place_of(*best)))
-            best = &entry;
+    const elf::CacheEntry* const best = best_of(entries);
     if (best == nullptr || (no_default_directories && is_system_path(loader_, best->value)))
         return false;
     const std::string path(best->value);

@@ -47,6 +47,9 @@ private:
     std::size_t add(const std::string& path, const std::string& name, Way way, std::size_t by);
     std::optional<std::size_t> loaded_as(const std::string& name) const;
     void lack(Lack lack, std::size_t by);
+    /// Whether it was looked for in vain; `by` needs it too then.
+    bool is_lacking(const std::string& name, std::size_t by);
+    void lack_library(const std::string& name, const Result& found, std::size_t by);
     const Paths& paths_of(std::size_t object);
 
     Result find_for_glibc(const std::string& name, std::size_t by);
@@ -56,6 +59,9 @@ private:
     bool try_directory(const std::string& directory, const std::string& name, Way way,
                        Result& result);
     bool try_file(const std::string& path, Way way, Result& result);
+    std::size_t place_of(const elf::CacheEntry& entry) const;
+    /// Null if the loader takes none of them.
+    const elf::CacheEntry* best_of(const std::vector<elf::CacheEntry>& entries) const;
     bool try_cache(const std::string& name, bool no_default_directories, Result& result);
     bool is_fit(const elf::Facts& facts) const;
     void preload_names(std::string_view names, std::string_view separators);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "rootfs/view.hpp"
 
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gpucontainer::rootfs {
@@ -20,6 +22,78 @@ inline constexpr std::size_t most_components = 256;
 
 enum class LastLink : bool { kept, followed };
 
+/// A path on which links are followed, component by component.
+class PathWalk {
+public:
+    /// Puts a path before what is left; false if it is too long.
+    bool push(std::string_view text);
+    /// Goes to the next name; false if there is none, or it is too long.
+    bool next();
+    /// The path of that name, whose directories are no links.
+    const std::string& name() const noexcept { return name_; }
+    /// Whether nothing is left behind it.
+    bool is_last() const noexcept { return pending_.empty(); }
+    /// Goes on at the target of a link; false if it is too long, or one link too many.
+    bool follow(const std::string& target);
+    /// Goes on below that name.
+    bool enter();
+
+    bool is_at_end() const noexcept { return pending_.empty() && !is_too_long_; }
+    std::string reached() const { return at_.empty() ? "/" : at_; }
+
+private:
+    std::vector<std::string> pending_; ///< The next component is the last.
+    std::string at_;                   ///< "": the root.
+    std::string name_;
+    std::size_t components_ = 0;
+    int links_ = 0;
+    bool is_too_long_ = false;
+};
+
+inline bool PathWalk::push(std::string_view text)
+{
+    if (text.size() > longest_path)
+        return false;
+    const std::vector<std::string_view> parts = base::split(text, '/');
+    components_ += parts.size();
+    pending_.insert(pending_.end(), parts.rbegin(), parts.rend());
+    return components_ <= most_components;
+}
+
+inline bool PathWalk::next()
+{
+    while (!pending_.empty()) {
+        const std::string name = std::move(pending_.back());
+        pending_.pop_back();
+        if (name.empty() || name == ".")
+            continue;
+        if (name == "..") {
+            const auto slash = at_.find_last_of('/');
+            at_.resize(slash == std::string::npos ? 0 : slash);
+            continue;
+        }
+        name_ = base::format("{}/{}", at_, name);
+        is_too_long_ = name_.size() > longest_path;
+        return !is_too_long_;
+    }
+    return false;
+}
+
+inline bool PathWalk::follow(const std::string& target)
+{
+    if (++links_ > most_links_followed || target.empty())
+        return false;
+    if (target.starts_with('/'))
+        at_.clear();
+    return push(target);
+}
+
+inline bool PathWalk::enter()
+{
+    at_ = name_;
+    return true;
+}
+
 /// The path without links to what `path` leads to; none if it leads nowhere. `type_of` and
 /// `target_of` are asked about paths whose directories are no links: what a name is, and where a
 /// link leads.
@@ -27,46 +101,18 @@ template <typename TypeOf, typename TargetOf>
 std::optional<std::string> follow_links(std::string_view path, LastLink last, const TypeOf& type_of,
                                         const TargetOf& target_of)
 {
-    std::vector<std::string> pending; // the next component is the last
-    std::size_t components = 0;
-    const auto push = [&](std::string_view text) {
-        const std::vector<std::string_view> parts = base::split(text, '/');
-        components += parts.size();
-        pending.insert(pending.end(), parts.rbegin(), parts.rend());
-        return components <= most_components;
-    };
-    if (path.size() > longest_path || !push(path))
-        return std::nullopt;
-    std::string at; // "": the root
-    for (int links = 0; !pending.empty();) {
-        const std::string name = std::move(pending.back());
-        pending.pop_back();
-        if (name.empty() || name == ".")
-            continue;
-        if (name == "..") {
-            at.resize(at.find_last_of('/') == std::string::npos ? 0 : at.find_last_of('/'));
-            continue;
-        }
-        const std::string next = at + "/" + name;
-        if (next.size() > longest_path)
-            return std::nullopt;
-        const EntryType type = type_of(next);
-        const bool is_last = pending.empty();
-        if (type == EntryType::link && (!is_last || last == LastLink::followed)) {
-            const std::string target = target_of(next);
-            if (++links > most_links_followed || target.empty() || target.size() > longest_path)
-                return std::nullopt;
-            if (target.starts_with('/'))
-                at.clear();
-            if (!push(target))
-                return std::nullopt;
-            continue;
-        }
-        if (type == EntryType::none || (!is_last && type != EntryType::directory))
-            return std::nullopt;
-        at = next;
+    PathWalk walk;
+    bool goes_on = walk.push(path);
+    while (goes_on && walk.next()) {
+        const EntryType type = type_of(walk.name());
+        const bool is_last = walk.is_last();
+        if (type == EntryType::link && (!is_last || last == LastLink::followed))
+            goes_on = walk.follow(target_of(walk.name()));
+        else
+            goes_on = type != EntryType::none && (is_last || type == EntryType::directory)
+                      && walk.enter();
     }
-    return at.empty() ? "/" : at;
+    return goes_on && walk.is_at_end() ? std::optional(walk.reached()) : std::nullopt;
 }
 
 /// The path without links to what `path` leads to in a view; none if it leads nowhere.

@@ -224,16 +224,37 @@ private:
     bool is_long_ = false; ///< The last way.
 };
 
-void restrict_files(Recording& host, std::vector<std::string>& left_out)
+/// Links by which data has a name under which it may be code.
+std::set<std::string, std::less<>> renaming_links(const Recording& host)
 {
-    std::set<std::string, std::less<>> recorded;
-    for (const RecordedFile& file : host.files)
-        recorded.insert(file.path);
     Names names(host);
     std::set<std::string, std::less<>> renaming;
     for (const RecordedFile& file : host.files)
         if (file.is_link && names.gives_data_another_name(file))
             renaming.insert(file.path);
+    return renaming;
+}
+
+/// Neither modes nor content that could do something.
+void disarm(Recording& host, std::vector<std::string>& left_out)
+{
+    for (RecordedFile& file : host.files)
+        file.mode &= is_data(file.path) ? not_executable : without_setuid;
+    for (auto& [path, content] : host.contents) {
+        if (is_data(path))
+            continue;
+        content = harmless_line(content);
+        if (content.empty())
+            left_out.push_back(path + " (its content may be code)");
+    }
+}
+
+void restrict_files(Recording& host, std::vector<std::string>& left_out)
+{
+    std::set<std::string, std::less<>> recorded;
+    for (const RecordedFile& file : host.files)
+        recorded.insert(file.path);
+    const auto renaming = renaming_links(host);
     remove(host.files, left_out, [&](const RecordedFile& file) -> const char* {
         if (file.is_link && renaming.contains(file.path))
             return "it leads to data, which may be code under that name";
@@ -245,15 +266,7 @@ void restrict_files(Recording& host, std::vector<std::string>& left_out)
             return "it leads to a file of this machine";
         return nullptr;
     });
-    for (RecordedFile& file : host.files)
-        file.mode &= is_data(file.path) ? not_executable : without_setuid;
-    for (auto& [path, content] : host.contents) {
-        if (is_data(path))
-            continue;
-        content = harmless_line(content);
-        if (content.empty())
-            left_out.push_back(path + " (its content may be code)");
-    }
+    disarm(host, left_out);
 }
 
 void restrict_nodes(Recording& host, std::vector<std::string>& left_out)

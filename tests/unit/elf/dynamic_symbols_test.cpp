@@ -19,7 +19,6 @@ using test::memory_file;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Key;
 using ::testing::Pair;
 
 using Kind = DynamicSymbol::Kind;

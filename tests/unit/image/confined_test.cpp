@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -100,8 +101,8 @@ TEST_F(ConfinedTest, CanDoNothingButReadTheImage)
               }),
               EPERM);
     EXPECT_EQ(error_of_deed([&] {
-                  alignas(4096) static char page[4096];
-                  return error_if(::mprotect(page, sizeof page, PROT_READ | PROT_EXEC) != 0);
+                  alignas(4096) static std::array<char, 4096> page;
+                  return error_if(::mprotect(page.data(), page.size(), PROT_READ | PROT_EXEC) != 0);
               }),
               EPERM);
 }

@@ -53,7 +53,7 @@ struct ElfLibrary {
         const std::uint64_t interpreter_at = image.string(interpreter);
         std::string made = image.bytes();
         if (!interpreter.empty())
-            add_interpreter(made, image.strings_offset + interpreter_at);
+            add_interpreter(made, ElfImage<>::strings_offset + interpreter_at);
         return made;
     }
 
