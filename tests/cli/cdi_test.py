@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """gpuctr-setup cdi: specifications that are written, checked and listed."""
 
+import itertools
 import json
 import os
 import pathlib
@@ -172,11 +173,12 @@ class Install(Cdi):
         self.assertIn("vendor.com", INSTALLED.read_text())
 
     def test_a_directory_that_others_can_write_is_refused(self):
-        for directory in (ENGINES, FILES):
-            with self.subTest(directory):
+        # In a sticky one, others could put a file there first.
+        for directory, mode in itertools.product((ENGINES, FILES), (0o777, 0o1777)):
+            with self.subTest(directory, mode=mode):
                 for one in (ENGINES, FILES):
                     one.mkdir(exist_ok=True)
-                directory.chmod(0o777)
+                directory.chmod(mode)
                 self.install(status=6, stderr=None)
                 self.assertFalse(INSTALLED.exists())
                 directory.chmod(0o755)
