@@ -9,6 +9,7 @@
 #include "output/output.hpp"
 #include "output/progress.hpp"
 #include "process/privileges.hpp"
+#include "settings/origins.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -30,6 +31,7 @@ struct CheckArguments {
     bool node = false;                  ///< The host alone.
     std::vector<std::string> hosts;     ///< Records, in place of this host.
     Severity fail_on = Severity::error; ///< The lowest that makes the exit status 9.
+    Format format = Format::text;
 };
 
 std::string heading_of(Severity severity, const Paint& paint)
@@ -40,7 +42,23 @@ std::string heading_of(Severity severity, const Paint& paint)
                                            : text;
 }
 
-void print_finding(const gpucontainer::Finding& finding, const Streams& streams)
+/// Where it was seen. The library names what was asked for by its own arguments: they become the
+/// options of this command, or the place of a site's setting.
+std::string place_of(const gpucontainer::Finding& finding, const CLI::App& app, const Call& call)
+{
+    const std::string evidence(finding.evidence());
+    constexpr const char* letters = "abcdefghijklmnopqrstuvwxyz_";
+    if (evidence == finding.object() || evidence.find_first_not_of(letters) != std::string::npos)
+        return evidence;
+    const std::string option = Origins::option_of(evidence);
+    if (app.get_option_no_throw("--" + option) == nullptr)
+        return evidence;
+    const std::string set_at = call.origins.place_of(option);
+    return set_at.empty() ? "--" + option : set_at;
+}
+
+void print_finding(const gpucontainer::Finding& finding, const std::string& place,
+                   const Streams& streams)
 {
     const auto line = [&](const char* title, std::string_view text) {
         if (!text.empty())
@@ -48,7 +66,7 @@ void print_finding(const gpucontainer::Finding& finding, const Streams& streams)
     };
     print(streams.out, "{} {}\n", heading_of(finding.severity(), streams.of_out),
           printable(finding.message()));
-    line("seen in", finding.evidence());
+    line("seen in", place);
     line("to do", finding.hint());
 }
 
@@ -65,7 +83,7 @@ std::string counted(std::size_t count, const char* one)
     return formatted("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-void print_check(const Check& check, const Call& call)
+void print_check(const Check& check, const CLI::App& app, const Call& call)
 {
     const bool all = call.verbosity == Verbosity::verbose;
     bool first = true;
@@ -73,7 +91,7 @@ void print_check(const Check& check, const Call& call)
         if (finding.severity() < Severity::warning && !all)
             continue;
         print(call.streams.out, "{}", first ? "" : "\n");
-        print_finding(finding, call.streams);
+        print_finding(finding, place_of(finding, app, call), call.streams);
         first = false;
     }
     const std::size_t errors = count_of(check, Severity::error);
@@ -128,20 +146,20 @@ gpucontainer::CheckOptions options_of(const CheckArguments& given,
 }
 
 /// One host. Returns whether something is wrong.
-bool show_host(const gpucontainer::CheckOptions& options, int rootfs_fd, Severity fail_on,
-               Format format, const Call& call)
+bool show_host(const gpucontainer::CheckOptions& options, int rootfs_fd,
+               const CheckArguments& given, const CLI::App& app, const Call& call)
 {
     const Check check(options, rootfs_fd);
-    if (format == Format::json)
+    if (given.format == Format::json)
         print(call.streams.out, "{}", check.to_json());
     else
-        print_check(check, call);
+        print_check(check, app, call);
     const auto findings = check.findings();
     return std::any_of(findings.begin(), findings.end(),
-                       [&](const auto& finding) { return finding.severity() >= fail_on; });
+                       [&](const auto& finding) { return finding.severity() >= given.fail_on; });
 }
 
-int show(const CheckArguments& given, Format format, const Call& call)
+int show(const CheckArguments& given, const CLI::App& app, const Call& call)
 {
     shrink_privileges(given.root.phases(GPUCTR_PHASE_LOOK));
     std::optional<RootDirectory> root;
@@ -152,7 +170,7 @@ int show(const CheckArguments& given, Format format, const Call& call)
                             "still looking at " + (root ? printable(root->name()) : "this host"));
     gpucontainer::CheckOptions options = options_of(given, root, call);
     if (given.hosts.empty())
-        return show_host(options, rootfs_fd, given.fail_on, format, call) ? something_wrong : done;
+        return show_host(options, rootfs_fd, given, app, call) ? something_wrong : done;
     bool is_wrong = false;
     for (const std::string& path : given.hosts) {
         HostOptions of_record = given.request.host;
@@ -162,7 +180,7 @@ int show(const CheckArguments& given, Format format, const Call& call)
         if (given.hosts.size() > 1)
             print(call.streams.out, "{}{}\n", &path == given.hosts.data() ? "" : "\n",
                   call.streams.of_out.heading(printable(path)));
-        if (show_host(options, rootfs_fd, given.fail_on, format, call))
+        if (show_host(options, rootfs_fd, given, app, call))
             is_wrong = true;
     }
     return is_wrong ? something_wrong : done;
@@ -173,6 +191,7 @@ class CheckCommand : public Command {
 public:
     void add_options(CLI::App& app) override
     {
+        app_ = &app;
         options_.request.add_to(app);
         HostOptions::add_records_to(app, options_.hosts);
         options_.root.add_to(app);
@@ -207,10 +226,15 @@ public:
             throw usage_error_of("check", "--binary and -- CMD both name the program");
     }
 
-    int run(const Call& call) override { return show(options_, format(), call); }
+    int run(const Call& call) override
+    {
+        options_.format = format();
+        return show(options_, *app_, call);
+    }
 
 private:
     CheckArguments options_;
+    const CLI::App* app_ = nullptr;
 };
 
 } // namespace

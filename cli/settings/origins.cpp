@@ -73,6 +73,11 @@ std::string Origins::option_of(const gpucontainer::Error& error)
     return gpuctr_cli::option_of(error.argument());
 }
 
+std::string Origins::option_of(const std::string& argument)
+{
+    return gpuctr_cli::option_of(argument);
+}
+
 std::string Origins::explain(const gpucontainer::Error& error) const
 {
     const std::string option = option_of(error);

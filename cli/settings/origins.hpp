@@ -24,6 +24,8 @@ public:
     std::string explain(const gpucontainer::Error& error) const;
     /// The option that an error is about, without dashes; or "".
     static std::string option_of(const gpucontainer::Error& error);
+    /// The same of an argument of the library's: "devices" is that of --device.
+    static std::string option_of(const std::string& argument);
 
 private:
     std::map<std::string, std::string> places_; // by option

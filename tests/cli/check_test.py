@@ -26,7 +26,7 @@ class Command(harness.Case):
     def test_what_is_wrong_has_its_evidence_and_what_to_do(self):
         said = self.check("--nv", "--device", "99", status=WRONG).stdout
         self.assertRegex(said, r"(?m)^error    .*no such GPU")
-        self.assertRegex(said, r"(?m)^         seen in: devices$")
+        self.assertRegex(said, r"(?m)^         seen in: --device$")
         self.assertRegex(said, r"(?m)^         to do: ")
         self.assertIn("\n\n1 error, 0 warnings\n", said)
 
@@ -65,6 +65,15 @@ class Command(harness.Case):
         first, second = said.split(f"\n{other}\n")
         self.assertEqual(first, f"{record}\nnothing is wrong\n")
         self.assertIn("no such GPU", second)
+
+    def test_a_requirement_counts_whatever_libraries_are_asked_for(self):
+        for words in (["--require", "cuda>=99"],
+                      ["--request-env", "NVIDIA_REQUIRE_CUDA=cuda>=99"]):
+            for libraries in ("auto", "host", "none"):
+                with self.subTest(words, libraries=libraries):
+                    said = self.check("--nv", "--rootfs", self.root, "--vendor-libs", libraries,
+                                      *words, status=WRONG).stdout
+                    self.assertIn("cuda>=99: not met", said)
 
     def test_a_set_up_that_fails_says_what_else_is_wrong(self):
         words = ["--nv", "--rootfs", self.root, "--require", "cuda>=99", "--request-env",
