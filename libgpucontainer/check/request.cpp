@@ -169,13 +169,15 @@ private:
     /// Tells of a mistake and takes it out of the request; false if that is impossible.
     bool correct(const Error& error)
     {
+        Correction correction(request_, error);
+        std::string variable = correction.variable();
         // Of libraries that were asked for and do not fit, start() says more.
-        if (error.code() == Errc::requirement && request_.vendor_libs == plan::VendorLibs::host)
+        if (error.code() == Errc::requirement && request_.vendor_libs == plan::VendorLibs::host
+            && std::string_view(error.argument()).empty() && variable.empty())
             return false;
         Cause cause = cause_of(error, FindingCode::request_refused,
                                is_about_loader(error) ? Stage::start : Stage::choice);
-        Correction correction(request_, error);
-        if (std::string variable = correction.variable(); !variable.empty())
+        if (!variable.empty())
             cause.finding.evidence = std::move(variable);
         causes_.push_back(std::move(cause));
         return correction.run();
