@@ -14,6 +14,7 @@ namespace {
 
 using rootfs::EntryType;
 using ::testing::ElementsAre;
+using ::testing::StartsWith;
 
 class ContainerViewTest : public ::testing::Test {
 protected:
@@ -105,6 +106,15 @@ TEST_F(ContainerViewTest, DoesNotReadAFileOfTheHostThatWasReplaced)
         EXPECT_FALSE(view.open("/usr/lib/libd.so.2"));
         return 0;
     });
+}
+
+/// It was a real path when it was planned with.
+TEST_F(ContainerViewTest, DoesNotReadAFileOfTheHostBehindANewLink)
+{
+    host_.file("real/libd.so.2", "of the host");
+    host_.link("driver", "real");
+    add({bind("driver/libd.so.2"), "/usr/lib/libd.so.2", ""});
+    EXPECT_THAT(read("/usr/lib/libd.so.2"), StartsWith("error: "));
 }
 
 TEST_F(ContainerViewTest, DoesNotFollowLinksOfTheImageToTheHost)
