@@ -111,13 +111,19 @@ public:
     explicit Child(pid_t pid) noexcept
         : pid_(pid), pidfd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))
     {
+        // Who ignores SIGCHLD has no child any more once it ended, and another may have its number.
+        siginfo_t state = {};
+        if (pidfd_
+            && ::waitid(P_PIDFD, static_cast<id_t>(pidfd_.get()), &state,
+                        WEXITED | WNOHANG | WNOWAIT)
+                   != 0)
+            pidfd_.reset();
     }
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
     /// It may be busy, so it is not waited for as it is.
     ~Child()
     {
-        // Who ignores SIGCHLD has no child any more once it ended, and another may have its number.
         if (pidfd_)
             (void)::syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
         else if (::waitpid(pid_, nullptr, WNOHANG) == 0)
