@@ -9,10 +9,10 @@
 #include "output/output.hpp"
 #include "output/progress.hpp"
 #include "process/privileges.hpp"
+#include "runtime/container_process.hpp"
 #include "settings/origins.hpp"
 
 #include <algorithm>
-#include <fstream>
 #include <gpucontainer/gpucontainer.hpp>
 #include <optional>
 #include <string>
@@ -105,23 +105,11 @@ void print_check(const Check& check, const CLI::App& app, const Call& call)
         print(call.streams.out, "{}, {}\n", counted(errors, "error"), counted(warnings, "warning"));
 }
 
-/// Its environment as it was when it was started; a process may have changed it since then.
-void add_variables_of(int pid, gpucontainer::Request& request, const Messages& messages)
+/// What its process was started with.
+void add_variables_of(int pid, const RootDirectory& root, gpucontainer::Request& request,
+                      const Messages& messages)
 {
-    std::ifstream file(formatted("/proc/{}/environ", pid), std::ios::binary);
-    // A process may say that all of its memory is its environment (PR_SET_MM_MAP).
-    constexpr std::size_t largest = std::size_t{8} << 20U; // the kernel gives 6 MiB at a start
-    constexpr std::size_t most = 65'536;
-    std::string text(largest, '\0');
-    file.read(text.data(), static_cast<std::streamsize>(text.size()));
-    text.resize(static_cast<std::size_t>(file.gcount()));
-    std::vector<std::string> variables;
-    for (std::size_t at = 0; at < text.size() && variables.size() < most;) {
-        const std::size_t end = std::min(text.find('\0', at), text.size());
-        if (end != at)
-            variables.push_back(text.substr(at, end - at));
-        at = end + 1;
-    }
+    const std::vector<std::string> variables = environment_of(pid, root.process());
     if (variables.empty())
         messages.warn(formatted("process {}: its environment is not known", pid));
     auto& all = request.container_environment;
@@ -139,8 +127,8 @@ gpucontainer::CheckOptions options_of(const CheckArguments& given,
     options.request = request.request(root ? root->fd() : -1, call.messages());
     if (root)
         root->set_process(options);
-    if (given.root.pid)
-        add_variables_of(*given.root.pid, options.request, call.messages());
+    if (root && given.root.pid)
+        add_variables_of(*given.root.pid, *root, options.request, call.messages());
     options.program = call.command_line.empty() ? given.binary : call.command_line.front();
     return options;
 }

@@ -33,6 +33,9 @@ public:
     /// For messages.
     const std::string& name() const noexcept { return name_; }
 
+    /// The process whose root it is; -1 for another root.
+    int process() const noexcept { return process_.get(); }
+
     /// Sets the process in the options of apply, undo or status, if this is the root of one.
     template <typename Options>
     void set_process(Options& options) const noexcept

@@ -7,8 +7,10 @@
 #include "runtime/container.hpp"
 #include "syscall/process.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <fstream>
 #include <grp.h>
 #include <linux/magic.h>
 #include <optional>
@@ -91,6 +93,27 @@ void ContainerProcess::enter_user_namespace() const
              "be root, or the user that the container belongs to");
     enter_private_mount_namespace();
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
+}
+
+std::vector<std::string> environment_of(int pid, int pidfd)
+{
+    std::ifstream file(formatted("/proc/{}/environ", pid), std::ios::binary);
+    // A process may say that all of its memory is its environment (PR_SET_MM_MAP).
+    constexpr std::size_t largest = std::size_t{8} << 20U; // the kernel gives 6 MiB at a start
+    constexpr std::size_t most = 65'536;
+    std::string text(largest, '\0');
+    file.read(text.data(), static_cast<std::streamsize>(text.size()));
+    text.resize(static_cast<std::size_t>(file.gcount()));
+    if (gpucontainer::syscall::has_ended(pidfd))
+        throw Error(GPUCTR_E_ROOTFS, formatted("process {} has ended", pid), "", 0);
+    std::vector<std::string> variables;
+    for (std::size_t at = 0; at < text.size() && variables.size() < most;) {
+        const std::size_t end = std::min(text.find('\0', at), text.size());
+        if (end != at)
+            variables.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return variables;
 }
 
 namespace {

@@ -4,6 +4,9 @@
 #include "process/descriptor.hpp"
 
 #include <gpucontainer/gpucontainer.hpp>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace gpuctr_cli {
 
@@ -32,6 +35,11 @@ private:
     int pid_;
     Fd pidfd_;
 };
+
+/// The variables of the environment that a process was started with: it may have changed them since
+/// then. None if that cannot be read. `pidfd` is of this process. Throws gpucontainer::Error:
+/// rootfs, if it has ended, as another may have its pid.
+std::vector<std::string> environment_of(int pid, int pidfd);
 
 /// Whether this process is in the mount namespace of the host. None if that is not known: see
 /// require_root_of_container().
