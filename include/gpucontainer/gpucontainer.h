@@ -2145,7 +2145,9 @@ GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_optio
 
 /* -- A report of this host -------------------------------------------------- */
 
-/** Serial numbers, UUIDs, MAC addresses and names of the host and of users stay. @since 0.2 */
+/** Serial numbers, UUIDs, MAC addresses, ids of containers, and names of the host and of users
+ * stay.
+ * @since 0.2 */
 #define GPUCTR_CAPTURE_WITH_IDENTITIES 0x1u
 
 /**

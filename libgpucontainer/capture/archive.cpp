@@ -54,7 +54,8 @@ void set_number(std::array<char, size>& field, std::size_t value)
 }
 
 /// Prefix and name of a path; none if it is too long to be split.
-std::optional<std::pair<std::string_view, std::string_view>> split_path(std::string_view path)
+std::optional<std::pair<std::string_view, std::string_view>>
+split_path(std::string_view path) noexcept
 {
     if (path.size() <= sizeof(Header::name))
         return std::pair(std::string_view(), path);
@@ -66,11 +67,17 @@ std::optional<std::pair<std::string_view, std::string_view>> split_path(std::str
 
 } // namespace
 
-Result<bool> Archive::add(std::string_view name, std::string_view content)
+bool Archive::has_room_for(std::string_view name) noexcept
 {
     const auto parts = split_path(name);
-    if (!parts || parts->second.empty())
-        return false;
+    return parts && !parts->second.empty();
+}
+
+Result<void> Archive::add(std::string_view name, std::string_view content)
+{
+    const auto parts = split_path(name);
+    if (!parts)
+        return Error::from_errno(ENAMETOOLONG, std::string(name));
     Header header = {};
     set(header.prefix, parts->first);
     set(header.name, parts->second);
@@ -94,8 +101,7 @@ Result<bool> Archive::add(std::string_view name, std::string_view content)
                                                      largest_archive >> 20U));
     GPUCTR_CHECK(write({reinterpret_cast<const char*>(bytes.data()), block_size}));
     GPUCTR_CHECK(write(content));
-    GPUCTR_CHECK(write(std::string(padding, '\0')));
-    return true;
+    return write(std::string(padding, '\0'));
 }
 
 Result<void> Archive::finish() { return write(std::string(2 * block_size, '\0')); }

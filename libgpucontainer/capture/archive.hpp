@@ -17,9 +17,12 @@ public:
     /// `fd` is borrowed, and written from where it is.
     explicit Archive(int fd) noexcept : fd_(fd) {}
 
-    /// `name` is a relative path. False if the form has no room for it. Errors: requirement, if
-    /// the archive would become too large; those of writing.
-    Result<bool> add(std::string_view name, std::string_view content);
+    /// Whether the form has room for this relative path: 100 bytes, or some 250 in directories.
+    static bool has_room_for(std::string_view name) noexcept;
+
+    /// There is room for `name`. Errors: requirement, if the archive would become too large; those
+    /// of writing.
+    Result<void> add(std::string_view name, std::string_view content);
 
     /// Ends the archive. Errors: those of writing.
     Result<void> finish();

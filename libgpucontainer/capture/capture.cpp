@@ -200,6 +200,31 @@ std::vector<model::DriverStack> add_documents(const Subject& subject, detect::De
     return *host.drivers;
 }
 
+void leave_out_long_names(Report& report)
+{
+    std::erase_if(report.members, [&](const auto& member) {
+        const bool has_room = Archive::has_room_for(member.first);
+        if (!has_room)
+            report.unread.emplace_back(member.first, "its name is too long for the archive");
+        return !has_room;
+    });
+}
+
+/// With what is not as it is on the host.
+std::string host_text(const std::string& about, Report& report)
+{
+    std::string texts = report.replacements.in(about);
+    std::string unread;
+    for (const auto& [path, reason] : report.unread)
+        unread += report.replacements.in(base::format("\nnot recorded: {}: {}", path, reason));
+    if (report.replacements.keeps_all())
+        texts += "\nnothing is replaced\n";
+    // After all texts: some have what no other has.
+    for (const std::string& one : report.replacements.summary())
+        texts += base::format("\nreplaced: {}", one);
+    return texts + unread + "\n";
+}
+
 } // namespace
 
 Report gather(const Subject& subject)
@@ -220,24 +245,17 @@ Report gather(const Subject& subject)
     std::string remarks;
     const auto drivers = add_documents(subject, detection, remarks, report);
     add_files(subject, drivers, trace, report);
-    std::string text = about_host(subject, vendors, report) + remarks;
-    if (subject.with_identities)
-        text += "\nnothing is replaced\n";
-    for (const std::string& one : report.replacements.summary())
-        text += base::format("\nreplaced: {}", one);
-    for (const auto& [path, reason] : report.unread)
-        text += base::format("\nnot recorded: {}: {}", path, reason);
-    report.add("host.txt", text + "\n");
+    leave_out_long_names(report);
+    report.members.insert_or_assign(
+        "host.txt", host_text(about_host(subject, vendors, report) + remarks, report));
     return report;
 }
 
 Result<void> write(const Report& report, int fd)
 {
     Archive archive(fd);
-    for (const auto& [name, content] : report.members) {
-        GPUCTR_TRY(const bool has_room, archive.add(name, content));
-        (void)has_room; // a path that no archive of this form can have
-    }
+    for (const auto& [name, content] : report.members)
+        GPUCTR_CHECK(archive.add(name, content));
     return archive.finish();
 }
 

@@ -26,11 +26,19 @@ bool is_of_word(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
+/// Whether an id can begin there: what is before is no digit of it. Kubernetes writes "pod" before
+/// the UUID of one.
+bool can_begin_at(std::string_view text, std::size_t at)
+{
+    const std::string_view before = text.substr(0, at);
+    return before.empty() || !is_hex(before.back()) || before.ends_with("pod");
+}
+
 /// Whether the text has this pattern at `at`, in which "h" stands for a hexadecimal digit, and no
 /// such digit before and after it.
 bool has_at(std::string_view text, std::size_t at, std::string_view pattern)
 {
-    if (text.size() - at < pattern.size() || (at > 0 && is_hex(text[at - 1])))
+    if (text.size() - at < pattern.size() || !can_begin_at(text, at))
         return false;
     for (std::size_t i = 0; i < pattern.size(); ++i)
         if (pattern[i] == 'h' ? !is_hex(text[at + i]) : text[at + i] != pattern[i])
@@ -40,7 +48,21 @@ bool has_at(std::string_view text, std::size_t at, std::string_view pattern)
 }
 
 constexpr std::string_view uuid_pattern = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
+/// In the names of Kubernetes' control groups.
+constexpr std::string_view pod_pattern = "hhhhhhhh_hhhh_hhhh_hhhh_hhhhhhhhhhhh";
 constexpr std::string_view mac_pattern = "hh:hh:hh:hh:hh:hh";
+/// As engines give it to containers: 64 digits.
+constexpr std::string_view container_pattern =
+    "hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh";
+
+/// What identifies something there by its form alone; "" if nothing does.
+std::string_view id_at(std::string_view text, std::size_t at)
+{
+    for (const auto pattern : {uuid_pattern, pod_pattern, mac_pattern, container_pattern})
+        if (has_at(text, at, pattern))
+            return text.substr(at, pattern.size());
+    return {};
+}
 
 /// The number in the form of `like`: its letters and digits are replaced from the right.
 std::string in_form(std::size_t number, std::string_view like)
@@ -84,6 +106,7 @@ const std::string& Replacements::replacement(Kind kind, std::string_view value,
         made = "02:" + in_form(number, "00:00:00:00:00"); // a local address
         break;
     case Kind::serial:
+    case Kind::container:
         made = in_form(number, like);
         break;
     case Kind::host:
@@ -150,21 +173,28 @@ std::string Replacements::in(std::string_view text)
     return keep_ ? std::string(text) : without_words(without_patterns(text));
 }
 
+std::string Replacements::id_replacement(std::string_view id)
+{
+    std::string value = base::to_lower(id);
+    if (id.size() == mac_pattern.size())
+        return replacement(Kind::mac, value, "");
+    if (id.size() == container_pattern.size())
+        return replacement(Kind::container, value, std::string(id.size(), '0'));
+    std::ranges::replace(value, '_', '-');
+    std::string made = replacement(Kind::uuid, value, "");
+    if (id.find('_') != std::string_view::npos)
+        std::ranges::replace(made, '-', '_');
+    return made;
+}
+
 std::string Replacements::without_patterns(std::string_view text)
 {
     std::string result;
     result.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
-        if (has_at(text, at, uuid_pattern)) {
-            result +=
-                replacement(Kind::uuid, base::to_lower(text.substr(at, uuid_pattern.size())), "");
-            at += uuid_pattern.size();
-            continue;
-        }
-        if (has_at(text, at, mac_pattern)) {
-            result +=
-                replacement(Kind::mac, base::to_lower(text.substr(at, mac_pattern.size())), "");
-            at += mac_pattern.size();
+        if (const std::string_view id = id_at(text, at); !id.empty()) {
+            result += id_replacement(id);
+            at += id.size();
             continue;
         }
         const auto home = std::ranges::find_if(home_directories, [&](std::string_view directory) {
@@ -237,6 +267,7 @@ std::vector<std::string> Replacements::summary() const
         std::pair{Kind::uuid, std::pair{"UUID", "UUIDs"}},
         std::pair{Kind::mac, std::pair{"MAC address", "MAC addresses"}},
         std::pair{Kind::serial, std::pair{"serial number", "serial numbers"}},
+        std::pair{Kind::container, std::pair{"container id", "container ids"}},
         std::pair{Kind::host, std::pair{"name of this host", "names of this host"}},
         std::pair{Kind::user, std::pair{"name of a user", "names of users"}},
     };

@@ -10,9 +10,9 @@
 namespace gpucontainer::capture {
 
 /// Replaces what identifies a machine or a person by made-up values: UUIDs, MAC addresses, serial
-/// numbers, and names of the host, of users and of their directories. The same value always gets
-/// the same replacement, so that texts still fit together. A replacement tells nothing of its
-/// value: it is a number in the order of appearance.
+/// numbers, ids of containers, and names of the host, of users and of their directories. The same
+/// value always gets the same replacement, so that texts still fit together. A replacement tells
+/// nothing of its value: it is a number in the order of appearance.
 class Replacements {
 public:
     /// `keep`: nothing is replaced.
@@ -38,10 +38,11 @@ public:
     std::vector<std::string> summary() const;
 
 private:
-    enum class Kind : unsigned char { uuid, mac, serial, host, user };
+    enum class Kind : unsigned char { uuid, mac, serial, container, host, user };
 
     const std::string& replacement(Kind kind, std::string_view value, std::string_view like);
     void add_word(std::string_view word, std::string_view replacement);
+    std::string id_replacement(std::string_view id);
     std::string without_patterns(std::string_view text);
     std::string without_words(std::string_view text) const;
 

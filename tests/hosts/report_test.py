@@ -152,7 +152,18 @@ class Contents(unittest.TestCase):
                                             everything), secret)
         self.assertIn(b"LD_LIBRARY_PATH=/home/user1/lib", members["host.txt"])
         self.assertIn("replaced by made-up values: 8 UUIDs", said)
-        self.assertIn(b"replaced: 8 UUIDs", members["host.txt"])
+        for replaced in (b"8 UUIDs", b"1 name of a user"):
+            self.assertIn(b"replaced: " + replaced, members["host.txt"])
+
+    def test_says_what_has_too_long_a_name(self):
+        name = f"/run/cdi/{'n' * 101}.json"
+        script = 'mount -t tmpfs test /run; mkdir /run/cdi; echo {} >"$0"; exec "$@"'
+        done = on(self.host, "sh", "-euc", script, name, SETUP, "report", "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with tarfile.open(fileobj=io.BytesIO(done.stdout)) as archive:
+            self.assertNotIn(f"content{name}", archive.getnames())
+            said = archive.extractfile("host.txt").read().decode()
+        self.assertIn(f"not recorded: content{name}: its name is too long for the archive", said)
 
     def test_the_same_value_has_the_same_replacement(self):
         _, members, _ = self.report()

@@ -42,6 +42,19 @@ TEST(ReplacementsTest, AddressesOfNetworkCards)
     EXPECT_EQ(replacements.in("link a4:bf:01:6e:00:2D up"), "link 02:00:00:00:00:01 up");
 }
 
+TEST(ReplacementsTest, ContainersAndPodsInNamesOfControlGroups)
+{
+    Replacements replacements(false);
+    const std::string container(64, 'c');
+
+    EXPECT_EQ(replacements.in("0::/kubepods-podBC827FA3_8239_9aa5_d1ff_cd2c2f85b066.slice/docker-"
+                              + container + ".scope " + uuid),
+              "0::/kubepods-pod00000001_0000_4000_8000_000000000000.slice/docker-"
+                  + std::string(63, '0') + "1.scope 00000001-0000-4000-8000-000000000000");
+    EXPECT_EQ(replacements.in(container + "c"), container + "c");
+    EXPECT_THAT(replacements.summary(), ElementsAre("1 UUID", "1 container id"));
+}
+
 TEST(ReplacementsTest, UsersAndTheirDirectories)
 {
     Replacements replacements(false);
