@@ -5,6 +5,7 @@
 #include "output/format.hpp"
 #include "settings/similar.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <fmt/format.h>
 #include <fmt/ranges.h>

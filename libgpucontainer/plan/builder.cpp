@@ -24,6 +24,7 @@
 #include "plan/toolkit.hpp"
 #include "plan/tree.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace gpucontainer::plan {

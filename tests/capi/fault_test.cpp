@@ -7,6 +7,7 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>

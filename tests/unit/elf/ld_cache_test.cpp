@@ -6,6 +6,7 @@
 #include "unit/elf/cache_image.hpp"
 #include "unit/elf/command.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <filesystem>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "unit/plan/plan_fixture.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 
 namespace gpucontainer::plan {

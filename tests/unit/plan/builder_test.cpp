@@ -2,6 +2,7 @@
 #include "elf/ld_cache.hpp"
 #include "unit/plan/plan_fixture.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 
 namespace gpucontainer::plan {

@@ -4,6 +4,7 @@
 #include "elf_stub.hpp"
 #include "unit/plan/plan_fixture.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 
 namespace gpucontainer::plan {

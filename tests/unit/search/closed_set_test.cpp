@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "unit/drivers/driver_tree.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
