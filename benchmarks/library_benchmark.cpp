@@ -9,6 +9,7 @@
 
 #include <benchmark/benchmark.h>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <span>
 #include <string>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {

@@ -11,6 +11,7 @@
 #include "export/json.hpp"
 #include "privilege/process.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 
 using namespace gpucontainer;

@@ -10,10 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <memory>
+#include <string_view>
 #include <unistd.h>
 
 namespace gpucontainer {

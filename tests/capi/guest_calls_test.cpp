@@ -6,6 +6,7 @@
 
 #include <array>
 #include <csignal>
+#include <cstdint>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
@@ -15,6 +16,7 @@
 #include <gmock/gmock.h>
 #include <grp.h>
 #include <latch>
+#include <memory>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>

@@ -7,18 +7,21 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <memory>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
+#include <utility>
 
 namespace gpucontainer {
 namespace {

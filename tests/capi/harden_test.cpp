@@ -5,6 +5,7 @@
 #include <gpucontainer/gpucontainer.h>
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <functional>

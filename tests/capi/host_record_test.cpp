@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
+#include <utility>
 
 namespace gpucontainer {
 namespace {

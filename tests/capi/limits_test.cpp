@@ -6,6 +6,7 @@
 #include <array>
 #include <filesystem>
 #include <gmock/gmock.h>
+#include <memory>
 #include <string>
 #include <sys/mount.h>
 #include <sys/resource.h>

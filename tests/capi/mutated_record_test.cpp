@@ -3,6 +3,7 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <gmock/gmock.h>
 #include <memory>

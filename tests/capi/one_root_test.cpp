@@ -3,6 +3,7 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 
 #include <gpucontainer/gpucontainer.h>
 
+#include <cstdint>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>

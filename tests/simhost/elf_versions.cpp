@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <elf.h>
 #include <gnu/libc-version.h>
+#include <utility>
 
 namespace gpucontainer::simhost {
 namespace {

@@ -5,6 +5,7 @@
 #include "support/control_group.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>

@@ -4,6 +4,7 @@
 #include "unit/elf/elf_image.hpp"
 #include "unit/linking/elf_library.hpp"
 
+#include <array>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
