@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "image/squashfs.hpp"
 
-#include "base/format.hpp"
 #include "base/try.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <dlfcn.h>
-#include <limits>
 #include <sqfs/compressor.h>
 #include <sqfs/data_reader.h>
 #include <sqfs/dir.h>
@@ -23,29 +20,7 @@ namespace gpucontainer::image {
 
 using rootfs::EntryType;
 
-struct SquashFunctions {
-    struct Close {
-        void operator()(void* library) const noexcept { (void)::dlclose(library); }
-    };
-
-    std::unique_ptr<void, Close> library;
-    decltype(&::sqfs_super_read) read_super = nullptr;
-    decltype(&::sqfs_compressor_config_init) configure = nullptr;
-    decltype(&::sqfs_compressor_create) create_compressor = nullptr;
-    decltype(&::sqfs_meta_reader_create) create_meta_reader = nullptr;
-    decltype(&::sqfs_meta_reader_read_inode) read_inode = nullptr;
-    decltype(&::sqfs_readdir_state_init) begin_directory = nullptr;
-    decltype(&::sqfs_meta_reader_readdir) read_directory = nullptr;
-    decltype(&::sqfs_inode_get_file_size) file_size = nullptr;
-    decltype(&::sqfs_data_reader_create) create_data_reader = nullptr;
-    decltype(&::sqfs_data_reader_load_fragment_table) load_fragments = nullptr;
-    decltype(&::sqfs_data_reader_read) read_data = nullptr;
-    decltype(&::sqfs_free) free = nullptr;
-};
-
 namespace {
-
-constexpr const char* library_name = "libsquashfs.so.1";
 
 /// An object of libsquashfs.
 struct Destroy {
@@ -57,13 +32,6 @@ struct Destroy {
 };
 template <typename T>
 using Object = std::unique_ptr<T, Destroy>;
-
-template <typename Function>
-bool find(void* library, Function& function, const char* name)
-{
-    function = reinterpret_cast<Function>(::dlsym(library, name));
-    return function != nullptr;
-}
 
 int errno_of(int error)
 {
@@ -280,38 +248,7 @@ Result<std::size_t> SquashFs::read(Reference file, std::uint64_t offset, std::sp
     return static_cast<std::size_t>(got);
 }
 
-bool find_all(SquashFunctions& functions)
-{
-    void* const library = functions.library.get();
-    return find(library, functions.read_super, "sqfs_super_read")
-           && find(library, functions.configure, "sqfs_compressor_config_init")
-           && find(library, functions.create_compressor, "sqfs_compressor_create")
-           && find(library, functions.create_meta_reader, "sqfs_meta_reader_create")
-           && find(library, functions.read_inode, "sqfs_meta_reader_read_inode")
-           && find(library, functions.begin_directory, "sqfs_readdir_state_init")
-           && find(library, functions.read_directory, "sqfs_meta_reader_readdir")
-           && find(library, functions.file_size, "sqfs_inode_get_file_size")
-           && find(library, functions.create_data_reader, "sqfs_data_reader_create")
-           && find(library, functions.load_fragments, "sqfs_data_reader_load_fragment_table")
-           && find(library, functions.read_data, "sqfs_data_reader_read")
-           && find(library, functions.free, "sqfs_free");
-}
-
 } // namespace
-
-Result<std::shared_ptr<const SquashFunctions>> load_squash_functions()
-{
-    auto functions = std::make_shared<SquashFunctions>();
-    functions->library.reset(::dlopen(library_name, RTLD_NOW | RTLD_LOCAL));
-    if (!functions->library || !find_all(*functions)) {
-        const char* const why = ::dlerror();
-        return Error(Errc::requirement,
-                     base::format("read an image: {}", why != nullptr ? why : library_name))
-            .with_object(library_name)
-            .with_hint("install it (libsquashfs1, squashfs-tools-ng), or name a directory");
-    }
-    return std::shared_ptr<const SquashFunctions>(std::move(functions));
-}
 
 Result<std::unique_ptr<FileSystem>> open_squashfs(std::shared_ptr<const SquashFunctions> functions,
                                                   int fd, const Place& place)
