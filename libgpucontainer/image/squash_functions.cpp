@@ -29,9 +29,11 @@ bool find_all(SquashFunctions& functions)
            && find(library, functions.begin_directory, "sqfs_readdir_state_init")
            && find(library, functions.read_directory, "sqfs_meta_reader_readdir")
            && find(library, functions.file_size, "sqfs_inode_get_file_size")
-           && find(library, functions.create_data_reader, "sqfs_data_reader_create")
-           && find(library, functions.load_fragments, "sqfs_data_reader_load_fragment_table")
-           && find(library, functions.read_data, "sqfs_data_reader_read")
+           && find(library, functions.file_start, "sqfs_inode_get_file_block_start")
+           && find(library, functions.fragment_of, "sqfs_inode_get_frag_location")
+           && find(library, functions.create_fragments, "sqfs_frag_table_create")
+           && find(library, functions.read_fragments, "sqfs_frag_table_read")
+           && find(library, functions.find_fragment, "sqfs_frag_table_lookup")
            && find(library, functions.free, "sqfs_free");
 }
 

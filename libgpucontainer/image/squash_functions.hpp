@@ -6,8 +6,8 @@
 #include <dlfcn.h>
 #include <memory>
 #include <sqfs/compressor.h>
-#include <sqfs/data_reader.h>
 #include <sqfs/dir.h>
+#include <sqfs/frag_table.h>
 #include <sqfs/inode.h>
 #include <sqfs/meta_reader.h>
 #include <sqfs/super.h>
@@ -30,9 +30,11 @@ struct SquashFunctions {
     decltype(&::sqfs_readdir_state_init) begin_directory = nullptr;
     decltype(&::sqfs_meta_reader_readdir) read_directory = nullptr;
     decltype(&::sqfs_inode_get_file_size) file_size = nullptr;
-    decltype(&::sqfs_data_reader_create) create_data_reader = nullptr;
-    decltype(&::sqfs_data_reader_load_fragment_table) load_fragments = nullptr;
-    decltype(&::sqfs_data_reader_read) read_data = nullptr;
+    decltype(&::sqfs_inode_get_file_block_start) file_start = nullptr;
+    decltype(&::sqfs_inode_get_frag_location) fragment_of = nullptr;
+    decltype(&::sqfs_frag_table_create) create_fragments = nullptr;
+    decltype(&::sqfs_frag_table_read) read_fragments = nullptr;
+    decltype(&::sqfs_frag_table_lookup) find_fragment = nullptr;
     decltype(&::sqfs_free) free = nullptr;
 };
 
