@@ -11,10 +11,11 @@ namespace gpucontainer::base {
 
 Result<std::size_t> OpenFile::read(std::span<char> bytes, std::uint64_t offset) const
 {
-    GPUCTR_CHECK(get().fetch(offset, bytes.size()));
+    const FileRef file = get();
+    GPUCTR_CHECK(file.fetch(offset, bytes.size()));
     std::size_t done = 0;
     while (done < bytes.size()) {
-        const ssize_t got = ::pread(fd_.get(), bytes.data() + done, bytes.size() - done,
+        const ssize_t got = ::pread(file.fd(), bytes.data() + done, bytes.size() - done,
                                     static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
@@ -30,7 +31,7 @@ Result<std::size_t> OpenFile::read(std::span<char> bytes, std::uint64_t offset) 
 Result<std::uint64_t> OpenFile::size() const
 {
     struct stat status = {};
-    if (::fstat(fd_.get(), &status) != 0)
+    if (::fstat(get().fd(), &status) != 0)
         return Error::from_errno(errno, "read");
     return static_cast<std::uint64_t>(status.st_size);
 }

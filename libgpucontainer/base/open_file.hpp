@@ -11,10 +11,12 @@
 
 namespace gpucontainer::base {
 
-/// The content of a file that comes into its descriptor in parts, when somebody needs them.
+/// The content of a file that comes into its descriptor in parts, when somebody needs them. It owns
+/// the descriptor, at whose position nobody reads: several may have the file open.
 class Content {
 public:
     virtual ~Content() = default;
+    virtual int fd() const noexcept = 0;
     /// Brings `size` bytes from `offset`, or as many as there are. Errors have an errno value;
     /// EFBIG: more than it is willing to bring.
     virtual Result<void> fetch(std::uint64_t offset, std::uint64_t size) = 0;
@@ -46,13 +48,14 @@ class OpenFile {
 public:
     OpenFile() noexcept = default;
     // NOLINTNEXTLINE(google-explicit-constructor): as for FileRef.
-    OpenFile(UniqueFd fd, std::unique_ptr<Content> content = nullptr) noexcept
-        : fd_(std::move(fd)), content_(std::move(content))
-    {
-    }
+    OpenFile(UniqueFd fd) noexcept : fd_(std::move(fd)) {}
+    explicit OpenFile(std::shared_ptr<Content> content) noexcept : content_(std::move(content)) {}
 
-    FileRef get() const noexcept { return {fd_.get(), content_.get()}; }
-    explicit operator bool() const noexcept { return static_cast<bool>(fd_); }
+    FileRef get() const noexcept
+    {
+        return content_ == nullptr ? FileRef(fd_.get()) : FileRef(content_->fd(), content_.get());
+    }
+    explicit operator bool() const noexcept { return fd_ || content_ != nullptr; }
 
     /// Reads from `offset` until `bytes` are full or the file ends; returns how many were read.
     Result<std::size_t> read(std::span<char> bytes, std::uint64_t offset) const;
@@ -61,7 +64,7 @@ public:
 
 private:
     UniqueFd fd_;
-    std::unique_ptr<Content> content_;
+    std::shared_ptr<Content> content_; ///< In place of the descriptor.
 };
 
 } // namespace gpucontainer::base

@@ -86,16 +86,21 @@ Result<void> look_at_container(const Subject& subject, const HostSeen& seen, Cau
 {
     const detect::Host& host = seen.host;
     const Drivers drivers = all_drivers(seen);
-    GPUCTR_TRY(const auto planned, plan_request(host, subject.request, subject.rootfs_fd, causes));
+    // One for all: what was read of an image is not read again for the plan.
+    std::unique_ptr<rootfs::RootView> root;
+    if (subject.rootfs_fd >= 0) {
+        GPUCTR_TRY(root, image::open_root(subject.rootfs_fd));
+    }
+    GPUCTR_TRY(const auto planned,
+               plan_request(host, subject.request, subject.rootfs_fd, root.get(), causes));
     if (planned)
         add_warnings(planned->plan.findings, causes);
     judge_grant(host, subject.request, planned, causes);
     if (subject.record == nullptr)
         add_missing_devices(engines_specifications(), vendors_of(drivers),
                             subject.request.container, causes);
-    if (subject.rootfs_fd < 0)
+    if (root == nullptr)
         return {};
-    GPUCTR_TRY(const auto root, image::open_root(subject.rootfs_fd));
     const rootfs::RememberedView view(*root);
     const bool as_is = subject.pidfd >= 0;
     const plan::Plan nothing;

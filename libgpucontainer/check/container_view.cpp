@@ -2,11 +2,11 @@
 #include "check/container_view.hpp"
 
 #include "base/file.hpp"
-#include "base/file_time.hpp"
 #include "base/in_root.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "rootfs/root.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -31,35 +31,6 @@ constexpr std::uint32_t mode_of_ours = 0755;
 Error cannot_open(int os_error, const std::string& path)
 {
     return Error::from_errno(os_error, path, Errc::rootfs).with_object(path);
-}
-
-EntryType type_of_mode(mode_t mode)
-{
-    switch (mode & S_IFMT) {
-    case S_IFREG:
-        return EntryType::regular;
-    case S_IFDIR:
-        return EntryType::directory;
-    case S_IFLNK:
-        return EntryType::link;
-    case S_IFCHR:
-        return EntryType::character;
-    default:
-        return EntryType::other;
-    }
-}
-
-Entry entry_of_status(const struct stat& status)
-{
-    Entry entry;
-    entry.type = type_of_mode(status.st_mode);
-    entry.device = status.st_dev;
-    entry.inode = status.st_ino;
-    entry.size = static_cast<std::uint64_t>(status.st_size);
-    entry.mtime_ns = base::to_nanoseconds(status.st_mtim.tv_sec,
-                                          static_cast<std::uint32_t>(status.st_mtim.tv_nsec));
-    entry.mode = status.st_mode & 07777U;
-    return entry;
 }
 
 /// Opens a file that is known by a descriptor that cannot be read. Neither its path nor a link is
@@ -112,8 +83,7 @@ Result<base::UniqueFd> open_below(const std::string& directory, const std::strin
 Entry look_below(const std::string& directory, const std::string& name)
 {
     const base::UniqueFd found = find_below(directory, name, O_PATH | O_NOFOLLOW);
-    struct stat status = {};
-    return found && ::fstat(found.get(), &status) == 0 ? entry_of_status(status) : Entry();
+    return found ? rootfs::entry_of(found.get()) : Entry();
 }
 
 Result<base::OpenFile> opened(Result<base::UniqueFd> fd)

@@ -122,16 +122,18 @@ bool is_about_loader(const Error& error)
 /// Plans again and again, each time without what the last error was about.
 class RequestLook {
 public:
-    RequestLook(const detect::Host& host, plan::Request request, int rootfs_fd, Causes& causes)
-        : host_(host), request_(std::move(request)), rootfs_fd_(rootfs_fd), causes_(causes)
+    RequestLook(const detect::Host& host, plan::Request request, int rootfs_fd,
+                const rootfs::RootView* root, Causes& causes)
+        : host_(host), request_(std::move(request)), rootfs_fd_(rootfs_fd), root_(root),
+          causes_(causes)
     {
     }
 
     Result<std::optional<plan::Planned>> run()
     {
-        auto planned = plan::make_plan(host_, request_, rootfs_fd_);
+        auto planned = plan::make_plan(host_, request_, rootfs_fd_, root_);
         if (!planned && mend()) {
-            auto other = plan::make_plan(host_, request_, rootfs_fd_);
+            auto other = plan::make_plan(host_, request_, rootfs_fd_, root_);
             if (other) // else both have the mistake that is dealt with below
                 tell_of_nodes(planned.error());
             planned = std::move(other);
@@ -142,7 +144,7 @@ public:
                 return std::move(planned).error();
             if (!correct(planned.error()))
                 return std::optional<plan::Planned>();
-            planned = plan::make_plan(host_, request_, rootfs_fd_);
+            planned = plan::make_plan(host_, request_, rootfs_fd_, root_);
         }
         return planned ? std::optional(*std::move(planned)) : std::nullopt;
     }
@@ -186,6 +188,7 @@ private:
     detect::Host host_;
     plan::Request request_;
     int rootfs_fd_;
+    const rootfs::RootView* root_;
     Causes& causes_;
 };
 
@@ -209,12 +212,13 @@ bool is_forbidden_gpu(const detect::Host& host, std::string_view path)
 
 } // namespace
 
-Result<std::optional<plan::Planned>>
-plan_request(const detect::Host& host, const plan::Request& request, int rootfs_fd, Causes& causes)
+Result<std::optional<plan::Planned>> plan_request(const detect::Host& host,
+                                                  const plan::Request& request, int rootfs_fd,
+                                                  const rootfs::RootView* root, Causes& causes)
 {
     if (host.drivers->empty())
         return std::optional<plan::Planned>();
-    return RequestLook(host, request, rootfs_fd, causes).run();
+    return RequestLook(host, request, rootfs_fd, root, causes).run();
 }
 
 void judge_grant(const detect::Host& host, const plan::Request& request,

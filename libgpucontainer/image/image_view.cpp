@@ -3,7 +3,6 @@
 
 #include "base/file.hpp"
 #include "base/try.hpp"
-#include "image/part_file.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -48,7 +47,7 @@ struct ImageView::Way {
 };
 
 ImageView::ImageView(std::shared_ptr<FileSystem> files, Reference root)
-    : files_(std::move(files)), root_(root), budget_(std::make_shared<std::uint64_t>(most_of_files))
+    : files_(std::move(files)), root_(root), opened_(files_)
 {
     facts_.device = device;
     facts_.inode = root;
@@ -258,7 +257,7 @@ Result<base::OpenFile> ImageView::open(const std::string& path) const
         return failed(error, path);
     if (inode->type != EntryType::regular)
         return failed(EBADMSG, path);
-    auto opened = open_in_parts(files_, found.place, inode->size, budget_);
+    auto opened = opened_.open(found.place, inode->size);
     if (!opened)
         return std::move(opened).error().context(path).with_object(path);
     return opened;

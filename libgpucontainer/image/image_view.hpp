@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "image/file_system.hpp"
+#include "image/part_file.hpp"
 #include "rootfs/view.hpp"
 
 #include <cstdint>
@@ -61,7 +62,7 @@ private:
     std::shared_ptr<FileSystem> files_;
     Reference root_;
     rootfs::RootFacts facts_;
-    std::shared_ptr<std::uint64_t> budget_; ///< Of `most_of_files`, what is left.
+    mutable PartFiles opened_;
     mutable std::unordered_map<Reference, Names> directories_;
     mutable std::size_t kept_names_ = 0; ///< In these.
     mutable std::unordered_map<Reference, Inode> inodes_;

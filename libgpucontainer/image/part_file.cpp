@@ -16,7 +16,7 @@ namespace gpucontainer::image {
 namespace {
 
 /// Half a block as mksquashfs makes them: a header is less, and the table of strings of a library
-/// more. The reader keeps the last block.
+/// more. The reader keeps the last blocks.
 constexpr std::uint64_t part_size = std::uint64_t{64} << 10U;
 
 /// Larger files than programs have, and less than makes offsets overflow.
@@ -24,12 +24,14 @@ constexpr std::uint64_t largest_file = std::uint64_t{1} << 42U;
 
 class Parts final : public base::Content {
 public:
-    Parts(int fd, std::shared_ptr<FileSystem> files, Reference place, std::uint64_t size,
+    Parts(base::UniqueFd fd, std::shared_ptr<FileSystem> files, Reference place, std::uint64_t size,
           std::shared_ptr<std::uint64_t> budget)
-        : fd_(fd), files_(std::move(files)), place_(place), size_(size), budget_(std::move(budget))
+        : fd_(std::move(fd)), files_(std::move(files)), place_(place), size_(size),
+          budget_(std::move(budget))
     {
     }
 
+    int fd() const noexcept override { return fd_.get(); }
     Result<void> fetch(std::uint64_t offset, std::uint64_t size) override
     {
         if (offset >= size_ || size == 0)
@@ -61,14 +63,14 @@ private:
                 return error_of(EBADMSG);
             done += got;
         }
-        if (::pwrite(fd_, buffer_.data(), wanted, static_cast<off_t>(start))
+        if (::pwrite(fd_.get(), buffer_.data(), wanted, static_cast<off_t>(start))
             != static_cast<ssize_t>(wanted))
             return error_of(EFBIG);
         fetched_.insert(part);
         return {};
     }
 
-    int fd_;
+    base::UniqueFd fd_;
     std::shared_ptr<FileSystem> files_;
     Reference place_;
     std::uint64_t size_;
@@ -86,19 +88,44 @@ bool may_have_size(std::uint64_t size)
                || size <= most.rlim_cur);
 }
 
+/// A quarter of the descriptors that this process may have, or fewer.
+std::size_t most_descriptors()
+{
+    rlimit most = {};
+    if (::getrlimit(RLIMIT_NOFILE, &most) != 0)
+        return 0;
+    return std::min<rlim_t>(PartFiles::most_kept, most.rlim_cur / 4);
+}
+
 } // namespace
 
-Result<base::OpenFile> open_in_parts(std::shared_ptr<FileSystem> files, Reference place,
-                                     std::uint64_t size, std::shared_ptr<std::uint64_t> budget)
+PartFiles::PartFiles(std::shared_ptr<FileSystem> files)
+    : files_(std::move(files)), budget_(std::make_shared<std::uint64_t>(most_of_files)),
+      budget_then_(*budget_)
 {
+}
+
+void PartFiles::make_room()
+{
+    if (kept_.size() < most_descriptors() && budget_then_ - *budget_ < most_kept_bytes)
+        return;
+    kept_.clear();
+    budget_then_ = *budget_;
+}
+
+Result<base::OpenFile> PartFiles::open(Reference place, std::uint64_t size)
+{
+    if (const auto known = kept_.find(place); known != kept_.end())
+        return base::OpenFile(known->second);
     if (!may_have_size(size))
         return error_of(EFBIG);
+    make_room();
     base::UniqueFd fd(::memfd_create("gpuctr-image-file", MFD_CLOEXEC));
     if (!fd || ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
         return Error::from_errno(errno, "a file in memory", Errc::rootfs);
-    auto content =
-        std::make_unique<Parts>(fd.get(), std::move(files), place, size, std::move(budget));
-    return base::OpenFile(std::move(fd), std::move(content));
+    auto content = std::make_shared<Parts>(std::move(fd), files_, place, size, budget_);
+    kept_.emplace(place, content);
+    return base::OpenFile(std::move(content));
 }
 
 } // namespace gpucontainer::image

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: MIT
 #include "image/squashfs.hpp"
 
-#include "base/format.hpp"
 #include "base/try.hpp"
+#include "image/confinement.hpp"
+#include "image/kept_blocks.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <dlfcn.h>
-#include <limits>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <sqfs/block.h>
 #include <sqfs/compressor.h>
-#include <sqfs/data_reader.h>
 #include <sqfs/dir.h>
 #include <sqfs/error.h>
+#include <sqfs/frag_table.h>
 #include <sqfs/inode.h>
 #include <sqfs/io.h>
 #include <sqfs/meta_reader.h>
@@ -23,29 +26,10 @@ namespace gpucontainer::image {
 
 using rootfs::EntryType;
 
-struct SquashFunctions {
-    struct Close {
-        void operator()(void* library) const noexcept { (void)::dlclose(library); }
-    };
-
-    std::unique_ptr<void, Close> library;
-    decltype(&::sqfs_super_read) read_super = nullptr;
-    decltype(&::sqfs_compressor_config_init) configure = nullptr;
-    decltype(&::sqfs_compressor_create) create_compressor = nullptr;
-    decltype(&::sqfs_meta_reader_create) create_meta_reader = nullptr;
-    decltype(&::sqfs_meta_reader_read_inode) read_inode = nullptr;
-    decltype(&::sqfs_readdir_state_init) begin_directory = nullptr;
-    decltype(&::sqfs_meta_reader_readdir) read_directory = nullptr;
-    decltype(&::sqfs_inode_get_file_size) file_size = nullptr;
-    decltype(&::sqfs_data_reader_create) create_data_reader = nullptr;
-    decltype(&::sqfs_data_reader_load_fragment_table) load_fragments = nullptr;
-    decltype(&::sqfs_data_reader_read) read_data = nullptr;
-    decltype(&::sqfs_free) free = nullptr;
-};
-
 namespace {
 
-constexpr const char* library_name = "libsquashfs.so.1";
+/// So much of decoded blocks is kept, of the memory that a process has which reads hostile images.
+constexpr std::size_t most_kept_bytes = Limits().memory / 2;
 
 /// An object of libsquashfs.
 struct Destroy {
@@ -57,13 +41,6 @@ struct Destroy {
 };
 template <typename T>
 using Object = std::unique_ptr<T, Destroy>;
-
-template <typename Function>
-bool find(void* library, Function& function, const char* name)
-{
-    function = reinterpret_cast<Function>(::dlsym(library, name));
-    return function != nullptr;
-}
 
 int errno_of(int error)
 {
@@ -153,6 +130,10 @@ public:
 
 private:
     Result<void> find(Reference place);
+    Result<void> find_fragments();
+    Result<std::string> decode(const StoredBlock& stored);
+    Result<void> copy(const StoredBlock& stored, std::uint64_t from, std::span<char> to);
+    Result<void> copy_fragment(std::uint64_t from, std::span<char> to);
 
     std::shared_ptr<const SquashFunctions> functions_;
     Part part_;
@@ -161,7 +142,8 @@ private:
     Object<sqfs_compressor_t> compressor_;
     Object<sqfs_meta_reader_t> inodes_;
     Object<sqfs_meta_reader_t> directories_;
-    Object<sqfs_data_reader_t> data_; ///< None before the first file is read.
+    Object<sqfs_frag_table_t> fragments_; ///< None before the first file is read.
+    std::optional<KeptBlocks> blocks_;    ///< From open() on.
     std::unique_ptr<sqfs_inode_generic_t, decltype(&::sqfs_free)> inode_; ///< The last one.
     Reference place_ = 0;                                                 ///< Of that.
 };
@@ -190,6 +172,8 @@ Result<void> SquashFs::open()
                                super_.export_table_start, super_.bytes_used});
     directories_.reset(functions_->create_meta_reader(&part_, compressor_.get(),
                                                       super_.directory_table_start, end));
+    blocks_.emplace(most_kept_bytes / super_.block_size,
+                    [this](const StoredBlock& stored) { return decode(stored); });
     return inodes_ && directories_ ? Result<void>() : error_of(EBADMSG);
 }
 
@@ -258,60 +242,103 @@ Result<std::vector<Name>> SquashFs::list(Reference directory)
     return names;
 }
 
+Result<void> SquashFs::find_fragments()
+{
+    if (fragments_)
+        return {};
+    Object<sqfs_frag_table_t> fragments(functions_->create_fragments(0));
+    if (!fragments)
+        return error_of(EBADMSG);
+    if (const int error =
+            functions_->read_fragments(fragments.get(), &part_, &super_, compressor_.get());
+        error != 0)
+        return error_of(errno_of(error));
+    fragments_ = std::move(fragments);
+    return {};
+}
+
+Result<std::string> SquashFs::decode(const StoredBlock& stored)
+{
+    const std::uint32_t size = SQFS_ON_DISK_BLOCK_SIZE(stored.size);
+    if (size > super_.block_size)
+        return error_of(EBADMSG);
+    std::string bytes(size, '\0');
+    if (const int error = Part::read(&part_, stored.start, bytes.data(), size); error != 0)
+        return error_of(errno_of(error));
+    if (!SQFS_IS_BLOCK_COMPRESSED(stored.size))
+        return bytes;
+    std::string decoded(super_.block_size, '\0');
+    const sqfs_s32 got =
+        compressor_->do_block(compressor_.get(), reinterpret_cast<const sqfs_u8*>(bytes.data()),
+                              size, reinterpret_cast<sqfs_u8*>(decoded.data()), super_.block_size);
+    if (got <= 0)
+        return error_of(errno_of(got));
+    decoded.resize(std::min(static_cast<std::size_t>(got), decoded.size()));
+    return decoded;
+}
+
+Result<void> SquashFs::copy(const StoredBlock& stored, std::uint64_t from, std::span<char> to)
+{
+    if (SQFS_IS_SPARSE_BLOCK(stored.size)) {
+        std::ranges::fill(to, '\0');
+        return {};
+    }
+    GPUCTR_TRY(const std::string* const block, blocks_->at(stored));
+    if (from > block->size() || to.size() > block->size() - from)
+        return error_of(EBADMSG);
+    std::memcpy(to.data(), block->data() + from, to.size());
+    return {};
+}
+
+/// Copies from the end of the file inode_, which fills no block.
+Result<void> SquashFs::copy_fragment(std::uint64_t from, std::span<char> to)
+{
+    sqfs_u32 index = 0;
+    sqfs_u32 offset = 0;
+    sqfs_fragment_t fragment = {};
+    GPUCTR_CHECK(find_fragments());
+    (void)functions_->fragment_of(inode_.get(), &index, &offset);
+    const int error = functions_->find_fragment(fragments_.get(), index, &fragment);
+    if (error != 0 || SQFS_IS_SPARSE_BLOCK(fragment.size))
+        return error_of(errno_of(error));
+    return copy({fragment.start_offset, fragment.size}, offset + from, to);
+}
+
 Result<std::size_t> SquashFs::read(Reference file, std::uint64_t offset, std::span<char> bytes)
 {
     GPUCTR_CHECK(find(file));
     if (type_of(inode_->base.type) != EntryType::regular)
         return error_of(EBADMSG);
-    if (!data_) {
-        Object<sqfs_data_reader_t> data(
-            functions_->create_data_reader(&part_, super_.block_size, compressor_.get(), 0));
-        if (!data)
-            return error_of(EBADMSG);
-        if (const int error = functions_->load_fragments(data.get(), &super_); error != 0)
-            return error_of(errno_of(error));
-        data_ = std::move(data);
+    sqfs_u64 size = 0;
+    sqfs_u64 start = 0;
+    (void)functions_->file_size(inode_.get(), &size);
+    (void)functions_->file_start(inode_.get(), &start);
+    if (offset >= size)
+        return std::size_t{0};
+    std::span<char> left =
+        bytes.first(std::min<std::uint64_t>({bytes.size(), largest_part, size - offset}));
+    const std::size_t wanted = left.size();
+    const std::span<const sqfs_u32> sizes(inode_->extra,
+                                          sqfs_inode_get_file_block_count(inode_.get()));
+    std::size_t index = 0;
+    for (; index < sizes.size() && offset >= super_.block_size; ++index) {
+        start += SQFS_ON_DISK_BLOCK_SIZE(sizes[index]);
+        offset -= super_.block_size;
     }
-    const auto size = static_cast<sqfs_u32>(std::min(bytes.size(), largest_part));
-    const sqfs_s32 got =
-        functions_->read_data(data_.get(), inode_.get(), offset, bytes.data(), size);
-    if (got < 0)
-        return error_of(errno_of(got));
-    return static_cast<std::size_t>(got);
-}
-
-bool find_all(SquashFunctions& functions)
-{
-    void* const library = functions.library.get();
-    return find(library, functions.read_super, "sqfs_super_read")
-           && find(library, functions.configure, "sqfs_compressor_config_init")
-           && find(library, functions.create_compressor, "sqfs_compressor_create")
-           && find(library, functions.create_meta_reader, "sqfs_meta_reader_create")
-           && find(library, functions.read_inode, "sqfs_meta_reader_read_inode")
-           && find(library, functions.begin_directory, "sqfs_readdir_state_init")
-           && find(library, functions.read_directory, "sqfs_meta_reader_readdir")
-           && find(library, functions.file_size, "sqfs_inode_get_file_size")
-           && find(library, functions.create_data_reader, "sqfs_data_reader_create")
-           && find(library, functions.load_fragments, "sqfs_data_reader_load_fragment_table")
-           && find(library, functions.read_data, "sqfs_data_reader_read")
-           && find(library, functions.free, "sqfs_free");
+    for (; index < sizes.size() && !left.empty(); ++index) {
+        const auto part =
+            left.first(std::min<std::uint64_t>(left.size(), super_.block_size - offset));
+        GPUCTR_CHECK(copy({start, sizes[index]}, offset, part));
+        start += SQFS_ON_DISK_BLOCK_SIZE(sizes[index]);
+        offset = 0;
+        left = left.subspan(part.size());
+    }
+    if (!left.empty())
+        GPUCTR_CHECK(copy_fragment(offset, left));
+    return wanted;
 }
 
 } // namespace
-
-Result<std::shared_ptr<const SquashFunctions>> load_squash_functions()
-{
-    auto functions = std::make_shared<SquashFunctions>();
-    functions->library.reset(::dlopen(library_name, RTLD_NOW | RTLD_LOCAL));
-    if (!functions->library || !find_all(*functions)) {
-        const char* const why = ::dlerror();
-        return Error(Errc::requirement,
-                     base::format("read an image: {}", why != nullptr ? why : library_name))
-            .with_object(library_name)
-            .with_hint("install it (libsquashfs1, squashfs-tools-ng), or name a directory");
-    }
-    return std::shared_ptr<const SquashFunctions>(std::move(functions));
-}
 
 Result<std::unique_ptr<FileSystem>> open_squashfs(std::shared_ptr<const SquashFunctions> functions,
                                                   int fd, const Place& place)

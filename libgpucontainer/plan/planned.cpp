@@ -23,7 +23,7 @@ namespace {
 bool nodes_can_be_made() { return syscall::is_in_initial_user_namespace().value_or(true); }
 
 /// Sets planned.plan, made from the rest of it.
-Result<void> plan_for(Planned& planned, int rootfs_fd,
+Result<void> plan_for(Planned& planned, int rootfs_fd, const rootfs::RootView* root = nullptr,
                       const std::optional<privilege::Owner>& owner = {})
 {
     if (planned.cdi != nullptr && rootfs_fd < 0)
@@ -37,7 +37,11 @@ Result<void> plan_for(Planned& planned, int rootfs_fd,
         GPUCTR_TRY(planned.plan, create_plan(drivers, planned.request, nullptr));
         return {};
     }
-    GPUCTR_TRY(const auto root, image::open_root(rootfs_fd, owner));
+    std::unique_ptr<rootfs::RootView> own;
+    if (root == nullptr) {
+        GPUCTR_TRY(own, image::open_root(rootfs_fd, owner));
+        root = own.get();
+    }
     const rootfs::RememberedView view(*root);
     const Target target = {view, root->facts(), nodes_can_be_made()};
     auto plan = planned.cdi != nullptr ? create_cdi_plan(*planned.cdi, planned.request, target)
@@ -57,7 +61,8 @@ Error no_driver(const detect::Host& host)
 
 } // namespace
 
-Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_fd)
+Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_fd,
+                          const rootfs::RootView* root)
 {
     if (host.drivers->empty())
         return no_driver(host);
@@ -70,7 +75,7 @@ Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_
     }
     request.directories = named_directories(*host.drivers, request.environment);
     Planned planned = {{}, std::move(request), host.drivers, host.unproven, {}};
-    GPUCTR_CHECK(plan_for(planned, rootfs_fd));
+    GPUCTR_CHECK(plan_for(planned, rootfs_fd, root));
     return planned;
 }
 
@@ -94,7 +99,7 @@ Result<Planned> plan_anew(const Planned& planned, int rootfs_fd, bool shared,
     Planned anew = planned;
     if (shared)
         anew.request.write = Write::never;
-    GPUCTR_CHECK(plan_for(anew, rootfs_fd, owner));
+    GPUCTR_CHECK(plan_for(anew, rootfs_fd, nullptr, owner));
     return anew;
 }
 

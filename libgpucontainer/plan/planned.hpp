@@ -8,6 +8,7 @@
 #include "plan/plan.hpp"
 #include "plan/request.hpp"
 #include "privilege/file_owner.hpp"
+#include "rootfs/view.hpp"
 
 #include <memory>
 #include <optional>
@@ -29,9 +30,11 @@ struct Planned {
 /// the configuration of an OCI runtime, and has no items. Errors: those of create_cdi_plan().
 Result<Planned> make_cdi_plan(cdi::Merged merged, Request request, int rootfs_fd);
 
-/// Makes a plan for the root file system at `rootfs_fd`, or for a typical one if it is -1. Errors:
-/// no_device, for a host without drivers; those of create_plan().
-Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_fd);
+/// Makes a plan for the root file system at `rootfs_fd`, or for a typical one if it is -1. `root`
+/// is a view of it, if the caller has one. Errors: no_device, for a host without drivers; those of
+/// create_plan().
+Result<Planned> make_plan(const detect::Host& host, Request request, int rootfs_fd,
+                          const rootfs::RootView* root = nullptr);
 
 /// The same plan for the root as it is now. Names are made by `owner`, or the caller if there is
 /// none. A `shared` root is not written, whatever was requested.

@@ -119,6 +119,22 @@ std::string nearest_directory(const View& view, std::string_view path)
     return "/";
 }
 
+Entry entry_of(int fd)
+{
+    struct statx status = {};
+    if (!stat_fd(fd, status))
+        return {};
+    Entry found;
+    found.type = type_of(status.stx_mode);
+    found.device = ::makedev(status.stx_dev_major, status.stx_dev_minor);
+    found.inode = status.stx_ino;
+    found.mount = status.stx_mnt_id;
+    found.size = status.stx_size;
+    found.mtime_ns = base::to_nanoseconds(status.stx_mtime.tv_sec, status.stx_mtime.tv_nsec);
+    found.mode = status.stx_mode & 07777U;
+    return found;
+}
+
 Root::Root(base::UniqueFd fd, RootFacts facts, std::uint64_t mount_id)
     : fd_(std::move(fd)), facts_(facts), mount_id_(mount_id)
 {
@@ -163,25 +179,15 @@ bool Root::is_callers(std::uint64_t device, std::uint64_t inode)
 Entry Root::entry(const std::string& path, std::uint64_t flags) const
 {
     const base::UniqueFd fd(base::open_in_root(fd_.get(), path.c_str(), O_PATH | flags));
-    struct statx status = {};
     if (!fd) {
         note_failure(path);
         return {};
     }
-    if (!stat_fd(fd.get(), status)) {
+    Entry found = entry_of(fd.get());
+    if (!found)
         note_trouble(path);
-        return {};
-    }
-    Entry found;
-    found.type = type_of(status.stx_mode);
-    found.device = ::makedev(status.stx_dev_major, status.stx_dev_minor);
-    found.inode = status.stx_ino;
-    found.mount = status.stx_mnt_id;
-    found.size = status.stx_size;
-    found.mtime_ns = base::to_nanoseconds(status.stx_mtime.tv_sec, status.stx_mtime.tv_nsec);
-    found.mode = status.stx_mode & 07777U;
     struct statfs file_system = {};
-    if (found.type != EntryType::directory || status.stx_mnt_id == mount_id_)
+    if (found.type != EntryType::directory || found.mount == mount_id_)
         return found;
     if (::fstatfs(fd.get(), &file_system) != 0)
         note_trouble(path);

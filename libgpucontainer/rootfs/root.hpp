@@ -10,6 +10,10 @@
 
 namespace gpucontainer::rootfs {
 
+/// The file at a descriptor, which may be one of O_PATH. It does not tell `own_tmpfs`. None, if the
+/// file cannot be looked at: errno says why.
+Entry entry_of(int fd);
+
 /// A container's root, which may be hostile: every path is resolved in it. For one thread at a
 /// time.
 class Root final : public RootView {

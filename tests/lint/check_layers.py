@@ -41,7 +41,7 @@ CONFINED = [
     (r"sys/capability\.h|linux/capability\.h", ["privilege/"]),
     (r"libmount(/.*)?\.h", ["mount/"]),
     (r"libkmod\.h", ["loading/"]),
-    (r"sqfs/.*", ["image/squashfs.cpp"]),
+    (r"sqfs/.*", ["image/squash"]),
     (r"CLI/.*", []),
     (r"gtest/.*|gmock/.*", []),
 ]

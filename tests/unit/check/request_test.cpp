@@ -60,7 +60,7 @@ protected:
         detect::Host host;
         host.drivers =
             std::make_shared<const std::vector<model::DriverStack>>(std::vector{driver_});
-        auto planned = plan_request(host, request_, -1, causes_);
+        auto planned = plan_request(host, request_, -1, nullptr, causes_);
         EXPECT_TRUE(planned) << planned.error().message();
         planned_ = *std::move(planned);
         judge_grant(host, request_, planned_, causes_);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "image/open_root.hpp"
 
+#include "image/file_system.hpp"
+
 #include "unit/image/made_image.hpp"
 
 #include <gmock/gmock.h>
@@ -41,6 +43,7 @@ protected:
         tree_.link("dangling", "/nothing");
         tree_.directory("empty");
         tree_.file("large", large());
+        tree_.file("sparse", sparse());
     }
 
     /// More than a block, of which no two parts are alike.
@@ -52,14 +55,17 @@ protected:
         return text;
     }
 
+    /// A block of zeros is not stored, whatever its size is.
+    static std::string sparse() { return "start" + std::string(2'500'000, '\0') + "end"; }
+
     test::TempRoot tree_;
 };
 
 TEST_F(OpenRootTest, SeesWhatADirectoryShows)
 {
-    for (const char* const how :
-         {"-comp gzip", "-comp xz", "-comp zstd", "-comp lz4", "-noI -noD -noF -noX",
-          "-no-fragments", "-always-use-fragments"}) {
+    for (const char* const how : {"-comp gzip", "-comp xz", "-comp zstd", "-comp lz4",
+                                  "-noI -noD -noF -noX", "-no-fragments", "-always-use-fragments",
+                                  "-b 4096", "-b 1M", "-b 1M -always-use-fragments"}) {
         SCOPED_TRACE(how);
         const auto view = opened(test::squashfs_of(tree_, how));
         ASSERT_NE(view, nullptr);
@@ -73,6 +79,7 @@ TEST_F(OpenRootTest, SeesWhatADirectoryShows)
                     ElementsAre("libx.so", "libx.so.1"));
         EXPECT_EQ(*view->read("/absolute", limit), "12345");
         EXPECT_EQ(*view->read("/large", limit), large());
+        EXPECT_TRUE(*view->read("/sparse", sparse().size()) == sparse());
         EXPECT_TRUE(view->is_empty_directory("/empty"));
         EXPECT_FALSE(view->is_empty_directory("/usr"));
         EXPECT_TRUE(view->check());
@@ -140,6 +147,23 @@ TEST_F(OpenRootTest, SaysThatAnImageIsDamaged)
     ASSERT_FALSE(view);
     EXPECT_EQ(view.error().code(), Errc::rootfs);
     EXPECT_THAT(view.error().message(), HasSubstr("it is damaged"));
+}
+
+TEST_F(OpenRootTest, ReadsNothingBeyondABlock)
+{
+    test::TempRoot tree;
+    tree.file("short", "12345");
+    std::string image = test::squashfs_of(tree, "-noI -noD -noF -noX");
+    // Of its inode: where blocks start, the number and the place of its fragment, and its size.
+    const std::string before(12, '\0');
+    const std::size_t at = image.find(before + std::string("\5\0\0\0", 4));
+    ASSERT_NE(at, std::string::npos);
+    image[at + before.size()] = 100;
+    const auto view = opened(image);
+    ASSERT_EQ(view->resolve("/short").size, 100U);
+    const auto read = view->read("/short", limit);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(os_error_of(read.error()), EBADMSG);
 }
 
 TEST_F(OpenRootTest, SaysThatTheMethodIsNotKnown)
