@@ -326,7 +326,7 @@ Result<std::vector<Name>> LayerTree::list(Reference directory)
         || nodes_[directory - 1].type != EntryType::directory)
         return error_of(EBADMSG);
     const Names& names = names_[nodes_[directory - 1].more];
-    if (names.size() > most_names)
+    if (names.size() > limits_.names)
         return error_of(EFBIG);
     std::vector<Name> all;
     all.reserve(names.size());

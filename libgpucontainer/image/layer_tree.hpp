@@ -23,6 +23,7 @@ namespace gpucontainer::image {
 struct LayerLimits {
     std::size_t entries = 2'000'000;            ///< Of all layers; and directories made for them.
     std::size_t text = std::size_t{128} << 20U; ///< Of names and targets.
+    std::size_t names = most_names;             ///< In a directory that is listed.
 };
 constexpr std::size_t deepest_directory = 2048; ///< As paths of the kernel are.
 

@@ -133,6 +133,23 @@ class Reads(Case):
         self.expect_as_directory(oci(([other], for_machine("mips")), ([layer], own)))
         self.expect_as_directory(oci(([layer], own), ([other], for_machine("mips")), index={}))
 
+    def test_variables_of_the_configuration(self):
+        layer = tar_of_tree(self.root)
+        for variable, status in (("A=b", 0), ("NVIDIA_VISIBLE_DEVICES=void", 9),
+                                 ("NVIDIA_REQUIRE_CUDA=cuda>=99.0", 9)):
+            image = self.archive(docker(layer, config={"config": {"Env": [variable]}}))
+            words = ("check", "--nv", "--rootfs")
+            expected = self.json_of(*words, self.root, "--request-env", variable, status=status)
+            with self.subTest(variable):
+                self.assertEqual(self.json_of(*words, image, status=status)["findings"],
+                                 expected["findings"])
+        words = ("plan", "--nv", "--device", "auto", "--image-env", "auto", "--rootfs")
+        image = self.archive(docker(layer, config={"config": {"Env": ["NVIDIA_VISIBLE_DEVICES=2"]}}))
+        found = self.json_of(*words, image)["items"]
+        nodes = {item["target"] for item in found if item["target"].startswith("/dev/nvidia")}
+        self.assertIn("/dev/nvidia2", nodes)
+        self.assertNotIn("/dev/nvidia1", nodes)
+
     def test_by_a_descriptor(self):
         image = self.archive(docker(tar_of_tree(self.root)))
         expected = self.json_of("plan", "--nv", "--rootfs", image)["items"]

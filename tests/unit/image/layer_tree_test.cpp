@@ -284,7 +284,7 @@ TEST_F(LayerTreeTest, SaysThatASparseFileIsNotRead)
 
 TEST_F(LayerTreeTest, TakesNoMoreThanTheLimits)
 {
-    constexpr LayerLimits few = {10, 1000};
+    constexpr LayerLimits few = {10, 1000, 10};
     using Tar = TarImage;
     Tar many;
     for (int i = 0; i < 11; ++i)
@@ -313,18 +313,14 @@ TEST_F(LayerTreeTest, TakesNoMoreThanTheLimits)
 
 TEST_F(LayerTreeTest, ListsNoMoreNamesThanAreTaken)
 {
-    std::string layer;
-    std::string header = TarImage().file("f", "").open_end();
-    for (std::size_t i = 0; i <= most_names; ++i) {
-        const std::string path = std::to_string(i);
-        header.replace(0, 20, path + std::string(20 - path.size(), '\0'));
-        TarImage::set_checksum(header);
-        layer += header;
+    const std::string bytes = TarImage().file("a").file("b").file("d/a").bytes();
+    file_ = test::file_of(bytes);
+    for (const auto& [most, error] : {std::pair(3, 0), std::pair(2, EFBIG)}) {
+        LayerTree tree(file_.get(), {100, 1000, static_cast<std::size_t>(most)});
+        ASSERT_TRUE(tree.add({0, bytes.size()}));
+        const auto listed = tree.list(1);
+        EXPECT_EQ(listed ? 0 : os_error_of(listed.error()), error);
     }
-    file_ = test::file_of(layer);
-    LayerTree tree(file_.get());
-    ASSERT_TRUE(tree.add({0, layer.size()}));
-    EXPECT_EQ(os_error_of(tree.list(1).error()), EFBIG);
 }
 
 TEST_F(LayerTreeTest, FindsContentsBehindLinks)
