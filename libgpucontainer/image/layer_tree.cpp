@@ -130,6 +130,29 @@ Result<LayerTree::Number> LayerTree::linked_node(const TarEntry& entry)
     return found->node;
 }
 
+Result<void> LayerTree::follow(Number link, Way& way) const
+{
+    const std::string& target = targets_[nodes_[link].more];
+    if (target.front() == '/')
+        way.above.resize(1);
+    way.rest = target + "/" + way.rest.substr(way.at);
+    way.at = 0;
+    return ++way.links <= most_links_followed && way.rest.size() <= longest_rest
+               ? Result<void>()
+               : error_of(EBADMSG);
+}
+
+/// A directory that has no entry of its own.
+Result<LayerTree::Number> LayerTree::make_directory(Number parent, std::string_view name)
+{
+    TarEntry made;
+    made.type = EntryType::directory;
+    made.mode = 0755;
+    GPUCTR_TRY(const Number node, new_node(made));
+    GPUCTR_CHECK(put(parent, name, node));
+    return node;
+}
+
 /// Follows a component of a path.
 Result<void> LayerTree::step(std::string_view component, bool makes, Way& way)
 {
@@ -140,31 +163,19 @@ Result<void> LayerTree::step(std::string_view component, bool makes, Way& way)
             way.above.pop_back();
         return {};
     }
-    const Number directory = way.above.back();
-    const Child* const child = find(directory, component);
-    if (child != nullptr && nodes_[child->node].type == EntryType::link) {
-        const std::string& target = targets_[nodes_[child->node].more];
-        if (target.front() == '/')
-            way.above.resize(1);
-        way.rest = target + "/" + way.rest.substr(way.at);
-        way.at = 0;
-        return ++way.links <= most_links_followed && way.rest.size() <= longest_rest
-                   ? Result<void>()
-                   : error_of(EBADMSG);
-    }
-    const bool is_there = child != nullptr && nodes_[child->node].type == EntryType::directory;
-    const bool is_made = child == nullptr && makes;
-    if ((!is_there && !is_made) || way.above.size() > deepest_directory)
+    const Child* const child = find(way.above.back(), component);
+    const EntryType type = child == nullptr ? EntryType::none : nodes_[child->node].type;
+    if (type == EntryType::link)
+        return follow(child->node, way);
+    const bool leads_on = type == EntryType::directory || (type == EntryType::none && makes);
+    if (!leads_on || way.above.size() > deepest_directory)
         return error_of(EBADMSG);
-    Number next = is_there ? child->node : 0;
-    if (is_made) {
-        TarEntry made;
-        made.type = EntryType::directory;
-        made.mode = 0755;
-        GPUCTR_TRY(next, new_node(made));
-        GPUCTR_CHECK(put(directory, component, next));
+    if (child != nullptr) {
+        way.above.push_back(child->node);
+        return {};
     }
-    way.above.push_back(next);
+    GPUCTR_TRY(const Number made, make_directory(way.above.back(), component));
+    way.above.push_back(made);
     return {};
 }
 
@@ -274,21 +285,26 @@ Result<void> LayerTree::add(const Extent& tar)
     }
 }
 
+/// By a cleaned path, on which no link is followed.
+std::optional<LayerTree::Number> LayerTree::node_at(std::string_view path) const
+{
+    Number node = root_number;
+    for (const std::string_view part : base::split(path, '/')) {
+        const bool is_directory = nodes_[node].type == EntryType::directory;
+        const Child* const child = is_directory ? find(node, part) : nullptr;
+        if (child == nullptr)
+            return std::nullopt;
+        node = child->node;
+    }
+    return node;
+}
+
 std::optional<Extent> LayerTree::content_of(std::string_view path) const
 {
     std::string way = cleaned(path);
     for (unsigned links = 0; links <= most_links_followed; ++links) {
-        Number directory = root_number;
-        const Child* found = nullptr;
-        for (const std::string_view part : base::split(way, '/')) {
-            if (nodes_[directory].type != EntryType::directory)
-                return std::nullopt;
-            found = find(directory, part);
-            if (found == nullptr)
-                return std::nullopt;
-            directory = found->node;
-        }
-        const Node& node = nodes_[directory];
+        const auto number = node_at(way);
+        const Node node = number ? nodes_[*number] : Node();
         if (node.type == EntryType::regular && !node.is_sparse)
             return Extent{node.offset, node.size};
         if (node.type != EntryType::link)

@@ -82,8 +82,11 @@ private:
     Result<Number> parent_of(std::string_view path);
     Result<Number> directory_at(std::string_view path, bool makes);
     Result<void> step(std::string_view component, bool makes, Way& way);
+    Result<void> follow(Number link, Way& way) const;
+    Result<Number> make_directory(Number parent, std::string_view name);
     Result<void> take_text(std::size_t size);
     const Child* find(Number directory, std::string_view name) const;
+    std::optional<Number> node_at(std::string_view path) const;
 
     std::unique_ptr<FileWindow> file_;
     LayerLimits limits_;

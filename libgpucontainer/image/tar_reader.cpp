@@ -6,9 +6,11 @@
 #include "image/file_system.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace gpucontainer::image {
 
@@ -172,23 +174,26 @@ struct TarReader::Words {
 
 Result<void> TarReader::Words::set(std::string_view key, std::string_view value)
 {
-    constexpr std::string_view of_sparse = "GNU.sparse.";
-    const bool is_size = key == "size" || key == "GNU.sparse.realsize" || key == "GNU.sparse.size";
-    is_sparse = is_sparse || key.starts_with(of_sparse);
+    using Text = std::optional<std::string> Words::*;
+    using Size = std::optional<std::uint64_t> Words::*;
+    constexpr std::array<std::pair<std::string_view, Text>, 3> texts = {
+        std::pair("path", &Words::path), std::pair("linkpath", &Words::target),
+        std::pair("GNU.sparse.name", &Words::real_path)};
+    constexpr std::array<std::pair<std::string_view, Size>, 3> sizes = {
+        std::pair("size", &Words::size), std::pair("GNU.sparse.realsize", &Words::real_size),
+        std::pair("GNU.sparse.size", &Words::real_size)};
+    is_sparse = is_sparse || key.starts_with("GNU.sparse.");
     if (value.empty()) // the header counts
         return {};
-    if (key == "path")
-        path = value;
-    else if (key == "linkpath")
-        target = value;
-    else if (key == "GNU.sparse.name")
-        real_path = value;
-    else if (key == "mtime")
+    for (const auto& [name, member] : texts)
+        if (key == name)
+            this->*member = value;
+    if (key == "mtime")
         mtime = base::to_number(value.substr(0, value.find('.')));
-    else if (is_size)
-        (key == "size" ? size : real_size) = base::to_number(value);
-    const bool is_understood = !is_size || (key == "size" ? size : real_size).has_value();
-    return is_understood ? Result<void>() : error_of(EBADMSG);
+    for (const auto& [name, member] : sizes)
+        if (key == name && !(this->*member = base::to_number(value)))
+            return error_of(EBADMSG);
+    return {};
 }
 
 /// Records, each "LENGTH KEY=VALUE\n" with its own length.
@@ -281,18 +286,15 @@ Result<void> TarReader::pass_maps(const Block& header)
     return {};
 }
 
-Result<void> TarReader::read_entry(const Block& header, Words& words, TarEntry& entry)
+/// Reads a header but for what it says of a content.
+Result<void> TarReader::read_names(const Block& header, Words& words, TarEntry& entry)
 {
-    const char kind = header[kind_at];
-    entry = {};
-    entry.path = words.real_path ? *std::move(words.real_path)
-                 : words.path    ? *std::move(words.path)
-                                 : path_in_header(header);
-    const auto type = type_of_kind(kind, entry.path);
-    const auto said_size = words.size ? words.size : number_of(bytes_of(header, size_field));
+    const auto said = words.real_path ? std::move(words.real_path) : std::move(words.path);
+    entry.path = said ? *said : path_in_header(header);
+    const auto type = type_of_kind(header[kind_at], entry.path);
     const auto mode = number_of(bytes_of(header, mode_field));
     const auto mtime = words.mtime ? words.mtime : number_of(bytes_of(header, mtime_field));
-    if (!type || !said_size || !mode)
+    if (!type || !mode)
         return error_of(EBADMSG);
     entry.type = *type;
     entry.mode = static_cast<std::uint32_t>(*mode & 07777U);
@@ -301,19 +303,24 @@ Result<void> TarReader::read_entry(const Block& header, Words& words, TarEntry& 
     if (*type == EntryType::none || *type == EntryType::link)
         entry.target = words.target ? *std::move(words.target)
                                     : std::string(until_nul(bytes_of(header, target_field)));
-    if (!is_sayable(entry.path) || !is_sayable(entry.target))
+    return is_sayable(entry.path) && is_sayable(entry.target) ? Result<void>() : error_of(EBADMSG);
+}
+
+/// Reads what a header says of the content behind it, and passes over that.
+Result<void> TarReader::read_content(const Block& header, Words& words, TarEntry& entry)
+{
+    const auto size = words.size ? words.size : number_of(bytes_of(header, size_field));
+    if (!size)
         return error_of(EBADMSG);
-    if (*type != EntryType::regular)
-        return {};
-    if (kind == gnu_sparse) {
+    if (header[kind_at] == gnu_sparse) {
         words.is_sparse = true;
         words.real_size = number_of(bytes_of(header, real_size_field));
         GPUCTR_CHECK(pass_maps(header));
     }
     entry.is_sparse = words.is_sparse;
-    entry.content = {at_, *said_size};
-    entry.size = entry.is_sparse ? words.real_size.value_or(*said_size) : *said_size;
-    return skip(*said_size);
+    entry.content = {at_, *size};
+    entry.size = entry.is_sparse ? words.real_size.value_or(*size) : *size;
+    return skip(*size);
 }
 
 Result<bool> TarReader::next(TarEntry& entry)
@@ -329,7 +336,10 @@ Result<bool> TarReader::next(TarEntry& entry)
             break;
         GPUCTR_CHECK(read_words(header, words));
     }
-    GPUCTR_CHECK(read_entry(header, words, entry));
+    entry = {};
+    GPUCTR_CHECK(read_names(header, words, entry));
+    if (entry.type == EntryType::regular)
+        GPUCTR_CHECK(read_content(header, words, entry));
     return true;
 }
 

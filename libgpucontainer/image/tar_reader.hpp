@@ -5,6 +5,7 @@
 #include "image/file_window.hpp"
 #include "rootfs/view.hpp"
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -46,7 +47,8 @@ private:
     Result<void> read_words(const Block& header, Words& words);
     Result<void> skip(std::uint64_t size);
     Result<void> pass_maps(const Block& header);
-    Result<void> read_entry(const Block& header, Words& words, TarEntry& entry);
+    Result<void> read_names(const Block& header, Words& words, TarEntry& entry);
+    Result<void> read_content(const Block& header, Words& words, TarEntry& entry);
 
     FileWindow& file_;
     std::uint64_t at_;
