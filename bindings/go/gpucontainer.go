@@ -174,7 +174,8 @@ func fdOf(file *os.File) (C.int, error) {
 }
 
 // OpenRoot opens the root directory of a container, for calls of this package. For those that only
-// look at a root, it may be a file with an image, squashfs or SIF, that os.Open has opened.
+// look at a root, it may be a file with an image that os.Open has opened: squashfs, SIF, or an
+// archive of docker or OCI.
 func OpenRoot(path string) (*os.File, error) {
 	const oPath = 0x200000 // O_PATH, which package syscall lacks
 	return os.OpenFile(path, oPath|syscall.O_DIRECTORY, 0)

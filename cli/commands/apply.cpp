@@ -267,7 +267,7 @@ int run_command(const ApplyArguments& options, const Call& call)
     with_gpu(options.request.host.if_present, call.messages(),
              [&] { options.request.load_kmods(call.messages()); });
     prepare_to_run();
-    if (const std::optional<ImageFile> image = options.root.open_image())
+    if (const std::optional<ImageFile> image = options.root.open_image(ImageUse::mounted))
         return run_image(*image, options, call);
     if (options.wants_image)
         throw usage("--writable-tmpfs and --no-verify go with an image file");

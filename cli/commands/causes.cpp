@@ -44,7 +44,7 @@ try {
     // the names.
     const bool has_path =
         call.command_line.empty() || root.path.empty() || root.path.front() == '/';
-    if (has_path && !root.pid && !root.open_image())
+    if (has_path && !root.pid && !root.open_image(ImageUse::looked_at))
         directory.emplace(root.open());
     const int rootfs_fd = directory ? directory->fd() : -1;
     // What there is to say about the request was said.

@@ -157,7 +157,7 @@ int run_command(const CdiApplyArguments& options, const Call& call)
     options.request.set(gpus->how);
     RunOptions how = options.run;
     how.mount_label = options.request.mount_label;
-    if (const std::optional<ImageFile> image = options.root.open_image())
+    if (const std::optional<ImageFile> image = options.root.open_image(ImageUse::looked_at))
         throw cdi_usage("an image file has to be mounted first: name a directory");
     const RootDirectory root = options.root.open();
     return run({root.name(), root.fd(), nullptr}, gpus, how, call.command_line, call.messages());

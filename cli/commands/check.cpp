@@ -238,9 +238,10 @@ Nothing is executed or changed, and no GPU is woken. What stops the program
 comes first. The exit status is 9 if it will not work.
 
 With --rootfs, this is about a container as `gpuctr-setup apply` would set it
-up with the same options. It may be an image file (SIF or squashfs), which is
-read without mounting it. With -- CMD, it is also about whether that program
-starts there. Without --rootfs it is about this host alone.
+up with the same options. It may be an image file (SIF or squashfs) or an
+archive of docker save, which are read without mounting them. With -- CMD, it
+is also about whether that program starts there. Without --rootfs it is about
+this host alone.
 
 Examples:
   gpuctr-setup check --nv --rootfs /srv/image -- python3 train.py

@@ -20,11 +20,15 @@ struct ImageFile {
     bool has_overlay = false; ///< The file has changes for the image too, which are not in it.
 };
 
+/// What an image is opened for. To be looked at, it may be an archive of layers too, which has no
+/// such place.
+enum class ImageUse { mounted, looked_at };
+
 /// Opens a regular file: squashfs, or a SIF whose root file system is that. None if `path` is
 /// something else, such as a directory, or nothing. Throws gpucontainer::Error: rootfs,
 /// permission, and requirement if it is an image of a kind that cannot be used.
-std::optional<ImageFile> open_image_file(const std::string& path);
+std::optional<ImageFile> open_image_file(const std::string& path, ImageUse use);
 /// The same for a file that the caller has open for reading.
-std::optional<ImageFile> open_image_file(int fd, std::string name);
+std::optional<ImageFile> open_image_file(int fd, std::string name, ImageUse use);
 
 } // namespace gpuctr_cli

@@ -66,16 +66,17 @@ RootDirectory RootOptions::open() const
 
 RootDirectory RootOptions::open_to_read() const
 {
+    constexpr ImageUse use = ImageUse::looked_at;
     std::optional<ImageFile> image =
-        descriptor ? open_image_file(*descriptor, formatted("descriptor {}", *descriptor))
-                   : open_image();
+        descriptor ? open_image_file(*descriptor, formatted("descriptor {}", *descriptor), use)
+                   : open_image(use);
     return image ? RootDirectory::of_image(*std::move(image)) : open();
 }
 
-std::optional<ImageFile> RootOptions::open_image() const
+std::optional<ImageFile> RootOptions::open_image(ImageUse use) const
 {
     // In a restricted call, the paths lead to directories of an administrator's.
-    return path.empty() || !allowed.empty() ? std::nullopt : open_image_file(path);
+    return path.empty() || !allowed.empty() ? std::nullopt : open_image_file(path, use);
 }
 
 std::string state_directory(const std::string& option)

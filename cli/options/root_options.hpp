@@ -36,7 +36,7 @@ struct RootOptions {
     /// The same for a command that only reads it: it may be an image file too.
     RootDirectory open_to_read() const;
     /// The image file that --rootfs names; none if it is a directory. Throws gpucontainer::Error.
-    std::optional<ImageFile> open_image() const;
+    std::optional<ImageFile> open_image(ImageUse use) const;
 };
 
 /// Directory of the journals: the option, or the default of the user.

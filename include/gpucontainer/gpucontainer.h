@@ -1033,8 +1033,9 @@ GPUCTR_API const char* gpuctr_hook_state_vendor_at(const gpuctr_hook_state* stat
  * Read the variables that an image or a runtime gives to a container.
  *
  * Nothing is executed. In the root file system, these are files of Apptainer's and Singularity's
- * images (/.singularity.d/env) and of Charliecloud's (/ch/environment). Files are treated as
- * hostile: no link leads out, and nothing but regular files of bounded size is read.
+ * images (/.singularity.d/env) and of Charliecloud's (/ch/environment). An archive of docker or OCI
+ * has them in its configuration, which counts more. All that is treated as hostile: no link leads
+ * out, and nothing but regular files of bounded size is read.
  *
  * @param rootfs_fd    descriptor of the root directory (O_PATH is enough), of a file with an image,
  *                     as for gpuctr_plan_create(), or -1 for no files
@@ -1079,7 +1080,9 @@ gpuctr_environment_finding_at(const gpuctr_environment* environment, size_t inde
  * @param ret_size    its size
  * @param ret_flags   of GPUCTR_IMAGE_*
  * @return GPUCTR_E_ROOTFS for something that is no image, or is damaged,
- *         GPUCTR_E_REQUIREMENT for an image that is encrypted, or is none of squashfs
+ *         GPUCTR_E_REQUIREMENT for an image that is encrypted, or is none of squashfs; the error's
+ *         object is "archive" for an archive of docker or OCI, which has no such place, and which
+ *         functions that only look at a root file system take all the same
  * Privileges: none. @since 0.2
  */
 GPUCTR_API gpuctr_status gpuctr_image_find(int fd, uint64_t* ret_offset, uint64_t* ret_size,
@@ -1095,10 +1098,11 @@ GPUCTR_API gpuctr_status gpuctr_image_find(int fd, uint64_t* ret_offset, uint64_
  * @param request    NULL for the defaults
  * @param rootfs_fd  descriptor of the root directory (O_PATH is enough), or -1
  *                   for a plan that shows what is needed but cannot be prepared. Since 0.2
- *                   it may be a regular file with an image, open for reading: squashfs or SIF. The
- *                   plan cannot be prepared then either. libsquashfs.so.1 has to be installed;
- *                   it reads the image in a child process, which can do nothing else and is
- *                   gone when the function returns, with SIGCHLD as after any fork()
+ *                   it may be a regular file with an image, open for reading: squashfs, SIF, or an
+ *                   archive of docker or OCI whose layers are plain tars. The plan cannot be
+ *                   prepared then either. libsquashfs.so.1 has to be installed, but for archives.
+ *                   The image is read in a child process, which can do nothing else and is gone
+ *                   when the function returns, with SIGCHLD as after any fork()
  * @param ret_plan   freed by the caller with gpuctr_plan_free()
  * @return GPUCTR_E_USAGE for an unknown or ambiguous device or capability, or an
  *         invalid tree_path, mount_label or requirement,

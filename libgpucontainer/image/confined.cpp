@@ -47,6 +47,8 @@ bool reply(int error, std::string_view text = {}) noexcept
     return write_channel(&header, sizeof header) && write_channel(text.data(), text.size());
 }
 
+bool reply_error(const Error& error) noexcept { return reply(os_error_of(error), error.object()); }
+
 Result<std::string> answer(FileSystem& files, const Request& request)
 {
     switch (request.question) {
@@ -62,6 +64,10 @@ Result<std::string> answer(FileSystem& files, const Request& request)
         GPUCTR_TRY(const auto names, files.list(request.place));
         return to_text(names);
     }
+    case Question::variables: {
+        GPUCTR_TRY(const auto variables, files.variables());
+        return to_text(variables);
+    }
     default: {
         std::string bytes(std::min<std::size_t>(request.size, FileSystem::largest_part), '\0');
         GPUCTR_TRY(const std::size_t got, files.read(request.place, request.offset, bytes));
@@ -75,13 +81,13 @@ Result<std::string> answer(FileSystem& files, const Request& request)
 bool serve(const Opener& open)
 {
     auto files = open(image_number);
-    if (!reply(files ? 0 : os_error_of(files.error())) || !files)
+    if (!(files ? reply(0) : reply_error(files.error())) || !files)
         return false;
     Request request;
     // A socket delivers so little at once, or nothing.
     while (::read(channel_number, &request, sizeof request) == sizeof request) {
         const auto answered = answer(**files, request);
-        if (!(answered ? reply(0, *answered) : reply(os_error_of(answered.error()))))
+        if (!(answered ? reply(0, *answered) : reply_error(answered.error())))
             return false;
     }
     return true;
@@ -173,6 +179,11 @@ public:
         std::memcpy(bytes.data(), text.data(), text.size());
         return text.size();
     }
+    Result<std::vector<std::string>> variables() override
+    {
+        GPUCTR_TRY(const std::string text, ask({Question::variables}));
+        return read_variables(text);
+    }
 
 private:
     Result<std::string> ask(const Request& request);
@@ -234,7 +245,7 @@ Result<std::string> Confined::receive()
                                  Errc::requirement)
             .with_hint("seccomp filters are needed; or name a directory");
     if (header.error > 0)
-        return error_of(header.error);
+        return error_of(header.error, text);
     return text;
 }
 

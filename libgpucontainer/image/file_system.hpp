@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gpucontainer::image {
@@ -32,6 +33,7 @@ struct Name {
 constexpr std::size_t most_names = 100'000; ///< In a directory.
 constexpr std::size_t longest_name = 256;
 constexpr std::size_t longest_target = 4096;
+constexpr std::size_t most_image_variables = 10'000;
 
 /// A file system in an image, as it is stored. Whoever made it may be hostile: a directory may
 /// contain itself. Errors are those of error_of().
@@ -46,6 +48,8 @@ public:
     /// Reads up to `bytes.size()`, at most `largest_part`, from `offset`, and returns how many.
     virtual Result<std::size_t> read(Reference file, std::uint64_t offset,
                                      std::span<char> bytes) = 0;
+    /// NAME=VALUE each, without NUL: what the image sets for its programs, besides files in it.
+    virtual Result<std::vector<std::string>> variables() { return std::vector<std::string>(); }
 
     static constexpr std::size_t largest_part = std::size_t{1} << 20U;
 };
@@ -56,8 +60,9 @@ public:
 /// - EOPNOTSUPP: it is of a kind that cannot be read
 /// - EFBIG: there are more than `most_names` names, or more bytes than are read of a file
 /// - EIO: the file cannot be read
-Error error_of(int os_error);
-/// The number that stands for such an error.
+/// - a Refusal, which `detail` is about
+Error error_of(int os_error, std::string_view detail = {});
+/// The number that stands for such an error. The detail is its object.
 int os_error_of(const Error& error) noexcept;
 
 } // namespace gpucontainer::image

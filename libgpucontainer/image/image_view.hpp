@@ -34,6 +34,7 @@ public:
     bool is_empty_directory(const std::string& path) const override;
     bool is_for_names(const std::string& /*path*/) const override { return false; }
     Result<void> check() const override;
+    Result<std::vector<std::string>> variables() const override { return files_->variables(); }
     const rootfs::RootFacts& facts() const noexcept override { return facts_; }
 
 private:

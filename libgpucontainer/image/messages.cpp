@@ -83,6 +83,14 @@ std::string to_text(const std::vector<Name>& names)
     return text;
 }
 
+std::string to_text(const std::vector<std::string>& variables)
+{
+    std::string text;
+    for (const std::string& variable : variables)
+        text.append(variable).append(1, '\0');
+    return text;
+}
+
 Result<Reference> read_reference(std::string_view text)
 {
     Reference place = 0;
@@ -120,6 +128,21 @@ Result<std::vector<Name>> read_names(std::string_view text)
             return error_of(EBADMSG);
     }
     return names;
+}
+
+Result<std::vector<std::string>> read_variables(std::string_view text)
+{
+    std::vector<std::string> variables;
+    while (!text.empty()) {
+        const std::size_t end = text.find('\0');
+        const std::size_t equals = text.find('=');
+        if (end == std::string_view::npos || equals == 0 || equals >= end
+            || variables.size() == most_image_variables)
+            return error_of(EBADMSG);
+        variables.emplace_back(text.substr(0, end));
+        text.remove_prefix(end + 1);
+    }
+    return variables;
 }
 
 } // namespace gpucontainer::image

@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/try.hpp"
+#include "image/archive.hpp"
 
 #include <array>
 #include <cerrno>
@@ -62,7 +63,12 @@ constexpr std::size_t size_at = 40;
 
 constexpr const char* convert = "convert it: apptainer build NEW.sif IMAGE";
 constexpr const char* copy_again = "copy it once more";
-constexpr const char* name_another = "name a directory, a SIF, or a file with squashfs";
+constexpr const char* name_another =
+    "name a directory, a SIF, or a file with squashfs; plan and check also read archives of docker "
+    "save";
+constexpr const char* unpack =
+    "plan and check read it; to run its programs, make a SIF or a directory of it: apptainer build "
+    "[--sandbox] NEW docker-archive:IMAGE (or oci-archive:IMAGE)";
 
 /// A number of `size` bytes, the least significant first.
 std::uint64_t number(std::span<const unsigned char> bytes, std::size_t at, std::size_t size)
@@ -112,6 +118,18 @@ Result<bool> read_at(int fd, std::uint64_t offset, std::span<unsigned char> byte
         bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
     return true;
+}
+
+/// Of files that have neither squashfs nor a SIF.
+Error other_kind(int fd, std::string_view header)
+{
+    if (is_archive(fd))
+        return unusable("an archive of layers, which is not mounted", unpack)
+            .with_object(archive_kind);
+    if (const auto program = compression_of(header); !program.empty())
+        return unusable(base::format("it is compressed as a whole, with {}", program),
+                        "decompress it: archives of docker save are read as plain tars only");
+    return damaged("neither a directory nor an image of a known kind", name_another);
 }
 
 bool lies_within(std::uint64_t offset, std::uint64_t size, std::uint64_t length)
@@ -227,7 +245,7 @@ Result<Place> find_root_file_system(int fd)
     else if (has(header, sif::magic_at, sif::magic))
         GPUCTR_CHECK(find_in_sif(fd, header, length, place));
     else
-        return damaged("neither a directory nor an image of a known kind", name_another);
+        return other_kind(fd, {reinterpret_cast<const char*>(header.data()), header.size()});
     GPUCTR_CHECK(check_squashfs(fd, place));
     return place;
 }

@@ -81,6 +81,19 @@ Result<void> read_scripts(const rootfs::RootView& root, ContainerEnvironment& en
     return {};
 }
 
+/// NAME=VALUE, over what files say: engines know nothing of these.
+void set_variable(std::string_view setting, Variables& variables)
+{
+    const std::string_view name = setting.substr(0, setting.find('='));
+    if (!is_variable_name(name) || name.size() == setting.size())
+        return;
+    const std::string_view value = setting.substr(name.size() + 1);
+    if (value.size() > longest_value)
+        variables.erase(std::string(name));
+    else
+        variables[std::string(name)] = value;
+}
+
 bool is_script(std::string_view text)
 {
     return text.starts_with("#!") || text.starts_with("export ")
@@ -99,6 +112,10 @@ Result<ContainerEnvironment> read_image(const rootfs::RootView& root)
     if (text)
         note(list, read_lines(*text, environment.variables), environment.findings);
     GPUCTR_CHECK(check_image(list, environment.variables));
+    GPUCTR_TRY(const auto settings, root.variables());
+    for (const std::string_view setting : settings)
+        set_variable(setting, environment.variables);
+    GPUCTR_CHECK(check_image("its configuration", environment.variables));
     GPUCTR_CHECK(root.check());
     return environment;
 }

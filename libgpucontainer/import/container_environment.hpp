@@ -20,8 +20,8 @@ struct ContainerEnvironment {
 };
 
 /// Reads the environment of an image from its files: the scripts in /.singularity.d/env, which are
-/// not executed, and /ch/environment. An image without them has none. Errors: rootfs, for a file
-/// that is there and cannot be read.
+/// not executed, and /ch/environment; and from its configuration, if it has one. An image without
+/// them has none. Errors: rootfs, for a file that is there and cannot be read.
 Result<ContainerEnvironment> read_image(const rootfs::RootView& root);
 
 /// Reads the text of a file: a JSON document for read_oci_config(), a shell script, or lines

@@ -84,6 +84,11 @@ public:
     /// may be wrong.
     virtual Result<void> check() const = 0;
     virtual const RootFacts& facts() const noexcept = 0;
+    /// NAME=VALUE each: what an image sets for its programs beside its files. None of a directory.
+    virtual Result<std::vector<std::string>> variables() const
+    {
+        return std::vector<std::string>();
+    }
 };
 
 /// Nearest existing directory at or above `path`.

@@ -21,7 +21,8 @@ PARTITION, SIGNATURE, OCI_INDEX = 0x4004, 0x4005, 0x400A
 SQUASHFS, EXT3, ENCRYPTED = 1, 2, 5
 OF_ROOT, OF_DATA, OF_OVERLAY = 2, 3, 4
 PAGE = 4096
-KNOWN = "hint: name a directory, a SIF, or a file with squashfs\n"
+KNOWN = ("hint: name a directory, a SIF, or a file with squashfs; plan and check also read archives of "
+         "docker save\n")
 COPY = "hint: copy it once more\n"
 CONVERT = "hint: convert it: apptainer build NEW.sif IMAGE\n"
 LOOK = ("sh", "-c", "cat /proc/self/mounts")

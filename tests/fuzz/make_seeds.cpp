@@ -5,6 +5,7 @@
 #include "unit/drivers/gpu_code_image.hpp"
 #include "unit/elf/cache_image.hpp"
 #include "unit/elf/elf_image.hpp"
+#include "unit/image/made_tar.hpp"
 #include "unit/linking/elf_library.hpp"
 #include "unit/plan/driver_stack.hpp"
 
@@ -199,6 +200,55 @@ std::string image_file()
     return sif;
 }
 
+/// Archives of images, each less than the longest input that is tried.
+void write_archives(const Folder& folder)
+{
+    using Tar = test::TarImage;
+    const Tar lower = Tar()
+                          .directory("usr/lib/")
+                          .file("usr/lib/libx.so.1", "12345")
+                          .link("lib", "usr/lib")
+                          .hard_link("lib/liby.so", "usr/lib/libx.so.1");
+    const Tar upper = Tar().file("lib/.wh.libx.so.1", "").file("lib/x/y", "z");
+    const std::string config = R"({"config":{"Env":["A=b","LD_LIBRARY_PATH=/opt"]}})";
+    const Tar docker = Tar()
+                           .file("a/layer.tar", lower.open_end())
+                           .file("b.tar", upper.open_end())
+                           .link("c/layer.tar", "../a/layer.tar")
+                           .file("c.json", config)
+                           .file("manifest.json", R"([{"Config":"c.json","RepoTags":["x:1"],)"
+                                                  R"("Layers":["c/layer.tar","b.tar"]}])");
+    folder.write("docker", docker.open_end());
+
+    const Tar forms = Tar()
+                          .records(Tar::record("path", "lib/long") + Tar::record("size", "3"))
+                          .file("short", "abc")
+                          .add('L', "@", "long-name")
+                          .add('K', "@", "../usr")
+                          .link("opt", "short")
+                          .records(Tar::record("GNU.sparse.realsize", "4096"))
+                          .file(".wh..wh..opq", "map");
+    folder.write("forms", Tar()
+                              .file("l", forms.open_end())
+                              .file("manifest.json", R"([{"Layers":["l"]}])")
+                              .open_end());
+
+    const std::string index =
+        R"({"manifests":[{"digest":"sha256:m","platform":{"os":"linux","architecture":"amd64"}},)"
+        R"({"digest":"sha256:n","platform":{"os":"linux","variant":"v1","architecture":"arm64"},)"
+        R"("annotations":{"org.opencontainers.image.ref.name":"x"}},{"digest":"sha256:i",)"
+        R"("mediaType":"application/vnd.oci.image.index.v1+json"}]})";
+    const std::string manifest =
+        R"({"config":{"digest":"sha256:c"},"layers":[{"digest":"sha256:l"}]})";
+    const Tar oci = Tar()
+                        .file("index.json", index)
+                        .file("blobs/sha256/i", R"({"manifests":[]})")
+                        .file("blobs/sha256/m", manifest)
+                        .file("blobs/sha256/c", config)
+                        .file("blobs/sha256/l", lower.open_end());
+    folder.write("oci", oci.open_end());
+}
+
 void write_gpu_code(const Folder& folder)
 {
     const std::string code = test::code_for({61, 90}, {90});
@@ -249,6 +299,7 @@ void write_all(const std::filesystem::path& directory)
     for (const bool musl : {false, true})
         Folder(directory / "linking").write(musl ? "musl" : "glibc", linked_image(musl));
     Folder(directory / "host_record").write("host", host_record());
+    write_archives(Folder(directory / "image_archive"));
     Folder(directory / "image_file").write("sif", image_file());
     Folder(directory / "journal").write("journal", journal());
     Folder(directory / "program").write("block", program_block());

@@ -37,7 +37,7 @@ CONFINED = [
     (r"elf\.h|gelf\.h|link\.h|libelf\.h|elfutils/.*", ["elf/"]),
     (r"yaml-cpp/.*", ["config/"]),
     (r"nlohmann/.*", ["cdi/", "export/", "import/", "record/", "journal/journal.cpp", "search/manifest.cpp",
-                        "drivers/nvidia/compat.cpp", "drivers/nvidia/toolkit.cpp"]),
+                        "drivers/nvidia/compat.cpp", "drivers/nvidia/toolkit.cpp", "image/archive_manifest.cpp"]),
     (r"sys/capability\.h|linux/capability\.h", ["privilege/"]),
     (r"libmount(/.*)?\.h", ["mount/"]),
     (r"libkmod\.h", ["loading/"]),
@@ -65,8 +65,8 @@ CLI_MAY_INCLUDE = r"gpucontainer/.*|CLI/.*|fmt/.*"
 # names of the folders, and what makers call their GPUs and platforms.
 VENDOR_FOLDER = "libgpucontainer/drivers/"
 PRODUCTS = ["cuda", "rocm", "radeon", "gaudi"]
-# A field of CDI specifications, which is about processors.
-FIELD_OF_OTHERS = "intelRdt"
+# About processors: a field of CDI specifications, and how OCI images call an architecture.
+OF_PROCESSORS = re.compile("intelRdt|amd64")
 
 INCLUDE = re.compile(r'\s*#\s*include\s*(<([^>]+)>|"([^"]+)")')
 STANDARD = re.compile(r"[a-z_0-9]+|(std[a-z]+|assert|errno|limits)\.h")
@@ -161,7 +161,7 @@ def lines_with_vendors(path, lines, vendors):
     if path.as_posix().startswith(VENDOR_FOLDER):
         return []
     return [n for n, line in enumerate(lines, 1)
-            if vendors.search(line.split("//")[0].replace(FIELD_OF_OTHERS, ""))]
+            if vendors.search(OF_PROCESSORS.sub("", line.split("//")[0]))]
 
 
 def check_file(root, path, vendors):

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "image/confined.hpp"
 
+#include "image/messages.hpp"
 #include "unit/image/made_image.hpp"
 
 #include <gmock/gmock.h>
@@ -175,6 +176,19 @@ TEST_F(ConfinedTest, IsNotBelievedWhatCannotBe)
         ASSERT_TRUE(files);
         EXPECT_FALSE((*files)->list(0));
     }
+}
+
+TEST(MessagesTest, TakesNoVariablesThatCannotBe)
+{
+    EXPECT_THAT(*read_variables(to_text(std::vector<std::string>{"A=b", "C="})),
+                ::testing::ElementsAre("A=b", "C="));
+    std::string many;
+    for (std::size_t i = 0; i <= most_image_variables; ++i)
+        many += std::string("A=\0", 3);
+    for (const std::string& text :
+         {std::string("A=b"), std::string("=b\0", 3), std::string("A\0", 2), std::string("\0", 1),
+          std::string("A\0B=\0", 5), many})
+        EXPECT_FALSE(read_variables(text)) << text.size();
 }
 
 TEST_F(ConfinedTest, SaysWhyItCannotBeOpened)

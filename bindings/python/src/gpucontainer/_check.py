@@ -20,8 +20,8 @@ class Check(Owner):
     Of its findings, what stops all programs comes first. An error stops the program, or all if none
     is named; a warning may stop it, or stops others; a note is settled by setting up.
 
-    root: a directory, set up or not, or a file with an image (squashfs or SIF); a path or a
-    borrowed descriptor. None: the host alone.
+    root: a directory, set up or not, or a file with an image (squashfs, SIF, or an archive of
+    docker or OCI); a path or a borrowed descriptor. None: the host alone.
     host: how to look at this host. A vendor that is asked for and cannot be used is a finding.
     record: a host of Host.from_json(), in place of this one.
     request: as for a plan. What cannot be granted is a finding.

@@ -292,8 +292,8 @@ class Request:
 class Plan(Owner):
     """Everything that will change in a container's root file system; nothing is changed yet.
 
-    root: a path or a borrowed descriptor. None, or a file with an image (squashfs or SIF), makes
-    a plan that can only be shown.
+    root: a path or a borrowed descriptor. None, or a file with an image (squashfs, SIF, or an
+    archive of docker or OCI), makes a plan that can only be shown.
     devices: "all", "none", "auto", or indexes, UUIDs and PCI addresses, comma-separated.
     environment: where "auto" finds the variables of a scheduler, usually os.environ.
     container_environment: NAME=VALUE each, what the container itself asks for, such as

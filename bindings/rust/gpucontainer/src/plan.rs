@@ -310,7 +310,8 @@ unsafe impl Sync for Plan {}
 
 impl Plan {
     /// Decides what will be done; changes nothing. Without a root, or for a file with an image
-    /// (squashfs or SIF), the plan can only be shown. Errors: Usage, NoDevice, Rootfs, Permission.
+    /// (squashfs, SIF, or an archive of docker or OCI), the plan can only be shown.
+    /// Errors: Usage, NoDevice, Rootfs, Permission.
     pub fn new<F: AsFd>(host: &Host, request: &Request, root: Option<&F>) -> Result<Plan> {
         let mut texts = Texts::default();
         let native = request.native(&mut texts)?;
