@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <sys/resource.h>
@@ -41,7 +42,7 @@ public:
                              std::span<char> bytes) override
     {
         ++reads;
-        std::ranges::fill(bytes, static_cast<char>('a' + file % 26));
+        std::memset(bytes.data(), static_cast<int>('a' + file % 26), bytes.size());
         return bytes.size();
     }
 
