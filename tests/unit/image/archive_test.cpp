@@ -278,6 +278,14 @@ TEST_F(ArchiveTest, IsNotMounted)
     EXPECT_THAT(compressed.error().message(), HasSubstr("compressed as a whole, with gzip"));
 }
 
+TEST_F(ArchiveTest, IsReadByAProcessOfItsOwn)
+{
+    auto view = opened(oci(descriptor("a1")));
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0) << "a child that runs";
+    view.reset();
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+}
+
 TEST_F(ArchiveTest, IsCutOff)
 {
     const std::string whole = docker("[" + docker_image("\"b.tar\"") + "]").bytes();
