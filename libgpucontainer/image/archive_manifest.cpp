@@ -177,6 +177,7 @@ Result<void> add_images(const ReadMember& read, const std::string& path, const J
 std::string names_of_images(const std::vector<Listed>& images)
 {
     std::vector<std::string> names;
+    names.reserve(images.size());
     for (const Listed& image : images)
         names.push_back(image.name);
     return base::joined(names, ", ");
@@ -221,6 +222,7 @@ Result<ImageParts> find_docker_image(const ReadMember& read)
         return refusal(Refusal::no_image);
     if (list.size() > 1) {
         std::vector<std::string> names;
+        names.reserve(list.size());
         for (const Json& image : list)
             names.push_back(name_of_docker_image(image));
         return refusal(Refusal::several_docker_images, base::joined(names, ", "));

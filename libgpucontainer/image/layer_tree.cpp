@@ -310,8 +310,9 @@ std::optional<Extent> LayerTree::content_of(std::string_view path) const
         if (node.type != EntryType::link)
             return std::nullopt;
         const std::string& target = targets_[node.more];
-        way = cleaned(target.front() == '/' ? target
-                                            : std::string(split_last(way).first) + "/" + target);
+        std::string beside(split_last(way).first);
+        beside.append("/").append(target);
+        way = cleaned(target.front() == '/' ? target : beside);
     }
     return std::nullopt;
 }

@@ -157,7 +157,7 @@ TEST_F(ArchiveTest, SaysWhichProgramCompressedALayer)
                                                                6),
                                                    "xz"),
                                          std::pair(std::string("BZh9"), "bzip2")}) {
-        TarImage tar = docker("[" + docker_image("\"b.tar\", \"z\"") + "]");
+        TarImage tar = docker("[" + docker_image(R"("b.tar", "z")") + "]");
         tar.file("z", magic + std::string(600, 'z'));
         expect_error(tar, std::string("compressed with ") + program,
                      "skopeo copy docker-archive:IMAGE docker-archive:NEW");
@@ -174,7 +174,7 @@ TEST_F(ArchiveTest, SaysWhichProgramCompressedALayer)
 TEST_F(ArchiveTest, TakesLayersWithoutFiles)
 {
     for (const std::string& empty : {std::string(), std::string(1024, '\0')}) {
-        TarImage tar = docker("[" + docker_image("\"b.tar\", \"z\"") + "]");
+        TarImage tar = docker("[" + docker_image(R"("b.tar", "z")") + "]");
         tar.file("z", empty);
         EXPECT_THAT(names(tar), ElementsAre("f"));
     }
@@ -255,7 +255,7 @@ TEST_F(ArchiveTest, PrefersTheManifestOfDocker)
 TEST_F(ArchiveTest, RepeatsNothingThatATerminalObeys)
 {
     const auto view = open_root(
-        test::file_of(docker("[" + docker_image("\"\\u001b[2Jx\\n\"") + "]").bytes()).get());
+        test::file_of(docker("[" + docker_image(R"("\u001b[2Jx\n")") + "]").bytes()).get());
     ASSERT_FALSE(view);
     EXPECT_THAT(view.error().message(), HasSubstr("lacks ?[2Jx?,"));
     const auto longer = open_root(
@@ -276,6 +276,14 @@ TEST_F(ArchiveTest, IsNotMounted)
         find_root_file_system(test::file_of("\x1f\x8b" + std::string(600, 'z')).get());
     ASSERT_FALSE(compressed);
     EXPECT_THAT(compressed.error().message(), HasSubstr("compressed as a whole, with gzip"));
+}
+
+TEST_F(ArchiveTest, IsReadByAProcessOfItsOwn)
+{
+    auto view = opened(oci(descriptor("a1")));
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), 0) << "a child that runs";
+    view.reset();
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
 }
 
 TEST_F(ArchiveTest, IsCutOff)

@@ -18,7 +18,6 @@ namespace {
 using rootfs::EntryType;
 using test::TarImage;
 using ::testing::ElementsAre;
-using ::testing::IsEmpty;
 
 constexpr std::size_t limit = 1U << 20U;
 
