@@ -30,12 +30,15 @@ Result<std::unique_ptr<ImageView>> open_layers(int fd)
 
 Result<std::unique_ptr<ImageView>> open_image(int fd)
 {
-    if (is_archive(fd))
+    auto place = find_root_file_system(fd);
+    // A file may begin like several kinds: it is what programs would mount.
+    if (!place && place.error().object() == archive_kind)
         return open_layers(fd);
-    GPUCTR_TRY(const Place place, find_root_file_system(fd));
+    if (!place)
+        return std::move(place).error();
     GPUCTR_TRY(const auto functions, load_squash_functions());
     GPUCTR_TRY(std::shared_ptr<FileSystem> files, open_confined(fd, [&](int image) {
-                   return open_squashfs(functions, image, place);
+                   return open_squashfs(functions, image, *place);
                }));
     return ImageView::open(std::move(files));
 }

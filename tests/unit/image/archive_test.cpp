@@ -113,6 +113,14 @@ TEST_F(ArchiveTest, ShowsTheLayersOfADockerArchive)
     EXPECT_THAT(names(docker("[" + docker_image("") + "]")), ElementsAre());
 }
 
+TEST_F(ArchiveTest, IsNoneIfItBeginsLikeWhatIsMounted)
+{
+    TarImage tar;
+    tar.file("hsqs", "").file("b.tar", layer("f")).file("config.json", "{}");
+    tar.file("manifest.json", "[" + docker_image("\"b.tar\"") + "]");
+    expect_error(tar, "squashfs of version 0.0");
+}
+
 TEST_F(ArchiveTest, NamesTheImagesIfThereAreSeveral)
 {
     const std::string two =
