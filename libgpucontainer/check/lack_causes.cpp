@@ -115,7 +115,7 @@ public:
                 break;
             case Lack::Kind::damaged:
                 add({FindingCode::library_not_found, lack.name,
-                     base::format("{}, and finds {}, which {}", needers_of(lack), lack.file,
+                     base::format("{}, and finds {}: {}", needers_of(lack), lack.file,
                                   lack.problem),
                      lack.file, "remove the file from the image, or install its package again"});
                 break;

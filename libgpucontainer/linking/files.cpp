@@ -16,6 +16,31 @@ constexpr std::size_t most_files = 4096;
 constexpr std::size_t most_lookups = 100'000;
 /// Known answers are quick, but search paths of a chain of files multiply.
 constexpr std::size_t most_tries = 2'000'000;
+/// A thousand libraries have less than 1 MiB. In a hostile file texts overlap: each is the end of
+/// another, so that a small file has megabytes.
+constexpr std::size_t most_kept = std::size_t{32} << 20U;
+
+std::size_t size_of(const std::vector<std::string>& texts)
+{
+    std::size_t size = 0;
+    for (const std::string& text : texts)
+        size += sizeof text + text.size();
+    return size;
+}
+
+std::size_t size_of(const std::vector<elf::NeededVersion>& needs)
+{
+    std::size_t size = 0;
+    for (const elf::NeededVersion& need : needs)
+        size += sizeof need + need.library.size() + need.version.size();
+    return size;
+}
+
+std::size_t size_of(const elf::Facts& facts)
+{
+    return facts.soname.size() + facts.interpreter.size() + size_of(facts.needed)
+           + size_of(facts.runpath) + size_of(facts.rpath);
+}
 
 } // namespace
 
@@ -27,6 +52,16 @@ bool Files::may_look()
     }
     is_exhausted_ = true;
     return false;
+}
+
+bool Files::may_keep(std::size_t bytes)
+{
+    if (bytes > most_kept - kept_) {
+        is_exhausted_ = true;
+        return false;
+    }
+    kept_ += bytes;
+    return true;
 }
 
 bool Files::may_try()
@@ -61,18 +96,20 @@ const File* Files::find(const std::string& path)
     return file.get();
 }
 
-std::unique_ptr<File> Files::read(const std::string& path, const Entry& entry) const
+std::unique_ptr<File> Files::read(const std::string& path, const Entry& entry)
 {
     auto file = std::make_unique<File>();
     if (entry.type != EntryType::regular) {
         file->state = File::State::damaged;
-        file->problem = entry.type == EntryType::directory ? "is a directory" : "is no file";
+        file->problem = entry.type == EntryType::directory ? "a directory" : "no file";
         return file;
     }
     const auto opened = view_.open(path);
     if (!opened)
         return file;
     auto facts = elf::read_facts(opened->get());
+    if (facts && !may_keep(size_of(*facts)))
+        return file;
     if (facts) {
         file->state = File::State::good;
         file->facts = *std::move(facts);
@@ -104,7 +141,8 @@ const std::vector<elf::NeededVersion>* Files::needs_of(const std::string& path)
     const auto [known, is_new] = needs_.try_emplace(file);
     if (is_new)
         if (const auto opened = view_.open(path))
-            if (auto needs = elf::read_needed_versions(opened->get()))
+            if (auto needs = elf::read_needed_versions(opened->get());
+                needs && may_keep(size_of(*needs)))
                 known->second = *std::move(needs);
     return known->second ? &*known->second : nullptr;
 }
@@ -117,7 +155,8 @@ const std::vector<std::string>* Files::versions_of(const std::string& path)
     const auto [known, is_new] = versions_.try_emplace(file);
     if (is_new)
         if (const auto opened = view_.open(path))
-            if (auto versions = elf::read_defined_versions(opened->get())) {
+            if (auto versions = elf::read_defined_versions(opened->get());
+                versions && may_keep(size_of(*versions))) {
                 known->second = *std::move(versions);
                 std::ranges::sort(*known->second);
             }

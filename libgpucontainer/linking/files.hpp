@@ -31,8 +31,8 @@ struct File {
     elf::Facts facts;
 };
 
-/// The files of a container, each read once. Their number is limited, and so is the number of
-/// names that are looked up. For one thread.
+/// The files of a container, each read once. Their number is limited, and so are what is kept of
+/// them and the number of names that are looked up. For one thread.
 class Files {
 public:
     /// `view` must outlive this object.
@@ -54,15 +54,17 @@ public:
     /// To be asked before each file that a search path leads to: whether the search may go on.
     bool may_try();
 
-    /// Whether so many files or names were asked for that the rest was not looked at.
+    /// Whether so many files or names were asked for, or files had so much to be kept, that the
+    /// rest was not looked at.
     bool is_exhausted() const noexcept { return is_exhausted_; }
 
 private:
     using Id = std::pair<std::uint64_t, std::uint64_t>;
 
     const File* find(const std::string& path);
-    std::unique_ptr<File> read(const std::string& path, const rootfs::Entry& entry) const;
+    std::unique_ptr<File> read(const std::string& path, const rootfs::Entry& entry);
     bool may_look();
+    bool may_keep(std::size_t bytes);
 
     const rootfs::View& view_;
     std::unordered_map<std::string, const File*> by_path_;
@@ -72,6 +74,7 @@ private:
     std::unordered_map<const File*, std::optional<std::vector<std::string>>> versions_;
     std::size_t looked_up_ = 0;
     std::size_t tried_ = 0;
+    std::size_t kept_ = 0; ///< Bytes of texts in the facts of files.
     bool is_exhausted_ = false;
 };
 

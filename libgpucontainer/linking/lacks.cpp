@@ -17,7 +17,9 @@ constexpr std::size_t most_symbols = 400'000;                   // of all object
 constexpr std::size_t largest_tables = std::size_t{256} << 20U; // of theirs, each read twice
 constexpr std::size_t most_missing_versions = 256;
 constexpr std::size_t most_missing = 16;
-constexpr std::size_t longest_name = 256; // of a symbol, as it is told
+// Names of symbols may be the ends of others, so that small tables have very much of them.
+constexpr std::size_t most_symbol_names = std::size_t{256} << 20U; // in bytes, of all objects
+constexpr std::size_t most_kept_names = std::size_t{64} << 20U;    // of what is wanted
 
 /// Objects by the names that others need them by.
 class ByName {
@@ -90,10 +92,19 @@ private:
             is_known_[index] = false;
     }
 
-    void count()
+    void count(std::string_view name)
     {
         if (left_ > 0)
             --left_;
+        take_off(name.size(), names_left_);
+    }
+
+    void take_off(std::size_t size, std::size_t& bytes)
+    {
+        if (size > bytes)
+            left_ = 0;
+        else
+            bytes -= size;
     }
 
     void collect(std::size_t index)
@@ -101,9 +112,12 @@ private:
         if (linked_.objects[index].way == Way::loader)
             return;
         visit(index, [&](const DynamicSymbol& symbol) {
-            count();
-            if (symbol.kind == DynamicSymbol::Kind::wanted && left_ > 0)
-                wanted_.try_emplace(std::string(symbol.name), index);
+            count(symbol.name);
+            if (symbol.kind != DynamicSymbol::Kind::wanted || left_ == 0)
+                return;
+            const auto [known, is_new] = wanted_.try_emplace(std::string(symbol.name), index);
+            if (is_new)
+                take_off(symbol.name.size(), kept_names_left_);
         });
     }
 
@@ -112,8 +126,8 @@ private:
         bool defines = false;
         std::string name;
         visit(index, [&](const DynamicSymbol& symbol) {
-            count();
-            if (symbol.kind != DynamicSymbol::Kind::defined)
+            count(symbol.name);
+            if (symbol.kind != DynamicSymbol::Kind::defined || left_ == 0)
                 return;
             defines = true;
             name = symbol.name;
@@ -165,17 +179,17 @@ private:
             if (linked_.lacks.size() >= most_missing)
                 return;
             linked_.lacks.push_back(
-                {Lack::Kind::symbol,
-                 name.size() <= longest_name ? name : name.substr(0, longest_name) + "...",
-                 {linked_.objects[by].path}});
+                {Lack::Kind::symbol, as_told(name), {linked_.objects[by].path}});
         }
     }
 
     Files& files_;
     Linked& linked_;
     std::unordered_map<std::string, std::size_t> wanted_; ///< By which object first.
-    std::vector<bool> is_known_; ///< Whether an object's symbols were read.
-    std::size_t left_ = most_symbols;
+    std::vector<bool> is_known_;      ///< Whether an object's symbols were read.
+    std::size_t left_ = most_symbols; ///< 0: there are too many, or too long ones.
+    std::size_t names_left_ = most_symbol_names;
+    std::size_t kept_names_left_ = most_kept_names;
     std::size_t bytes_left_ = largest_tables;
 };
 
@@ -211,6 +225,12 @@ void add_missing_versions(const Object& object, Files& files, const ByName& obje
 }
 
 } // namespace
+
+std::string as_told(const std::string& name)
+{
+    constexpr std::size_t longest = 256;
+    return name.size() <= longest ? name : name.substr(0, longest) + "...";
+}
 
 void find_missing_versions(Files& files, Linked& linked)
 {

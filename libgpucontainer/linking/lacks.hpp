@@ -3,7 +3,12 @@
 
 #include "linking/linked.hpp"
 
+#include <string>
+
 namespace gpucontainer::linking {
+
+/// The beginning of a name, if it is very long, as names in hostile files are.
+std::string as_told(const std::string& name);
 
 /// Adds the symbol versions that objects need of others and these do not define. A library without
 /// any versions has all. glibc's loader checks that, and no other.

@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "linking/lacks.hpp"
 #include "rootfs/real_path.hpp"
 
 #include <algorithm>
@@ -148,6 +149,7 @@ void Session::lack(Lack lack, std::size_t by)
 {
     lack.needed_by = {linked_.objects[by].path};
     lack_of_.emplace(lack.name, linked_.lacks.size());
+    lack.name = as_told(lack.name);
     linked_.lacks.push_back(std::move(lack));
 }
 
@@ -198,7 +200,7 @@ std::optional<std::size_t> Session::need(const std::string& name, std::size_t by
               name,
               {},
               *found.path,
-              file->state == State::empty ? "is an empty file" : file->problem},
+              file->state == State::empty ? "an empty file" : file->problem},
              by);
         return std::nullopt;
     }

@@ -167,7 +167,7 @@ TEST_F(LinkerTest, EndsAtAnEmptyFile)
     ASSERT_THAT(linked.lacks, SizeIs(1));
     EXPECT_EQ(linked.lacks[0].kind, Kind::damaged);
     EXPECT_EQ(linked.lacks[0].file, "/opt/libx.so.1");
-    EXPECT_EQ(linked.lacks[0].problem, "is an empty file");
+    EXPECT_EQ(linked.lacks[0].problem, "an empty file");
 }
 
 TEST_F(LinkerTest, PassesOverFilesForOtherMachines)
@@ -399,6 +399,48 @@ TEST_F(LinkerTest, NamesANumberOfVersionsAndLibrariesAtMost)
     const Linked linked = link(other);
     EXPECT_THAT(linked.lacks, SizeIs(256));
     EXPECT_FALSE(linked.is_complete);
+}
+
+TEST_F(LinkerTest, KeepsSomeMegabytesOfFilesAtMost)
+{
+    ElfLibrary made;
+    for (int i = 0; i < 1000; ++i)
+        made.needed.push_back(std::string(4000, 'n') + std::to_string(i));
+    const std::string bytes = made.bytes();
+    Files files(view_);
+    for (int i = 0; i < 9; ++i) {
+        const std::string path = "/usr/lib/lib" + std::to_string(i) + ".so";
+        view_.file(path, bytes);
+        const bool fits = i < 8; // 32 MiB
+        EXPECT_EQ(files.at(path)->state == File::State::good, fits) << path;
+        EXPECT_EQ(files.is_exhausted(), !fits) << path;
+    }
+}
+
+TEST_F(LinkerTest, SaysNothingOfSymbolsWithVeryLongNames)
+{
+    const auto wanting = [&](std::size_t length) {
+        std::vector<std::string> names;
+        for (char i = '0'; i < '3'; ++i) {
+            ElfLibrary made;
+            for (char j = '0'; j < '6'; ++j)
+                made.symbols.push_back({std::string(length, 's') + i + j});
+            names.push_back(std::string("lib") + i + ".so");
+            library("/usr/lib/" + names.back(), made);
+        }
+        Linked linked = link(needing(names));
+        return linked.lacks;
+    };
+
+    EXPECT_THAT(wanting(300), SizeIs(16));
+    EXPECT_THAT(wanting(std::size_t{4} << 20U), IsEmpty()); // 72 MiB
+}
+
+TEST_F(LinkerTest, TellsTheBeginningOfALongName)
+{
+    const Linked linked = link(needing({std::string(1000, 'n')}));
+    ASSERT_THAT(linked.lacks, SizeIs(1));
+    EXPECT_EQ(linked.lacks[0].name, std::string(256, 'n') + "...");
 }
 
 TEST_F(LinkerTest, EndsWithLibrariesThatNeedEachOther)
