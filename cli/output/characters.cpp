@@ -47,4 +47,13 @@ bool is_control(std::string_view character)
     return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
+bool changes_order(std::string_view character)
+{
+    const auto is_between = [&](std::string_view first, std::string_view last) {
+        return character.size() == first.size() && character >= first && character <= last;
+    };
+    return character == "\u061c" || is_between("\u200e", "\u200f") || is_between("\u2028", "\u202e")
+           || is_between("\u2066", "\u2069");
+}
+
 } // namespace gpuctr_cli

@@ -35,7 +35,7 @@ std::string printable(std::string_view text)
         const std::size_t length = length_of_character(text);
         const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
         text.remove_prefix(character.size());
-        if (length != 0 && !is_control(character))
+        if (length != 0 && !is_control(character) && !changes_order(character))
             safe += character;
         else
             for (const char c : character)

@@ -96,6 +96,7 @@ class OfEachKind(Errors):
 class OfStrangeText(Errors):
     def test_is_json_all_the_same(self):
         for name, shown in (("a\x1b[31m\n\"\\", "a\x1b[31m\n\"\\"), ("\u20ac\u0085", "\u20ac\u0085"),
+                            ("\u061c\u200f\u2028\u202e\u2069",) * 2,
                             (os.fsdecode(b"\xff\xc0\x80"), "\ufffd" * 3),
                             (os.fsdecode(b"\xed\xa0\x80\xf5"), "\ufffd" * 4)):
             done = self.run_setup("undo", "--json", "--rootfs", f"/{name}", status=5, stderr=None)
