@@ -119,7 +119,8 @@ void add_texts(const std::string& system_root, const std::set<std::string>& modu
     if (!report.replacements.keeps_all())
         text = without_values(
             text, [&](std::string_view module) { return is_module_of(modules, module); });
-    report.add(std::string(command_line).substr(1), text);
+    report.members.insert_or_assign(std::string(command_line).substr(1),
+                                    report.replacements.in(text, Replacements::Text::settings));
 }
 
 void add_module(const std::string& system_root, const std::string& name, Report& report)
@@ -188,8 +189,8 @@ void add_kernel_texts(const std::string& system_root, std::span<const drivers::V
                       Report& report)
 {
     const std::set<std::string> modules = modules_of(vendors);
+    add_driver_directories(system_root, report); // has UUIDs of which others name the beginning
     add_texts(system_root, modules, report);
-    add_driver_directories(system_root, report);
     if (const std::string text = kernel_text(system_root + "/proc/modules", report); !text.empty())
         report.add("proc/modules", without_addresses(text));
     if (const auto loaded = base::list_directory(AT_FDCWD, system_root + "/sys/module"))
