@@ -70,8 +70,11 @@ void learn_names(const Subject& subject, std::span<const drivers::Vendor> vendor
         });
     };
     struct utsname system = {};
-    if (::uname(&system) == 0 && !is_of_vendor(&system.nodename[0]))
-        replacements.add_host_name(&system.nodename[0]);
+    if (::uname(&system) == 0) {
+        if (!is_of_vendor(&system.nodename[0]))
+            replacements.add_host_name(&system.nodename[0]);
+        replacements.add_domain(&system.domainname[0]); // "(none)" mostly
+    }
     for (const char* variable : {"USER", "LOGNAME", "SUDO_USER", "SLURM_JOB_USER"})
         if (const auto name = value_of(subject.environment, variable); !is_of_vendor(name))
             replacements.add_user_name(name);
@@ -79,9 +82,24 @@ void learn_names(const Subject& subject, std::span<const drivers::Vendor> vendor
         replacements.add_user_name(base::name_of(home));
 }
 
+/// Variables that choose GPUs or libraries.
+std::string settings(const Subject& subject, std::span<const drivers::Vendor> vendors)
+{
+    std::string text;
+    for (const std::string& setting : subject.environment)
+        if (const auto end = setting.find('=');
+            end != std::string::npos && is_wanted(std::string_view(setting).substr(0, end), vendors)
+            && std::ranges::none_of(setting, base::is_control))
+            text += setting + "\n";
+    return text;
+}
+
+/// After all other texts, so that it has what was replaced in them.
 std::string about_host(const Subject& subject, std::span<const drivers::Vendor> vendors,
                        Report& report)
 {
+    using Text = Replacements::Text;
+    Replacements& replacements = report.replacements;
     std::string text;
     for (const char* place : {"/etc/os-release", "/usr/lib/os-release"})
         if (text.empty())
@@ -92,15 +110,15 @@ std::string about_host(const Subject& subject, std::span<const drivers::Vendor> 
                              &system.version[0], &system.machine[0]);
     text += base::format("gpuctr-setup {}\nuser {} group {}\n", subject.version, ::geteuid(),
                          ::getegid());
-    for (const std::string& setting : subject.environment)
-        if (const auto end = setting.find('=');
-            end != std::string::npos && is_wanted(std::string_view(setting).substr(0, end), vendors)
-            && std::ranges::none_of(setting, base::is_control))
-            text += setting + "\n";
-    for (const char* place : {"/proc/self/cgroup", "/proc/self/uid_map", "/sys/fs/selinux/enforce",
-                              "/sys/module/apparmor/parameters/enabled", "/proc/self/attr/current"})
+    text = replacements.in(text) + replacements.in(settings(subject, vendors), Text::settings);
+    const auto add = [&](const char* place, Text kind) {
         if (const std::string value = kernel_text(place, report); !value.empty())
-            text += base::format("\n{}:\n{}", place, value);
+            text += base::format("\n{}:\n{}", place, replacements.in(value, kind));
+    };
+    add("/proc/self/cgroup", Text::groups);
+    for (const char* place : {"/proc/self/uid_map", "/sys/fs/selinux/enforce",
+                              "/sys/module/apparmor/parameters/enabled", "/proc/self/attr/current"})
+        add(place, Text::any);
     return text;
 }
 
@@ -211,9 +229,8 @@ void leave_out_long_names(Report& report)
 }
 
 /// With what is not as it is on the host.
-std::string host_text(const std::string& about, Report& report)
+std::string host_text(std::string texts, Report& report)
 {
-    std::string texts = report.replacements.in(about);
     std::string unread;
     for (const auto& [path, reason] : report.unread)
         unread += report.replacements.in(base::format("\nnot recorded: {}: {}", path, reason));
@@ -247,7 +264,8 @@ Report gather(const Subject& subject)
     add_files(subject, drivers, trace, report);
     leave_out_long_names(report);
     report.members.insert_or_assign(
-        "host.txt", host_text(about_host(subject, vendors, report) + remarks, report));
+        "host.txt",
+        host_text(about_host(subject, vendors, report) + report.replacements.in(remarks), report));
     return report;
 }
 

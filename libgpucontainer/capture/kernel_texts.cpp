@@ -4,12 +4,12 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "capture/command_line.hpp"
 #include "drivers/described_maker.hpp"
 #include "drivers/wsl.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <fcntl.h>
 #include <set>
@@ -27,7 +27,6 @@ constexpr int deepest_of_kernel = 8;
 constexpr const char* command_line = "/proc/cmdline";
 constexpr std::array texts = {
     "/proc/devices",
-    command_line,
     "/proc/version",
     "/proc/device-tree/compatible",
     "/proc/device-tree/model",
@@ -81,9 +80,8 @@ void add_driver_directories(const std::string& system_root, Report& report)
     }
 }
 
-/// Names of the modules that drivers say they are, and of those that begin with such a name.
-std::set<std::string> modules_of(const std::string& system_root,
-                                 std::span<const drivers::Vendor> vendors)
+/// Names of the modules that drivers say they are.
+std::set<std::string> modules_of(std::span<const drivers::Vendor> vendors)
 {
     constexpr std::string_view directory = "/sys/module/";
     std::set<std::string> wanted = {"nouveau", "vfio_pci", "drm"};
@@ -100,15 +98,29 @@ std::set<std::string> modules_of(const std::string& system_root,
                 wanted.insert(std::move(name));
             }
     }
-    const auto loaded = base::list_directory(AT_FDCWD, system_root + "/sys/module");
-    std::set<std::string> found;
-    if (loaded)
-        for (const std::string& name : *loaded)
-            if (std::ranges::any_of(wanted, [&](const std::string& one) {
-                    return name == one || name.starts_with(one + "_");
-                }))
-                found.insert(name);
-    return found;
+    return wanted;
+}
+
+/// Whether it is one of these, or begins with the name of one: "nvidia_uvm".
+bool is_module_of(const std::set<std::string>& wanted, std::string_view name)
+{
+    return std::ranges::any_of(
+        wanted, [&](const std::string& one) { return name == one || name.starts_with(one + "_"); });
+}
+
+void add_texts(const std::string& system_root, const std::set<std::string>& modules, Report& report)
+{
+    for (const std::string path : texts)
+        if (const std::string text = kernel_text(system_root + path, report); !text.empty())
+            report.add(path.substr(1), text);
+    std::string text = kernel_text(system_root + command_line, report);
+    if (text.empty())
+        return;
+    if (!report.replacements.keeps_all())
+        text = without_values(
+            text, [&](std::string_view module) { return is_module_of(modules, module); });
+    report.members.insert_or_assign(std::string(command_line).substr(1),
+                                    report.replacements.in(text, Replacements::Text::settings));
 }
 
 void add_module(const std::string& system_root, const std::string& name, Report& report)
@@ -147,39 +159,6 @@ std::string without_addresses(std::string_view text)
     return result;
 }
 
-/// /proc/cmdline without the values of parameters that are not known to be of drivers: they name
-/// addresses, disks and servers, and may be passwords. What follows "--" is the first program's.
-std::string without_values(std::string_view text)
-{
-    constexpr std::array harmless = {
-        "pci",     "pcie_aspm", "mitigations",        "module_blacklist", "lsm",      "security",
-        "selinux", "apparmor",  "default_hugepagesz", "hugepagesz",       "hugepages"};
-    constexpr std::array programs = {"rd.", "systemd.", "dracut.", "ignition.", "coreos."};
-    std::string result;
-    std::size_t end = 0;
-    for (text = base::trim(text); !text.empty();
-         text = base::trim(text.substr(std::min(end, text.size())))) {
-        bool is_quoted = false;
-        for (end = 0; end < text.size()
-                      && (is_quoted || !std::isspace(static_cast<unsigned char>(text[end])));
-             ++end)
-            is_quoted = is_quoted != (text[end] == '"');
-        const std::string_view word = text.substr(0, end);
-        if (word == "--")
-            break;
-        const std::string_view name = word.substr(0, word.find('='));
-        const bool is_of_program = std::ranges::any_of(
-            programs, [&](const char* start) { return name.starts_with(start); });
-        const bool is_kept = name.size() == word.size()
-                             || std::ranges::find(harmless, name) != harmless.end()
-                             || name.ends_with("iommu")
-                             || (name.find('.') != std::string_view::npos && !is_of_program);
-        result += base::format("{}{}{}", result.empty() ? "" : " ", is_kept ? word : name,
-                               is_kept ? "" : "=...");
-    }
-    return result + "\n";
-}
-
 } // namespace
 
 std::vector<std::string> places_of(std::span<const drivers::Vendor> vendors)
@@ -209,16 +188,15 @@ std::string kernel_text(const std::string& path, Report& report)
 void add_kernel_texts(const std::string& system_root, std::span<const drivers::Vendor> vendors,
                       Report& report)
 {
-    for (const std::string path : texts)
-        if (const std::string text = kernel_text(system_root + path, report); !text.empty())
-            report.add(path.substr(1), path == command_line && !report.replacements.keeps_all()
-                                           ? without_values(text)
-                                           : text);
+    const std::set<std::string> modules = modules_of(vendors);
+    add_driver_directories(system_root, report); // has UUIDs of which others name the beginning
+    add_texts(system_root, modules, report);
     if (const std::string text = kernel_text(system_root + "/proc/modules", report); !text.empty())
         report.add("proc/modules", without_addresses(text));
-    add_driver_directories(system_root, report);
-    for (const std::string& name : modules_of(system_root, vendors))
-        add_module(system_root, name, report);
+    if (const auto loaded = base::list_directory(AT_FDCWD, system_root + "/sys/module"))
+        for (const std::string& name : *loaded)
+            if (is_module_of(modules, name))
+                add_module(system_root, name, report);
 }
 
 } // namespace gpucontainer::capture

@@ -14,54 +14,13 @@ namespace {
 constexpr std::size_t shortest_name = 3;
 constexpr std::array common_names = {"root",  "localhost", "localdomain", "host",   "user",
                                      "linux", "debian",    "ubuntu",      "fedora", "node"};
-constexpr std::array home_directories = {std::string_view("/home/"), std::string_view("/Users/")};
+constexpr std::string_view ip6_form = "::";
+constexpr std::size_t shortest_beginning = 8; // of replacements of UUIDs: tells them apart
 
-bool is_hex(char c)
+bool is_common(std::string_view name)
 {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
-bool is_of_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-/// Whether an id can begin there: what is before is no digit of it. Kubernetes writes "pod" before
-/// the UUID of one.
-bool can_begin_at(std::string_view text, std::size_t at)
-{
-    const std::string_view before = text.substr(0, at);
-    return before.empty() || !is_hex(before.back()) || before.ends_with("pod");
-}
-
-/// Whether the text has this pattern at `at`, in which "h" stands for a hexadecimal digit, and no
-/// such digit before and after it.
-bool has_at(std::string_view text, std::size_t at, std::string_view pattern)
-{
-    if (text.size() - at < pattern.size() || !can_begin_at(text, at))
-        return false;
-    for (std::size_t i = 0; i < pattern.size(); ++i)
-        if (pattern[i] == 'h' ? !is_hex(text[at + i]) : text[at + i] != pattern[i])
-            return false;
-    const std::size_t end = at + pattern.size();
-    return end == text.size() || !is_hex(text[end]);
-}
-
-constexpr std::string_view uuid_pattern = "hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh";
-/// In the names of Kubernetes' control groups.
-constexpr std::string_view pod_pattern = "hhhhhhhh_hhhh_hhhh_hhhh_hhhhhhhhhhhh";
-constexpr std::string_view mac_pattern = "hh:hh:hh:hh:hh:hh";
-/// As engines give it to containers: 64 digits.
-constexpr std::string_view container_pattern =
-    "hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh";
-
-/// What identifies something there by its form alone; "" if nothing does.
-std::string_view id_at(std::string_view text, std::size_t at)
-{
-    for (const auto pattern : {uuid_pattern, pod_pattern, mac_pattern, container_pattern})
-        if (has_at(text, at, pattern))
-            return text.substr(at, pattern.size());
-    return {};
+    return name.size() < shortest_name
+           || std::ranges::find(common_names, base::to_lower(name)) != common_names.end();
 }
 
 /// The number in the form of `like`: its letters and digits are replaced from the right.
@@ -77,15 +36,10 @@ std::string in_form(std::size_t number, std::string_view like)
     return text;
 }
 
-/// The name of a user at the beginning of a text that follows "/home/".
-std::string_view user_in(std::string_view text)
+std::string_view common_beginning(std::string_view one, std::string_view other)
 {
-    std::size_t length = 0;
-    while (length < text.size()
-           && (is_of_word(text[length]) || text[length] == '-' || text[length] == '.'
-               || text[length] == '@'))
-        ++length;
-    return text.substr(0, length);
+    const auto [end, unused] = std::ranges::mismatch(one, other);
+    return one.substr(0, static_cast<std::size_t>(end - one.begin()));
 }
 
 } // namespace
@@ -93,7 +47,8 @@ std::string_view user_in(std::string_view text)
 const std::string& Replacements::replacement(Kind kind, std::string_view value,
                                              std::string_view like)
 {
-    const auto known = known_.find(value);
+    std::string key = base::to_lower(value);
+    const auto known = known_.find(key);
     if (known != known_.end())
         return known->second;
     const std::size_t number = ++counts_[kind];
@@ -103,7 +58,7 @@ const std::string& Replacements::replacement(Kind kind, std::string_view value,
         made = base::format("{:08}-0000-4000-8000-000000000000", number % 100'000'000);
         break;
     case Kind::mac:
-        made = "02:" + in_form(number, "00:00:00:00:00"); // a local address
+        made = in_form(number, like).replace(0, 2, "02"); // a local address
         break;
     case Kind::serial:
     case Kind::container:
@@ -112,11 +67,23 @@ const std::string& Replacements::replacement(Kind kind, std::string_view value,
     case Kind::host:
         made = number == 1 ? "host" : base::format("host{}", number);
         break;
+    case Kind::domain:
+        made = number == 1 ? "domain" : base::format("domain{}", number);
+        break;
     case Kind::user:
         made = base::format("user{}", number);
         break;
+    case Kind::ip_address:
+        made = like == ip6_form
+                   ? base::format("2001:db8::{:x}", number % 0x10000) // of documentation
+                   : base::format("198.18.{}.{}", number / 256 % 256, number % 256); // of tests
+        break;
+    case Kind::user_number:
+    case Kind::job_number:
+        made = base::format("{}", number);
+        break;
     }
-    return known_.emplace(value, std::move(made)).first->second;
+    return known_.emplace(std::move(key), std::move(made)).first->second;
 }
 
 std::string Replacements::serial(std::string_view value)
@@ -124,10 +91,10 @@ std::string Replacements::serial(std::string_view value)
     const std::string_view trimmed = base::trim(value);
     if (keep_ || trimmed.empty() || trimmed.find_first_not_of("0x-") == std::string_view::npos)
         return std::string(value);
-    if (has_at(trimmed, 0, uuid_pattern) && trimmed.size() == uuid_pattern.size())
+    if (is_uuid(trimmed))
         return in(value);
     const std::string& made = replacement(Kind::serial, trimmed, trimmed);
-    words_.emplace(trimmed, made);
+    words_.emplace(base::to_lower(trimmed), made);
     std::string text(value);
     return text.replace(text.find(trimmed), trimmed.size(), made);
 }
@@ -143,73 +110,136 @@ std::string Replacements::number(std::string_view decimal)
 
 void Replacements::add_word(std::string_view word, std::string_view replacement)
 {
-    if (keep_ || word.size() < shortest_name
-        || std::ranges::find(common_names, word) != common_names.end()
-        || word.find_first_not_of("0123456789") == std::string_view::npos)
-        return;
-    words_.emplace(word, replacement);
+    if (!is_common(word) && word.find_first_not_of("0123456789") != std::string_view::npos)
+        words_.emplace(base::to_lower(word), replacement);
 }
 
 void Replacements::add_host_name(std::string_view name)
 {
-    if (keep_ || name.size() < shortest_name
-        || std::ranges::find(common_names, name) != common_names.end())
+    if (keep_ || is_common(name))
         return;
+    const auto point = name.find('.');
     add_word(name, replacement(Kind::host, name, ""));
-    const std::string_view first = name.substr(0, name.find('.'));
-    add_word(first, replacement(Kind::host, name, ""));
+    add_word(name.substr(0, point), replacement(Kind::host, name, ""));
+    if (point != std::string_view::npos)
+        add_domain(name.substr(point + 1));
+}
+
+void Replacements::add_domain(std::string_view name)
+{
+    if (keep_ || name.find('.') == std::string_view::npos) // "local" is a word of many texts
+        return;
+    add_word(name, replacement(Kind::domain, name, ""));
+    domains_.push_back(base::to_lower(name));
 }
 
 void Replacements::add_user_name(std::string_view name)
 {
-    if (keep_ || name.size() < shortest_name
-        || std::ranges::find(common_names, name) != common_names.end())
-        return;
-    add_word(name, replacement(Kind::user, name, ""));
+    if (!keep_ && !is_common(name))
+        add_word(name, replacement(Kind::user, name, ""));
 }
 
-std::string Replacements::in(std::string_view text)
+std::string Replacements::in(std::string_view text, Text kind)
 {
-    return keep_ ? std::string(text) : without_words(without_patterns(text));
+    return keep_ ? std::string(text) : without_words(without_patterns(text, kind));
 }
 
-std::string Replacements::id_replacement(std::string_view id)
+/// With the same letters between its digits.
+std::string Replacements::uuid_like(std::string_view value)
 {
-    std::string value = base::to_lower(id);
-    if (id.size() == mac_pattern.size())
-        return replacement(Kind::mac, value, "");
-    if (id.size() == container_pattern.size())
-        return replacement(Kind::container, value, std::string(id.size(), '0'));
-    std::ranges::replace(value, '_', '-');
-    std::string made = replacement(Kind::uuid, value, "");
-    if (id.find('_') != std::string_view::npos)
+    std::string dashed = base::to_lower(value);
+    std::ranges::replace(dashed, '_', '-');
+    if (dashed.find('-') == std::string::npos)
+        for (const std::size_t at : {8U, 13U, 18U, 23U})
+            dashed.insert(at, 1, '-');
+    std::string made = replacement(Kind::uuid, dashed, "");
+    if (value.find('_') != std::string_view::npos)
         std::ranges::replace(made, '-', '_');
+    else if (value.find('-') == std::string_view::npos)
+        std::erase(made, '-');
     return made;
 }
 
-std::string Replacements::without_patterns(std::string_view text)
+/// The beginning of the replacement that tells as much: it is as ambiguous as the value.
+std::string Replacements::uuid_beginning(std::string_view value)
+{
+    const std::string lower = base::to_lower(value);
+    const std::size_t size = std::max(lower.size(), shortest_beginning);
+    std::string_view found;
+    for (auto known = known_.lower_bound(lower);
+         known != known_.end() && known->first.starts_with(lower); ++known)
+        if (is_uuid(known->first))
+            found = found.empty() ? std::string_view(known->second)
+                                  : common_beginning(found, known->second);
+    if (found.empty() && lower.size() < shortest_beginning)
+        return std::string(value);
+    return std::string(
+        (found.empty() ? replacement(Kind::uuid, lower, "") : found).substr(0, size));
+}
+
+std::string Replacements::made_for(const Identifier& id)
+{
+    const std::string zeros(id.text.size(), '0');
+    switch (id.form) {
+    case Form::none:
+        break;
+    case Form::uuid:
+    case Form::plain_uuid:
+        return uuid_like(id.text);
+    case Form::octets:
+        return replacement(Kind::mac, id.text, id.text);
+    case Form::container:
+        return replacement(Kind::container, id.text, zeros);
+    case Form::ip4_address:
+        return replacement(Kind::ip_address, id.text, "");
+    case Form::ip6_address:
+        return replacement(Kind::ip_address, id.text, ip6_form);
+    case Form::user_number:
+        return replacement(Kind::user_number, base::format("user {}", id.text), "");
+    case Form::job_number:
+        return replacement(Kind::job_number, base::format("job {}", id.text), "");
+    }
+    return std::string(id.text);
+}
+
+Replacements::Replaced Replacements::name_replaced_at(std::string_view text, std::size_t at)
+{
+    std::size_t start = 0;
+    if (const std::string_view user = user_at(text, at, start); !user.empty())
+        return {start + user.size(),
+                base::format("{}{}", text.substr(at, start), replacement(Kind::user, user, ""))};
+    for (const std::string& domain : domains_)
+        if (const std::string_view host = host_at(text, at, domain); !host.empty())
+            return {host.size(), replacement(Kind::host, host, "")};
+    return {};
+}
+
+/// Its length is 0 if nothing is replaced there.
+Replacements::Replaced Replacements::replaced_at(std::string_view text, std::size_t at, Text kind)
+{
+    Identifier id = id_at(text, at);
+    if (id.form == Form::none && kind != Text::any)
+        id = address_at(text, at);
+    if (id.form == Form::none && kind == Text::groups)
+        id = group_number_at(text, at);
+    if (id.form != Form::none)
+        return {id.text.size(), made_for(id)};
+    if (const std::string_view beginning = uuid_beginning_at(text, at); !beginning.empty())
+        return {beginning.size(), uuid_beginning(beginning)};
+    return name_replaced_at(text, at);
+}
+
+std::string Replacements::without_patterns(std::string_view text, Text kind)
 {
     std::string result;
     result.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
-        if (const std::string_view id = id_at(text, at); !id.empty()) {
-            result += id_replacement(id);
-            at += id.size();
-            continue;
+        if (const Replaced replaced = replaced_at(text, at, kind); replaced.length != 0) {
+            result += replaced.made;
+            at += replaced.length;
+        } else {
+            result += text[at++];
         }
-        const auto home = std::ranges::find_if(home_directories, [&](std::string_view directory) {
-            return text.substr(at).starts_with(directory);
-        });
-        if (home != home_directories.end()) {
-            result += *home;
-            at += home->size();
-            if (const std::string_view user = user_in(text.substr(at)); !user.empty()) {
-                result += replacement(Kind::user, user, "");
-                at += user.size();
-            }
-            continue;
-        }
-        result += text[at++];
     }
     return result;
 }
@@ -219,18 +249,21 @@ namespace {
 using Word = std::pair<const std::string, std::string>;
 using WordsByFirst = std::map<char, std::vector<const Word*>>;
 
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 /// The longest word that begins there and is followed by something else; null if there is none.
 const Word* word_at(std::string_view text, std::size_t at, const WordsByFirst& by_first)
 {
     if (at != 0 && is_of_word(text[at - 1]))
         return nullptr;
-    const auto words = by_first.find(text[at]);
+    const auto words = by_first.find(lower(text[at]));
     if (words == by_first.end())
         return nullptr;
     const Word* found = nullptr;
     for (const Word* word : words->second) {
         const std::size_t end = at + word->first.size();
-        if (text.substr(at).starts_with(word->first)
+        if (end <= text.size()
+            && std::ranges::equal(text.substr(at, word->first.size()), word->first, {}, lower)
             && (end == text.size() || !is_of_word(text[end]))
             && (found == nullptr || word->first.size() > found->first.size()))
             found = word;
@@ -268,8 +301,12 @@ std::vector<std::string> Replacements::summary() const
         std::pair{Kind::mac, std::pair{"MAC address", "MAC addresses"}},
         std::pair{Kind::serial, std::pair{"serial number", "serial numbers"}},
         std::pair{Kind::container, std::pair{"container id", "container ids"}},
-        std::pair{Kind::host, std::pair{"name of this host", "names of this host"}},
+        std::pair{Kind::host, std::pair{"name of a host", "names of hosts"}},
+        std::pair{Kind::domain, std::pair{"name of a domain", "names of domains"}},
         std::pair{Kind::user, std::pair{"name of a user", "names of users"}},
+        std::pair{Kind::ip_address, std::pair{"IP address", "IP addresses"}},
+        std::pair{Kind::user_number, std::pair{"number of a user", "numbers of users"}},
+        std::pair{Kind::job_number, std::pair{"number of a job", "numbers of jobs"}},
     };
     std::vector<std::string> all;
     for (const auto& [kind, words] : names)

@@ -97,7 +97,7 @@ TEST_F(CapturedKernelTest, TextsOfDriversAndModules)
     system_.link("proc/driver/loop", "..");
     system_.file("proc/cmdline", "root=UUID=11111111-2222-3333-4444-555555555555 quiet nokaslr "
                                  "BOOTIF=01-aa-bb-cc-dd-ee-ff pw=\"a b\" nvidia.NVreg_X=1 "
-                                 "rd.iscsi.password=c iommu=pt -- --token d\n");
+                                 "nvidia-peermem.x=1 talos.token=c iommu=pt -- --token d\n");
     system_.file("proc/modules", "nvidia 4096 0 - Live 0xffffffffc0a00000 (OE)\n");
     system_.file("sys/module/nvidia/version", "580.95.05\n");
     system_.file("sys/module/nvidia_uvm/parameters/uvm_disable_hmm", "N\n");
@@ -112,7 +112,7 @@ TEST_F(CapturedKernelTest, TextsOfDriversAndModules)
               "UUID: GPU-00000001-0000-4000-8000-000000000000\n");
     EXPECT_EQ(members.at("proc/cmdline"),
               "root=... quiet nokaslr BOOTIF=... pw=... nvidia.NVreg_X=1 "
-              "rd.iscsi.password=... iommu=pt\n");
+              "nvidia-peermem.x=1 talos.token=... iommu=pt\n");
     EXPECT_EQ(members.at("proc/modules"), "nvidia 4096 0 - Live 0x0000000000000000\n");
     EXPECT_EQ(members.at("sys/module/nvidia_uvm/parameters/uvm_disable_hmm"), "N\n");
     EXPECT_EQ(members.count("proc/driver/rtc"), 0U);
