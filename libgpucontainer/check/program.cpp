@@ -190,8 +190,11 @@ private:
         linking::Linker before(around_.image, environment_, linking::processor_levels());
         add_other_copies(around_, before, linker_, program_, started_.causes);
         is_exhausted_ = before.files().is_exhausted();
+        if (linker_.files().is_exhausted())
+            return; // it does not tell what is missing
         add_unloadable(around_, linker_, program_, started_.causes);
-        add_broken_manifests(around_, linker_, started_.causes);
+        if (!linker_.files().is_exhausted())
+            add_broken_manifests(around_, linker_, started_.causes);
     }
 
     const Surroundings& around_;
