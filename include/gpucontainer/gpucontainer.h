@@ -182,7 +182,7 @@ GPUCTR_API void gpuctr_error_free(gpuctr_error* error);
  *   "program_missing", "program_unstartable", "library_not_found", "version_not_found",
  *   "symbol_not_found", "library_shadowed", "service_not_running", "kernel_unready",
  *   "proc_missing", "driver_too_old", "gpus_hidden", "instance_incomplete", "code_missing",
- *   "feature_missing"
+ *   "feature_missing", "search_unfinished"
  *
  * docs/library.md says what each means. Later versions may add codes. @since 0.1
  */

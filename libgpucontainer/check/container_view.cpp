@@ -28,6 +28,10 @@ namespace {
 constexpr std::uint64_t device_of_ours = UINT64_MAX - 1;
 constexpr std::uint32_t mode_of_ours = 0755;
 
+/// For all looks. A program of 1000 libraries takes a twentieth of it.
+constexpr std::size_t most_looked_up = std::size_t{64} << 20U;
+constexpr std::size_t most_kept = std::size_t{8} << 20U; ///< Bytes of directories' paths.
+
 Error cannot_open(int os_error, const std::string& path)
 {
     return Error::from_errno(os_error, path, Errc::rootfs).with_object(path);
@@ -158,7 +162,8 @@ struct ContainerView::ToNode {
     std::optional<Node> operator()(const plan::Variable&) const { return std::nullopt; }
 };
 
-ContainerView::ContainerView(const rootfs::View& image, const plan::Plan& plan) : image_(image)
+ContainerView::ContainerView(const rootfs::View& image, const plan::Plan& plan)
+    : image_(image), budget_(most_looked_up)
 {
     for (const plan::Item& item : plan.items)
         add(item);
@@ -206,7 +211,7 @@ void ContainerView::put(const std::string& path, Node node)
         hiding_.push_back(path);
     names_[std::string(base::directory_of(path))].insert(std::string(base::name_of(path)));
     nodes_.insert_or_assign(path, std::move(node));
-    real_directories_.clear();
+    forget();
 }
 
 const ContainerView::Node* ContainerView::node_at(const std::string& path) const
@@ -272,6 +277,8 @@ Entry ContainerView::entry_of(const Node& node, const std::string& path) const
 
 Entry ContainerView::entry_at(const std::string& path) const
 {
+    if (!budget_.spend(path))
+        return {};
     if (const Node* const node = node_at(path))
         return entry_of(*node, path);
     std::string directory;
@@ -301,14 +308,59 @@ std::string ContainerView::target_at(const std::string& path) const
 
 std::optional<std::string> ContainerView::real_directory(const std::string& path) const
 {
-    const auto [known, is_new] = real_directories_.try_emplace(path);
-    if (!is_new)
-        return known->second;
-    auto found = rootfs::follow_links(
-        path, LastLink::followed, [&](const std::string& name) { return entry_at(name).type; },
+    if (const auto known = real_directories_.find(path); known != real_directories_.end())
+        return known->second.to;
+    if (path.size() > rootfs::longest_path)
+        return std::nullopt;
+    // Where a path leads follows from where its directory leads.
+    Led led = {"/"};
+    std::size_t end = 0;
+    const std::size_t above = std::min(path.find_last_of('/'), path.size());
+    if (const auto known = real_directories_.find(path.substr(0, above));
+        known != real_directories_.end()) {
+        led = known->second;
+        end = above;
+    }
+    while (led.to && end < path.size()) {
+        if (!led.is_directory)
+            return std::nullopt;
+        const std::size_t start = std::min(path.find_first_not_of('/', end), path.size());
+        end = std::min(path.find('/', start), path.size());
+        const std::string prefix = path.substr(0, end);
+        if (const auto known = real_directories_.find(prefix); known != real_directories_.end())
+            led = known->second;
+        else
+            keep(prefix, led = go_on(led, std::string_view(path).substr(start, end - start)));
+    }
+    return led.to;
+}
+
+/// Where one more component of a path leads.
+ContainerView::Led ContainerView::go_on(const Led& directory, std::string_view component) const
+{
+    rootfs::PathWalk walk(*directory.to, directory.gone);
+    EntryType last = EntryType::directory;
+    auto to = rootfs::follow_links(
+        walk, component, LastLink::followed,
+        [&](const std::string& name) { return last = entry_at(name).type; },
         [&](const std::string& name) { return target_at(name); });
-    known->second = found;
-    return found;
+    // A link is the last where it leads to the root, or to a directory by "..".
+    return {std::move(to), walk.gone(), last == EntryType::directory || last == EntryType::link};
+}
+
+void ContainerView::keep(const std::string& path, const Led& led) const
+{
+    const std::size_t size = path.size() + (led.to ? led.to->size() : 0);
+    if (kept_ + size > most_kept)
+        forget();
+    kept_ += size;
+    real_directories_.insert_or_assign(path, led);
+}
+
+void ContainerView::forget() const
+{
+    real_directories_.clear();
+    kept_ = 0;
 }
 
 std::optional<std::string> ContainerView::real(const std::string& path, LastLink last) const

@@ -5,6 +5,7 @@
 #include "rootfs/real_path.hpp"
 #include "rootfs/view.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -18,7 +19,7 @@ namespace gpucontainer::check {
 
 /// A container as it will be: an image, and what a plan puts into it. Nothing is changed for it.
 /// Files of the host are those that were planned with: one that is another file by now, or is not
-/// on this host, is there and cannot be opened. For one thread.
+/// on this host, is there and cannot be opened. What is looked up is limited. For one thread.
 class ContainerView final : public rootfs::View {
 public:
     /// Both must outlive this object.
@@ -34,6 +35,7 @@ public:
     bool is_empty_directory(const std::string& path) const override;
     /// False: nothing is created in it.
     bool is_for_names(const std::string& path) const override;
+    bool is_exhausted() const override { return budget_.is_exhausted(); }
 
     /// The host's file that a path leads to; "" if it is one of the image, or generated.
     std::string host_file(const std::string& path) const;
@@ -67,6 +69,18 @@ private:
     std::optional<std::string> real(const std::string& path, rootfs::LastLink last) const;
     std::optional<std::string> real_directory(const std::string& path) const;
 
+    /// Where a path leads.
+    struct Led {
+        std::optional<std::string> to; ///< The path without links; none if it leads nowhere.
+        rootfs::WayGone gone = {};
+        bool is_directory = true;
+    };
+    using KnownLeads = std::unordered_map<std::string, Led>;
+
+    Led go_on(const Led& directory, std::string_view component) const;
+    void keep(const std::string& path, const Led& led) const;
+    void forget() const;
+
     // The paths of these have no links in them, except as the last component.
     const Node* node_at(const std::string& path) const;
     /// The directory of ours that hides the image's name, and its path; null if none does.
@@ -79,7 +93,9 @@ private:
     std::map<std::string, Node> nodes_;
     std::map<std::string, std::set<std::string>> names_; ///< Of ours, in each directory.
     std::vector<std::string> hiding_; ///< Directories of the kinds that hide the image's.
-    mutable std::unordered_map<std::string, std::optional<std::string>> real_directories_;
+    mutable KnownLeads real_directories_;
+    mutable std::size_t kept_ = 0; ///< Bytes of these.
+    mutable rootfs::LookBudget budget_;
 };
 
 } // namespace gpucontainer::check

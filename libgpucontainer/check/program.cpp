@@ -42,6 +42,7 @@ public:
             look_at_driver();
         if (around_.plan == nullptr && around_.request.vendor_libs == plan::VendorLibs::host)
             add_unfit_host_libraries(around_, linker_, started_.causes);
+        add_exhaustion();
         return std::move(started_);
     }
 
@@ -49,6 +50,19 @@ private:
     void add(model::Finding finding)
     {
         started_.causes.push_back({std::move(finding), Stage::start, Blocks::all});
+    }
+
+    /// What was not looked at is not in order.
+    void add_exhaustion()
+    {
+        if (is_exhausted_ || linker_.files().is_exhausted() || around_.container.is_exhausted())
+            started_.causes.push_back(
+                {{FindingCode::search_unfinished, name_,
+                  "was not looked at as a whole, as libraries are sought in too many places, or in "
+                  "places too deep: more may be wrong, and what is missing here may be there",
+                  "", "shorten LD_LIBRARY_PATH, and the search paths of the libraries (patchelf)"},
+                 Stage::start,
+                 Blocks::some});
     }
 
     /// The kernel's file system is mounted on a directory of the image.
@@ -175,8 +189,12 @@ private:
     {
         linking::Linker before(around_.image, environment_, linking::processor_levels());
         add_other_copies(around_, before, linker_, program_, started_.causes);
+        is_exhausted_ = before.files().is_exhausted();
+        if (linker_.files().is_exhausted())
+            return; // it does not tell what is missing
         add_unloadable(around_, linker_, program_, started_.causes);
-        add_broken_manifests(around_, linker_, started_.causes);
+        if (!linker_.files().is_exhausted())
+            add_broken_manifests(around_, linker_, started_.causes);
     }
 
     const Surroundings& around_;
@@ -185,6 +203,7 @@ private:
     linking::Linker linker_;
     LinkedProgram program_;
     bool is_other_ = false;
+    bool is_exhausted_ = false; ///< Less was looked at before the set-up than there is.
     Started started_;
 };
 

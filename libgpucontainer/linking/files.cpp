@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "linking/files.hpp"
 
-#include "rootfs/real_path.hpp"
+#include "base/text.hpp"
 
 #include <algorithm>
 
@@ -14,12 +14,14 @@ namespace {
 
 constexpr std::size_t most_files = 4096;
 constexpr std::size_t most_lookups = 100'000;
+/// Of paths' bytes. A program of 1000 libraries, each sought in 20 directories, takes 2 MiB.
+constexpr std::size_t most_looked_up = std::size_t{16} << 20U;
 /// Known answers are quick, but search paths of a chain of files multiply.
 constexpr std::size_t most_tries = 2'000'000;
+constexpr std::size_t length_of_a_try = 128; ///< A longer path counts more than once.
 /// A thousand libraries have less than 1 MiB. In a hostile file texts overlap: each is the end of
 /// another, so that a small file has megabytes.
 constexpr std::size_t most_kept = std::size_t{32} << 20U;
-
 std::size_t size_of(const std::vector<std::string>& texts)
 {
     std::size_t size = 0;
@@ -44,9 +46,11 @@ std::size_t size_of(const elf::Facts& facts)
 
 } // namespace
 
-bool Files::may_look()
+Files::Files(const rootfs::View& view) : view_(view), budget_(most_looked_up) {}
+
+bool Files::may_look(std::string_view path)
 {
-    if (looked_up_ < most_lookups && files_.size() < most_files) {
+    if (budget_.spend(path) && looked_up_ < most_lookups && files_.size() < most_files) {
         ++looked_up_;
         return true;
     }
@@ -64,29 +68,57 @@ bool Files::may_keep(std::size_t bytes)
     return true;
 }
 
-bool Files::may_try()
+bool Files::may_try(std::string_view path)
 {
     if (tried_ >= most_tries)
         is_exhausted_ = true;
     else
-        ++tried_;
-    return !is_exhausted_;
+        tried_ += 1 + path.size() / length_of_a_try;
+    return !is_exhausted();
 }
+
+bool Files::may_search(std::string_view path) { return budget_.spend(path); }
 
 const File* Files::at(const std::string& path)
 {
     const auto known = by_path_.find(path);
     if (known != by_path_.end())
         return known->second;
-    if (!may_look())
+    if (!may_look(path))
         return nullptr;
     return by_path_.emplace(path, find(path)).first->second;
 }
 
+/// Not view_.resolve(): the kernel follows links of any length.
+std::optional<std::string> Files::real_path(const std::string& path)
+{
+    return rootfs::follow_links(
+        path, rootfs::LastLink::followed,
+        [&](const std::string& name) {
+            return budget_.spend(name) ? view_.look(name).type : EntryType::none;
+        },
+        [&](const std::string& name) { return view_.link_target(name); });
+}
+
+/// The same, by way of the file's directory, which is known if other names in it were looked up.
+std::optional<std::string> Files::real_file(const std::string& path)
+{
+    const std::string name(base::name_of(path));
+    if (name.empty() || name == "." || name == "..")
+        return real_path(path);
+    const auto above = directory(std::string(base::directory_of(path)));
+    if (!above)
+        return std::nullopt;
+    std::string whole = (*above == "/" ? "/" : *above + "/") + name;
+    const EntryType type = budget_.spend(whole) ? view_.look(whole).type : EntryType::none;
+    if (type == EntryType::link)
+        return real_path(whole);
+    return type == EntryType::none ? std::nullopt : std::optional(std::move(whole));
+}
+
 const File* Files::find(const std::string& path)
 {
-    // Not view_.resolve(): the kernel follows links of any length.
-    const auto real = rootfs::real_path(view_, path);
+    const auto real = real_file(path);
     const Entry entry = real ? view_.look(*real) : Entry();
     if (!entry)
         return nullptr;
@@ -125,9 +157,9 @@ std::optional<std::string> Files::directory(const std::string& path)
     const auto known = directories_.find(path);
     if (known != directories_.end())
         return known->second;
-    if (!may_look())
+    if (!may_look(path))
         return std::nullopt;
-    auto found = rootfs::real_path(view_, path);
+    auto found = real_path(path);
     if (found && view_.look(*found).type != EntryType::directory)
         found.reset();
     return directories_.emplace(path, std::move(found)).first->second;

@@ -3,6 +3,7 @@
 
 #include "elf/facts.hpp"
 #include "elf/symbol_versions.hpp"
+#include "rootfs/real_path.hpp"
 #include "rootfs/view.hpp"
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -32,11 +34,11 @@ struct File {
 };
 
 /// The files of a container, each read once. Their number is limited, and so are what is kept of
-/// them and the number of names that are looked up. For one thread.
+/// them, the number of names that are looked up and the length of their paths. For one thread.
 class Files {
 public:
     /// `view` must outlive this object.
-    explicit Files(const rootfs::View& view) : view_(view) {}
+    explicit Files(const rootfs::View& view);
 
     const rootfs::View& view() const noexcept { return view_; }
 
@@ -52,18 +54,25 @@ public:
     const std::vector<std::string>* versions_of(const std::string& path);
 
     /// To be asked before each file that a search path leads to: whether the search may go on.
-    bool may_try();
+    bool may_try(std::string_view path);
+    /// To be asked before each entry of a search path, also those that lead nowhere.
+    bool may_search(std::string_view path);
 
     /// Whether so many files or names were asked for, or files had so much to be kept, that the
     /// rest was not looked at.
-    bool is_exhausted() const noexcept { return is_exhausted_; }
+    bool is_exhausted() const noexcept
+    {
+        return is_exhausted_ || budget_.is_exhausted() || view_.is_exhausted();
+    }
 
 private:
     using Id = std::pair<std::uint64_t, std::uint64_t>;
 
     const File* find(const std::string& path);
+    std::optional<std::string> real_path(const std::string& path);
+    std::optional<std::string> real_file(const std::string& path);
     std::unique_ptr<File> read(const std::string& path, const rootfs::Entry& entry);
-    bool may_look();
+    bool may_look(std::string_view path);
     bool may_keep(std::size_t bytes);
 
     const rootfs::View& view_;
@@ -72,6 +81,7 @@ private:
     std::unordered_map<std::string, std::optional<std::string>> directories_;
     std::unordered_map<const File*, std::optional<std::vector<elf::NeededVersion>>> needs_;
     std::unordered_map<const File*, std::optional<std::vector<std::string>>> versions_;
+    rootfs::LookBudget budget_;
     std::size_t looked_up_ = 0;
     std::size_t tried_ = 0;
     std::size_t kept_ = 0; ///< Bytes of texts in the facts of files.

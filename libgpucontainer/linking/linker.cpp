@@ -123,7 +123,7 @@ std::string Linker::find_anywhere(const std::string& name, const elf::Facts& mac
     if (!known_places_)
         known_places_ = known_places(files_.view());
     for (const std::string& place : *known_places_) {
-        const auto directory = files_.may_try() ? files_.directory(place) : std::nullopt;
+        const auto directory = files_.may_try(place) ? files_.directory(place) : std::nullopt;
         if (!directory)
             continue;
         std::string path = (*directory == "/" ? "" : *directory) + "/" + name;

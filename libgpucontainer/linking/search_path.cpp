@@ -63,7 +63,8 @@ std::vector<std::string> existing_directories(Files& files, const Loader& loader
     std::vector<std::string> all;
     for (const std::string& entry : path.first(std::min(path.size(), most_parts)))
         for (const std::string& expanded : expand(loader, entry, origin)) {
-            if (!expanded.starts_with('/') || all.size() == most_directories)
+            if (!expanded.starts_with('/') || all.size() == most_directories
+                || !files.may_search(expanded))
                 continue;
             auto directory = files.directory(expanded);
             if (directory && std::ranges::find(all, *directory) == all.end())

@@ -241,7 +241,7 @@ bool Session::is_fit(const elf::Facts& facts) const
 /// for other machines.
 bool Session::try_file(const std::string& path, Way way, Result& result)
 {
-    const File* const file = files_.may_try() ? files_.at(path) : nullptr;
+    const File* const file = files_.may_try(path) ? files_.at(path) : nullptr;
     if (file == nullptr)
         return false;
     if (file->state == File::State::good && !is_fit(file->facts)) {

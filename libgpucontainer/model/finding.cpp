@@ -88,6 +88,7 @@ constexpr std::array rows = {
     Row{FindingCode::instance_incomplete, "instance_incomplete", Severity::error},
     Row{FindingCode::code_missing, "code_missing", Severity::error},
     Row{FindingCode::feature_missing, "feature_missing", Severity::error},
+    Row{FindingCode::search_unfinished, "search_unfinished", Severity::error},
 };
 
 constexpr bool is_in_order()
@@ -95,7 +96,7 @@ constexpr bool is_in_order()
     for (std::size_t i = 0; i < rows.size(); ++i)
         if (rows[i].code != static_cast<FindingCode>(i))
             return false;
-    return static_cast<std::size_t>(FindingCode::feature_missing) + 1 == rows.size();
+    return static_cast<std::size_t>(FindingCode::search_unfinished) + 1 == rows.size();
 }
 static_assert(is_in_order());
 

@@ -101,6 +101,7 @@ enum class FindingCode : std::uint8_t {
     instance_incomplete,  ///< A part of a GPU was made that nothing can run on.
     code_missing,         ///< The image has no code for a GPU.
     feature_missing,      ///< One feature does not work; the rest does.
+    search_unfinished,    ///< The container has more to look at than is looked at.
 };
 std::string_view name(FindingCode code);
 std::optional<FindingCode> parse_finding_code(std::string_view text);

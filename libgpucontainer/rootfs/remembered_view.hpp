@@ -3,12 +3,14 @@
 
 #include "rootfs/view.hpp"
 
+#include <cstddef>
 #include <unordered_map>
 
 namespace gpucontainer::rootfs {
 
 /// Caches another view: a plan asks for the same few directories for every name in them. Changes
-/// meanwhile are noticed when the plan is carried out, like all later ones. For one thread.
+/// meanwhile are noticed when the plan is carried out, like all later ones. What is kept is
+/// limited. For one thread.
 class RememberedView final : public View {
 public:
     /// `view` must outlive this object.
@@ -29,7 +31,10 @@ public:
 private:
     using Entries = std::unordered_map<std::string, Entry>;
 
+    void make_room(const std::string& path) const;
+
     const View& view_;
+    mutable std::size_t kept_ = 0; ///< Bytes of paths.
     mutable Entries looked_at_;
     mutable Entries resolved_;
     mutable std::unordered_map<std::string, bool> for_names_;

@@ -62,6 +62,8 @@ public:
     /// permission. On another mount than the root's, the directory must also belong to that owner
     /// and be local, or be on a tmpfs; and not be mounted below the kernel's own file systems.
     virtual bool is_for_names(const std::string& path) const = 0;
+    /// Whether so much was asked that names count as missing without a look.
+    virtual bool is_exhausted() const { return false; }
 };
 
 /// Facts about a root file system: what it is, and whether it may be written.

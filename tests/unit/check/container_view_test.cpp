@@ -3,6 +3,7 @@
 
 #include "rootfs/root.hpp"
 #include "support/temp_root.hpp"
+#include "unit/rootfs/deep_view.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -161,6 +162,62 @@ TEST_F(ContainerViewTest, EndsWithLinksThatLeadToEachOther)
         EXPECT_EQ(view.look("/usr/lib/a").type, EntryType::link);
         return 0;
     });
+}
+
+TEST(DeepContainer, IsLookedAtOnceForEachDirectoryOfAPath)
+{
+    const test::DeepView image;
+    const plan::Plan nothing;
+    const ContainerView view(image, nothing);
+    const std::string path = test::DeepView::path(1);
+    for (std::size_t end = 0; end != std::string::npos;) {
+        end = path.find('/', end + 1);
+        EXPECT_TRUE(view.look(path.substr(0, end)));
+    }
+    EXPECT_LE(image.looks, 3 * test::DeepView::depth);
+    image.looks = 0;
+    EXPECT_TRUE(view.look("/l/a"));
+    EXPECT_TRUE(view.look("/l/b"));
+    EXPECT_LE(image.looks, test::DeepView::depth + 8);
+}
+
+TEST(DeepContainer, HasNothingBelowAFile)
+{
+    const test::DeepView image;
+    const plan::Plan nothing;
+    const ContainerView view(image, nothing);
+    EXPECT_EQ(view.resolve("/q/file").type, EntryType::regular);
+    for (const char* path : {"/q/file/..", "/q/file/.", "/q/file/", "/q/file/../x"})
+        EXPECT_FALSE(view.resolve(path)) << path;
+    EXPECT_TRUE(view.resolve("/q/x/../y"));
+}
+
+TEST(DeepContainer, ForgetsDirectoriesWhenTheyAreMany)
+{
+    constexpr int many = 200; // of 40 KiB each with those above, twice
+    const test::DeepView image;
+    const plan::Plan nothing;
+    const ContainerView view(image, nothing);
+    EXPECT_TRUE(view.look("/l/a"));
+    for (int i = 1; i < many; ++i)
+        EXPECT_TRUE(view.look(test::DeepView::path(i)));
+    image.looks = 0;
+    EXPECT_TRUE(view.look("/l/a"));
+    EXPECT_GT(image.looks, test::DeepView::depth);
+    EXPECT_FALSE(view.is_exhausted());
+}
+
+TEST(DeepContainer, IsLookedAtAsFarAsABudgetGoes)
+{
+    constexpr int many = 3000;
+    const test::DeepView image;
+    const plan::Plan nothing;
+    const ContainerView view(image, nothing);
+    for (int i = 1; i < many; ++i)
+        view.look(test::DeepView::path(i));
+    EXPECT_TRUE(view.is_exhausted());
+    EXPECT_LT(image.looks, std::size_t{many} * test::DeepView::depth / 2);
+    EXPECT_FALSE(view.look("/q"));
 }
 
 TEST_F(ContainerViewTest, HasDeviceNodesThatNobodyOpens)

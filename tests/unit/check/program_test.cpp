@@ -227,6 +227,27 @@ TEST_F(ProgramTest, IsToldOfAManifestThatNamesNoLibrary)
     EXPECT_EQ(started.causes[0].finding.object, "/etc/OpenCL/vendors/x.icd");
 }
 
+TEST_F(ProgramTest, IsToldIfNotAllWasLookedAt)
+{
+    constexpr int libraries = 40;
+    constexpr int directories = 30;
+    std::string deep;
+    for (int i = 0; i < 200; ++i)
+        view_.directory(deep += "/q");
+    for (int i = 0; i < libraries; ++i) {
+        ElfLibrary made;
+        for (int j = 0; j < directories; ++j)
+            made.rpath += deep + "/none" + std::to_string(i * directories + j) + ":";
+        made.needed = {"lib" + std::to_string(i + 1) + ".so"};
+        view_.file("/usr/lib/lib" + std::to_string(i) + ".so", made.bytes());
+    }
+    program({"lib0.so"});
+    const Started started = run("app");
+    ASSERT_THAT(started.causes, SizeIs(1));
+    EXPECT_EQ(started.causes[0].finding.code, FindingCode::search_unfinished);
+    EXPECT_EQ(started.causes[0].severity(), model::Severity::warning);
+}
+
 TEST_F(ProgramTest, OfTwoVersionsOfAKindIsToldOfTheNewer)
 {
     ElfLibrary app;

@@ -2,8 +2,10 @@
 #include "linking/linker.hpp"
 
 #include "elf/ld_cache_writer.hpp"
+#include "linking/search_path.hpp"
 #include "unit/linking/elf_library.hpp"
 #include "unit/plan/fake_view.hpp"
+#include "unit/rootfs/deep_view.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -383,6 +385,60 @@ TEST_F(LinkerTest, GivesUpWhenSearchPathsMultiply)
     const Linked linked = link(app);
     EXPECT_FALSE(linked.is_complete);
     EXPECT_THAT(linked.lacks, SizeIs(::testing::Lt(256)));
+}
+
+TEST(DeepFiles, AreLookedUpAsFarAsABudgetGoes)
+{
+    constexpr int many = 2000;
+    const test::DeepView view;
+    Files files(view);
+    for (int i = 0; i < many; ++i)
+        files.directory(test::DeepView::path(i) + "/none");
+    EXPECT_TRUE(files.is_exhausted());
+    EXPECT_LT(view.looks, std::size_t{many} * test::DeepView::depth / 2);
+}
+
+TEST(DeepFiles, AreLookedUpByWayOfTheirDirectory)
+{
+    constexpr int many = 1000;
+    const test::DeepView view;
+    Files files(view);
+    for (int i = 0; i < many; ++i)
+        files.at(test::DeepView::path(0) + "/" + std::to_string(i) + ".none");
+    EXPECT_FALSE(files.is_exhausted());
+    EXPECT_LE(view.looks, std::size_t{test::DeepView::depth} + 2 * many);
+}
+
+/// Nothing is looked up for a path that is too long; it takes memory.
+TEST(DeepFiles, EndWithPathsThatAreTooLong)
+{
+    const test::DeepView view;
+    Files files(view);
+    for (int i = 0; i < 3000; ++i)
+        files.directory("/" + std::to_string(i) + std::string(8000, 'x'));
+    EXPECT_EQ(view.looks, 0U);
+    EXPECT_TRUE(files.is_exhausted());
+}
+
+TEST(DeepFiles, EndASearchWithDirectoriesThatAreMissing)
+{
+    const test::DeepView view;
+    Files files(view);
+    const std::vector<std::string> path(1000, "/none/" + std::string(1000, 'x'));
+    for (int i = 0; i < 20; ++i)
+        existing_directories(files, {}, path, "");
+    EXPECT_TRUE(files.is_exhausted());
+}
+
+TEST(DeepFiles, EndASearchSoonerIfPathsAreLong)
+{
+    const test::DeepView view;
+    Files files(view);
+    const std::string path(4000, 'x');
+    int tries = 0;
+    while (tries < 100'000 && files.may_try(path))
+        ++tries;
+    EXPECT_LT(tries, 100'000);
 }
 
 TEST_F(LinkerTest, NamesANumberOfVersionsAndLibrariesAtMost)

@@ -3,6 +3,7 @@
 
 #include "rootfs/root.hpp"
 #include "support/temp_root.hpp"
+#include "unit/rootfs/deep_view.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,6 +55,21 @@ TEST_F(RememberedViewTest, LooksAtANameOnce)
     // each question is remembered for itself
     EXPECT_TRUE(view_->resolve("/etc"));
     EXPECT_TRUE(view_->look("/opt"));
+}
+
+TEST(RememberedDeepView, ForgetsWhenPathsAreLong)
+{
+    const test::DeepView deep;
+    const RememberedView view(deep);
+    const std::string name(4000, 'x');
+    view.look("/q");
+    view.look("/q");
+    EXPECT_EQ(deep.looks, 1U);
+    for (int i = 0; i < 5000; ++i)
+        view.look("/q/" + std::to_string(i) + name);
+    deep.looks = 0;
+    view.look("/q");
+    EXPECT_EQ(deep.looks, 1U);
 }
 
 } // namespace
