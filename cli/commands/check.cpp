@@ -46,7 +46,7 @@ std::string heading_of(Severity severity, const Paint& paint)
 /// options of this command, or the place of a site's setting.
 std::string place_of(const gpucontainer::Finding& finding, const CLI::App& app, const Call& call)
 {
-    const std::string evidence(finding.evidence());
+    std::string evidence(finding.evidence());
     constexpr const char* letters = "abcdefghijklmnopqrstuvwxyz_";
     if (evidence == finding.object() || evidence.find_first_not_of(letters) != std::string::npos)
         return evidence;

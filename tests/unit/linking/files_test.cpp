@@ -27,13 +27,13 @@ TEST(DeepFiles, AreLookedUpAsFarAsABudgetGoes)
 
 TEST(DeepFiles, AreLookedUpByWayOfTheirDirectory)
 {
-    constexpr int many = 1000;
+    constexpr unsigned many = 1000;
     const test::DeepView view;
     Files files(view);
-    for (int i = 0; i < many; ++i)
+    for (unsigned i = 0; i < many; ++i)
         files.at(test::DeepView::path(0) + "/" + std::to_string(i) + ".none");
     EXPECT_FALSE(files.is_exhausted());
-    EXPECT_LE(view.looks, std::size_t{test::DeepView::depth} + 2 * many);
+    EXPECT_LE(view.looks, test::DeepView::depth + std::size_t{2} * many);
 }
 
 /// Nothing is looked up for a path that is too long; it takes memory.

@@ -57,7 +57,7 @@ public:
     mutable std::size_t looks = 0;
 
 private:
-    static Error missing(const std::string& path) { return Error(Errc::rootfs, path); }
+    static Error missing(const std::string& path) { return {Errc::rootfs, path}; }
 };
 
 } // namespace gpucontainer::test
