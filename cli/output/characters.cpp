@@ -47,13 +47,29 @@ bool is_control(std::string_view character)
     return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
 }
 
+char32_t code_point(std::string_view character)
+{
+    constexpr unsigned bits_of_others = 6;
+    constexpr unsigned bits_of_first = 7; // less one for each byte, if there are several
+    const auto bits = [](char byte, unsigned count) {
+        return static_cast<unsigned char>(byte) & ((1U << count) - 1);
+    };
+    const auto size = static_cast<unsigned>(character.size());
+    char32_t value = bits(character.front(), size == 1 ? bits_of_first : bits_of_first - size);
+    for (const char byte : character.substr(1))
+        value = value << bits_of_others | bits(byte, bits_of_others);
+    return value;
+}
+
 bool changes_order(std::string_view character)
 {
-    const auto is_between = [&](std::string_view first, std::string_view last) {
-        return character.size() == first.size() && character >= first && character <= last;
+    const char32_t code = code_point(character);
+    const auto is_between = [&](char32_t first, char32_t last) {
+        return code >= first && code <= last;
     };
-    return character == "\u061c" || is_between("\u200e", "\u200f") || is_between("\u2028", "\u202e")
-           || is_between("\u2066", "\u2069");
+    // Marks, separators of lines and paragraphs, embeddings and overrides, isolates.
+    return code == 0x061c || is_between(0x200e, 0x200f) || is_between(0x2028, 0x202e)
+           || is_between(0x2066, 0x2069);
 }
 
 } // namespace gpuctr_cli

@@ -9,24 +9,12 @@ namespace {
 
 constexpr const char* replacement = "\\ufffd";
 
-/// Of a valid character of less than four bytes.
-unsigned code_point(std::string_view character)
-{
-    constexpr unsigned low_bits = 0x3f;
-    unsigned value = static_cast<unsigned char>(character.front());
-    if (character.size() > 1)
-        value &= low_bits >> (character.size() - 1);
-    for (const char byte : character.substr(1))
-        value = value << 6U | (static_cast<unsigned char>(byte) & low_bits);
-    return value;
-}
-
 Json escaped(std::string_view character)
 {
     if (character == "\"" || character == "\\")
         return "\\" + std::string(character);
     if (is_control(character) || changes_order(character))
-        return formatted("\\u{:04x}", code_point(character));
+        return formatted("\\u{:04x}", static_cast<unsigned>(code_point(character)));
     return std::string(character);
 }
 

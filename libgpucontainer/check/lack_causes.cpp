@@ -18,7 +18,6 @@ namespace gpucontainer::check {
 using linking::Lack;
 using linking::Linked;
 using model::Blocks;
-using model::Cause;
 using model::Causes;
 using model::Finding;
 using model::FindingCode;
@@ -148,7 +147,7 @@ private:
         const auto home = std::ranges::find_if(layout, [&](const std::string& directory) {
             const auto* const file =
                 linker_.files().at(base::format("{}/{}", directory, search::c_library));
-            return file != nullptr && machine_is(*file, *machine);
+            return file != nullptr && machine != nullptr && machine_is(*file, *machine);
         });
         if (home != layout.end())
             add({FindingCode::program_unstartable, program_,

@@ -3,13 +3,13 @@
 
 #include "base/result.hpp"
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <map>
 #include <string>
+#include <tuple>
 
 namespace gpucontainer::image {
 
@@ -18,7 +18,10 @@ struct StoredBlock {
     std::uint64_t start = 0;
     std::uint32_t size = 0; ///< And whether it is compressed, as the image writes it.
 
-    auto operator<=>(const StoredBlock&) const = default;
+    friend bool operator<(const StoredBlock& one, const StoredBlock& other) noexcept
+    {
+        return std::tie(one.start, one.size) < std::tie(other.start, other.size);
+    }
 };
 
 /// Decoded blocks, of which the last ones that were used are kept: many small files are in one

@@ -18,7 +18,7 @@ namespace gpucontainer::image {
 /// none do without it.
 struct SquashFunctions {
     struct Close {
-        void operator()(void* library) const noexcept { (void)::dlclose(library); }
+        void operator()(void* opened) const noexcept { (void)::dlclose(opened); }
     };
 
     std::unique_ptr<void, Close> library;

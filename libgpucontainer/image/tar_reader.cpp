@@ -46,7 +46,6 @@ constexpr char hard_link = '1';
 constexpr char records = 'x';
 constexpr char global_records = 'g';
 constexpr char long_name = 'L';
-constexpr char long_target = 'K';
 constexpr char gnu_sparse = 'S';
 
 /// No kernel takes longer names.

@@ -26,7 +26,7 @@ std::size_t size_of(const std::vector<std::string>& texts)
 {
     std::size_t size = 0;
     for (const std::string& text : texts)
-        size += sizeof text + text.size();
+        size += sizeof(std::string) + text.size();
     return size;
 }
 
@@ -34,7 +34,7 @@ std::size_t size_of(const std::vector<elf::NeededVersion>& needs)
 {
     std::size_t size = 0;
     for (const elf::NeededVersion& need : needs)
-        size += sizeof need + need.library.size() + need.version.size();
+        size += sizeof(elf::NeededVersion) + need.library.size() + need.version.size();
     return size;
 }
 
