@@ -19,14 +19,14 @@ Result<imports::ContainerEnvironment> read_files(int rootfs_fd)
     if (rootfs_fd < 0)
         return imports::ContainerEnvironment();
     GPUCTR_TRY(const auto root, image::open_root(rootfs_fd));
-    return imports::read_image(*root);
+    GPUCTR_TRY(auto read, imports::read_image(*root), "the environment of the image");
+    return read;
 }
 
 Result<imports::ContainerEnvironment> read_environment(int rootfs_fd, const char* text,
                                                        const char* const* environment)
 {
-    GPUCTR_TRY(imports::ContainerEnvironment read, read_files(rootfs_fd),
-               "the environment of the image");
+    GPUCTR_TRY(imports::ContainerEnvironment read, read_files(rootfs_fd));
     if (text != nullptr) {
         GPUCTR_TRY(auto more, about("text", imports::read_text(text)));
         for (auto& [name, value] : more.variables)
