@@ -58,6 +58,9 @@ public:
     /// To be asked before each entry of a search path, also those that lead nowhere.
     bool may_search(std::string_view path);
 
+    /// Ends all searches, as if too many names had been asked for.
+    void give_up() noexcept { is_exhausted_ = true; }
+
     /// Whether so many files or names were asked for, or files had so much to be kept, that the
     /// rest was not looked at.
     bool is_exhausted() const noexcept

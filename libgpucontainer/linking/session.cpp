@@ -184,7 +184,9 @@ std::optional<std::size_t> Session::need(const std::string& name, std::size_t by
         return known;
     if (is_lacking(name, by))
         return std::nullopt;
-    if (linked_.objects.size() >= most_objects || linked_.lacks.size() >= most_lacks) {
+    if (linked_.objects.size() >= most_objects)
+        files_.give_up();
+    if (files_.is_exhausted() || linked_.lacks.size() >= most_lacks) {
         linked_.is_complete = false;
         return std::nullopt;
     }

@@ -72,7 +72,7 @@ public:
     /// Goes on at the target of a link; false if it is too long, or one link too many.
     bool follow(const std::string& target);
     /// Goes on below that name.
-    bool enter();
+    void enter() { at_ = name_; }
 
     bool is_at_end() const noexcept { return pending_.empty() && !is_too_long_; }
     std::string reached() const { return at_.empty() ? "/" : at_; }
@@ -124,12 +124,6 @@ inline bool PathWalk::follow(const std::string& target)
     return push(target);
 }
 
-inline bool PathWalk::enter()
-{
-    at_ = name_;
-    return true;
-}
-
 /// Goes along a path from where a walk is. Returns what it leads to, as the next function does.
 template <typename TypeOf, typename TargetOf>
 std::optional<std::string> follow_links(PathWalk& walk, std::string_view path, LastLink last,
@@ -141,9 +135,10 @@ std::optional<std::string> follow_links(PathWalk& walk, std::string_view path, L
         const bool is_last = walk.is_last();
         if (type == EntryType::link && (!is_last || last == LastLink::followed))
             goes_on = walk.follow(target_of(walk.name()));
+        else if (type == EntryType::none || (!is_last && type != EntryType::directory))
+            goes_on = false;
         else
-            goes_on = type != EntryType::none && (is_last || type == EntryType::directory)
-                      && walk.enter();
+            walk.enter();
     }
     return goes_on && walk.is_at_end() ? std::optional(walk.reached()) : std::nullopt;
 }

@@ -4,6 +4,7 @@
 #include "check/container_view.hpp"
 #include "check/found_program.hpp"
 #include "elf/ld_cache_writer.hpp"
+#include "linking/linker.hpp"
 #include "unit/linking/elf_library.hpp"
 #include "unit/plan/fake_view.hpp"
 
@@ -49,6 +50,23 @@ protected:
         app.needed = needed;
         app.rpath = rpath;
         executable("/usr/bin/app", app.bytes());
+    }
+
+    /// A program of libraries, each of which needs 39 others.
+    void program_of_groups(const std::string& directory, int groups)
+    {
+        constexpr int size = 39;
+        std::vector<std::string> needed;
+        for (int i = 0; i < groups; ++i) {
+            ElfLibrary group;
+            for (int j = 0; j < size; ++j) {
+                group.needed.push_back("lib" + std::to_string(i * size + j) + ".so.1");
+                view_.file(directory + "/" + group.needed.back(), ElfLibrary().bytes());
+            }
+            needed.push_back("libgroup" + std::to_string(i) + ".so.1");
+            view_.file(directory + "/" + needed.back(), group.bytes());
+        }
+        program(needed);
     }
 
     FoundProgram find(const std::string& name) const
@@ -246,6 +264,34 @@ TEST_F(ProgramTest, IsToldIfNotAllWasLookedAt)
     ASSERT_THAT(started.causes, SizeIs(1));
     EXPECT_EQ(started.causes[0].finding.code, FindingCode::search_unfinished);
     EXPECT_EQ(started.causes[0].severity(), model::Severity::warning);
+}
+
+TEST_F(ProgramTest, IsToldIfThereAreTooManyLibraries)
+{
+    program_of_groups("/usr/lib", 25);
+    EXPECT_THAT(run("app").causes, IsEmpty());
+    program_of_groups("/usr/lib", 30);
+    const Started started = run("app");
+    ASSERT_THAT(started.causes, SizeIs(1));
+    EXPECT_EQ(started.causes[0].finding.code, FindingCode::search_unfinished);
+}
+
+TEST_F(ProgramTest, OfAThousandLibrariesIsLookedAtAsAWhole)
+{
+    std::string path;
+    std::string last;
+    for (int i = 0; i < 20; ++i) {
+        last = "/opt/software/of/a/cluster/toolkit-" + std::to_string(i) + "/lib64";
+        view_.directory(last);
+        path += last + ":";
+    }
+    program_of_groups(last, 25);
+    const ContainerView container(view_, plan_);
+    linking::Linker linker(container, {{"LD_LIBRARY_PATH", path}}, {"x86-64-v3", "x86-64-v2"});
+    const linking::Linked linked = linker.program("/usr/bin/app");
+    EXPECT_THAT(linked.objects, SizeIs(1002)); // with the program and its loader
+    EXPECT_TRUE(linked.is_complete);
+    EXPECT_FALSE(linker.files().is_exhausted());
 }
 
 TEST_F(ProgramTest, OfTwoVersionsOfAKindIsToldOfTheNewer)
