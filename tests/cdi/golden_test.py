@@ -96,4 +96,4 @@ if __name__ == "__main__":
     if probe.returncode == CANNOT_STAND_UP and os.environ.get("CI") != "true":
         print(probe.stderr)
         sys.exit(SKIPPED)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -20,6 +20,8 @@ def words_on_host(simhost, case, request, *words):
     command = [simhost, "-q", "--sysfs", "plain", case / "host", "--"]
     if request["denied_devices"]:
         command += [sys.executable, "-B", DEVICE_CGROUP, *request["denied_devices"], "--"]
+    if request["pid_namespace"]:
+        command += ["unshare", "--pid", "--fork"]
     user = request["user"]
     if user["uid"] != 0:
         groups = ",".join(map(str, user["groups"]))
