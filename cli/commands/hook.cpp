@@ -10,6 +10,7 @@
 #include "output/failure.hpp"
 #include "output/format.hpp"
 #include "output/output.hpp"
+#include "output/system_log.hpp"
 #include "process/privileges.hpp"
 #include "runtime/container_process.hpp"
 #include "runtime/gpus_by_nodes.hpp"
@@ -49,6 +50,38 @@ std::vector<std::string> vendors_among(const std::vector<std::string>& typed,
             return std::find(typed.begin(), typed.end(), vendor) == typed.end();
         });
     return asked;
+}
+
+/// What a filter of configurations can take, and give back as it is.
+constexpr Input input_filtered = {"the configuration", 64U << 20U};
+
+/// A text ends at a terminator, and what follows would not be looked at. No JSON document has one,
+/// nor the character that stands for it.
+std::string without_terminators(std::string text)
+{
+    std::replace(text.begin(), text.end(), '\0', '\1');
+    return text;
+}
+
+/// Whether the configuration of a container is understood. If it is not, a container that asked for
+/// no GPU before the fault starts without: most have nothing to do with GPUs, and what they may
+/// have in it is their runtime's business. One that is known to have GPUs must not. Throws
+/// gpucontainer::Error: usage.
+bool is_understood(const gpucontainer::HookState& state, bool has_gpus, const Messages& messages)
+{
+    if (state.fault().empty())
+        return true;
+    if (has_gpus || !state.vendors().empty())
+        throw gpucontainer::Error(
+            GPUCTR_E_USAGE,
+            formatted("the configuration of the container is not understood: {}", state.fault()),
+            "", 0);
+    const std::string what = formatted("the configuration of the container is not understood: {}, "
+                                       "so the container gets no GPU",
+                                       state.fault());
+    messages.warn(what);
+    log_to_system(what);
+    return false;
 }
 
 /// Whether an image has no glibc, which the driver's libraries need.
@@ -164,11 +197,16 @@ public:
     int run(const Call& call) override
     {
         if (stage_ == Stage::precreate) {
-            print(call.streams.out, "{}", filtered(read_input(input_config), call.messages()));
+            const std::string config = read_some_input(input_filtered);
+            print(call.streams.out, "{}", filtered(config, call.messages()));
+            if (config.size() > input_filtered.largest) // it was not understood
+                pass_on_input(input_filtered, call.streams.out);
             return ExitCode::done;
         }
         const Messages messages = call.messages();
         const gpucontainer::HookState state(read_input(input_state));
+        if (!is_understood(state, by_nodes_, messages))
+            return ExitCode::done;
         const HostOptions host = wanted_of(state, messages);
         if (host.vendors.empty())
             return ExitCode::done;
@@ -216,9 +254,11 @@ private:
 
     std::string filtered(const std::string& config, const Messages& messages) const
     {
-        const auto state = gpucontainer::HookState::of_config(config);
-        const HostOptions host = wanted_of(state, messages);
+        const auto state = gpucontainer::HookState::of_config(without_terminators(config));
         std::string with_gpus = config;
+        if (!is_understood(state, false, messages))
+            return with_gpus;
+        const HostOptions host = wanted_of(state, messages);
         if (host.vendors.empty())
             return with_gpus;
         shrink_privileges(GPUCTR_PHASE_LOOK);

@@ -984,12 +984,14 @@ typedef struct gpuctr_hook_state gpuctr_hook_state;
 /**
  * Read the state that an OCI runtime gives to a hook, and config.json of the bundle that it names.
  *
- * Both are treated as hostile: documents of bounded size and depth. Nothing is executed.
+ * Both are treated as hostile: documents of bounded size and depth. Nothing is executed. Of the
+ * configuration, which may have 64 MiB, only what counts here is kept. One that is not understood
+ * is no error, as most containers have nothing to do with GPUs: see gpuctr_hook_state_fault().
  *
  * @param text       the JSON document that the hook gets on its standard input
  * @param ret_state  freed by the caller with gpuctr_hook_state_free()
- * @return GPUCTR_E_USAGE for documents that cannot be read, or that name no bundle or root
- *         directory
+ * @return GPUCTR_E_USAGE for a state that cannot be read, or that names no bundle, and for a
+ *         bundle without a file config.json
  * Privileges: none. @since 0.2
  */
 GPUCTR_API gpuctr_status gpuctr_hook_state_read(const char* text, gpuctr_hook_state** ret_state,
@@ -999,7 +1001,7 @@ GPUCTR_API gpuctr_status gpuctr_hook_state_read(const char* text, gpuctr_hook_st
  * hook at the stage precreate, before there is a bundle. It names no process, and its root
  * directory may be "" or relative.
  *
- * @return GPUCTR_E_USAGE for a document that cannot be read
+ * @return GPUCTR_E_USAGE for missing arguments
  * Privileges: none. @since 0.2
  */
 GPUCTR_API gpuctr_status gpuctr_hook_state_read_config(const char* config,
@@ -1008,13 +1010,20 @@ GPUCTR_API gpuctr_status gpuctr_hook_state_read_config(const char* config,
 /** @since 0.2 */
 GPUCTR_API void gpuctr_hook_state_free(gpuctr_hook_state* state);
 /**
+ * Why the configuration of the container is not understood; "" if it is. Otherwise, what this
+ * object has is of what was understood before that: nothing may be set up by it. If it names a
+ * vendor, the container asked for GPUs and cannot get them; if not, it may start without.
+ * @since 0.2
+ */
+GPUCTR_API const char* gpuctr_hook_state_fault(const gpuctr_hook_state* state);
+/**
  * The container's process; 0 if the runtime names none. At the stage createContainer, it may be a
  * number of the container's PID namespace, which the hook is not in. @since 0.2
  */
 GPUCTR_API int32_t gpuctr_hook_state_pid(const gpuctr_hook_state* state);
 /** Absolute path of its root directory, as the runtime sees it. @since 0.2 */
 GPUCTR_API const char* gpuctr_hook_state_rootfs(const gpuctr_hook_state* state);
-/** How many variables its environment has. @since 0.2 */
+/** How many variables its environment has that count for a plan. @since 0.2 */
 GPUCTR_API size_t gpuctr_hook_state_variable_count(const gpuctr_hook_state* state);
 /**
  * NAME=VALUE, sorted by name, for gpuctr_request.container_environment; belongs to the state. NULL

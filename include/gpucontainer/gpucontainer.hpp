@@ -593,7 +593,7 @@ public:
         handle_.reset(read);
     }
 
-    /// NAME=VALUE each, sorted by name.
+    /// NAME=VALUE each, sorted by name: those that count for a plan.
     std::vector<std::string> variables() const
     {
         std::vector<std::string> all;
@@ -634,6 +634,8 @@ public:
         return HookState(read);
     }
 
+    /// Why the configuration is not understood; "" if it is.
+    std::string_view fault() const noexcept { return gpuctr_hook_state_fault(handle_.get()); }
     std::int32_t pid() const noexcept { return gpuctr_hook_state_pid(handle_.get()); }
     std::string_view rootfs() const noexcept { return gpuctr_hook_state_rootfs(handle_.get()); }
     /// NAME=VALUE each, sorted by name.

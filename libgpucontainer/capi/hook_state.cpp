@@ -26,14 +26,14 @@ gpuctr_status gpuctr_hook_state_read_config(const char* config, gpuctr_hook_stat
         if (config == nullptr || ret_state == nullptr)
             return Error(Errc::usage,
                          "gpuctr_hook_state_read_config: config or ret_state is missing");
-        GPUCTR_TRY(auto state, imports::read_hook_config(config));
-        *ret_state = new gpuctr_hook_state{std::move(state)};
+        *ret_state = new gpuctr_hook_state{imports::read_hook_config(config)};
         return {};
     });
 }
 
 void gpuctr_hook_state_free(gpuctr_hook_state* state) { delete state; }
 
+const char* gpuctr_hook_state_fault(const gpuctr_hook_state* state) { return state->fault.c_str(); }
 int32_t gpuctr_hook_state_pid(const gpuctr_hook_state* state) { return state->pid; }
 const char* gpuctr_hook_state_rootfs(const gpuctr_hook_state* state)
 {

@@ -53,6 +53,14 @@ struct ContainerNames {
     std::string_view no_requirements; ///< Prefix of some of them that have none.
     std::string_view no_check;        ///< The variable by which they do not count.
     std::string_view channels;        ///< The variable that names channels to other hosts.
+
+    /// Whether a variable is one of these.
+    constexpr bool has(std::string_view variable) const noexcept
+    {
+        const auto is = [&](std::string_view one) { return !one.empty() && variable == one; };
+        return is(devices) || is(capabilities) || is(no_check) || is(channels)
+               || (!requirements.empty() && variable.starts_with(requirements));
+    }
 };
 
 /// The library that decides about an image's newer user space of a driver.

@@ -19,7 +19,7 @@ import c_header
 
 OF_HOOKS = {
     f"gpuctr_hook_state_{name}": "`gpuctr-setup hook` is the hook; others may read JSON themselves"
-    for name in ("free", "pid", "read", "read_config", "rootfs", "variable_at", "variable_count",
+    for name in ("fault", "free", "pid", "read", "read_config", "rootfs", "variable_at", "variable_count",
                  "vendor_at", "vendor_count")
 }
 OF_HOOKS["gpuctr_plan_edit_oci"] = "the language edits JSON itself, by gpuctr_plan_to_oci()"

@@ -449,7 +449,7 @@ _getters(
     cdi_device_name cdi_device_path cdi_device_state
     answer_kind answer_name answer_vendor answer_path answer_reason answer_capability
     used_driver_vendor used_driver_version used_driver_version_source
-    hook_state_rootfs
+    hook_state_rootfs hook_state_fault
     """,
 )
 _getters(

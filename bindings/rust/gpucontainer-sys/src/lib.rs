@@ -524,6 +524,7 @@ extern "C" {
         ret_state: *mut *mut gpuctr_hook_state,
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
+    pub fn gpuctr_hook_state_fault(state: *const gpuctr_hook_state) -> *const c_char;
     pub fn gpuctr_hook_state_free(state: *mut gpuctr_hook_state);
     pub fn gpuctr_hook_state_pid(state: *const gpuctr_hook_state) -> i32;
     pub fn gpuctr_hook_state_rootfs(state: *const gpuctr_hook_state) -> *const c_char;
