@@ -2171,12 +2171,15 @@ GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_optio
  * the program gpuctr-simhost simulates.
  *
  * What identifies the machine or a person is replaced by made-up values, the same ones throughout,
- * unless GPUCTR_CAPTURE_WITH_IDENTITIES is set. What this process may not read is left out.
+ * unless GPUCTR_CAPTURE_WITH_IDENTITIES is set. What not everybody may read is left out, even if
+ * this process may, and so are the values of variables in specifications. Of other files the
+ * content comes along only if they lie in the directory in which they were looked for.
  * Nothing is executed, and no device is opened or woken.
  *
  * @param options      as for gpuctr_host_open(); a vendor that is not there is no error
  * @param environment  NULL-terminated list of NAME=VALUE, of which those that choose GPUs are
- *                     recorded; NULL: none
+ *                     recorded, by their whole names, and those that begin with "GPUCTR_"; NULL:
+ *                     none
  * @param flags        GPUCTR_CAPTURE_*
  * @param fd           borrowed; written from where it is
  * @param report       gets "identity_replaced" and "not_recorded" before the call returns. NULL:

@@ -4,7 +4,10 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "base/try.hpp"
 #include "base/unique_fd.hpp"
+#include "capture/public_file.hpp"
+#include "cdi/without_values.hpp"
 #include "elf/facts.hpp"
 #include "elf/ld_cache_writer.hpp"
 #include "elf/symbol_versions.hpp"
@@ -12,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <vector>
 
@@ -46,6 +50,12 @@ std::vector<std::string> reversed_parts(std::string_view path)
     return parts;
 }
 
+Result<std::string> public_text(const std::string& path)
+{
+    GPUCTR_TRY(const base::UniqueFd file, open_public(path));
+    return base::read_all(file.get(), largest_text);
+}
+
 std::string joined_versions(std::vector<std::string> names)
 {
     std::ranges::sort(names);
@@ -62,6 +72,7 @@ void Files::add(const std::string& path, Content content)
 {
     std::vector<std::string> open = reversed_parts(path);
     std::string here;
+    std::optional<std::string> looked_in; ///< The directory of the last part of the path.
     for (int links = 0; !open.empty() && rows_.size() < most_rows;) {
         const std::string part = std::move(open.back());
         open.pop_back();
@@ -69,6 +80,8 @@ void Files::add(const std::string& path, Content content)
             here = base::directory_of(here) == "/" ? "" : std::string(base::directory_of(here));
             continue;
         }
+        if (open.empty() && !looked_in)
+            looked_in = here;
         here += "/" + part;
         const std::string real = root_.prefix() + here;
         struct stat status = {};
@@ -85,7 +98,11 @@ void Files::add(const std::string& path, Content content)
                        ? ""
                        : std::string(base::directory_of(here));
         } else if (S_ISREG(status.st_mode) && open.empty()) {
-            add_file(real, content);
+            const bool is_there =
+                base::directory_of(here) == (looked_in->empty() ? "/" : *looked_in);
+            if (!is_there && content != Content::none)
+                report_.unread.emplace_back(real, "a link leads to its content");
+            add_file(real, is_there ? content : Content::none);
         } else if (!S_ISDIR(status.st_mode)) {
             return;
         }
@@ -114,10 +131,20 @@ void Files::add_file(const std::string& path, Content content)
     const std::string_view inside = std::string_view(path).substr(root_.prefix().size());
     if (inside.starts_with(configuration_directory) || inside == configuration_file)
         configuration_.insert(path);
-    if (!fd || !columns.empty() || content == Content::none || status.st_size > off_t{largest_text})
-        return;
-    if (const auto text = base::read_all(fd.get(), largest_text))
+    if (fd && columns.empty() && content != Content::none && status.st_size <= off_t{largest_text})
+        add_content(path, content);
+}
+
+void Files::add_content(const std::string& path, Content content)
+{
+    auto text = public_text(path);
+    if (text && content == Content::specification)
+        text =
+            cdi::without_values(*text, path.ends_with(".json") ? cdi::Form::json : cdi::Form::yaml);
+    if (text)
         report_.add("content" + path, *text);
+    else
+        report_.unread.emplace_back(path, "its content: " + text.error().message());
 }
 
 /// Those after the target's; "" if it is no ELF file.
@@ -226,7 +253,7 @@ void Files::write_cache()
         }
     const std::string place = root_.prefix() + "/etc/ld.so.cache";
     if (renamed.empty()) {
-        if (auto bytes = base::read_file(AT_FDCWD, place, elf::max_cache_size))
+        if (auto bytes = read_public(place, elf::max_cache_size))
             report_.members.insert_or_assign("ld.so.cache", *std::move(bytes));
         return;
     }
@@ -241,7 +268,7 @@ void Files::write_configuration()
 {
     std::string all;
     for (const std::string& path : configuration_)
-        if (const auto text = base::read_file(AT_FDCWD, path, largest_text))
+        if (const auto text = read_public(path, largest_text))
             all += base::format("{}# {}\n{}", all.empty() ? "" : "\n",
                                 std::string_view(path).substr(root_.prefix().size()), *text);
     report_.add("ld.so.conf.txt", all);

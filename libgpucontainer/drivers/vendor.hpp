@@ -164,6 +164,8 @@ struct Vendor {
     std::span<const requirement::Name> fact_names = {};
     requirement::Subject (*facts)(const model::DriverStack&, const model::Gpu*) = nullptr;
     ContainerNames container = {};
+    /// Variables that change how its programs count GPUs.
+    std::span<const std::string_view> counting_variables = {};
     const Compat* compat = nullptr;      ///< Null: images have nothing like that.
     const CdiHooks* cdi_hooks = nullptr; ///< Null: its specifications have none.
     const Toolkits* toolkits = nullptr;  ///< Null: hosts have nothing like that.

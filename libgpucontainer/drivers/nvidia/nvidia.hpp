@@ -25,6 +25,8 @@ inline constexpr std::array kernel_places = {
 inline constexpr std::array<std::string_view, 2> variable_names = {"NVIDIA_VISIBLE_DEVICES",
                                                                    "CUDA_VISIBLE_DEVICES"};
 
+inline constexpr std::array<std::string_view, 1> counting_variables = {"CUDA_DEVICE_ORDER"};
+
 /// What NVIDIA's container toolkit reads. NVIDIA_REQUIRE_JETPACK and the like are words about
 /// files.
 inline constexpr ContainerNames container_names = {
