@@ -978,6 +978,17 @@ typedef struct gpuctr_request {
 /** Variables of a container, and what of them is not known. @since 0.2 */
 typedef struct gpuctr_environment gpuctr_environment;
 
+/**
+ * Which wishes of a container for GPUs count; flags. What an image and its user want looks the same
+ * in a container's environment. @since 0.2
+ */
+#define GPUCTR_WISH_ENVIRONMENT 0x1u /**< Variables such as NVIDIA_VISIBLE_DEVICES. */
+#define GPUCTR_WISH_PRIVILEGED 0x2u  /**< The same, of containers with CAP_SYS_ADMIN of the host.  \
+                                      */
+#define GPUCTR_WISH_MOUNTS 0x4u /**< Below /var/run/nvidia-container-devices; before variables. */
+/** Images with CUDA_VERSION and no NVIDIA_*: all GPUs, if their variables count. */
+#define GPUCTR_WISH_LEGACY 0x8u
+
 /** What an OCI runtime tells a hook about a container. @since 0.2 */
 typedef struct gpuctr_hook_state gpuctr_hook_state;
 
@@ -989,22 +1000,24 @@ typedef struct gpuctr_hook_state gpuctr_hook_state;
  * is no error, as most containers have nothing to do with GPUs: see gpuctr_hook_state_fault().
  *
  * @param text       the JSON document that the hook gets on its standard input
+ * @param accepted   GPUCTR_WISH_*: the wishes of the container that count; 0: none
  * @param ret_state  freed by the caller with gpuctr_hook_state_free()
  * @return GPUCTR_E_USAGE for a state that cannot be read, or that names no bundle, and for a
  *         bundle without a file config.json
  * Privileges: none. @since 0.2
  */
-GPUCTR_API gpuctr_status gpuctr_hook_state_read(const char* text, gpuctr_hook_state** ret_state,
+GPUCTR_API gpuctr_status gpuctr_hook_state_read(const char* text, uint32_t accepted,
+                                                gpuctr_hook_state** ret_state,
                                                 gpuctr_error** ret_error);
 /**
  * The same from the configuration of the container alone (config.json), which an engine gives to a
  * hook at the stage precreate, before there is a bundle. It names no process, and its root
  * directory may be "" or relative.
  *
- * @return GPUCTR_E_USAGE for missing arguments
+ * @return GPUCTR_E_USAGE for missing arguments and unknown flags
  * Privileges: none. @since 0.2
  */
-GPUCTR_API gpuctr_status gpuctr_hook_state_read_config(const char* config,
+GPUCTR_API gpuctr_status gpuctr_hook_state_read_config(const char* config, uint32_t accepted,
                                                        gpuctr_hook_state** ret_state,
                                                        gpuctr_error** ret_error);
 /** @since 0.2 */
@@ -1023,6 +1036,21 @@ GPUCTR_API const char* gpuctr_hook_state_fault(const gpuctr_hook_state* state);
 GPUCTR_API int32_t gpuctr_hook_state_pid(const gpuctr_hook_state* state);
 /** Absolute path of its root directory, as the runtime sees it. @since 0.2 */
 GPUCTR_API const char* gpuctr_hook_state_rootfs(const gpuctr_hook_state* state);
+/** Absolute path of the container's bundle; "" if the state was read from a configuration.
+ * @since 0.2 */
+GPUCTR_API const char* gpuctr_hook_state_bundle(const gpuctr_hook_state* state);
+/**
+ * 1 if GPUs are named one by one, or asked for by mounts: a user wants these. 0 if a variable asks
+ * for all of them, which may be the image's wish and nobody's else. @since 0.2
+ */
+GPUCTR_API int gpuctr_hook_state_names_gpus(const gpuctr_hook_state* state);
+/** How many wishes do not count, because they are not accepted. @since 0.2 */
+GPUCTR_API size_t gpuctr_hook_state_refused_count(const gpuctr_hook_state* state);
+/**
+ * "NVIDIA_VISIBLE_DEVICES=all of its environment", for people; belongs to the state. NULL if out of
+ * range. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_hook_state_refused_at(const gpuctr_hook_state* state, size_t index);
 /** How many variables its environment has that count for a plan. @since 0.2 */
 GPUCTR_API size_t gpuctr_hook_state_variable_count(const gpuctr_hook_state* state);
 /**

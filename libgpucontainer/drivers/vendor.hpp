@@ -53,12 +53,16 @@ struct ContainerNames {
     std::string_view no_requirements; ///< Prefix of some of them that have none.
     std::string_view no_check;        ///< The variable by which they do not count.
     std::string_view channels;        ///< The variable that names channels to other hosts.
+    /// A variable of older images, which name no GPUs: they mean all of them, unless they have a
+    /// variable with the prefix.
+    std::string_view legacy;
+    std::string_view prefix; ///< Of the maker's variables: "NVIDIA_".
 
     /// Whether a variable is one of these.
     constexpr bool has(std::string_view variable) const noexcept
     {
         const auto is = [&](std::string_view one) { return !one.empty() && variable == one; };
-        return is(devices) || is(capabilities) || is(no_check) || is(channels)
+        return is(devices) || is(capabilities) || is(no_check) || is(channels) || is(legacy)
                || (!requirements.empty() && variable.starts_with(requirements));
     }
 };

@@ -17,7 +17,7 @@ namespace gpucontainer::imports {
 inline constexpr std::size_t longest_document = 64U << 20U;
 
 /// Parts of a document.
-struct Parts {
+struct Parts { // NOLINT(bugprone-exception-escape): of the destructor of nlohmann's values
     nlohmann::json kept; ///< Up to the fault, if there is one.
     std::string fault;   ///< Why the document is not understood; "" if it is.
 };

@@ -5,7 +5,6 @@
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "base/unique_fd.hpp"
-#include "drivers/registry.hpp"
 #include "import/oci_config.hpp"
 #include "import/oci_document.hpp"
 
@@ -17,6 +16,7 @@
 #include <cstdint>
 #include <fcntl.h>
 #include <utility>
+#include <vector>
 
 namespace gpucontainer::imports {
 namespace {
@@ -37,8 +37,16 @@ Result<int> pid_of(const Json& state)
 }
 
 /// What of a configuration counts.
-constexpr std::array<std::string_view, 5> parts_that_count = {
-    "process/env/*", "config/Env/*", "mounts/*/destination", "mounts/*/source", "root/path"};
+const std::vector<std::string_view>& parts_that_count()
+{
+    static const std::vector<std::string_view> parts = [] {
+        std::vector<std::string_view> all = {"root/path"};
+        all.insert(all.end(), parts_with_variables.begin(), parts_with_variables.end());
+        all.insert(all.end(), parts_about_privileges.begin(), parts_about_privileges.end());
+        return all;
+    }();
+    return parts;
+}
 
 /// What a plan reads besides what makers do.
 constexpr std::array<std::string_view, 2> other_variables = {"LD_LIBRARY_PATH", "PATH"};
@@ -48,11 +56,11 @@ bool counts(std::string_view name, const Json& element)
 {
     if (name == "mounts/*")
         return is_mount_of_maker(element);
-    if (!element.is_string())
-        return true; // which is a fault
+    if (!base::to_lower(name).ends_with("/env/*") || !element.is_string())
+        return true;
     const std::string_view text = element.get_ref<const std::string&>();
     const std::string_view variable = text.substr(0, text.find('='));
-    return is_variable_of_maker(variable)
+    return is_variable_of_maker(variable) || has_prefix_of_maker(variable)
            || std::ranges::find(other_variables, variable) != other_variables.end();
 }
 
@@ -62,41 +70,30 @@ std::string root_of(const Json& configuration)
     return std::string(root == nullptr ? "" : text_of(*root, "path"));
 }
 
-/// Whether a container asks for something of a vendor: neither nothing nor "void". A path stands
-/// for the mounts below it, which were read, and none is there.
-bool asks_for(const drivers::Vendor& vendor, const Variables& variables)
-{
-    const auto found = variables.find(std::string(vendor.container.devices));
-    if (vendor.container.devices.empty() || found == variables.end())
-        return false;
-    const std::string value = base::to_lower(base::trim(found->second));
-    return !value.empty() && value != "void" && !value.starts_with('/');
-}
-
-HookState state_of(Parts parts)
+HookState state_of(Parts parts, AcceptedWishes accepted)
 {
     HookState state;
-    const Variables variables = variables_of(parts);
-    for (const auto& [name, value] : variables)
+    Wishes wishes = wishes_of(parts, accepted);
+    for (const auto& [name, value] : wishes.variables)
         state.variables.push_back(base::format("{}={}", name, value));
-    for (const drivers::Vendor& vendor : drivers::vendors())
-        if (asks_for(vendor, variables))
-            state.vendors.emplace_back(vendor.name);
+    state.vendors = std::move(wishes.vendors);
+    state.names_gpus = wishes.names_gpus;
+    state.refused = std::move(wishes.refused);
     state.rootfs = root_of(parts.kept);
     state.fault = std::move(parts.fault);
     return state;
 }
 
-Result<HookState> read_bundle(const std::string& bundle)
+Result<HookState> read_bundle(const std::string& bundle, AcceptedWishes accepted)
 {
     const std::string path = bundle + "/config.json";
     const base::UniqueFd file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (!file)
         return Error::from_errno(errno, path).with_code(Errc::usage);
-    auto parts = read_parts(file.get(), {parts_that_count, counts});
+    auto parts = read_parts(file.get(), {parts_that_count(), counts});
     if (!parts)
         return std::move(parts).error().with_code(Errc::usage).context(path);
-    HookState state = state_of(*std::move(parts));
+    HookState state = state_of(*std::move(parts), accepted);
     if (state.fault.empty() && state.rootfs.empty())
         state.fault = "it names no root directory (root.path)";
     if (!state.fault.empty())
@@ -108,21 +105,22 @@ Result<HookState> read_bundle(const std::string& bundle)
 
 } // namespace
 
-Result<HookState> read_hook_state(std::string_view text)
+Result<HookState> read_hook_state(std::string_view text, AcceptedWishes accepted)
 {
     GPUCTR_TRY(const Json document, parse_document(text), "the state of the container");
     GPUCTR_TRY(const int pid, pid_of(document));
     const std::string bundle(text_of(document, "bundle"));
     if (!bundle.starts_with('/'))
         return Error(Errc::usage, "the state of the container names no bundle by an absolute path");
-    GPUCTR_TRY(HookState state, read_bundle(bundle));
+    GPUCTR_TRY(HookState state, read_bundle(bundle, accepted));
     state.pid = pid;
+    state.bundle = bundle;
     return state;
 }
 
-HookState read_hook_config(std::string_view text)
+HookState read_hook_config(std::string_view text, AcceptedWishes accepted)
 {
-    return state_of(read_parts(text, {parts_that_count, counts}));
+    return state_of(read_parts(text, {parts_that_count(), counts}), accepted);
 }
 
 } // namespace gpucontainer::imports

@@ -18,8 +18,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t most_volumes = 4096;
-
 /// The source of a mount that is only there for its name.
 constexpr std::string_view no_source = "/dev/null";
 
@@ -31,77 +29,62 @@ void add_fault(Parts& parts, std::string fault)
         parts.fault = std::move(fault);
 }
 
+void read_variable(std::string_view text, Variables& variables, Parts& parts)
+{
+    const auto equals = text.find('=');
+    const std::string name(text.substr(0, equals));
+    if (equals == std::string_view::npos || !is_variable_name(name))
+        return;
+    const std::string_view value = text.substr(equals + 1);
+    const auto terminator = value.find('\0');
+    const bool is_whole = value.size() <= longest_value && terminator == std::string_view::npos;
+    if (!is_whole && !is_variable_of_maker(name)) {
+        variables.erase(name);
+        if (has_prefix_of_maker(name)) // that it is there counts
+            variables[name] = "";
+        return;
+    }
+    if (!is_whole)
+        add_fault(parts, base::format("the value of {} in it is too long", name));
+    variables[name] = value.substr(0, std::min(terminator, longest_value));
+}
+
 void read_variables(const Json& list, Variables& variables, Parts& parts)
 {
     if (!list.is_array())
         return add_fault(parts, no_list);
-    for (const Json& one : list) {
-        if (!one.is_string()) {
+    for (const Json& one : list)
+        if (one.is_string())
+            read_variable(one.get_ref<const std::string&>(), variables, parts);
+        else
             add_fault(parts, no_list);
-            continue;
-        }
-        const std::string_view text = one.get_ref<const std::string&>();
-        const auto equals = text.find('=');
-        const std::string name(text.substr(0, equals));
-        if (equals == std::string_view::npos || !is_variable_name(name))
-            continue;
-        std::string_view value = text.substr(equals + 1);
-        const auto terminator = value.find('\0');
-        const bool is_whole = value.size() <= longest_value && terminator == std::string_view::npos;
-        if (!is_whole && !is_variable_of_maker(name)) {
-            variables.erase(name);
-            continue;
-        }
-        if (!is_whole)
-            add_fault(parts, base::format("the value of {} in it is too long", name));
-        variables[name] = value.substr(0, std::min(terminator, longest_value));
-    }
 }
 
-/// The device that a mount below a vendor's directory names: "0" as "0", and "cdi/VENDOR/CLASS/0"
-/// as "VENDOR/CLASS=0". "" if it names none.
-std::string device_of(std::string_view below)
+/// What a mount below a maker's directory names.
+struct Named {
+    std::string device;  ///< "0" as "0", and "cdi/VENDOR/CLASS/0" as "VENDOR/CLASS=0"; or "".
+    std::string channel; ///< "imex/0" as "0"; or "".
+};
+
+Named named_by(std::string_view below)
 {
     const auto parts = base::split(below, '/');
     for (const std::string_view part : parts)
         if (part.empty() || part == "." || part == "..")
-            return "";
+            return {};
     if (parts.size() == 1)
-        return std::string(below);
+        return {std::string(below), ""};
+    if (parts.size() == 2 && parts[0] == "imex")
+        return {"", std::string(parts[1])};
     if (parts.size() == 4 && parts[0] == "cdi")
-        return base::format("{}/{}={}", parts[1], parts[2], parts[3]);
-    return "";
+        return {base::format("{}/{}={}", parts[1], parts[2], parts[3]), ""};
+    return {};
 }
 
-/// What the mounts name below a directory.
-std::vector<std::string> volumes(const Json& mounts, std::string_view directory, Parts& parts)
+void append(std::string& list, const std::string& word)
 {
-    std::vector<std::string> devices;
-    const std::string prefix = std::string(directory) + "/";
-    for (const Json& mount : mounts) {
-        const std::string_view target = text_of(mount, "destination");
-        if (!target.starts_with(prefix) || text_of(mount, "source") != no_source)
-            continue;
-        std::string device = device_of(target.substr(prefix.size()));
-        if (device.empty())
-            continue;
-        if (device.size() > longest_value || devices.size() == most_volumes)
-            add_fault(parts, base::format("too many mounts below {}", directory));
-        else
-            devices.push_back(std::move(device));
-    }
-    return devices;
-}
-
-void add_volumes(const Json& mounts, Variables& variables, Parts& parts)
-{
-    for (const drivers::Vendor& vendor : drivers::vendors()) {
-        if (vendor.container.volumes.empty())
-            continue;
-        const auto devices = volumes(mounts, vendor.container.volumes, parts);
-        if (!devices.empty())
-            variables[std::string(vendor.container.devices)] = base::joined(devices, ",");
-    }
+    if (!word.empty())
+        list += (list.empty() ? "" : ",") + word;
 }
 
 } // namespace
@@ -110,6 +93,14 @@ bool is_variable_of_maker(std::string_view name)
 {
     return std::ranges::any_of(drivers::vendors(), [&](const drivers::Vendor& vendor) {
         return vendor.container.has(name);
+    });
+}
+
+bool has_prefix_of_maker(std::string_view variable)
+{
+    return std::ranges::any_of(drivers::vendors(), [&](const drivers::Vendor& vendor) {
+        const std::string_view prefix = vendor.container.prefix;
+        return !prefix.empty() && variable.starts_with(prefix);
     });
 }
 
@@ -123,7 +114,7 @@ bool is_mount_of_maker(const Json& mount)
     });
 }
 
-Variables variables_of(Parts& parts)
+Variables environment_of(Parts& parts)
 {
     const Json* const process = member(&parts.kept, "process");
     const Json* const config = member(&parts.kept, "config");
@@ -134,10 +125,30 @@ Variables variables_of(Parts& parts)
     Variables variables;
     if (list != nullptr && !list->is_null())
         read_variables(*list, variables, parts);
-    const Json* const mounts = member(&parts.kept, "mounts");
-    if (process != nullptr && mounts != nullptr && mounts->is_array())
-        add_volumes(*mounts, variables, parts);
     return variables;
+}
+
+NamedByMounts named_by_mounts(Parts& parts, const drivers::ContainerNames& names)
+{
+    NamedByMounts named;
+    const Json* const mounts = member(&parts.kept, "mounts");
+    if (names.volumes.empty() || mounts == nullptr || !mounts->is_array()
+        || member(&parts.kept, "process") == nullptr)
+        return named;
+    const std::string prefix = std::string(names.volumes) + "/";
+    for (const Json& mount : *mounts) {
+        const std::string_view target = text_of(mount, "destination");
+        if (!target.starts_with(prefix) || text_of(mount, "source") != no_source)
+            continue;
+        const auto [device, channel] = named_by(target.substr(prefix.size()));
+        append(named.devices, device);
+        append(named.channels, channel);
+        if (std::max(named.devices.size(), named.channels.size()) > longest_value) {
+            add_fault(parts, base::format("too many mounts below {}", names.volumes));
+            break;
+        }
+    }
+    return named;
 }
 
 Result<Variables> read_oci_config(std::string_view text)
@@ -146,7 +157,14 @@ Result<Variables> read_oci_config(std::string_view text)
         return name != "mounts/*" || is_mount_of_maker(element);
     };
     Parts parts = read_parts(text, {parts_with_variables, keeps});
-    Variables variables = variables_of(parts);
+    Variables variables = environment_of(parts);
+    for (const drivers::Vendor& vendor : drivers::vendors()) {
+        const NamedByMounts named = named_by_mounts(parts, vendor.container);
+        if (!named.devices.empty())
+            variables[std::string(vendor.container.devices)] = named.devices;
+        if (!named.channels.empty())
+            variables[std::string(vendor.container.channels)] = named.channels;
+    }
     if (!parts.fault.empty())
         return Error(Errc::usage, std::move(parts.fault));
     return variables;

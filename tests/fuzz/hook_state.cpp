@@ -86,7 +86,7 @@ void check_state(const imports::HookState& state)
 /// What is kept while it is parsed is what is in it.
 void read_config(std::string_view input)
 {
-    const imports::HookState state = imports::read_hook_config(input);
+    const imports::HookState state = imports::read_hook_config(input, imports::all_wishes);
     check_state(state);
     const auto whole = imports::parse_document(input);
     if (!state.fault.empty())
@@ -109,7 +109,7 @@ void run(std::string_view input)
     const std::string known =
         base::format(R"({{"pid": 1, "bundle": "{}"}})", bundle.path().string());
     for (const std::string_view text : {std::string_view(known), input}) {
-        const auto state = imports::read_hook_state(text);
+        const auto state = imports::read_hook_state(text, imports::all_wishes);
         if (!state) {
             demand(state.error().code() == Errc::usage, "what is wrong is the text");
             continue;
