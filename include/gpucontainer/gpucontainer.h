@@ -2201,7 +2201,8 @@ GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_optio
  * What identifies the machine or a person is replaced by made-up values, the same ones throughout,
  * unless GPUCTR_CAPTURE_WITH_IDENTITIES is set. What not everybody may read is left out, even if
  * this process may, and so are the values of variables in specifications. Of other files the
- * content comes along only if they lie in the directory in which they were looked for.
+ * content comes along only if they lie in the directory in which they were looked for, or if
+ * links that nobody but root can have made lead from a driver's places to them.
  * Nothing is executed, and no device is opened or woken.
  *
  * @param options      as for gpuctr_host_open(); a vendor that is not there is no error

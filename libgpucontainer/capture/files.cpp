@@ -50,6 +50,15 @@ std::vector<std::string> reversed_parts(std::string_view path)
     return parts;
 }
 
+/// Whether nobody but root can have made a link.
+bool is_link_of_root(const std::string& path, const struct stat& link)
+{
+    struct stat directory = {};
+    return link.st_uid == 0
+           && ::stat(std::string(base::directory_of(path)).c_str(), &directory) == 0
+           && directory.st_uid == 0 && (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
 Result<std::string> public_text(const std::string& path)
 {
     GPUCTR_TRY(const base::UniqueFd file, open_public(path));
@@ -73,6 +82,7 @@ void Files::add(const std::string& path, Content content)
     std::vector<std::string> open = reversed_parts(path);
     std::string here;
     std::optional<std::string> looked_in; ///< The directory of the last part of the path.
+    bool by_links_of_root = true;
     for (int links = 0; !open.empty() && rows_.size() < most_rows;) {
         const std::string part = std::move(open.back());
         open.pop_back();
@@ -91,6 +101,7 @@ void Files::add(const std::string& path, Content content)
             const auto target = base::read_link(AT_FDCWD, real);
             if (!target || !is_field(*target) || ++links > most_links)
                 return;
+            by_links_of_root = by_links_of_root && is_link_of_root(real, status);
             rows_.emplace(real, base::format("{}\tl\t0777\t\t{}\t{}", real, *target, no_columns));
             for (std::string& one : reversed_parts(*target))
                 open.push_back(std::move(one));
@@ -100,9 +111,9 @@ void Files::add(const std::string& path, Content content)
         } else if (S_ISREG(status.st_mode) && open.empty()) {
             const bool is_there =
                 base::directory_of(here) == (looked_in->empty() ? "/" : *looked_in);
-            if (!is_there && content != Content::none)
-                report_.unread.emplace_back(real, "a link leads to its content");
-            add_file(real, is_there ? content : Content::none);
+            const bool may_follow = content == Content::text && by_links_of_root;
+            const bool has_content = content == Content::none || is_there || may_follow;
+            add_file(real, has_content ? content : Content::elsewhere);
         } else if (!S_ISDIR(status.st_mode)) {
             return;
         }
@@ -131,7 +142,11 @@ void Files::add_file(const std::string& path, Content content)
     const std::string_view inside = std::string_view(path).substr(root_.prefix().size());
     if (inside.starts_with(configuration_directory) || inside == configuration_file)
         configuration_.insert(path);
-    if (fd && columns.empty() && content != Content::none && status.st_size <= off_t{largest_text})
+    if (!fd || !columns.empty() || content == Content::none || status.st_size > off_t{largest_text})
+        return;
+    if (content == Content::elsewhere)
+        report_.unread.emplace_back(path, "its content: a link leads to it");
+    else
         add_content(path, content);
 }
 

@@ -39,6 +39,16 @@ class Secrets(harness.Case):
                 self.assert_kept(members, "/run/cdi/evil.json")
                 self.assertIn("not recorded: /run/secret: ", members["host.txt"])
 
+    def test_a_link_of_somebody_else_under_the_name_of_a_manifest(self):
+        place = "/usr/share/vulkan/icd.d"
+        for mode, owner, is_kept in (("755", 0, False), ("775", 0, True), ("777", 0, True),
+                                     ("755", 65534, True)):
+            with self.subTest(mode=mode, owner=owner):
+                members = self.members(
+                    f"mount -t tmpfs -o mode={mode} test {place}; chmod 644 /run/secret; "
+                    f"ln -s /run/secret {place}/nvidia_icd.json; chown -h {owner} {place}/nvidia_icd.json")
+                self.assertEqual("content/run/secret" in members, not is_kept)
+
     def test_what_not_everybody_may_read(self):
         for mode, of_directory in (("600", "755"), ("640", "755"), ("644", "700"), ("644", "770")):
             with self.subTest(mode=mode, of_directory=of_directory):
