@@ -980,12 +980,13 @@ typedef struct gpuctr_environment gpuctr_environment;
 
 /**
  * Which wishes of a container for GPUs count; flags. What an image and its user want looks the same
- * in a container's environment. @since 0.2
+ * in a container's environment. This one: variables such as NVIDIA_VISIBLE_DEVICES. @since 0.2
  */
-#define GPUCTR_WISH_ENVIRONMENT 0x1u /**< Variables such as NVIDIA_VISIBLE_DEVICES. */
-#define GPUCTR_WISH_PRIVILEGED 0x2u  /**< The same, of containers with CAP_SYS_ADMIN of the host.  \
-                                      */
-#define GPUCTR_WISH_MOUNTS 0x4u /**< Below /var/run/nvidia-container-devices; before variables. */
+#define GPUCTR_WISH_ENVIRONMENT 0x1u
+/** The same, of containers with CAP_SYS_ADMIN of the host. */
+#define GPUCTR_WISH_PRIVILEGED 0x2u
+/** Below /var/run/nvidia-container-devices; before variables. */
+#define GPUCTR_WISH_MOUNTS 0x4u
 /** Images with CUDA_VERSION and no NVIDIA_*: all GPUs, if their variables count. */
 #define GPUCTR_WISH_LEGACY 0x8u
 
