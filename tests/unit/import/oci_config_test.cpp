@@ -71,9 +71,10 @@ TEST(OciConfigTest, NamesDevicesByMounts)
     EXPECT_EQ(value({"0", "GPU-8e8f6868"}), "0,GPU-8e8f6868");
     EXPECT_EQ(value({"all"}), "all");
     EXPECT_EQ(value({"cdi/nvidia.com/gpu/1"}), "nvidia.com/gpu=1");
-    EXPECT_THAT(with_mounts({"/var/run/nvidia-container-devices/imex/0",
-                             "/var/run/nvidia-container-devices/imex/7"}),
-                ElementsAre(Pair("NVIDIA_IMEX_CHANNELS", "0,7"), Pair("NVIDIA_VISIBLE_DEVICES", "9")));
+    EXPECT_THAT(
+        with_mounts({"/var/run/nvidia-container-devices/imex/0",
+                     "/var/run/nvidia-container-devices/imex/7"}),
+        ElementsAre(Pair("NVIDIA_IMEX_CHANNELS", "0,7"), Pair("NVIDIA_VISIBLE_DEVICES", "9")));
     EXPECT_EQ(value({"", "imex/0", "../0", "0/", "cdi/a/..", "cdi/a/b/c/d", "x/y"}), "9")
         << "none of them names a GPU";
     EXPECT_THAT(with_mounts({"/var/run/nvidia-container-devices/0"}, "/etc"),
