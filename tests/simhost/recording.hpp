@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -103,5 +104,12 @@ inline Result<Recording> read_recording(const std::string& path)
 
 /// An absolute path whose components are names, none of them "." or "..".
 bool is_plain_path(std::string_view path);
+
+/// One component of such a path.
+bool is_plain_name(std::string_view name);
+
+/// Where a link at `path` leads by its text alone, "." and ".." taken out; nothing if that is above
+/// the root directory.
+std::optional<std::string> target_of_link(std::string_view path, std::string_view target);
 
 } // namespace gpucontainer::simhost

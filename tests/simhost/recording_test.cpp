@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "recording.hpp"
 
+#include "base/format.hpp"
+
 #include <algorithm>
 #include <gmock/gmock.h>
 
@@ -115,6 +117,17 @@ TEST(RecordingTest, RefusesBadDeviceLines)
               "line 2: no hexadecimal bytes: 'config'");
     EXPECT_EQ(problem(parse_devices("P: /devices/a\nA: ../../x=1\n")),
               "line 2: no NAME=VALUE: '../../x=1'");
+}
+
+TEST(RecordingTest, FieldsOfDevicesAreNamesNumbersAndLinksWithinSysfs)
+{
+    for (const char* line :
+         {"E: SUBSYSTEM=../../etc", "E: SUBSYSTEM=", "E: SUBSYSTEM=..", "E: MAJOR=1/../../x",
+          "E: MINOR=-1", "E: MINOR=", "L: driver=/etc/passwd", "L: driver=../../../bus",
+          "L: driver=../..", "L: x=../../../../etc"})
+        EXPECT_FALSE(parse_devices(base::format("P: /devices/a\n{}\n", line))) << line;
+    EXPECT_TRUE(parse_devices("P: /devices/a\nE: SUBSYSTEM=drm\nE: MAJOR=226\nE: MINOR=0\n"
+                              "L: driver=../../bus/pci/drivers/x\n"));
 }
 
 TEST(RecordingTest, SplitsTheLoaderConfiguration)

@@ -15,6 +15,7 @@ namespace gpucontainer::simhost {
 /// Writes files into a directory that nobody else writes to. Paths are taken
 /// relative to it, with or without a leading '/'; directories above them appear
 /// by themselves. What is there already is replaced, unless it is a directory.
+/// A path with ".." or with a link on it is an error: nothing lies outside.
 class Tree {
 public:
     explicit Tree(base::UniqueFd directory) : directory_(std::move(directory)) {}
@@ -37,12 +38,17 @@ public:
     int fd() const { return directory_.get(); }
 
 private:
-    /// Creates what stands at `path` by `create`, which returns false and sets
-    /// errno like a system call.
+    /// Creates what stands at `path` by `create`, which gets its directory and its name there, and
+    /// returns false and sets errno like a system call.
     template <typename Create>
     Result<void> put(std::string_view what, const std::string& path, Create&& create);
 
+    /// Opens the directory of a path, for as long as the next one is not asked for.
+    Result<int> open_directory(const std::string& path);
+
     base::UniqueFd directory_;
+    std::string opened_path_; ///< Below it, of what `opened_` is.
+    base::UniqueFd opened_;
     std::set<std::string, std::less<>> made_;
 };
 
