@@ -93,14 +93,16 @@ Result<std::vector<TextFile>> parse_loader_conf(std::string_view text);
 /// An error of such a line: "line 3: no number 'x'".
 Error bad_line(std::size_t number, std::string_view what, std::string_view text);
 
+/// Who wrote a recorded host.
+enum class Author : unsigned char {
+    trusted,  ///< Somebody who may do all that the caller can.
+    stranger, ///< It may have anything in it. What could do harm is left out: see stranger.hpp.
+};
+
 /// Reads a whole folder, or an archive of one, as `gpuctr-setup report` writes it. Only files.tsv
-/// must exist. What an archive has of others may be anything: see stranger.hpp.
-Result<Recording> read_recording(const std::string& path, std::vector<std::string>& left_out);
-inline Result<Recording> read_recording(const std::string& path)
-{
-    std::vector<std::string> ignored;
-    return read_recording(path, ignored);
-}
+/// must exist. A link in a folder is an error.
+Result<Recording> read_recording(const std::string& path, Author author,
+                                 std::vector<std::string>& left_out);
 
 /// An absolute path whose components are names, none of them "." or "..".
 bool is_plain_path(std::string_view path);

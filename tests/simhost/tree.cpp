@@ -52,11 +52,11 @@ Result<void> Tree::directory(std::string_view path)
     GPUCTR_CHECK(directory(above));
     GPUCTR_TRY(const int parent, open_directory(above));
     constexpr mode_t mode = 0755;
-    if (::mkdirat(parent, base::name_of(name).data(), mode) != 0
-        && (errno != EEXIST || !has_directory(name)))
+    const bool is_made = ::mkdirat(parent, base::name_of(name).data(), mode) == 0;
+    if (!is_made && (errno != EEXIST || !has_directory(name)))
         return error_at("create directory", name);
     made_.insert(name);
-    return {};
+    return is_made ? give_away(parent, base::name_of(name).data()) : Result<void>();
 }
 
 template <typename Create>
@@ -68,10 +68,16 @@ Result<void> Tree::put(std::string_view what, const std::string& path, Create&& 
     GPUCTR_CHECK(directory(above));
     GPUCTR_TRY(const int parent, open_directory(above));
     const char* const name = base::name_of(path).data(); // the end of `path`
-    if (create(parent, name))
-        return {};
-    if (errno != EEXIST || ::unlinkat(parent, name, 0) != 0 || !create(parent, name))
+    if (!create(parent, name)
+        && (errno != EEXIST || ::unlinkat(parent, name, 0) != 0 || !create(parent, name)))
         return error_at(what, path);
+    return give_away(parent, name);
+}
+
+Result<void> Tree::give_away(int parent, const char* name) const
+{
+    if (owner_ != 0 && ::fchownat(parent, name, owner_, owner_, AT_SYMLINK_NOFOLLOW) != 0)
+        return error_at("give away", name);
     return {};
 }
 

@@ -18,7 +18,11 @@ namespace gpucontainer::simhost {
 /// A path with ".." or with a link on it is an error: nothing lies outside.
 class Tree {
 public:
-    explicit Tree(base::UniqueFd directory) : directory_(std::move(directory)) {}
+    /// All that is made belongs to the user and group `owner`; 0: to who makes it.
+    explicit Tree(base::UniqueFd directory, uid_t owner = 0)
+        : directory_(std::move(directory)), owner_(owner)
+    {
+    }
 
     Result<void> directory(std::string_view path);
 
@@ -46,7 +50,10 @@ private:
     /// Opens the directory of a path, for as long as the next one is not asked for.
     Result<int> open_directory(const std::string& path);
 
+    Result<void> give_away(int parent, const char* name) const;
+
     base::UniqueFd directory_;
+    uid_t owner_;
     std::string opened_path_; ///< Below it, of what `opened_` is.
     base::UniqueFd opened_;
     std::set<std::string, std::less<>> made_;
