@@ -121,5 +121,99 @@ class Paths(Replay):
                 self.assertEqual(victim.read_text(encoding="utf-8"), "mine")
 
 
+class World(Replay):
+    """Who replays gives no privilege away, whatever runs there."""
+
+    def seen(self, script, *options, **keywords):
+        done = subprocess.run(
+            [SIMHOST, "-q", *options, str(self.write({})), "--", "sh", "-c", script], text=True,
+            capture_output=True, timeout=TIMEOUT, check=False, **keywords)
+        return done.stdout.split()
+
+    def test_root_is_nobody(self):
+        if os.geteuid() != 0:
+            self.skipTest("the caller is not root")
+        self.assertEqual(self.seen("cat /proc/self/uid_map /proc/self/gid_map"),
+                         ["0", "2000000000", "65536"] * 2)
+        self.assertEqual(self.seen("id -u; id -G"), ["0", "0"])
+        self.assertEqual(self.seen("cat /etc/shadow; chown 1 /dev/null && echo owned"), ["owned"])
+
+    def test_the_machine_is_read_only(self):
+        places = "/usr /etc /proc/sys/kernel /sys /usr/lib"
+        self.assertEqual(self.seen(
+            f"for i in {places}; do touch $i/none-such && echo $i; mount -o remount,rw,bind $i "
+            "&& echo $i; done; echo x >/proc/sys/kernel/hostname && echo written"), [])
+        self.assertEqual(self.seen("umount /proc/sys /usr /etc && echo unmounted"), [])
+
+    def test_other_directories_are_its_own(self):
+        self.assertEqual(self.seen("ls -A /tmp /home /root /srv /opt | grep -v :"), [])
+        self.assertEqual(self.seen("touch /tmp/x /var/lib/x /run/x /root/x && echo done")[-1:],
+                         ["done"] if os.geteuid() == 0 else self.seen("echo done"))
+        self.assertFalse(os.path.exists("/var/lib/x"))
+
+    def test_nothing_of_the_caller_comes_along(self):
+        descriptor = os.open("/", os.O_RDONLY)
+        self.addCleanup(os.close, descriptor)
+        environment = {"PATH": os.environ["PATH"], "TERM": "dumb", "LANG": "C", "LD_PRELOAD": "",
+                       "GPUCTR_SECRET": "x", "HOME": "/root"}
+        self.assertEqual(
+            sorted(word.split("=")[0] for word in self.seen(
+                "tr '\\0' '\\n' </proc/$$/environ", env=environment,
+                pass_fds=[descriptor])), ["LANG", "PATH", "TERM"])
+        self.assertEqual(self.seen("cd /proc/$$/fd && echo *", pass_fds=[descriptor])[:3],
+                         ["0", "1", "2"])
+        self.assertNotIn(str(descriptor),
+                         self.seen("cd /proc/1/fd && echo *", pass_fds=[descriptor]))
+        self.assertEqual(self.seen("grep NoNewPrivs /proc/self/status"), ["NoNewPrivs:", "1"])
+
+    def test_namespaces_and_session_are_its_own(self):
+        names = ("user", "mnt", "pid", "ipc", "net", "uts", "cgroup")
+        seen = self.seen("cd /proc/self/ns && readlink " + " ".join(names))
+        self.assertEqual(len(seen), len(names))
+        for name, link in zip(names, seen):
+            self.assertNotEqual(link, os.readlink(f"/proc/self/ns/{name}"))
+        self.assertEqual(self.seen("ps -o sid= -p $$"), ["1"])
+
+    def test_shows_what_is_asked_for(self):
+        (self.directory / "file").write_text("x", encoding="utf-8")
+        look = f"cat {self.directory}/file; touch {self.directory}/new && echo made"
+        self.assertEqual(self.seen(look), [])
+        self.assertEqual(self.seen(look, "--show", str(self.directory)), ["x"])
+        self.directory.chmod(0o777)
+        self.assertEqual(self.seen(look, "--show", str(self.directory)), ["x"])
+        self.assertEqual(self.seen(look, "--work", str(self.directory)), ["xmade"])
+
+    def test_a_folder_is_a_strangers(self):
+        folder = self.directory / "host"
+        (folder / "content/usr/share/nvidia").mkdir(parents=True)
+        (folder / "files.tsv").write_text(
+            "#" + "\t".join(reports.COLUMNS) + "\n" + reports.row(DATA) + "\n", encoding="utf-8")
+        (folder / f"content{DATA}").symlink_to("/etc/passwd")
+        done = replay(folder, "true")
+        self.assertEqual(done.returncode, 125, done.stderr)
+        (folder / f"content{DATA}").unlink()
+        (folder / f"content{DATA}").write_bytes(CODE)
+        self.assertEqual(replay(folder, "cat", DATA).stdout, "")
+
+    def test_hands_on_the_status_of_the_command(self):
+        report = self.write({})
+        for words, status in (("true",), 0), (("sh", "-c", "exit 42"), 42), \
+                (("sh", "-c", "kill -9 $$"), 137), (("/no/such",), 127), (("/etc/passwd",), 126):
+            self.assertEqual(replay(report, *words).returncode, status, words)
+
+    def test_the_machine_is_as_before(self):
+        def state():
+            table = pathlib.Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+            return [line for line in table.splitlines() if "gpuctr-simhost" in line], sorted(
+                name for name in os.listdir("/dev") if name.startswith("nvidia"))
+        before = state()
+        for number in range(20):
+            replay(self.write({"dev.txt": f"/dev/nvidia{number} c 195:{number} 0666 0 0\n",
+                               "sys.umockdev": f"P: /devices/x{number}\nE: SUBSYSTEM=x\n",
+                               "files.tsv": [reports.library(f"/opt/x{number}/lib/libx.so.1")]}),
+                   "sh", "-c", "sleep 100 & true")
+        self.assertEqual(state(), before)
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -2,8 +2,13 @@
 #include "recording.hpp"
 
 #include "base/format.hpp"
+#include "base/unique_fd.hpp"
+#include "support/temp_root.hpp"
+#include "tree.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
+#include <filesystem>
 #include <gmock/gmock.h>
 
 namespace gpucontainer::simhost {
@@ -162,6 +167,31 @@ TEST(RecordingTest, ReadsTheRecordedHostWhole)
     EXPECT_TRUE(std::any_of(host->proc.begin(), host->proc.end(), [](const TextFile& file) {
         return file.path == "/proc/driver/nvidia/version";
     }));
+}
+
+TEST(RecordingTest, FollowsNoLinkOfAFolder)
+{
+    const test::TempRoot root;
+    std::filesystem::create_symlink(
+        GPUCTR_TEST_SOURCE_DIR "/hosts/h200-x8-ubuntu24.04-580/files.tsv", root.at("files.tsv"));
+
+    EXPECT_FALSE(read_trusted(root.at("").string()));
+}
+
+TEST(TreeTest, FollowsNoLink)
+{
+    const test::TempRoot root;
+    std::filesystem::create_directories(root.at("tree/a/b"));
+    std::filesystem::create_directories(root.at("outside/b"));
+    Tree tree(base::UniqueFd(::open(root.at("tree").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
+    ASSERT_TRUE(tree.file("a/b/c", ""));
+    std::filesystem::remove_all(root.at("tree/a"));
+    std::filesystem::create_symlink("../outside", root.at("tree/a"));
+    ASSERT_TRUE(tree.file("d/e", "")); // another directory is open
+
+    EXPECT_FALSE(tree.file("a/b/c", ""));
+    EXPECT_FALSE(tree.file("../outside/x", ""));
+    EXPECT_TRUE(std::filesystem::is_empty(root.at("outside/b")));
 }
 
 TEST(RecordingTest, SaysWhichFileIsMissing)
