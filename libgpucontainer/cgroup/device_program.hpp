@@ -23,8 +23,8 @@ struct OrderedRule {
     Access access = 0;
 };
 
-/// More than any container has. The kernel may refuse a program for some hundreds, if it cannot
-/// check all ways through it.
+/// More than any container has. The kernel may refuse a program for some hundreds that are about
+/// many devices each, if it cannot check all ways through it.
 inline constexpr std::size_t most_rules = 4096;
 
 /// A whole program for a device cgroup of version 2: each way of access is decided by the last rule

@@ -243,7 +243,7 @@ Result<std::string> Confined::receive()
     if (header.error < 0)
         return Error::from_errno(-header.error, "confine a process that reads an image",
                                  Errc::requirement)
-            .with_hint("seccomp filters are needed; or name a directory");
+            .with_hint("seccomp filters and /proc are needed; or name a directory");
     if (header.error > 0)
         return error_of(header.error, text);
     return text;

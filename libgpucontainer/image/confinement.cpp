@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "image/confinement.hpp"
 
+#include "syscall/proc.hpp"
+#include "syscall/unique_fd.hpp"
+
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <string_view>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -61,18 +65,21 @@ sock_filter answer(unsigned action) { return BPF_STMT(BPF_RET | BPF_K, action); 
 /// A failed call is an error of the library that reads; a killed process would say less.
 constexpr unsigned refused = SECCOMP_RET_ERRNO | EPERM;
 
-/// For each call: its number, and if it is about a descriptor, its number.
+/// For each call: its number, and the one value that an argument may have.
 struct Allowed {
     unsigned call;
-    int descriptor = -1;
+    int argument = -1; ///< Which one; negative: they may have any.
+    int value = 0;
 };
 constexpr std::array allowed = {
-    Allowed{SYS_pread64, image_number},
-    Allowed{SYS_read, channel_number},
-    Allowed{SYS_write, channel_number},
+    Allowed{SYS_pread64, 0, image_number},
+    Allowed{SYS_read, 0, channel_number},
+    Allowed{SYS_write, 0, channel_number},
+    // As allocators give memory back. Other advice reaches files, and pages of other processes.
+    Allowed{SYS_madvise, 2, MADV_DONTNEED},
+    Allowed{SYS_madvise, 2, MADV_FREE},
     Allowed{SYS_munmap},
     Allowed{SYS_mremap},
-    Allowed{SYS_madvise},
     Allowed{SYS_brk},
     Allowed{SYS_futex},
     Allowed{SYS_exit_group},
@@ -93,9 +100,9 @@ std::array<sock_filter, filter_size> filter() noexcept
     for (const Allowed& one : allowed) {
         add(load(offsetof(seccomp_data, nr)));
         add(unless_equal(one.call, 3));
-        add(load_argument(0));
-        if (one.descriptor >= 0)
-            add(unless_equal(static_cast<unsigned>(one.descriptor), 1));
+        add(load_argument(one.argument < 0 ? 0U : static_cast<unsigned>(one.argument)));
+        if (one.argument >= 0)
+            add(unless_equal(static_cast<unsigned>(one.value), 1));
         else
             add(BPF_JUMP(BPF_JMP | BPF_JA, 0, 0, 0));
         add(answer(SECCOMP_RET_ALLOW));
@@ -113,16 +120,100 @@ std::array<sock_filter, filter_size> filter() noexcept
     return program;
 }
 
-/// Address space of this process, in bytes; 0 if it cannot be read.
-unsigned long long used_memory() noexcept
+/// Reads the lines of /proc/self/maps, without allocating. It ends with the first error.
+class Maps {
+public:
+    struct Mapping {
+        std::uintptr_t begin = 0;
+        std::uintptr_t end = 0;
+        bool shared = false;
+    };
+
+    /// 0, or errno.
+    int open() noexcept
+    {
+        const syscall::UniqueFd proc(syscall::open_proc());
+        if (proc)
+            file_ = syscall::open_in_proc(proc.get(), "self/maps", O_RDONLY);
+        return file_ ? 0 : errno;
+    }
+
+    /// False at the end, and with error().
+    bool next(Mapping& mapping) noexcept
+    {
+        char byte = 0;
+        if (!get(byte))
+            return false;
+        mapping.begin = number(byte);
+        const bool has_end = byte == '-' && get(byte);
+        mapping.end = has_end ? number(byte) : 0;
+        // "rwxs": the fourth is 'p' of a private one.
+        for (int i = 0; i < 4 && error_ == 0; ++i)
+            (void)get(byte);
+        if (error_ == 0 && (mapping.end <= mapping.begin || (byte != 's' && byte != 'p')))
+            error_ = EBADMSG;
+        mapping.shared = byte == 's';
+        while (error_ == 0 && byte != '\n')
+            if (!get(byte) && error_ == 0)
+                error_ = EBADMSG;
+        return error_ == 0;
+    }
+
+    int error() const noexcept { return error_; }
+
+private:
+    /// The hexadecimal number that begins with `byte`, which becomes what follows it.
+    std::uintptr_t number(char& byte) noexcept
+    {
+        constexpr std::string_view digits = "0123456789abcdef";
+        std::uintptr_t value = 0;
+        for (std::size_t digit = 0; (digit = digits.find(byte)) != std::string_view::npos;) {
+            value = value * digits.size() + digit;
+            if (!get(byte))
+                return 0;
+        }
+        return value;
+    }
+
+    bool get(char& byte) noexcept
+    {
+        if (at_ == filled_) {
+            const ssize_t got = ::read(file_.get(), buffer_.data(), buffer_.size());
+            if (got < 0)
+                error_ = errno;
+            if (got <= 0)
+                return false;
+            at_ = 0;
+            filled_ = static_cast<std::size_t>(got);
+        }
+        byte = buffer_[at_++];
+        return true;
+    }
+
+    syscall::UniqueFd file_;
+    int error_ = 0;
+    std::size_t at_ = 0;
+    std::size_t filled_ = 0;
+    std::array<char, 4096> buffer_ = {};
+};
+
+/// Takes away all memory that this process shares with others, since it is a fork: what is written
+/// there, they would read. Also memory that is mapped to be read, which a process can empty by
+/// madvise(). 0, or errno. `used` is the address space that is left, in bytes.
+int leave_shared_memory(unsigned long long& used) noexcept
 {
-    const int file = ::open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-    std::array<char, 32> text = {};
-    const ssize_t got = file >= 0 ? ::read(file, text.data(), text.size() - 1) : -1;
-    (void)::close(file);
-    return got > 0 ? std::strtoull(text.data(), nullptr, 10)
-                         * static_cast<unsigned long long>(::sysconf(_SC_PAGESIZE))
-                   : 0;
+    Maps maps;
+    if (const int error = maps.open(); error != 0)
+        return error;
+    used = 0;
+    for (Maps::Mapping mapping; maps.next(mapping);) {
+        const std::size_t size = mapping.end - mapping.begin;
+        if (!mapping.shared)
+            used += size;
+        else if (::munmap(reinterpret_cast<void*>(mapping.begin), size) != 0)
+            return errno;
+    }
+    return used != 0 ? maps.error() : EBADMSG;
 }
 
 bool limit(decltype(RLIMIT_CPU) what, unsigned long long most) noexcept
@@ -164,10 +255,13 @@ int confine_process(int channel, int image, const Limits& limits) noexcept
     sigset_t all = {};
     (void)::sigfillset(&all);
     (void)::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-    const unsigned long long used = used_memory();
-    if (!move_descriptors(channel, image) || !limit(RLIMIT_CORE, 0)
-        || !limit(RLIMIT_CPU, limits.seconds)
-        || (used != 0 && !limit(RLIMIT_AS, used + limits.memory)))
+    if (!move_descriptors(channel, image))
+        return errno;
+    unsigned long long used = 0;
+    if (const int error = leave_shared_memory(used); error != 0)
+        return error;
+    if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_CPU, limits.seconds)
+        || !limit(RLIMIT_AS, used + limits.memory))
         return errno;
     auto program = filter();
     const sock_fprog whole = {static_cast<unsigned short>(program.size()), program.data()};

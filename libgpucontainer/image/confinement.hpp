@@ -17,9 +17,10 @@ struct Limits {
     unsigned waiting_seconds = 120;
 };
 
-/// Moves two descriptors to these numbers and closes all others, sets the limits, and takes all
-/// system calls from this process for good but those for memory and for reading and writing these
-/// descriptors. 0, or errno of what failed. Allocates nothing.
+/// For a process that is a fork: moves two descriptors to these numbers and closes all others,
+/// unmaps all memory that it shares with others, sets the limits, and takes all system calls from
+/// it for good but those for memory and for reading and writing these descriptors. 0, or errno of
+/// what failed, such as no /proc, which lists memory. Allocates nothing.
 int confine_process(int channel, int image, const Limits& limits) noexcept;
 
 } // namespace gpucontainer::image

@@ -284,6 +284,20 @@ class AsUser(Images, Case):
                            "hint: see what it says: squashfuse IMAGE DIR; versions that use "
                            "libfuse 2 cannot serve this mount\n")
 
+    def test_no_program_of_the_working_directory_reads_the_image(self):
+        for place in (harness.DIRECTORY, harness.DIRECTORY / "below"):
+            place.mkdir(exist_ok=True)
+            for name in ("squashfuse", "squashfuse_ll"):
+                (place / name).write_text("#!/bin/sh\nexit 1\n")
+                (place / name).chmod(0o755)
+                self.addCleanup((place / name).unlink)
+        for path in (".", "", "below", "./below"):
+            with self.subTest(path=path):
+                done = harness.call(*USER, "env", "-C", harness.DIRECTORY,
+                                    f"PATH={path}:{os.environ['PATH']}", harness.SETUP, "--nv",
+                                    "--rootfs", self.squashfs, "--", "true")
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+
     def test_without_squashfuse(self):
         for name in ("squashfuse", "squashfuse_ll"):
             if path := shutil.which(name):

@@ -9,11 +9,20 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <functional>
+#include <poll.h>
+#include <sched.h>
+#include <span>
+#include <string>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace gpucontainer::image {
@@ -22,7 +31,7 @@ namespace {
 /// Code that a hostile image got to run: it says which error it met.
 class TakenOver final : public FileSystem {
 public:
-    explicit TakenOver(std::function<int()> deed) : deed_(std::move(deed)) {}
+    explicit TakenOver(std::function<int()> deed = [] { return 0; }) : deed_(std::move(deed)) {}
 
     Result<Reference> root() override { return Reference{0}; }
     Result<Inode> inode(Reference /*place*/) override
@@ -36,10 +45,11 @@ public:
     Result<std::size_t> read(Reference /*file*/, std::uint64_t /*offset*/,
                              std::span<char> bytes) override
     {
-        return bytes.size();
+        return bytes.size() + added;
     }
 
     std::vector<Name> names;
+    std::size_t added = 0; ///< Bytes that it says it read beyond those that it was asked for.
 
 private:
     std::function<int()> deed_;
@@ -47,18 +57,25 @@ private:
 
 class ConfinedTest : public ::testing::Test {
 protected:
-    Result<Inode> do_confined(const std::function<int()>& deed)
+    auto open(const TakenOver& taken_over, const Limits& limits = {}) const
     {
-        auto files = open_confined(
+        return open_confined(
             image_.get(),
-            [&](int) { return std::unique_ptr<FileSystem>(std::make_unique<TakenOver>(deed)); },
-            {std::size_t{64} << 20U, 1});
+            [&](int) {
+                return std::unique_ptr<FileSystem>(std::make_unique<TakenOver>(taken_over));
+            },
+            limits);
+    }
+
+    Result<Inode> do_confined(const std::function<int()>& deed) const
+    {
+        auto files = open(TakenOver(deed), {std::size_t{64} << 20U, 1});
         EXPECT_TRUE(files) << files.error().message();
         return (*files)->inode(0);
     }
 
     /// errno of the deed in the process, or 0.
-    int error_of_deed(const std::function<int()>& deed)
+    int error_of_deed(const std::function<int()>& deed) const
     {
         const auto done = do_confined(deed);
         EXPECT_TRUE(done) << done.error().message();
@@ -70,6 +87,14 @@ protected:
 };
 
 int error_if(bool failed) { return failed ? errno : 0; }
+
+int run_for_ever()
+{
+    const volatile bool goes_on = true;
+    while (goes_on)
+        continue;
+    return 0;
+}
 
 TEST_F(ConfinedTest, CanDoNothingButReadTheImage)
 {
@@ -108,6 +133,126 @@ TEST_F(ConfinedTest, CanDoNothingButReadTheImage)
               EPERM);
 }
 
+/// A page that this process shares with others, and maps by `protection`.
+class SharedPage {
+public:
+    explicit SharedPage(int protection)
+        : file_(test::file_of(std::string(size, 'a'))),
+          at_(static_cast<char*>(::mmap(nullptr, size, protection, MAP_SHARED, file_.get(), 0)))
+    {
+    }
+    SharedPage(const SharedPage&) = delete;
+    SharedPage& operator=(const SharedPage&) = delete;
+    ~SharedPage() { (void)::munmap(at_, size); }
+
+    char* at() const { return at_; }
+    /// As the others see it.
+    char first() const
+    {
+        char byte = 0;
+        EXPECT_EQ(::pread(file_.get(), &byte, 1, 0), 1);
+        return byte;
+    }
+
+    static constexpr std::size_t size = 4096;
+
+private:
+    base::UniqueFd file_;
+    char* at_;
+};
+
+TEST_F(ConfinedTest, ChangesNothingThatItsCallerSharesWithOthers)
+{
+    const SharedPage written(PROT_READ | PROT_WRITE);
+    const SharedPage looked_at(PROT_READ);
+    const SharedPage closed(PROT_NONE);
+
+    (void)do_confined([&] { return *written.at() = 'b'; });
+    for (const SharedPage* page : {&written, &looked_at, &closed})
+        (void)do_confined([&] { return ::madvise(page->at(), SharedPage::size, MADV_REMOVE); });
+
+    for (const SharedPage* page : {&written, &looked_at, &closed})
+        EXPECT_EQ(page->first(), 'a');
+}
+
+TEST_F(ConfinedTest, GivesNoAdviceButThatOfAllocators)
+{
+    for (const int advice : {MADV_REMOVE, MADV_WILLNEED, MADV_MERGEABLE, MADV_DONTDUMP})
+        EXPECT_EQ(error_of_deed(
+                      [&] { return error_if(::madvise(nullptr, SharedPage::size, advice) != 0); }),
+                  EPERM);
+    EXPECT_EQ(error_of_deed([] {
+                  void* const page = ::mmap(nullptr, SharedPage::size, PROT_READ | PROT_WRITE,
+                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                  return error_if(::madvise(page, SharedPage::size, MADV_DONTNEED) != 0);
+              }),
+              0);
+}
+
+TEST_F(ConfinedTest, NeedsProcToFindWhatItSharesWithOthers)
+{
+    if (::unshare(CLONE_NEWNS) != 0 && ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
+        GTEST_SKIP() << "no mount namespace can be made here";
+    ASSERT_EQ(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr), 0);
+    tree_.directory("empty");
+    ASSERT_EQ(::mount(tree_.at("empty").c_str(), "/proc", nullptr, MS_BIND, nullptr), 0);
+
+    const auto files = open(TakenOver());
+    ASSERT_EQ(::umount2("/proc", MNT_DETACH), 0);
+
+    ASSERT_FALSE(files);
+    EXPECT_EQ(files.error().code(), Errc::requirement);
+}
+
+/// A caller would wait for the end of its pipe.
+TEST_F(ConfinedTest, HasNoDescriptorOfItsCaller)
+{
+    std::array<int, 2> ends = {-1, -1};
+    ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+    const base::UniqueFd reads(ends[0]);
+    base::UniqueFd writes(ends[1]);
+
+    const auto files = open(TakenOver());
+    ASSERT_TRUE(files);
+    writes.reset();
+
+    pollfd end = {reads.get(), POLLIN, 0};
+    EXPECT_EQ(::poll(&end, 1, 0), 1);
+    EXPECT_EQ(end.revents, POLLHUP);
+}
+
+#ifdef __x86_64__
+/// The number that is sched_yield() here is getuid() there.
+int call_as_i386()
+{
+    long result = SYS_sched_yield;
+    asm volatile("int $0x80" : "+a"(result) : : "memory");
+    return result < 0 ? static_cast<int>(-result) : 0;
+}
+
+TEST_F(ConfinedTest, HasNoCallsOfAnotherArchitecture)
+{
+    const pid_t child = ::fork();
+    if (child == 0)
+        ::_exit(call_as_i386());
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || status != 0)
+        GTEST_SKIP() << "this kernel has no calls of i386";
+
+    EXPECT_EQ(error_of_deed(call_as_i386), EPERM);
+}
+#endif
+
+TEST_F(ConfinedTest, GetsLittleProcessorTime)
+{
+    const auto start = std::chrono::steady_clock::now();
+    const auto done = do_confined(run_for_ever);
+
+    ASSERT_FALSE(done);
+    EXPECT_EQ(os_error_of(done.error()), EBADMSG);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+}
+
 TEST_F(ConfinedTest, GetsLittleMemory)
 {
     EXPECT_EQ(error_of_deed([] {
@@ -122,13 +267,7 @@ TEST_F(ConfinedTest, IsAnErrorWhenItFails)
 {
     for (const std::function<int()>& deed :
          {std::function<int()>([]() -> int { ::_exit(0); }),
-          std::function<int()>([]() -> int { __builtin_trap(); }),
-          std::function<int()>([]() -> int {
-              const volatile bool goes_on = true;
-              while (goes_on)
-                  continue;
-              return 0;
-          })}) {
+          std::function<int()>([]() -> int { __builtin_trap(); })}) {
         const auto done = do_confined(deed);
         ASSERT_FALSE(done);
         EXPECT_EQ(os_error_of(done.error()), EBADMSG);
@@ -138,14 +277,10 @@ TEST_F(ConfinedTest, IsAnErrorWhenItFails)
 TEST_F(ConfinedTest, IsNotWaitedForWithoutEnd)
 {
     // Who sleeps uses no processor time.
-    auto files =
-        open_confined(image_.get(),
-                      [](int) {
-                          return std::unique_ptr<FileSystem>(std::make_unique<TakenOver>([] {
-                              char byte = 0;
-                              return static_cast<int>(::read(channel_number, &byte, 1));
-                          }));
-                      },
+    auto files = open(TakenOver([] {
+                          char byte = 0;
+                          return static_cast<int>(::read(channel_number, &byte, 1));
+                      }),
                       {std::size_t{64} << 20U, 10, 1});
     ASSERT_TRUE(files);
     const auto done = (*files)->inode(0);
@@ -168,14 +303,37 @@ TEST_F(ConfinedTest, IsNotBelievedWhatCannotBe)
         {{"a", 1, static_cast<EntryType>(77)}},
     };
     for (const auto& names : lists) {
-        auto files = open_confined(image_.get(), [&](int) {
-            auto files = std::make_unique<TakenOver>([] { return 0; });
-            files->names = names;
-            return std::unique_ptr<FileSystem>(std::move(files));
-        });
+        TakenOver taken_over;
+        taken_over.names = names;
+        auto files = open(taken_over);
         ASSERT_TRUE(files);
         EXPECT_FALSE((*files)->list(0));
     }
+}
+
+TEST_F(ConfinedTest, IsGivenTheRoomThatItsCallerHas)
+{
+    TakenOver taken_over;
+    taken_over.added = 16;
+    auto files = open(taken_over);
+    ASSERT_TRUE(files);
+    std::array<char, 64> room = {};
+
+    const auto got = (*files)->read(0, 0, std::span(room).first(32));
+
+    EXPECT_FALSE(got);
+    EXPECT_THAT(room, ::testing::Each(0));
+}
+
+TEST_F(ConfinedTest, IsNotHeardAfterAnAnswerThatIsTooLong)
+{
+    TakenOver taken_over;
+    taken_over.names = {{std::string(largest_answer, 'a'), 1, rootfs::EntryType::regular}};
+    auto files = open(taken_over);
+    ASSERT_TRUE(files);
+
+    EXPECT_FALSE((*files)->list(0));
+    EXPECT_FALSE((*files)->root());
 }
 
 TEST(MessagesTest, TakesNoVariablesThatCannotBe)
