@@ -24,6 +24,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <fmt/ranges.h>
+#include <functional>
 #include <gpucontainer/gpucontainer.hpp>
 #include <string>
 #include <string_view>
@@ -175,12 +176,12 @@ bool is_narrowed_by_cgroup(const gpucontainer::Host& host)
 /// asks for all GPUs, which may be the image's wish alone, it may go without. Throws
 /// gpucontainer::Error: permission, for GPUs that are named, or with `strict`.
 bool is_granted(const gpucontainer::HookState& state, bool strict, const gpucontainer::Host& found,
-                const gpucontainer::Request& request, int rootfs_fd, const Messages& messages)
+                const std::function<gpucontainer::Plan()>& make_plan, const Messages& messages)
 {
     if (!is_narrowed_by_cgroup(found))
         return true;
     try {
-        const gpucontainer::Plan plan(found, request, rootfs_fd);
+        const gpucontainer::Plan plan = make_plan();
         for (const auto finding : plan.findings())
             if (state.names_gpus() && finding.code() == "variable_contradicted")
                 throw gpucontainer::Error(GPUCTR_E_PERMISSION, finding.message(),
@@ -237,16 +238,18 @@ void set_up(const gpucontainer::HookState& state, const Manner& manner, const Ho
         request.devices = gpus_by_nodes(found, request, root.fd());
         if (request.devices.empty())
             return note("the container has the nodes of no GPU", messages);
-    } else if (!manner.joins
-               && !is_granted(state, manner.strict, found, request, root.fd(), messages)) {
-        return;
     }
+    const auto make_plan = [&] {
+        return by_nodes ? plan_with_or_without_files(found, request, root.fd(), messages)
+                        : gpucontainer::Plan(found, request, root.fd());
+    };
+    if (!by_nodes && !manner.joins && !is_granted(state, manner.strict, found, make_plan, messages))
+        return;
     LayerSetUp set_up(
         root.fd(), request.write,
         [&](std::uint32_t write) {
             request.write = write;
-            return by_nodes ? plan_with_or_without_files(found, request, root.fd(), messages)
-                            : gpucontainer::Plan(found, request, root.fd());
+            return make_plan();
         },
         [&](const std::string& what) { note(what, messages); });
     warn_about(set_up.plan().findings(), messages);

@@ -11,6 +11,7 @@
 #include "elf/facts.hpp"
 #include "elf/ld_cache_writer.hpp"
 #include "elf/symbol_versions.hpp"
+#include "rootfs/real_path.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -25,7 +26,6 @@ namespace {
 constexpr std::size_t most_rows = 50'000;
 constexpr std::size_t most_in_directory = 5000;
 constexpr std::size_t largest_text = 64U << 10U;
-constexpr int most_links = 40;
 constexpr int deepest = 16;
 constexpr int most_rounds = 16; // of libraries that need others
 
@@ -39,22 +39,24 @@ constexpr std::string_view configuration_file = "/etc/ld.so.conf";
 
 bool is_field(std::string_view text) { return std::ranges::none_of(text, base::is_control); }
 
-/// Components of a path, the last first, so that the next one is at the end.
-std::vector<std::string> reversed_parts(std::string_view path)
+rootfs::EntryType type_of(const std::string& path)
 {
-    std::vector<std::string> parts;
-    for (const std::string_view part : base::split(path, '/'))
-        if (!part.empty() && part != ".")
-            parts.emplace_back(part);
-    std::ranges::reverse(parts);
-    return parts;
+    using rootfs::EntryType;
+    struct stat status = {};
+    if (!is_field(path) || ::lstat(path.c_str(), &status) != 0)
+        return EntryType::none;
+    return S_ISLNK(status.st_mode)   ? EntryType::link
+           : S_ISDIR(status.st_mode) ? EntryType::directory
+           : S_ISREG(status.st_mode) ? EntryType::regular
+                                     : EntryType::other;
 }
 
 /// Whether nobody but root can have made a link.
-bool is_link_of_root(const std::string& path, const struct stat& link)
+bool is_link_of_root(const std::string& path)
 {
+    struct stat link = {};
     struct stat directory = {};
-    return link.st_uid == 0
+    return ::lstat(path.c_str(), &link) == 0 && link.st_uid == 0
            && ::stat(std::string(base::directory_of(path)).c_str(), &directory) == 0
            && directory.st_uid == 0 && (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
@@ -79,58 +81,44 @@ std::string joined_versions(std::vector<std::string> names)
 
 void Files::add(const std::string& path, Content content)
 {
-    std::vector<std::string> open = reversed_parts(path);
-    std::string here;
-    std::optional<std::string> looked_in; ///< The directory of the last part of the path.
-    bool by_links_of_root = true;
-    for (int links = 0; !open.empty() && rows_.size() < most_rows;) {
-        const std::string part = std::move(open.back());
-        open.pop_back();
-        if (part == "..") {
-            here = base::directory_of(here) == "/" ? "" : std::string(base::directory_of(here));
-            continue;
-        }
-        if (open.empty() && !looked_in)
-            looked_in = here;
-        here += "/" + part;
-        const std::string real = root_.prefix() + here;
-        struct stat status = {};
-        if (!is_field(real) || ::lstat(real.c_str(), &status) != 0)
-            return;
-        if (S_ISLNK(status.st_mode)) {
-            const auto target = base::read_link(AT_FDCWD, real);
-            if (!target || !is_field(*target) || ++links > most_links)
-                return;
-            by_links_of_root = by_links_of_root && is_link_of_root(real, status);
-            rows_.emplace(real, base::format("{}\tl\t0777\t\t{}\t{}", real, *target, no_columns));
-            for (std::string& one : reversed_parts(*target))
-                open.push_back(std::move(one));
-            here = target->starts_with('/') || base::directory_of(here) == "/"
-                       ? ""
-                       : std::string(base::directory_of(here));
-        } else if (S_ISREG(status.st_mode) && open.empty()) {
-            const bool is_there =
-                base::directory_of(here) == (looked_in->empty() ? "/" : *looked_in);
-            const bool may_follow = content == Content::text && by_links_of_root;
-            const bool has_content = content == Content::none || is_there || may_follow;
-            add_file(real, has_content ? content : Content::elsewhere);
-        } else if (!S_ISDIR(status.st_mode)) {
-            return;
-        }
-    }
+    const Way way = follow(path);
+    if (!way.end || type_of(root_.prefix() + *way.end) != rootfs::EntryType::regular)
+        return;
+    const Way looked_in = follow(std::string(base::directory_of(path)));
+    const bool is_there = looked_in.end == base::directory_of(*way.end);
+    const bool may_follow = content == Content::text && way.by_links_of_root;
+    const bool has_content = content == Content::none || is_there || may_follow;
+    add_file(root_.prefix() + *way.end, has_content ? content : Content::elsewhere);
+}
+
+Files::Way Files::follow(const std::string& path)
+{
+    Way way;
+    way.end = rootfs::follow_links(
+        path, rootfs::LastLink::followed,
+        [&](const std::string& name) { return type_of(root_.prefix() + name); },
+        [&](const std::string& name) -> std::string {
+            const std::string link = root_.prefix() + name;
+            auto target = base::read_link(AT_FDCWD, link);
+            if (!target || !is_field(*target) || rows_.size() >= most_rows)
+                return "";
+            way.by_links_of_root = way.by_links_of_root && is_link_of_root(link);
+            rows_.emplace(link, base::format("{}\tl\t0777\t\t{}\t{}", link, *target, no_columns));
+            return *std::move(target);
+        });
+    return way;
 }
 
 void Files::add_file(const std::string& path, Content content)
 {
     const bool is_known = rows_.contains(path);
-    if (is_known && content == Content::none)
+    if (rows_.size() >= most_rows || (is_known && content == Content::none))
         return;
     const base::UniqueFd fd(
         ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status = {};
-    if (fd ? ::fstat(fd.get(), &status) != 0 : ::lstat(path.c_str(), &status) != 0)
-        return;
-    if (!S_ISREG(status.st_mode))
+    if ((fd ? ::fstat(fd.get(), &status) : ::lstat(path.c_str(), &status)) != 0
+        || !S_ISREG(status.st_mode))
         return;
     if (!fd)
         report_.unread.emplace_back(path, "its content may not be read");
@@ -142,16 +130,16 @@ void Files::add_file(const std::string& path, Content content)
     const std::string_view inside = std::string_view(path).substr(root_.prefix().size());
     if (inside.starts_with(configuration_directory) || inside == configuration_file)
         configuration_.insert(path);
-    if (!fd || !columns.empty() || content == Content::none || status.st_size > off_t{largest_text})
-        return;
-    if (content == Content::elsewhere)
-        report_.unread.emplace_back(path, "its content: a link leads to it");
-    else
+    if (fd && columns.empty() && content != Content::none && status.st_size <= off_t{largest_text})
         add_content(path, content);
 }
 
 void Files::add_content(const std::string& path, Content content)
 {
+    if (content == Content::elsewhere) {
+        report_.unread.emplace_back(path, "its content: a link leads to it");
+        return;
+    }
     auto text = public_text(path);
     if (text && content == Content::specification)
         text =

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -44,6 +45,13 @@ public:
     void write();
 
 private:
+    struct Way {
+        std::optional<std::string> end; ///< Without links; none if it leads nowhere.
+        bool by_links_of_root = true;   ///< Nobody but root can have made those on the way.
+    };
+
+    /// Adds each link on the way.
+    Way follow(const std::string& path);
     void add_file(const std::string& path, Content content);
     void add_content(const std::string& path, Content content);
     std::string columns_of(int fd, const std::string& path);

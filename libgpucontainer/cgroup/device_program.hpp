@@ -29,7 +29,7 @@ inline constexpr std::size_t most_rules = 4096;
 
 /// A whole program for a device cgroup of version 2: each way of access is decided by the last rule
 /// that is about it, and forbidden if there is none.
-std::vector<bpf_insn> device_program(std::span<const OrderedRule> rules);
+std::vector<bpf_insn> device_program(std::span<const OrderedRule> given);
 
 /// What all OCI runtimes allow every container: the nodes that each has, terminals, and making
 /// nodes.

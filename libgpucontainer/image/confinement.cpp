@@ -208,9 +208,10 @@ int leave_shared_memory(unsigned long long& used) noexcept
     used = 0;
     for (Maps::Mapping mapping; maps.next(mapping);) {
         const std::size_t size = mapping.end - mapping.begin;
+        void* const begin = reinterpret_cast<void*>(mapping.begin); // NOLINT(*-no-int-to-ptr)
         if (!mapping.shared)
             used += size;
-        else if (::munmap(reinterpret_cast<void*>(mapping.begin), size) != 0)
+        else if (::munmap(begin, size) != 0)
             return errno;
     }
     return used != 0 ? maps.error() : EBADMSG;

@@ -167,6 +167,37 @@ const drivers::ContainerNames* names_of(std::string_view vendor_name)
     return vendor != nullptr ? &vendor->container : nullptr;
 }
 
+/// The value of the variable that a vendor has for something, as value_of() gives it.
+std::string_view asked_value(const Environment& container, std::string_view vendor,
+                             std::string_view drivers::ContainerNames::*name)
+{
+    const drivers::ContainerNames* const names = names_of(vendor);
+    return names != nullptr ? value_of(container, names->*name) : "";
+}
+
+/// The driver's parts among the words of a list, and the other words.
+struct ListedParts {
+    explicit ListedParts(std::string_view list)
+    {
+        for (const std::string_view part : base::split(list, ',')) {
+            const std::string_view word = base::trim(part);
+            if (!word.empty())
+                (parse_capabilities(word) ? known : others).push_back(word);
+        }
+    }
+
+    std::vector<std::string_view> known;
+    std::vector<std::string_view> others;
+};
+
+/// Whether a variable is a requirement of a vendor's images.
+bool is_requirement(const drivers::ContainerNames& names, std::string_view variable)
+{
+    const bool is_of_none =
+        !names.no_requirements.empty() && variable.starts_with(names.no_requirements);
+    return !is_of_none && variable.starts_with(names.requirements);
+}
+
 /// Adds the channels of a list that the host has. Returns the first word that is none of these: the
 /// list may have any number of words.
 std::string_view add_channels(const DriverStack& driver, std::string_view list, Extras& extras)
@@ -223,30 +254,25 @@ std::string asked_capabilities(std::span<const UsedDriver> vendors, const Reques
                                model::Findings& findings)
 {
     for (const UsedDriver& driver : vendors) {
-        const drivers::ContainerNames* const names = names_of(driver.vendor);
-        const auto value = names != nullptr ? value_of(request.container, names->capabilities) : "";
+        const auto value =
+            asked_value(request.container, driver.vendor, &drivers::ContainerNames::capabilities);
         if (value.empty())
             continue;
-        const std::string setting = shown(base::format("{}={}", names->capabilities, value));
+        const std::string setting =
+            shown(base::format("{}={}", names_of(driver.vendor)->capabilities, value));
         if (request.names_capabilities) {
             findings.push_back({FindingCode::variable_ignored, setting,
                                 "the container's wish does not count, because the caller chose "
                                 "parts of the driver"});
             continue;
         }
-        std::vector<std::string_view> known;
-        std::vector<std::string_view> others;
-        for (const std::string_view part : base::split(value, ',')) {
-            const std::string_view word = base::trim(part);
-            if (!word.empty())
-                (parse_capabilities(word) ? known : others).push_back(word);
-        }
-        if (!others.empty())
-            findings.push_back(
-                {FindingCode::variable_ignored, setting,
-                 base::format("not given to containers: {}", shown(base::joined(others, ", ")))});
-        if (!known.empty())
-            return base::joined(known, ",");
+        const ListedParts parts(value);
+        if (!parts.others.empty())
+            findings.push_back({FindingCode::variable_ignored, setting,
+                                base::format("not given to containers: {}",
+                                             shown(base::joined(parts.others, ", ")))});
+        if (!parts.known.empty())
+            return base::joined(parts.known, ",");
     }
     return request.capabilities;
 }
@@ -256,11 +282,12 @@ Extras asked_extras(std::span<const DriverStack* const> drivers, const Request& 
 {
     Extras extras = request.extras;
     for (const DriverStack* const driver : drivers) {
-        const drivers::ContainerNames* const names = names_of(driver->vendor);
-        const auto value = names != nullptr ? value_of(request.container, names->channels) : "";
+        const auto value =
+            asked_value(request.container, driver->vendor, &drivers::ContainerNames::channels);
         if (value.empty())
             continue;
-        const std::string setting = shown(base::format("{}={}", names->channels, value));
+        const std::string setting =
+            shown(base::format("{}={}", names_of(driver->vendor)->channels, value));
         if (request.extras.contains(no_asked_channels)) {
             findings.push_back({FindingCode::variable_ignored, setting,
                                 base::format("the container's wish does not count, because of {}",
@@ -286,9 +313,7 @@ Result<std::vector<AskedRequirement>> asked_requirements(std::span<const UsedDri
                    != true_words.end())
             continue;
         for (const auto& [name, value] : request.container) {
-            const bool has_none =
-                !names->no_requirements.empty() && name.starts_with(names->no_requirements);
-            if (has_none || !name.starts_with(names->requirements))
+            if (!is_requirement(*names, name))
                 continue;
             auto expression = parse_requirement(value);
             if (!expression)
