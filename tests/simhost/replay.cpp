@@ -38,7 +38,7 @@ bool has_replay_ids(const char* map)
 
 Result<Caller> find_caller(bool map_root)
 {
-    Caller caller{::geteuid() == 0, ::geteuid(), ::getegid()};
+    Caller caller{::geteuid() == 0, ::geteuid(), ::getegid(), ::geteuid(), ::getegid()};
     if (caller.is_root
         && (!has_replay_ids("/proc/self/uid_map") || !has_replay_ids("/proc/self/gid_map")))
         return Error(Errc::requirement,
@@ -85,7 +85,7 @@ Result<void> enter_host(const Recording& host, const ReplayOptions& options, con
     if (::getcwd(directory.data(), directory.size()) == nullptr)
         directory[0] = '/';
     if (!caller.is_root)
-        GPUCTR_CHECK(map_identity(::getuid(), ::getgid(), caller.uid == 0));
+        GPUCTR_CHECK(map_identity(caller.machine_uid, caller.machine_gid, caller.uid == 0));
     GPUCTR_CHECK(make_mounts_private());
     World world(caller.is_root ? first_replay_id : 0);
     GPUCTR_CHECK(world.enter(options.shown));
