@@ -34,6 +34,9 @@ private:
     base::UniqueFd parent_end_;
 };
 
+/// Has this process end when its parent does.
+Result<void> end_with_parent();
+
 /// Gives up every privilege over the machine, for good: a user namespace of ids that no account
 /// has, mounts that cannot be changed back, and its own other namespaces, session and keyring.
 /// Returns false if the kernel allows no user namespace: root's command is then an ordinary user

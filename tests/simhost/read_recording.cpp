@@ -20,9 +20,15 @@ constexpr std::size_t max_small_file = 4U << 20U;
 constexpr std::size_t max_small_files = 50'000;
 constexpr int max_depth = 32;
 
-/// A link could lead to any file of the machine.
+/// A link could lead to any file of the machine, and opening a device can have an effect.
 Result<std::string> read_below(int dir_fd, const std::string& name, std::size_t limit)
 {
+    const base::UniqueFd look(base::open_beneath(dir_fd, name.c_str(), O_PATH));
+    struct stat status = {};
+    if (!look || ::fstat(look.get(), &status) != 0)
+        return Error::from_errno(errno, name);
+    if (!S_ISREG(status.st_mode))
+        return Error(Errc::usage, base::format("{} is no plain file", name));
     const base::UniqueFd file(
         base::open_beneath(dir_fd, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
     if (!file)

@@ -84,6 +84,7 @@ Result<void> enter_host(const Recording& host, const ReplayOptions& options, con
     std::array<char, PATH_MAX> directory = {};
     if (::getcwd(directory.data(), directory.size()) == nullptr)
         directory[0] = '/';
+    GPUCTR_CHECK(end_with_parent());
     if (!caller.is_root)
         GPUCTR_CHECK(map_identity(caller.machine_uid, caller.machine_gid, caller.uid == 0));
     GPUCTR_CHECK(make_mounts_private());
@@ -163,7 +164,11 @@ Result<int> replay(const Recording& host, const ReplayOptions& options, char** c
     const auto child = static_cast<pid_t>(
         ::syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (child < 0)
-        return Error::from_errno(errno, "make namespaces", Errc::permission);
+        return Error::from_errno(errno,
+                                 caller.is_root ? "make namespaces"
+                                                : "make a user namespace (the machine, or a filter "
+                                                  "of a container, may forbid it)",
+                                 Errc::permission);
     if (child == 0)
         ::_exit(run_init(host, options, caller, giver, command));
     giver.give_to(child);
