@@ -63,7 +63,10 @@ def without_file_system(value, replaced):
                 else without_file_system(member, replaced)
                 for name, member in value.items() if name != "fingerprint"}
     if isinstance(value, list):
-        return [without_file_system(member, replaced) for member in value]
+        members = [without_file_system(member, replaced) for member in value]
+        # Nodes are in the order of numbers, of which some are others.
+        has_nodes = any(isinstance(member, dict) and "major" in member for member in members)
+        return sorted(members, key=json.dumps) if has_nodes else members
     if isinstance(value, str):
         return UUID.sub(lambda match: numbered(match[0], replaced), value)
     return value

@@ -29,8 +29,8 @@ Result<std::string> read_below(int dir_fd, const std::string& name, std::size_t 
         return Error::from_errno(errno, name);
     if (!S_ISREG(status.st_mode))
         return Error(Errc::usage, base::format("{} is no plain file", name));
-    const base::UniqueFd file(
-        base::open_beneath(dir_fd, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    const std::string opened = base::format("/proc/self/fd/{}", look.get());
+    const base::UniqueFd file(::open(opened.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file)
         return Error::from_errno(errno, name);
     return base::read_all(file.get(), limit);

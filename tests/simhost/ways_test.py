@@ -246,6 +246,59 @@ class Nodes(Way):
                 self.assertEqual((self.directory / path).read_text(encoding="utf-8"), "mine", path)
 
 
+class Shown(Way):
+    """--show and --work, and what the world has of the machine."""
+
+    def setUp(self):
+        super().setUp()
+        self.shown = self.directory / "shown"
+        self.shown.mkdir()
+
+    def show(self, script, option="--show", where=None, members=None):
+        return self.replay("sh", "-c", script, options=("-q", option, str(where or self.shown)),
+                           members=members)
+
+    def test_directories_of_the_kernel_are_not_shown(self):
+        for place in "/", "/proc", "/proc/sys", "/sys", "/dev", "/dev/shm":
+            for option in "--show", "--work":
+                self.assertEqual(self.show("true", option, place).returncode, 125, place)
+
+    @needs_root
+    def test_nodes_in_it_cannot_be_opened(self):
+        os.mknod(self.shown / "null", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        (self.shown / "null").chmod(0o666)
+        for option in "--show", "--work":
+            done = self.show(f"ls {self.shown}; : <{self.shown}/null && echo opened", option)
+            self.assertEqual(done.stdout, "null\n")
+
+    def test_a_report_does_not_say_where(self):
+        (self.shown / "passwd").write_text("evil", encoding="utf-8")
+        members = {"files.tsv": [reports.row(str(self.shown), "l", "0777", target="/etc")]}
+        done = self.show("cat /etc/passwd", members=members)
+        self.assertNotIn("evil", done.stdout)
+
+    @needs_root
+    def test_mounts_below_directories_of_the_machine_are_not_seen(self):
+        script = 'mount -t tmpfs x /usr/src && touch /usr/src/secret && exec "$@"'
+        done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", *self.words("ls", "/usr/src")],
+                              text=True, capture_output=True, timeout=TIMEOUT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("secret", done.stdout)
+
+    def test_mounts_of_the_machine_and_the_kernel_are_read_only(self):
+        done = self.replay("cat", "/proc/self/mountinfo", members={
+            "proc/sys/kernel/osrelease": "5.15\n", "proc/devices": "195 nvidia\n", "proc/driver/x": "x"})
+        options = {}
+        for line in done.stdout.splitlines():
+            fields = line.split()
+            options.setdefault(fields[4], []).append(fields[5].split(","))
+        for place in ("/usr", "/etc", "/sys", "/proc/sys", "/proc/driver", "/proc/devices",
+                      "/proc/sys/kernel/osrelease"):
+            self.assertTrue(options.get(place), place)
+            for mount in options[place]:
+                self.assertIn("ro", mount, place)
+
+
 class Keyrings(Way):
     """A key of the caller's session is not the command's."""
 
