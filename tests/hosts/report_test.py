@@ -111,6 +111,19 @@ class RoundTrip(unittest.TestCase):
                                      self.document(host, command, options), command)
 
 
+    def test_an_imported_report_shows_the_same_host_where_it_is_trusted(self):
+        for number, host in enumerate(HOSTS[::5]):
+            with self.subTest(host=f"{host.parent.name}/{host.name}"):
+                report, folder = (self.directory / f"{number}{end}" for end in (".tar", ""))
+                options = roots(host)
+                on(host, SETUP, "report", "-q", *options, "-o", report)
+                done = run(SIMHOST, "-q", "--import", report, folder)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for command in ("list", "plan"):
+                    self.assertEqual(self.document(folder, command, options),
+                                     self.document(host, command, options), command)
+
+
 class Contents(unittest.TestCase):
     """What is in a report, and what is not."""
 

@@ -157,6 +157,11 @@ Result<void> require_table(int folder)
 
 } // namespace
 
+Result<Recording> read_members(Members members, const std::string& where)
+{
+    return read_from(Archived(std::move(members)), where);
+}
+
 Result<Recording> read_recording(const std::string& path, Author author,
                                  std::vector<std::string>& left_out)
 {
@@ -172,7 +177,7 @@ Result<Recording> read_recording(const std::string& path, Author author,
     } else if (S_ISREG(status.st_mode)) {
         GPUCTR_TRY(const auto bytes, base::read_all(fd.get(), max_archive), "{}", path);
         GPUCTR_TRY(auto members, read_archive(bytes), "{}", path);
-        GPUCTR_TRY(host, read_from(Archived(std::move(members)), path));
+        GPUCTR_TRY(host, read_members(std::move(members), path));
     } else {
         return Error(Errc::usage, path + ": neither a folder nor an archive");
     }

@@ -230,6 +230,9 @@ class Nodes(Way):
         self.assertEqual(self.seen(look), "1:3\nwritten\n")
         self.assertEqual(self.seen(look, USER), "1:3\nwritten\n")
         self.assertNotEqual(self.seen("stat -c %t:%T /dev/nvidia1"), "1:3\n")
+        os.mknod(self.directory / "sub", stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        (self.nodes / "d").symlink_to(self.directory)
+        self.assertNotEqual(self.seen("stat -c %t:%T /dev/d/sub"), "1:3\n")
 
     def test_are_nodes_and_nothing_else(self):
         for path in (self.nodes / "notes", self.directory / "elsewhere"):
@@ -272,9 +275,12 @@ class Shown(Way):
             self.assertEqual(done.stdout, "null\n")
 
     def test_a_report_does_not_say_where(self):
-        (self.shown / "passwd").write_text("evil", encoding="utf-8")
+        name = next(entry.name for entry in os.scandir("/etc") if entry.is_dir(follow_symlinks=False))
+        shown = self.shown / name
+        shown.mkdir()
+        (shown / "evil").write_text("", encoding="utf-8")
         members = {"files.tsv": [reports.row(str(self.shown), "l", "0777", target="/etc")]}
-        done = self.show("cat /etc/passwd", members=members)
+        done = self.show(f"ls /etc/{name}", where=shown, members=members)
         self.assertNotIn("evil", done.stdout)
 
     @needs_root
@@ -297,6 +303,7 @@ class Shown(Way):
             self.assertTrue(options.get(place), place)
             for mount in options[place]:
                 self.assertIn("ro", mount, place)
+        self.assertEqual(len(options["/"]), 1, "the machine's root directory is over that of the world")
 
 
 class Keyrings(Way):
