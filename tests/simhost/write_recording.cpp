@@ -118,6 +118,21 @@ void add_if_any(Members& members, const char* name, std::string text)
         members.emplace(name, std::move(text));
 }
 
+/// The table, and texts of files that are in it.
+void add_files(Members& members, const Recording& host)
+{
+    std::string files(columns);
+    for (const RecordedFile& file : host.files) {
+        if (has_control(file.path) || has_control(file.target))
+            continue;
+        files += row_of(file);
+        if (const auto content = host.contents.find(file.path);
+            content != host.contents.end() && !content->second.empty())
+            members.emplace("content" + file.path, content->second);
+    }
+    members.emplace("files.tsv", std::move(files));
+}
+
 /// Has the folder at `path` only when it is whole.
 class NewFolder {
 public:
@@ -164,17 +179,7 @@ private:
 Members members_of(const Recording& host)
 {
     Members members;
-    std::string files(columns);
-    for (const RecordedFile& file : host.files) {
-        const std::string row = row_of(file);
-        if (has_control(file.path) || has_control(file.target))
-            continue;
-        files += row;
-        if (const auto content = host.contents.find(file.path);
-            content != host.contents.end() && !content->second.empty())
-            members.emplace("content" + file.path, content->second);
-    }
-    members.emplace("files.tsv", std::move(files));
+    add_files(members, host);
     std::string nodes;
     for (const DeviceNode& node : host.nodes)
         if (!has_control(node.path) && !has_control(node.target))
