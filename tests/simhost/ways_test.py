@@ -334,7 +334,27 @@ class Keyrings(Way):
 
 
 class Descriptors(Way):
-    """Those above 2 are closed, also by the older way."""
+    """Those above 2 are closed, also by the older way. Standard input is no way to the machine."""
+
+    def test_a_file_that_is_read_is_not_written(self):
+        path = self.directory / "file"
+        script = ("read first; for i in /dev/stdin /proc/self/fd/0; do echo evil >>$i; done; read second; "
+                  "echo $first $second")
+        for user in (0, USER) if IS_ROOT else (0,):
+            path.write_text("a\nb\nc\n", encoding="utf-8")
+            path.chmod(0o666)
+            os.chown(path, user or os.geteuid(), -1)
+            with open(path, "rb", buffering=0) as file:
+                file.seek(2)
+                done = self.replay("sh", "-c", script, run={"stdin": file}.items(), user=user)
+            self.assertEqual(done.stdout, "b c\n", done.stderr)
+            self.assertEqual(path.read_text(encoding="utf-8"), "a\nb\nc\n")
+
+    def test_a_directory_leads_nowhere(self):
+        directory = os.open(self.directory, os.O_RDONLY)
+        self.addCleanup(os.close, directory)
+        done = self.replay("ls", "/proc/self/fd/0/", run={"stdin": directory}.items())
+        self.assertEqual((done.returncode, done.stdout), (125, ""))
 
     def test_are_closed(self):
         reading, writing = os.pipe()
