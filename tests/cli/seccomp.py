@@ -26,6 +26,7 @@ CALLS = {
     "fsmount": 432,
     "fspick": 433,
     "pidfd_open": 434,
+    "close_range": 436,
     "openat2": 437,
     "mount_setattr": 442,
     "statmount": 457,
@@ -37,12 +38,18 @@ _MOUNT_API = ["open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspic
 GROUPS = {
     "mount_api": _MOUNT_API,
     "mount_table": ["statmount", "listmount"],
+    "user_namespace": ["unshare with CLONE_NEWUSER", "clone with CLONE_NEWUSER"],
     "linux_4_18": [call for call, number in CALLS.items() if number >= 424],
 }
+# Only with this bit in the first argument.
+CALLS |= {"unshare with CLONE_NEWUSER": {"x86_64": 272}.get(os.uname().machine, 97),
+          "clone with CLONE_NEWUSER": {"x86_64": 56}.get(os.uname().machine, 220)}
+_BITS = {CALLS[call]: 0x10000000 for call in GROUPS["user_namespace"]}
 
 _PR_SET_SECCOMP = 22
 _SECCOMP_MODE_FILTER = 2
 _LOAD_NUMBER = (0x20, 0, 0, 0)  # the first word of struct seccomp_data
+_LOAD_ARGUMENT = (0x20, 0, 0, 16)  # the lower half of the first one, on little-endian machines
 _RETURN_ALLOW = (0x06, 0, 0, 0x7fff0000)
 _RETURN_ERROR = 0x00050000
 
@@ -65,7 +72,10 @@ def forbid(forbidden):
     """For this process and all that it starts."""
     rules = [_LOAD_NUMBER]
     for call, error in forbidden.items():
-        rules += [(0x15, 0, 1, call), (0x06, 0, 0, _RETURN_ERROR | error)]
+        test = [_LOAD_ARGUMENT, (0x45, 0, 1, _BITS[call])] if call in _BITS else []
+        skipped = len(test) + 1 + bool(test)
+        rules += [(0x15, 0, skipped, call), *test, (0x06, 0, 0, _RETURN_ERROR | error)]
+        rules += [_LOAD_NUMBER] if test else []
     rules.append(_RETURN_ALLOW)
     code = b"".join(struct.pack("=HBBI", *rule) for rule in rules)
     program = _Program(len(rules), code)

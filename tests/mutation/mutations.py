@@ -71,7 +71,7 @@ class Tests:
     def has(self, killed_by):
         program, _, part = killed_by.partition(" ")
         kind, _, module = program.partition(".")
-        if kind in ("cli", "formats", "hostile"):
+        if kind in ("cli", "formats", "hostile", "simhost"):
             return self._is_registered(kind, module) \
                 and self._python_has(kind, module.split(".")[0], part)
         name = module if kind == "capi" else program

@@ -7,6 +7,7 @@
 #include "base/try.hpp"
 #include "mounts.hpp"
 #include "replay.hpp"
+#include "syscall/capabilities.hpp"
 
 #include <array>
 #include <cerrno>
@@ -56,7 +57,21 @@ Result<void> become_nobody()
     for (unsigned capability = 0; capability < most_capabilities; ++capability)
         if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0 && errno != EINVAL)
             return denied("drop capabilities");
-    return become(first_replay_id, first_replay_id);
+    GPUCTR_CHECK(become(first_replay_id, first_replay_id));
+    // Securebits of the caller could have kept them.
+    if (!syscall::write_capabilities({}))
+        return denied("drop capabilities");
+    return {};
+}
+
+/// Keys of the caller's are not the command's.
+Result<void> join_new_keyring()
+{
+    // Kernels without keys and filters of containers refuse it: then there are none to be used.
+    if (::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) < 0 && errno != ENOSYS
+        && errno != EPERM)
+        return denied("make a session keyring");
+    return {};
 }
 
 bool write_whole(const std::string& path, const std::string& text)
@@ -133,19 +148,23 @@ void IdGiver::give_to(pid_t child)
     (void)::send(parent_end_.get(), given ? "y" : "n", 1, MSG_NOSIGNAL);
 }
 
+Result<void> end_with_parent()
+{
+    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+        return denied("end with the parent");
+    return {};
+}
+
 Result<bool> confine(const Caller& caller, IdGiver& giver)
 {
     if (::setsid() < 0 && errno != EPERM) // EPERM: it leads one
         return denied("make a session");
-    // Seccomp filters of containers forbid keys; then nobody can use one.
-    (void)::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
+    GPUCTR_CHECK(join_new_keyring());
     GPUCTR_TRY(const bool has_namespace, enter_user_namespace(caller, giver));
     if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
         return denied("forbid new privileges");
     GPUCTR_CHECK(close_descriptors());
-    // Last: a change of ids takes it back.
-    if (::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
-        return denied("end with the parent");
+    GPUCTR_CHECK(end_with_parent()); // a change of ids took it back
     return has_namespace;
 }
 

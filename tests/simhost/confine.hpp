@@ -15,6 +15,8 @@ struct Caller {
     bool is_root = false; ///< Then the ids from first_replay_id on, else the caller's one.
     uid_t uid = 0;        ///< Of the one id in the namespace; 0 with --map-root.
     gid_t gid = 0;
+    uid_t machine_uid = 0; ///< On the machine. In a fresh user namespace nobody knows it.
+    gid_t machine_gid = 0;
 };
 
 /// The parent's side of a user namespace that only it can give ids to.
@@ -31,6 +33,9 @@ private:
     base::UniqueFd child_end_;
     base::UniqueFd parent_end_;
 };
+
+/// Has this process end when its parent does.
+Result<void> end_with_parent();
 
 /// Gives up every privilege over the machine, for good: a user namespace of ids that no account
 /// has, mounts that cannot be changed back, and its own other namespaces, session and keyring.

@@ -2,6 +2,7 @@
 #include "parts.hpp"
 
 #include "base/file.hpp"
+#include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "mounts.hpp"
@@ -66,6 +67,8 @@ public:
     NodeLayer(Context& context, Tree& tree, std::string target)
         : context_(context), tree_(tree), target_(std::move(target))
     {
+        if (const std::string& given = context.options.nodes_directory; !given.empty())
+            given_.reset(::open(given.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     }
 
     Result<void> lay(const DeviceNode& node)
@@ -75,10 +78,9 @@ public:
             return {}; // the machine's own null and its like
         if (node.kind == NodeKind::link)
             return tree_.link(name, node.target);
-        const std::string& given = context_.options.nodes_directory;
-        if (!given.empty() && ::access((given + "/" + name).c_str(), F_OK) == 0) {
+        if (is_given(name)) {
             GPUCTR_CHECK(tree_.file(name, {}));
-            return bind(AT_FDCWD, given + "/" + name, target_ + "/" + name);
+            return bind(given_.get(), name, target_ + "/" + name);
         }
         if (refused_)
             return {};
@@ -88,8 +90,19 @@ public:
     }
 
 private:
+    /// The recording chooses the names: other files of the directory, and what links lead to, are
+    /// none of its business.
+    bool is_given(const std::string& name) const
+    {
+        struct stat status = {};
+        const base::UniqueFd node(
+            given_ ? base::open_beneath(given_.get(), name.c_str(), O_PATH | O_NOFOLLOW) : -1);
+        return node && ::fstat(node.get(), &status) == 0 && S_ISCHR(status.st_mode);
+    }
+
     Context& context_;
     Tree& tree_;
+    base::UniqueFd given_; ///< Of nodes that were made beforehand.
     std::string target_;
     bool refused_ = false; ///< What the kernel refuses once it refuses again.
 };

@@ -6,6 +6,7 @@
 #include "replay.hpp"
 #include "stand_up.hpp"
 #include "world.hpp"
+#include "write_recording.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::string_view usage =
     R"(usage: gpuctr-simhost [OPTION]... HOST -- COMMAND [ARGUMENT]...
+       gpuctr-simhost [-q] --import HOST DIR
 
 Runs COMMAND on the recorded host HOST, in namespaces of its own. HOST is a
 folder, or a file that `gpuctr-setup report` wrote.
@@ -34,6 +36,8 @@ libraries of this machine, read-only, and is nobody there.
   --work DIR          the same, and COMMAND may write there
   --trusted           whoever wrote HOST can do all that you can; COMMAND sees
                       the whole machine
+  --import            run nothing: make a folder DIR of what COMMAND would see
+                      of HOST without --trusted, to be reviewed and kept
   --map-root          be root in a user namespace
   --no-devices        leave the recorded device nodes out of /dev
   --nodes DIR         take device nodes from DIR where it has them
@@ -51,6 +55,9 @@ struct CommandLine {
     char** command = nullptr;
     Author author = Author::stranger;
     bool help = false;
+    bool is_import = false;
+    bool is_about_command = false; ///< An option is that --import does not take.
+    std::string imported;          ///< The folder to make of the host.
 };
 
 Result<SysfsMethod> to_method(std::string_view text)
@@ -90,6 +97,9 @@ Result<void> show(const char* path, bool writable, CommandLine& line)
 Result<void> take_option(int option, CommandLine& line)
 {
     switch (option) {
+    case 'i':
+        line.is_import = true;
+        return {};
     case 'd':
         line.replay.stand_up.devices = false;
         return {};
@@ -122,10 +132,24 @@ Result<void> take_option(int option, CommandLine& line)
     }
 }
 
+/// What follows HOST: the folder alone.
+Result<void> parse_import(int count, char** words, CommandLine& line)
+{
+    if (line.is_about_command)
+        return Error(Errc::usage, "--import runs no command: of the options, it takes -q");
+    if (count != 1)
+        return Error(Errc::usage, "--import needs HOST and DIR; see --help");
+    line.imported = words[0];
+    while (line.imported.size() > 1 && line.imported.ends_with('/'))
+        line.imported.pop_back();
+    return {};
+}
+
 Result<CommandLine> parse(int argc, char** argv)
 {
     constexpr std::array options = {
         option{"help", no_argument, nullptr, 'h'},
+        option{"import", no_argument, nullptr, 'i'},
         option{"map-root", no_argument, nullptr, 'r'},
         option{"no-devices", no_argument, nullptr, 'd'},
         option{"nodes", required_argument, nullptr, 'n'},
@@ -138,14 +162,20 @@ Result<CommandLine> parse(int argc, char** argv)
     CommandLine line;
     ::opterr = 0;
     // '+': the first word that is no option ends them
-    for (int found = 0; (found = ::getopt_long(argc, argv, "+q", options.data(), nullptr)) != -1;)
+    for (int found = 0; (found = ::getopt_long(argc, argv, "+q", options.data(), nullptr)) != -1;) {
         GPUCTR_CHECK(take_option(found, line));
+        line.is_about_command = line.is_about_command || (found != 'i' && found != 'q');
+    }
     if (line.help)
         return line;
     int next = ::optind;
     if (next >= argc)
         return Error(Errc::usage, "no HOST; see --help");
     GPUCTR_TRY(line.host, real_path(argv[next++]));
+    if (line.is_import) {
+        GPUCTR_CHECK(parse_import(argc - next, argv + next, line));
+        return line;
+    }
     if (next < argc && std::string_view(argv[next]) == "--")
         ++next;
     if (next >= argc)
@@ -209,6 +239,12 @@ Result<int> run_command(CommandLine& line)
 {
     std::vector<std::string>& left_out = line.replay.left_out;
     GPUCTR_TRY(const auto host, read_recording(line.host, line.author, left_out));
+    if (line.is_import) {
+        GPUCTR_CHECK(write_recording(host, line.imported));
+        if (!line.replay.quiet)
+            say_left_out(left_out);
+        return 0;
+    }
     if (line.author == Author::stranger)
         return run_stranger(host, line);
     GPUCTR_CHECK(enter_host(host, line));

@@ -194,7 +194,9 @@ Result<base::UniqueFd> clone_mount(int dir_fd, const std::string& path, BindKind
 
 Result<void> attach_mount(int mount, int dir_fd, const std::string& target)
 {
-    if (::move_mount(mount, "", dir_fd, target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
+    if (::move_mount(mount, "", dir_fd, target.c_str(),
+                     MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH)
+        != 0)
         return failed("mount on", target);
     return {};
 }

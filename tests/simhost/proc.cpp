@@ -12,9 +12,8 @@ namespace {
 
 constexpr std::string_view driver_directory = "/proc/driver";
 
-Result<void> mount_drivers(const std::string& source)
+Result<void> mount_read_only(const std::string& source, const std::string& target)
 {
-    const std::string target(driver_directory);
     GPUCTR_TRY(const auto mount, clone_mount(AT_FDCWD, source));
     GPUCTR_CHECK(attach_mount(mount.get(), AT_FDCWD, target));
     return make_read_only(mount.get());
@@ -31,12 +30,12 @@ Result<void> stand_up_proc(Context& context)
         GPUCTR_CHECK(tree.file(file.path.substr(mount_point), file.content, 0444));
 
     const std::string source = context.path + "/proc";
-    if (auto mounted = mount_drivers(source + "/driver"); !mounted)
+    if (auto mounted = mount_read_only(source + "/driver", std::string(driver_directory)); !mounted)
         context.leave_out(driver_directory, mounted.error());
     for (const TextFile& file : context.host.proc) {
         if (base::is_below(file.path, driver_directory))
             continue;
-        auto bound = bind(AT_FDCWD, source + file.path.substr(mount_point), file.path);
+        auto bound = mount_read_only(source + file.path.substr(mount_point), file.path);
         if (!bound)
             context.leave_out(file.path, bound.error());
     }

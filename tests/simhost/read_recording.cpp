@@ -20,11 +20,17 @@ constexpr std::size_t max_small_file = 4U << 20U;
 constexpr std::size_t max_small_files = 50'000;
 constexpr int max_depth = 32;
 
-/// A link could lead to any file of the machine.
+/// A link could lead to any file of the machine, and opening a device can have an effect.
 Result<std::string> read_below(int dir_fd, const std::string& name, std::size_t limit)
 {
-    const base::UniqueFd file(
-        base::open_beneath(dir_fd, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    const base::UniqueFd look(base::open_beneath(dir_fd, name.c_str(), O_PATH));
+    struct stat status = {};
+    if (!look || ::fstat(look.get(), &status) != 0)
+        return Error::from_errno(errno, name);
+    if (!S_ISREG(status.st_mode))
+        return Error(Errc::usage, base::format("{} is no plain file", name));
+    const std::string opened = base::format("/proc/self/fd/{}", look.get());
+    const base::UniqueFd file(::open(opened.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file)
         return Error::from_errno(errno, name);
     return base::read_all(file.get(), limit);
@@ -151,6 +157,11 @@ Result<void> require_table(int folder)
 
 } // namespace
 
+Result<Recording> read_members(Members members, const std::string& where)
+{
+    return read_from(Archived(std::move(members)), where);
+}
+
 Result<Recording> read_recording(const std::string& path, Author author,
                                  std::vector<std::string>& left_out)
 {
@@ -166,7 +177,7 @@ Result<Recording> read_recording(const std::string& path, Author author,
     } else if (S_ISREG(status.st_mode)) {
         GPUCTR_TRY(const auto bytes, base::read_all(fd.get(), max_archive), "{}", path);
         GPUCTR_TRY(auto members, read_archive(bytes), "{}", path);
-        GPUCTR_TRY(host, read_from(Archived(std::move(members)), path));
+        GPUCTR_TRY(host, read_members(std::move(members), path));
     } else {
         return Error(Errc::usage, path + ": neither a folder nor an archive");
     }

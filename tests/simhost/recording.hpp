@@ -104,6 +104,10 @@ enum class Author : unsigned char {
 Result<Recording> read_recording(const std::string& path, Author author,
                                  std::vector<std::string>& left_out);
 
+/// Reads the files of a folder or archive, by their names in it.
+Result<Recording> read_members(std::map<std::string, std::string, std::less<>> members,
+                               const std::string& where);
+
 /// An absolute path whose components are names, none of them "." or "..".
 bool is_plain_path(std::string_view path);
 

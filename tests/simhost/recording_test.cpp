@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 namespace gpucontainer::simhost {
 namespace {
@@ -174,6 +175,16 @@ TEST(RecordingTest, FollowsNoLinkOfAFolder)
     const test::TempRoot root;
     std::filesystem::create_symlink(
         GPUCTR_TEST_SOURCE_DIR "/hosts/h200-x8-ubuntu24.04-580/files.tsv", root.at("files.tsv"));
+
+    EXPECT_FALSE(read_trusted(root.at("").string()));
+}
+
+TEST(RecordingTest, OpensPlainFilesOfAFolderAlone)
+{
+    test::TempRoot root;
+    root.file("files.tsv", "#path\tkind\tmode\tsize\ttarget\n");
+    ASSERT_TRUE(read_trusted(root.at("").string()));
+    ASSERT_EQ(::mkfifo(root.at("dev.txt").c_str(), 0600), 0);
 
     EXPECT_FALSE(read_trusted(root.at("").string()));
 }

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "base/format.hpp"
+#include "base/in_root.hpp"
 #include "base/try.hpp"
 #include "confine.hpp"
 #include "messages.hpp"
@@ -15,8 +16,11 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <fcntl.h>
 #include <sched.h>
 #include <string_view>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,7 +42,7 @@ bool has_replay_ids(const char* map)
 
 Result<Caller> find_caller(bool map_root)
 {
-    Caller caller{::geteuid() == 0, ::geteuid(), ::getegid()};
+    Caller caller{::geteuid() == 0, ::geteuid(), ::getegid(), ::geteuid(), ::getegid()};
     if (caller.is_root
         && (!has_replay_ids("/proc/self/uid_map") || !has_replay_ids("/proc/self/gid_map")))
         return Error(Errc::requirement,
@@ -77,6 +81,42 @@ int wait_for(pid_t child)
     }
 }
 
+/// A file that the caller opened for reading could be opened by its descriptor for writing, and a
+/// directory leads to the machine's others.
+Result<void> protect(int standard)
+{
+    struct stat status = {};
+    const int flags = ::fcntl(standard, F_GETFL);
+    if (flags < 0 || ::fstat(standard, &status) != 0)
+        return {}; // it is closed
+    if (S_ISDIR(status.st_mode))
+        return Error(Errc::usage, "it is a directory");
+    // A file without a name is nobody else's.
+    if (!S_ISREG(status.st_mode) || status.st_nlink == 0 || (flags & O_ACCMODE) != O_RDONLY)
+        return {};
+    GPUCTR_TRY(const std::string path, base::path_of(standard));
+    GPUCTR_TRY(const auto mount, clone_mount(AT_FDCWD, path));
+    GPUCTR_CHECK(restrict_mount(mount.get(), MOUNT_ATTR_RDONLY));
+    const std::string link = base::format("/proc/self/fd/{}", mount.get());
+    const base::UniqueFd file(::open(link.c_str(), O_RDONLY | O_CLOEXEC));
+    struct stat opened = {};
+    if (!file || ::fstat(file.get(), &opened) != 0)
+        return Error::from_errno(errno, path);
+    if (opened.st_dev != status.st_dev || opened.st_ino != status.st_ino)
+        return Error(Errc::permission, path + " is another file");
+    const off_t position = ::lseek(standard, 0, SEEK_CUR);
+    if (::lseek(file.get(), position, SEEK_SET) < 0 || ::dup2(file.get(), standard) < 0)
+        return Error::from_errno(errno, path);
+    return {};
+}
+
+Result<void> protect_standard_files()
+{
+    for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+        GPUCTR_CHECK(protect(standard), "take descriptor {} along (a pipe can be used)", standard);
+    return {};
+}
+
 /// Stands the host up in a world of its own, and gives up what that took.
 Result<void> enter_host(const Recording& host, const ReplayOptions& options, const Caller& caller,
                         IdGiver& giver, std::vector<std::string>& environment)
@@ -84,9 +124,11 @@ Result<void> enter_host(const Recording& host, const ReplayOptions& options, con
     std::array<char, PATH_MAX> directory = {};
     if (::getcwd(directory.data(), directory.size()) == nullptr)
         directory[0] = '/';
+    GPUCTR_CHECK(end_with_parent());
     if (!caller.is_root)
-        GPUCTR_CHECK(map_identity(::getuid(), ::getgid(), caller.uid == 0));
+        GPUCTR_CHECK(map_identity(caller.machine_uid, caller.machine_gid, caller.uid == 0));
     GPUCTR_CHECK(make_mounts_private());
+    GPUCTR_CHECK(protect_standard_files());
     World world(caller.is_root ? first_replay_id : 0);
     GPUCTR_CHECK(world.enter(options.shown));
     StandUpOptions stand_up_options = options.stand_up;
@@ -163,7 +205,11 @@ Result<int> replay(const Recording& host, const ReplayOptions& options, char** c
     const auto child = static_cast<pid_t>(
         ::syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
     if (child < 0)
-        return Error::from_errno(errno, "make namespaces", Errc::permission);
+        return Error::from_errno(errno,
+                                 caller.is_root ? "make namespaces"
+                                                : "make a user namespace (the machine, or a filter "
+                                                  "of a container, may forbid it)",
+                                 Errc::permission);
     if (child == 0)
         ::_exit(run_init(host, options, caller, giver, command));
     giver.give_to(child);

@@ -6,11 +6,14 @@
 #include "base/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <fcntl.h>
 #include <set>
 #include <string_view>
 #include <sys/utsname.h>
+#include <utility>
 
 namespace gpucontainer::simhost {
 namespace {
@@ -21,6 +24,8 @@ constexpr unsigned last_standard_major = 10;
 /// The kernel gives no driver a major number from 512 on (CHRDEV_MAJOR_MAX).
 constexpr unsigned first_free_major = 3072;
 constexpr unsigned most_majors = 1024;
+/// Numbers that the kernel gives to drivers that ask for any, such as the next one that is loaded.
+constexpr std::array dynamic_majors = {std::pair{234U, 254U}, std::pair{384U, 511U}};
 constexpr mode_t permissions = 0777;
 constexpr std::size_t max_aliases = std::size_t{32} << 20U;
 
@@ -38,13 +43,21 @@ public:
             return;
         const std::string directory = base::format("/lib/modules/{}/", &system.release[0]);
         for (const char* name : {"modules.alias", "modules.builtin.alias"})
-            if (const auto aliases = base::read_file(directory + name, max_aliases))
-                add_aliases(*aliases);
+            add_aliases_of(directory + name);
+        for (const std::string configuration :
+             {"/etc/modprobe.d", "/run/modprobe.d", "/usr/local/lib/modprobe.d",
+              "/usr/lib/modprobe.d", "/lib/modprobe.d"})
+            if (const auto names = base::list_directory(AT_FDCWD, configuration))
+                for (const std::string& name : *names)
+                    add_aliases_of(base::format("{}/{}", configuration, name));
     }
 
     bool has(std::uint64_t major) const
     {
-        return !is_known_ || major <= last_standard_major || numbers_.contains(major);
+        return !is_known_ || major <= last_standard_major || numbers_.contains(major)
+               || std::ranges::any_of(dynamic_majors, [&](const auto& range) {
+                      return major >= range.first && major <= range.second;
+                  });
     }
 
 private:
@@ -63,14 +76,20 @@ private:
         }
     }
 
-    void add_aliases(std::string_view aliases)
+    void add_aliases_of(const std::string& path)
     {
-        constexpr std::string_view start = "alias char-major-";
-        for (const std::string_view line : base::split(aliases, '\n'))
-            if (line.starts_with(start)) {
-                const std::string_view rest = line.substr(start.size());
-                add(rest.substr(0, rest.find('-')));
-            }
+        const auto aliases = base::read_file(path, max_aliases);
+        if (!aliases)
+            return;
+        constexpr std::string_view word = "alias";
+        constexpr std::string_view start = "char-major-";
+        for (const std::string_view line : base::split(*aliases, '\n')) {
+            const std::string_view name =
+                line.starts_with(word) ? base::trim(line.substr(word.size())) : std::string_view();
+            if (name.starts_with(start)) // "195-*" or "195*"
+                add(name.substr(start.size(),
+                                name.find_first_not_of("0123456789", start.size()) - start.size()));
+        }
     }
 
     bool is_known_ = false;
@@ -112,20 +131,21 @@ void renumber(SysDevice& device, const MajorNumbers& machine)
             renumber(attribute.text, machine);
 }
 
-/// /proc/devices, with the new numbers after those that they are in place of.
+/// /proc/devices, with the new numbers in place of the others.
 std::string renumbered_table(std::string_view table, const MajorNumbers& machine)
 {
     std::string text;
     bool is_character = true;
     for (const std::string_view line : base::split(base::trim(table), '\n')) {
         is_character = is_character && !line.starts_with("Block");
-        text.append(line).append("\n");
         const std::string_view entry = base::trim(line);
         const auto space = entry.find(' ');
         const auto major = base::to_number(entry.substr(0, space));
         if (is_character && space != std::string_view::npos && major
             && is_renumbered(*major, machine))
             text += base::format("{}{}\n", free_number(*major), entry.substr(space));
+        else
+            text.append(line).append("\n");
     }
     return text;
 }

@@ -175,6 +175,8 @@ TEST_F(StrangerTest, NoNodeIsADeviceOfTheMachine)
     add_node("/dev/nvidia1", 5, 0);
     add_node("/dev/nvidia5", 9, 250);
     add_node("/dev/nvidia6", 10, 254); // for which the kernel could load a module
+    add_node("/dev/nvidia7", 238, 0);  // which the kernel could give to the next driver
+    add_node("/dev/nvidia8", 511, 0);
     add_node("/dev/nvidia2", 8, 0, NodeKind::block);
     add_node("/dev/nvidia3", 259, 0, NodeKind::block);
     DeviceNode link;
@@ -185,11 +187,11 @@ TEST_F(StrangerTest, NoNodeIsADeviceOfTheMachine)
     link.target = "nvidia/../../etc/passwd";
     host_.nodes.push_back(link);
 
-    EXPECT_EQ(restricted().size(), 8U);
+    EXPECT_EQ(restricted().size(), 10U);
     std::vector<unsigned> numbers;
     for (const DeviceNode& node : host_.nodes)
         numbers.push_back(node.major);
-    EXPECT_EQ(numbers, (std::vector<unsigned>{3073, 3077, 3081, 3082}));
+    EXPECT_EQ(numbers, (std::vector<unsigned>{3073, 3077, 3081, 3082, 3310, 3583}));
 }
 
 TEST_F(StrangerTest, OfProcfsThereIsOnlyWhatTellsOfTheKernel)

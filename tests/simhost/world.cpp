@@ -2,6 +2,7 @@
 #include "world.hpp"
 
 #include "base/file.hpp"
+#include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
 #include "mounts.hpp"
@@ -111,16 +112,11 @@ Result<void> World::copy_machine()
     }
     GPUCTR_TRY(auto sys, copy_of("/sys"));
     machine_.push_back({{"/sys"}, std::move(sys), true});
-    for (const char* name : nodes) {
-        const std::string path = base::format("/dev/{}", name);
-        if (first_id_ != 0) // root makes nodes that belong to the world's root
-            continue;
-        if (auto mount = clone_mount(AT_FDCWD, path))
-            machine_.push_back({{path, true, true}, *std::move(mount), false});
-    }
     return {};
 }
 
+/// Root makes nodes that belong to the world's root. Others, and root of a user namespace, show the
+/// machine's.
 Result<void> World::make_nodes(Tree& tree) const
 {
     constexpr mode_t mode = 0666;
@@ -129,7 +125,12 @@ Result<void> World::make_nodes(Tree& tree) const
         struct stat status = {};
         if (::lstat(path.c_str(), &status) != 0 || !S_ISCHR(status.st_mode))
             continue;
-        GPUCTR_CHECK(tree.node(path, S_IFCHR | mode, status.st_rdev));
+        if (first_id_ == 0 || !tree.node(path, S_IFCHR | mode, status.st_rdev)) {
+            GPUCTR_TRY(const auto mount, clone_mount(AT_FDCWD, path));
+            GPUCTR_CHECK(tree.file(path, {}));
+            GPUCTR_CHECK(attach_mount(mount.get(), tree.fd(), path.substr(1)));
+            continue;
+        }
         if (::fchmodat(tree.fd(), path.c_str() + 1, mode, 0) != 0) // the umask has no say
             return world_error("set the mode of", path);
     }
@@ -162,8 +163,7 @@ Result<void> World::make_root(const std::string& place)
         GPUCTR_CHECK(tree.link(path, target));
     for (const char* directory : {"/proc", "/mnt", "/media", "/dev/pts", "/dev/shm"})
         GPUCTR_CHECK(tree.directory(directory));
-    if (first_id_ != 0)
-        GPUCTR_CHECK(make_nodes(tree));
+    GPUCTR_CHECK(make_nodes(tree));
     for (const Copy& copy : machine_) {
         const std::string& path = copy.shown.path;
         GPUCTR_CHECK(copy.is_directory ? tree.directory(path) : tree.file(path, {}));
@@ -215,7 +215,11 @@ Result<void> World::complete()
             continue; // mount_at()
         if (!tree.has(path))
             GPUCTR_CHECK(copy.is_directory ? tree.directory(path) : tree.file(path, {}), "show");
-        GPUCTR_CHECK(attach_mount(copy.mount.get(), tree.fd(), path.substr(1)), "show");
+        // A link of the host could lead to what its command takes for the machine's.
+        const base::UniqueFd place(base::open_beneath(tree.fd(), path.c_str() + 1, O_PATH));
+        if (!place)
+            return world_error("show", path);
+        GPUCTR_CHECK(attach_mount(copy.mount.get(), place.get(), ""), "show");
         GPUCTR_CHECK(protect(copy.shown, copy.mount.get()), "show {}", path);
     }
     return {};
