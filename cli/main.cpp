@@ -81,6 +81,16 @@ try {
     return with_command ? set_up_failed : internal_error;
 }
 
+/// A restricted call never goes on without its policy.
+void settle(Parser& parser, const Words& words, Call& call)
+try {
+    settle_options({parser.options(), words.restricted, call.runs_command, call.config},
+                   keys_of_command, call.messages(), call.origins);
+} catch (const gpucontainer::Error& error) {
+    if (words.restricted || !parser.command().goes_on_without_settings(error))
+        throw;
+}
+
 int run(const Words& words, Call& call)
 {
     std::vector<std::string> typed = words.own;
@@ -111,8 +121,7 @@ int run(const Words& words, Call& call)
         throw usage_error_of("", "-- CMD goes with apply, cdi apply and check only");
     if (words.has_command && words.command.empty())
         throw usage_error_of("", "no command after --");
-    settle_options({parser.options(), words.restricted, call.runs_command, call.config},
-                   keys_of_command, call.messages(), call.origins);
+    settle(parser, words, call);
     call.json = parser.command().format() == Format::json;
     parser.command().check_complete();
     return parser.command().run(call);

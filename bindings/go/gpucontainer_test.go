@@ -436,6 +436,14 @@ func TestFindsTheRootFileSystemOfAnImage(t *testing.T) {
 	equal(t, "image", must(gpucontainer.FindImage(file))(t), gpucontainer.ImagePlace{Size: 128})
 	other := must(os.Open("/etc/passwd"))(t)
 	defer other.Close()
+	must(path, gpucontainer.CheckImageTrust(file, path))(t)
+	if err := gpucontainer.CheckImageTrust(other, path); !errors.Is(err, gpucontainer.ErrUsage) {
+		t.Error(err)
+	}
+	must(path, os.Chmod(path, 0o666))(t)
+	if err := gpucontainer.CheckImageTrust(file, path); !errors.Is(err, gpucontainer.ErrPermission) {
+		t.Error(err)
+	}
 	if _, err := gpucontainer.FindImage(other); !errors.Is(err, gpucontainer.ErrRootfs) {
 		t.Error(err)
 	}

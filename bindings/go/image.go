@@ -39,3 +39,19 @@ func FindImage(file *os.File) (ImagePlace, error) {
 		HasOverlay: found&C.GPUCTR_IMAGE_OVERLAY != 0,
 	}, nil
 }
+
+// CheckImageTrust checks that nobody but root and the caller can have written an image, or put
+// another one into its place: for a program that has the kernel mount it. path is what led to the
+// file. Errors: ErrPermission, ErrUsage.
+func CheckImageTrust(file *os.File, path string) error {
+	var a arguments
+	defer a.free()
+	fd, given := a.fd(file), a.copied("path", path)
+	if a.err != nil {
+		return a.err
+	}
+	var failure *C.gpuctr_error
+	status := C.gpuctr_image_check_trust(fd, given, &failure)
+	runtime.KeepAlive(file)
+	return check(status, failure)
+}

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <gpucontainer/gpucontainer.hpp>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,6 +50,9 @@ public:
     /// Called after parsing, before a site's settings are added. Throws gpucontainer::Error if
     /// typed options do not go together: usage.
     virtual void check_typed(const Call&) {}
+    /// Called if the site's settings cannot be added. Whether run() is called all the same, which
+    /// then does nothing that they could be about.
+    virtual bool goes_on_without_settings(const gpucontainer::Error&) { return false; }
     /// Called after the site's settings are added. Throws if something is missing: usage.
     virtual void check_complete() const {}
     /// Returns the exit code. Throws gpucontainer::Error.

@@ -26,6 +26,7 @@
 #include <fmt/ranges.h>
 #include <functional>
 #include <gpucontainer/gpucontainer.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -303,6 +304,12 @@ public:
             throw usage_error_of("hook", "--files-dir goes with --stage precreate");
     }
 
+    bool goes_on_without_settings(const gpucontainer::Error& why) override
+    {
+        without_settings_ = why;
+        return true;
+    }
+
     int run(const Call& call) override
     {
         if (stage_ == Stage::precreate) {
@@ -333,15 +340,29 @@ public:
     }
 
 private:
+    /// With a site's settings that are not understood, containers that ask for no GPU start, and
+    /// others do not: it is not known what they may have. Throws gpucontainer::Error.
+    void require_settings(bool is_asked, const Messages& messages) const
+    {
+        if (!without_settings_)
+            return;
+        if (is_asked)
+            throw gpucontainer::Error(*without_settings_);
+        tell_and_log(formatted("{}, so no container gets a GPU", without_settings_->what()),
+                     messages);
+    }
+
     /// With the vendors of which the container asks for something; maybe none.
     HostOptions wanted_of(const gpucontainer::HookState& state, const Messages& messages) const
     {
         HostOptions host = request_.host;
         if (by_nodes_ && host.vendors.empty())
             host.vendors = {GPUCTR_VENDOR_ANY};
+        if (!by_nodes_)
+            host.vendors = vendors_among(host.vendors, state.vendors());
+        require_settings(!host.vendors.empty(), messages);
         if (by_nodes_)
             return host;
-        host.vendors = vendors_among(host.vendors, state.vendors());
         const auto refused = state.refused();
         if (!refused.empty())
             tell_and_log(formatted("the container's wish for GPUs does not count: {}, with "
@@ -395,6 +416,7 @@ private:
     bool strict_ = false;
     std::string files_directory_ = usual_files_directory;
     const CLI::App* app_ = nullptr;
+    std::optional<gpucontainer::Error> without_settings_;
 };
 
 } // namespace

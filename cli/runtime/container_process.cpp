@@ -182,12 +182,17 @@ void join_namespaces(int pid)
     const auto same_mounts = share("mnt", "self", process);
     if (!same_user || !same_mounts)
         fail(formatted("namespaces of process {}", pid), GPUCTR_E_ROOTFS);
-    // Otherwise the number may be that of another process by now.
-    if (gpucontainer::syscall::has_ended(pidfd.get()))
-        throw Error(GPUCTR_E_ROOTFS, formatted("process {} has ended", pid), "", 0);
     if (*same_mounts)
         throw Error(GPUCTR_E_ROOTFS, formatted("process {} has no mount namespace of its own", pid),
                     "at the stage createContainer, the hook is in that of the container", 0);
+    // A runtime keeps others from its process (PR_SET_DUMPABLE), and then root of the container's
+    // user namespace may not name its namespaces.
+    const Fd mounts(::open(formatted("/proc/{}/ns/mnt", pid).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!mounts)
+        fail(formatted("mount namespace of process {}", pid), GPUCTR_E_ROOTFS);
+    // Otherwise the number may be that of another process by now.
+    if (gpucontainer::syscall::has_ended(pidfd.get()))
+        throw Error(GPUCTR_E_ROOTFS, formatted("process {} has ended", pid), "", 0);
     if (!*same_user) {
         if (::setns(pidfd.get(), CLONE_NEWUSER) != 0)
             fail(formatted("join the user namespace of process {}", pid), GPUCTR_E_PERMISSION,
@@ -195,9 +200,8 @@ void join_namespaces(int pid)
         become_root_of_namespace(pid);
     }
     const Fd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (::setns(pidfd.get(), CLONE_NEWNS) != 0)
-        fail(formatted("join the mount namespace of process {}", pid), GPUCTR_E_PERMISSION,
-             errno == EINVAL ? joining_hint : "");
+    if (::setns(mounts.get(), CLONE_NEWNS) != 0)
+        fail(formatted("join the mount namespace of process {}", pid), GPUCTR_E_PERMISSION);
     // From here on, its files would be taken for the host's.
     const Fd its_root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!is_same_directory(root.get(), its_root.get()))

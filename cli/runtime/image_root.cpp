@@ -29,12 +29,26 @@ std::string context_of(const ImageOptions& options)
     return options.label.empty() ? "" : formatted("context=\"{}\"", options.label);
 }
 
+/// The kernel reads an image of root's as it reads a disk, so only root may change it.
+void check_trust(const ImageFile& image)
+try {
+    gpucontainer::check_image_trust(image.file.get(), image.name);
+} catch (const gpucontainer::Error& error) {
+    throw gpucontainer::Error(
+        error.status(), formatted("mount image {}: {}", image.name, error.what()),
+        "copy it to where root alone may write, or start this as an ordinary user, for whom "
+        "squashfuse reads it",
+        error.os_error(), {}, "rootfs");
+}
+
 } // namespace
 
 ImageRoot::ImageRoot(const ImageFile& image, bool writable) : image_(image)
 {
-    if (may_use_loop_devices())
+    if (may_use_loop_devices()) {
+        check_trust(image);
         return;
+    }
     // An overlay copies a directory with its owner, before something is written into it.
     if (writable)
         throw gpucontainer::Error(

@@ -1125,6 +1125,18 @@ gpuctr_environment_finding_at(const gpuctr_environment* environment, size_t inde
  */
 GPUCTR_API gpuctr_status gpuctr_image_find(int fd, uint64_t* ret_offset, uint64_t* ret_size,
                                            uint32_t* ret_flags, gpuctr_error** ret_error);
+/**
+ * Check that nobody but root and the caller can have written an image, or put another one into its
+ * place, and that nobody can while it is mounted: the kernel does not expect that a file system
+ * changes by itself. For a program that has the kernel mount it.
+ *
+ * @param fd    the image, open
+ * @param path  that led to it: its directories and links count too
+ * @return GPUCTR_E_PERMISSION if others can; GPUCTR_E_USAGE if the path leads elsewhere
+ * Privileges: none. @since 0.2
+ */
+GPUCTR_API gpuctr_status gpuctr_image_check_trust(int fd, const char* path,
+                                                  gpuctr_error** ret_error);
 
 /**
  * Decide everything that will change in a container's root file system.

@@ -579,6 +579,14 @@ inline ImagePlace find_image(int fd)
     return place;
 }
 
+/// Checks that nobody but root and the caller can have written an image; see
+/// gpuctr_image_check_trust(). `fd` is borrowed. Throws Error: permission, usage.
+inline void check_image_trust(int fd, const std::string& path)
+{
+    gpuctr_error* error = nullptr;
+    detail::check(gpuctr_image_check_trust(fd, path.c_str(), &error), error);
+}
+
 /// The variables that an image or a runtime gives to a container; gpuctr_environment_read()
 /// describes where they are found.
 class ContainerEnvironment {

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/own_proc.hpp"
 #include "base/text.hpp"
+#include "base/trusted_way.hpp"
 #include "base/try.hpp"
 #include "mount/assemble.hpp"
 #include "mount/calls.hpp"
@@ -175,12 +176,9 @@ Result<void> add_distribution(const mount::Bench& bench, const plan::Plan& plan,
     return {};
 }
 
-/// Whether a directory may be a staged tree: only root or this user can have written in it.
-Result<UniqueFd> open_staged(const std::string& path)
+/// The directory if it may be a staged tree: only root or this user can have written in it.
+Result<UniqueFd> keep_staged(UniqueFd fd, const std::string& path)
 {
-    UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
-        return UniqueFd();
     struct stat status = {};
     // On a tmpfs, owners can be trusted; on other file systems they may be false.
     using mount::Found;
@@ -196,6 +194,36 @@ Result<UniqueFd> open_staged(const std::string& path)
     if (!trusted || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         fd.reset();
     return fd;
+}
+
+/// What is staged at a path, wherever that leads.
+Result<UniqueFd> open_staged(const std::string& path)
+{
+    UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+        return UniqueFd();
+    return keep_staged(std::move(fd), path);
+}
+
+/// Where a tree is mounted and unmounted, and directories are made and removed: root would do that
+/// in any place that others lead to.
+Result<base::TrustedWay> walk(const std::string& directory)
+{
+    GPUCTR_TRY(auto way, base::TrustedWay::walk(directory, O_PATH | O_DIRECTORY), "staged tree");
+    if (way.distrust)
+        return std::move(*way.distrust).context("staged tree");
+    return way;
+}
+
+/// What is staged at a path that nobody else leads elsewhere.
+Result<UniqueFd> find_staged(const std::string& directory)
+{
+    auto way = walk(directory);
+    if (!way && way.error().os_error() == ENOTDIR)
+        return UniqueFd();
+    if (!way)
+        return std::move(way).error();
+    return way->fd ? keep_staged(std::move(way->fd), directory) : UniqueFd();
 }
 
 struct Inventory {
@@ -242,15 +270,12 @@ public:
 
     Result<void> make()
     {
-        for (auto end = path_.find('/', 1);; end = path_.find('/', end + 1)) {
-            const std::string part = path_.substr(0, end);
-            const bool made = ::mkdir(part.c_str(), program::directory_mode) == 0;
-            if (!made && errno != EEXIST)
-                return Error::from_errno(errno, "create " + part).with_object(part);
-            made_ += made ? 1 : 0;
-            if (end == std::string::npos)
-                return {};
-        }
+        GPUCTR_TRY(const auto way, walk(path_));
+        if (way.fd)
+            return {};
+        GPUCTR_TRY(const std::size_t made, way.make_missing(program::directory_mode), "{}", path_);
+        made_ += made;
+        return {};
     }
     std::size_t count() const noexcept { return made_; }
     void keep() noexcept { made_ = 0; }
@@ -262,8 +287,9 @@ private:
 
 Result<void> mount_at(const mount::Bench& bench, const UniqueFd& tree, const std::string& directory)
 {
-    const UniqueFd target(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    const bool attached = target && mount::attach(bench, tree.get(), target.get()) == 0;
+    GPUCTR_TRY(const auto way, walk(directory));
+    errno = ENOENT;
+    const bool attached = way.fd && mount::attach(bench, tree.get(), way.fd.get()) == 0;
     if (attached && mount::set_attributes(bench, tree.get(), 0, MS_PRIVATE, true) == 0)
         return {};
     Error error = Error::from_errno(errno, "mount the driver's tree at " + directory);
@@ -280,7 +306,7 @@ struct Unmounted {
 Result<Unmounted> unmount_trees(const std::string& directory)
 {
     for (Unmounted unmounted;; unmounted.found = true) {
-        GPUCTR_TRY(const UniqueFd tree, open_staged(directory));
+        GPUCTR_TRY(const UniqueFd tree, find_staged(directory));
         if (!tree)
             return unmounted;
         GPUCTR_CHECK(base::open_own_descriptors());
@@ -375,7 +401,7 @@ Result<Staged> stage_tree(const plan::Plan& plan, mount::Backend backend,
     GPUCTR_CHECK(require_detached(backend));
     const mount::Bench bench = {backend};
     const std::string items = inventory(plan);
-    GPUCTR_TRY(const UniqueFd present, open_staged(directory));
+    GPUCTR_TRY(const UniqueFd present, find_staged(directory));
     if (present && holds(present, items))
         return Staged::unchanged;
 

@@ -31,6 +31,9 @@ std::string json_fault(std::string_view what)
     constexpr std::size_t longest = 200;
     what.remove_prefix(what.find(' ') + 1);
     std::string text(what.substr(0, longest));
+    // It quotes the document. A terminal or a log would obey some of these.
+    std::ranges::replace_if(
+        text, [](char c) { return c < ' ' || c > '~'; }, '?');
     return what.size() > longest ? text + "..." : text;
 }
 

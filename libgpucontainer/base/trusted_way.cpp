@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/trusted_way.hpp"
 
+#include "base/backing_files.hpp"
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/in_root.hpp"
@@ -17,6 +18,7 @@
 #include <linux/magic.h>
 #include <string_view>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 #include <utility>
@@ -93,12 +95,18 @@ struct Found {
     }
 };
 
-/// Checks owner and file system. For links these count too.
-Result<void> check_owner(const Found& found)
+constexpr const char* on_a_disk = "have it on a disk of this host, such as below /etc";
+
+/// Whoever may write the file in which a file system is decides who owns files there.
+Result<void> check_backing(const Found& found, int depth);
+
+/// Checks owner and file system. For links these count too. `depth`: of file systems in files.
+Result<void> check_owner(const Found& found, int depth)
 {
     if (!has_true_owner(found.fd, found.status))
         return refused(found.path(), "on a file system that proves no owner, as FUSE and procfs",
-                       "have it on a disk of this host, such as below /etc");
+                       on_a_disk);
+    GPUCTR_CHECK(check_backing(found, depth));
     const uid_t owner = found.status.st_uid;
     if (owner == 0 || owner == ::geteuid() || may_be_root_outside(owner))
         return {};
@@ -107,9 +115,9 @@ Result<void> check_owner(const Found& found)
 }
 
 /// `instead`: a bit of the mode that excuses write access of others, such as the sticky bit.
-Result<void> check_access(const Found& found, mode_t instead)
+Result<void> check_access(const Found& found, mode_t instead, int depth)
 {
-    GPUCTR_CHECK(check_owner(found));
+    GPUCTR_CHECK(check_owner(found, depth));
     const mode_t mode = found.status.st_mode;
     // The group's bits are also the mask of an access control list.
     if ((mode & (S_IWGRP | S_IWOTH)) == 0 || (mode & instead) != 0)
@@ -122,7 +130,10 @@ Result<void> check_access(const Found& found, mode_t instead)
 
 class TrustedWalk {
 public:
-    TrustedWalk(const std::string& path, int flags) : path_(path), flags_(flags), rest_(path) {}
+    TrustedWalk(const std::string& path, int flags, int depth)
+        : path_(path), flags_(flags), depth_(depth), rest_(path)
+    {
+    }
 
     Result<TrustedWay> run() &&
     {
@@ -190,7 +201,7 @@ private:
         if (!directory || ::fstat(directory.get(), &found.status) != 0)
             return failed(errno);
         way_.passed.emplace_back(found.status.st_dev, found.status.st_ino);
-        note(check_access(found, S_ISVTX));
+        note(check_access(found, S_ISVTX, depth_));
         way_.directory = std::move(directory);
         return {};
     }
@@ -250,8 +261,8 @@ private:
         if (++links_ > most_links)
             return failed(ELOOP);
         if (!has_true_owner(link.fd, link.status))
-            return check_owner(link);
-        note(check_owner(link));
+            return check_owner(link, depth_);
+        note(check_owner(link, depth_));
         GPUCTR_TRY(std::string target, read_link(link.fd, ""), "{}", path_);
         if (target.starts_with('/'))
             GPUCTR_CHECK(enter(open("/")));
@@ -261,10 +272,40 @@ private:
 
     const std::string& path_;
     int flags_;
+    int depth_;        ///< Of file systems in files.
     std::string rest_; ///< The part of the path that is not walked yet.
     int links_ = 0;
     TrustedWay way_;
 };
+
+Result<void> check_backing(const Found& found, int depth)
+{
+    constexpr int deepest = 4; // an image on an image, which snaps on a live system are
+    // The file system of "/" is trusted: this program comes from it too.
+    if (::major(found.status.st_dev) == 0 || is_of_own_root(found.status))
+        return {};
+    const auto untrusted = [&](const std::string& why) {
+        return refused(found.path(), "on a file system in a file: " + why, on_a_disk);
+    };
+    const auto files = backing_files(found.status.st_dev);
+    if (!files)
+        return untrusted(files.error().message());
+    for (const std::string& path : *files) {
+        if (depth == deepest)
+            return untrusted(path + ", which is on too many others");
+        auto way = TrustedWalk(path, O_PATH, depth + 1).run();
+        if (!way || !way->fd)
+            return untrusted(path + ", which is not found");
+        if (way->distrust)
+            return untrusted(way->distrust->message());
+        Found file = {way->fd.get(), {}, path};
+        if (::fstat(file.fd, &file.status) != 0)
+            return untrusted(path + ", which is not found");
+        if (const auto checked = check_access(file, 0, depth + 1); !checked)
+            return untrusted(checked.error().message());
+    }
+    return {};
+}
 
 } // namespace
 
@@ -273,12 +314,33 @@ Result<void> check_trust(int fd, const std::string& path)
     Found found = {fd, {}, path};
     if (::fstat(fd, &found.status) != 0)
         return Error::from_errno(errno, path, Errc::usage).with_object(path);
-    return check_access(found, 0);
+    return check_access(found, 0, 0);
 }
 
 Result<TrustedWay> TrustedWay::walk(const std::string& path, int flags)
 {
-    return TrustedWalk(path, flags).run();
+    return TrustedWalk(path, flags, 0).run();
+}
+
+Result<std::size_t> TrustedWay::make_missing(mode_t mode) const
+{
+    constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const auto failed = [&] { return Error::from_errno(errno, "create " + missing); };
+    UniqueFd entered;
+    std::size_t count = 0;
+    for (const std::string_view part : split(missing, '/')) {
+        const int at = entered ? entered.get() : directory.get();
+        const std::string name(part.empty() ? "." : part);
+        const bool is_made = ::mkdirat(at, name.c_str(), mode) == 0;
+        if (!is_made && errno != EEXIST)
+            return failed();
+        count += is_made ? 1 : 0;
+        UniqueFd next(::openat(at, name.c_str(), flags));
+        if (!next || (is_made && ::fchmod(next.get(), mode) != 0))
+            return failed();
+        entered = std::move(next);
+    }
+    return count;
 }
 
 } // namespace gpucontainer::base

@@ -33,35 +33,30 @@ Error failed(const std::string& path)
     return Error::from_errno(errno, path, Errc::usage).with_object(path);
 }
 
-/// Opens a directory that only root or the caller can have written, and makes what is missing of
-/// its path.
-Result<UniqueFd> open_directory(const std::string& path)
+Result<base::TrustedWay> walk(const std::string& path)
 {
     GPUCTR_TRY(auto way, base::TrustedWay::walk(path, O_RDONLY | O_DIRECTORY));
     if (way.distrust)
         return *std::move(way.distrust);
-    UniqueFd made;
-    int at = way.directory.get();
-    const std::string missing = way.fd ? "" : way.missing;
-    for (const std::string_view part : base::split(missing, '/')) {
-        if (part.empty())
-            continue;
-        const std::string name(part);
-        constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-        if (::mkdirat(at, name.c_str(), directory_mode) != 0)
+    return way;
+}
+
+/// Opens a directory that only root or the caller can have written, and makes what is missing of
+/// its path.
+Result<UniqueFd> open_directory(const std::string& path)
+{
+    GPUCTR_TRY(auto way, walk(path));
+    if (!way.fd) {
+        if (const auto made = way.make_missing(directory_mode); !made) {
+            errno = made.error().os_error();
             return failed(path);
-        UniqueFd next(::openat(at, name.c_str(), flags));
-        // The umask may have taken rights away.
-        if (!next || ::fchmod(next.get(), directory_mode) != 0)
-            return failed(path);
-        made = std::move(next);
-        at = made.get();
+        }
+        GPUCTR_TRY(way, walk(path));
     }
-    UniqueFd fd = made ? std::move(made) : std::move(way.fd);
-    if (!fd)
+    if (!way.fd)
         return Error(Errc::usage, path + ": not a directory").with_object(path);
-    GPUCTR_CHECK(base::check_trust(fd.get(), path));
-    return fd;
+    GPUCTR_CHECK(base::check_trust(way.fd.get(), path));
+    return std::move(way.fd);
 }
 
 /// The content of a regular file; none if there is none.

@@ -59,24 +59,15 @@ Result<StateDirectory> StateDirectory::look(const std::string& path, int rootfs_
     return directory;
 }
 
-/// Creates the missing directories, and enters only those that it created.
+/// Makes the missing directories.
 Result<void> StateDirectory::make_missing() const
 {
     constexpr mode_t private_directory = 0700;
-    constexpr int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-    base::UniqueFd made;
-    int at = way_.directory.get();
-    for (const std::string_view part : base::split(way_.missing, '/')) {
-        const std::string name(part.empty() ? "." : part);
-        if (::mkdirat(at, name.c_str(), private_directory) != 0 && errno != EEXIST)
-            return unusable();
-        base::UniqueFd next(::openat(at, name.c_str(), flags));
-        if (!next)
-            return unusable();
-        made = std::move(next);
-        at = made.get();
-    }
-    return {};
+    const auto made = way_.make_missing(private_directory);
+    if (made)
+        return {};
+    errno = made.error().os_error();
+    return unusable();
 }
 
 /// Other errors may be a seccomp filter's.

@@ -114,6 +114,37 @@ class Bystanders(harness.Case):
                     self.assertEqual((done.returncode, done.stdout), (0, out), done.stderr)
             self.assertEqual(lines, [], text[:80])
 
+    def test_with_settings_that_are_not_understood(self):
+        """What an administrator got wrong ends containers that ask for GPUs, and no others."""
+        settings = harness.DIRECTORY / "config.yaml"
+        self.addCleanup(settings.unlink, missing_ok=True)
+        devices = [{"destination": "/var/run/nvidia-container-devices/0", "source": "/dev/null"}]
+        for text, mode in (("no-such-key: 1", 0o644), ("a: [", 0o644), ("accept: [1", 0o644),
+                           ("device: '0'", 0o666), ("restricted: maybe", 0o644)):
+            settings.write_text(text)
+            settings.chmod(mode)
+            for words in ((), ("--accept", "environment,mounts"), ("--by-nodes",)):
+                for config, is_asked in ((environment("A=1"), False),
+                                         (environment("NVIDIA_VISIBLE_DEVICES=all"), True),
+                                         (environment("A=1", mounts=devices), True)):
+                    is_asked = is_asked or "--by-nodes" in words
+                    with self.subTest(text, config=config, words=words), system_log(self) as lines:
+                        self.check_without_settings(settings, words, config, is_asked)
+                    told = [line for line in lines if "so no container gets a GPU" in line]
+                    self.assertEqual(bool(told), not is_asked, lines)
+
+    def check_without_settings(self, settings, words, config, is_asked):
+        (self.bundle / "config.json").write_text(config)
+        stages = [(self.state, (), "")]
+        if "--by-nodes" not in words:
+            stages.append((config, ("--stage", "precreate"), config))
+        for given, stage, out in stages:
+            done = self.hook("--config", settings, *words, *stage, input=given)
+            status = 0 if not is_asked else 6 if settings.stat().st_mode & 0o022 else 2
+            self.assertEqual((done.returncode, done.stdout), (status, "" if is_asked else out),
+                             done.stderr)
+            self.assertIn(str(settings), done.stderr)
+
     def test_what_is_not_understood_starts_and_is_told(self):
         for text in not_understood():
             with self.subTest(text[:80]), system_log(self) as lines:

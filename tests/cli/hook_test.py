@@ -21,6 +21,28 @@ NAMESPACES = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
               'mount --bind "$0" "$0" && mount --rbind /proc "$0/proc" && exec "$@"']
 
 
+# As runtimes do it: nothing is executed in the user namespace yet, and nobody may look.
+AS_RUNTIMES_DO = """
+import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+root = sys.argv[1].encode()
+def wait():
+    print(flush=True)
+    sys.stdin.readline()
+def must(done):
+    assert done == 0, os.strerror(ctypes.get_errno())
+must(libc.unshare(0x10000000))  # CLONE_NEWUSER
+wait()
+os.setresgid(0, 0, 0)
+os.setresuid(0, 0, 0)
+must(libc.unshare(0x20000))  # CLONE_NEWNS
+for source, target, flags in ((b"", b"/", 0x44000), (root, root, 0x1000), (b"/proc", root + b"/proc", 0x5000)):
+    must(libc.mount(source, target, None, flags, None))
+must(libc.prctl(4, 0))  # PR_SET_DUMPABLE
+wait()
+"""
+
+
 class Case(harness.Case):
     def setUp(self):
         super().setUp()
@@ -398,6 +420,25 @@ class Stages(Case):
             owner.stdin.close()
         for name in ("etc/ld.so.cache", "usr/bin/nvidia-smi", "dev/nvidia3"):
             self.assertEqual(os.lstat(self.root / name).st_uid, 100000, name)
+
+    def test_of_a_runtime_that_keeps_others_from_its_process(self):
+        harness.must("chown", "-R", "100000:100000", self.root)
+        os.chmod(harness.DIRECTORY, 0o755)
+        for stage in ("createRuntime", "prestart"):
+            with subprocess.Popen([sys.executable, "-c", AS_RUNTIMES_DO, self.root], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+                process.stdout.readline()
+                for name in ("uid_map", "gid_map"):
+                    pathlib.Path(f"/proc/{process.pid}/{name}").write_text("0 100000 65536")
+                process.stdin.write("\n")
+                process.stdin.flush()
+                process.stdout.readline()
+
+                self.hook("--stage", stage, state=self.state_text(process.pid))
+
+                node = os.stat(f"/proc/{process.pid}/root{self.root}/dev/nvidia3")
+                self.assertTrue(stat.S_ISCHR(node.st_mode))
+                process.stdin.close()
 
 
 class Refused(Case):

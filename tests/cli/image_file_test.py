@@ -214,6 +214,71 @@ class AsRoot(Images, Case):
                     if line.split()[1] == "/"]
             self.assertEqual("nosuid" in root[0][3].split(","), said == "nosuid")
 
+    def distrusted(self, image, message):
+        self.run_in(image, "true", status=125,
+                    stderr=f"gpuctr-setup: mount image {image}: {message} (error 6)\n"
+                           "hint: copy it to where root alone may write, or start this as an "
+                           "ordinary user, for whom squashfuse reads it\n")
+
+    def test_that_others_may_write(self):
+        """The kernel does not expect a file system that changes by itself."""
+        os.chown(self.squashfs, 12345, 12345)
+        self.distrusted(self.squashfs, f"{self.squashfs}: belongs to user 12345")
+        os.chown(self.squashfs, 0, 0)
+        for mode, who in ((0o664, "its group"), (0o646, "everybody")):
+            self.squashfs.chmod(mode)
+            self.distrusted(self.squashfs, f"{self.squashfs}: {who} may write it")
+
+    def test_on_a_way_of_others(self):
+        """They would have another file mounted, such as a copy of theirs in root's archive."""
+        theirs = harness.DIRECTORY / "theirs"
+        theirs.mkdir()
+        self.addCleanup(shutil.rmtree, theirs)
+        (theirs / "image").symlink_to(self.squashfs)
+        os.chown(theirs, 12345, 12345)
+        self.distrusted(theirs / "image", f"{theirs}: belongs to user 12345")
+
+    def test_what_is_in_an_image_of_others_is_not_trusted(self):
+        """Whoever may write an image says that its files are root's."""
+        place = harness.DIRECTORY / "disk"
+        content = harness.DIRECTORY / "content"
+        content.mkdir()
+        theirs = harness.DIRECTORY / "theirs"
+        theirs.mkdir()
+        image = theirs / "disk.sqfs"
+        (content / "config.yaml").write_text("device: none\n")
+        harness.must("mksquashfs", content, image, "-quiet", "-no-progress", "-all-root")
+        place.mkdir()
+        harness.must("mount", "-o", "loop", image, place)
+        for undo in ((shutil.rmtree, content), (shutil.rmtree, theirs), (place.rmdir,),
+                     (harness.call, "umount", place)):
+            self.addCleanup(*undo)
+        # The simulated /sys/dev/block is empty, and the devices themselves are the machine's.
+        minor = os.minor(os.stat(place).st_dev)
+        link = pathlib.Path(f"/sys/dev/block/7:{minor}")
+        words = ("list", "--config", place / "config.yaml")
+        unknown = harness.setup(*words)
+        self.assertEqual(unknown.returncode, 6, unknown.stderr)
+        self.assertIn(f"{link} does not say which", unknown.stderr)
+        (content / link.name).symlink_to(f"/sys/devices/virtual/block/loop{minor}")
+        harness.must("mount", "--bind", content, link.parent)
+        self.addCleanup(harness.must, "umount", link.parent)
+        trusted = harness.setup(*words)
+        self.assertEqual(trusted.returncode, 0, trusted.stderr)
+        for changed, user, mode, why in ((image, 12345, 0o644, "belongs to user 12345"),
+                                         (image, 0, 0o666, "everybody may write it"),
+                                         (theirs, 12345, 0o755, "belongs to user 12345")):
+            for path in (image, theirs):
+                os.chown(path, 0, 0)
+                path.chmod(0o755)
+            os.chown(changed, user, user)
+            changed.chmod(mode)
+
+            done = harness.setup(*words)
+
+            self.assertEqual(done.returncode, 6, done.stderr)
+            self.assertIn(f"on a file system in a file: {changed}: {why}", done.stderr)
+
     def test_damaged_ones(self):
         damaged = self.damaged()
         self.run_in(damaged, "true", status=125,

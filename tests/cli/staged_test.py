@@ -226,6 +226,41 @@ class Staged(harness.Case):
                     f"gpuctr-setup: --staged-tree: '{path}' {why}\nhint: "), done.stderr)
         self.assertFalse(STAGED.parent.exists())
 
+    def test_links_of_others_lead_to_no_place(self):
+        """Root would mount, make and remove directories wherever they lead."""
+        place = harness.DIRECTORY / "somewhere"
+        (place / "tree").mkdir(parents=True)
+        theirs = harness.DIRECTORY / "theirs"
+        theirs.mkdir()
+        for made in (place, theirs):
+            self.addCleanup(shutil.rmtree, made)
+        (theirs / "link").symlink_to(place)
+        for changed in (theirs, theirs / "link"):
+            os.chown(changed, 12345, 12345, follow_symlinks=False)
+        before = mount_table.read()
+        for tree in ("link/tree", "link/new/tree", "tree"):
+            for words in (("--nv",), ("--undo",)):
+                with self.subTest(tree=tree, words=words):
+                    done = harness.setup("prepare", *words, "--staged-tree", theirs / tree)
+
+                    self.assertEqual(mount_table.read(), before)
+                    self.assertEqual(list(place.iterdir()), [place / "tree"])
+                    self.assertEqual(done.returncode, 6, done.stderr)
+                    self.assertIn(f"{theirs}: belongs to user 12345", done.stderr)
+
+    def test_links_of_root_are_followed(self):
+        place = harness.DIRECTORY / "somewhere"
+        place.mkdir()
+        self.addCleanup(shutil.rmtree, place)
+        STAGED.parent.mkdir()
+        (STAGED.parent / "link").symlink_to(place)
+
+        self.run_setup("prepare", "--nv", "--staged-tree", STAGED.parent / "link/tree")
+        self.assertTrue((place / "tree").is_mount())
+        self.run_setup("prepare", "--undo", "--staged-tree", STAGED.parent / "link/tree")
+
+        self.assertEqual(list(place.iterdir()), [])
+
     def test_undo_leaves_what_others_put_there(self):
         self.prepare("--nv")
         (STAGED.parent / "other").touch()

@@ -20,9 +20,10 @@ ASKS = f"NVIDIA_VISIBLE_DEVICES={CHOSEN}"
 class OciRuntime(Program):
     """runc and crun, by a bundle as `spec` makes it."""
 
-    def __init__(self, name, has_cgroup=True):
+    def __init__(self, name, has_cgroup=True, mapped=False):
         self.name = self.package = name
         self.has_cgroup = has_cgroup
+        self.mapped = mapped  # in a user namespace
 
     def words(self, bench):
         words = [self.name, "--root", bench.work / "containers"]
@@ -40,6 +41,8 @@ class OciRuntime(Program):
         spec["root"] = {"path": str(bench.image), "readonly": False}
         numbers = [self.device(node) for node in nodes]
         spec["linux"]["devices"] = numbers
+        if self.mapped:
+            self.map(spec, bench)
         if edits:
             self.merge(spec, edits)
         if not self.has_cgroup:
@@ -50,6 +53,13 @@ class OciRuntime(Program):
             {"allow": True, "access": "rw", **{key: d[key] for key in ("type", "major", "minor")}}
             for d in allow]
         return self.write(config, spec, hooks)
+
+    @staticmethod
+    def map(spec, bench):
+        ids = [{"containerID": 0, "hostID": 1_000_000, "size": 65_536}]
+        spec["linux"] |= {"uidMappings": ids, "gidMappings": ids}
+        spec["linux"]["namespaces"].append({"type": "user"})
+        bench.must("chown", "-R", "1000000:1000000", bench.image)
 
     @staticmethod
     def merge(spec, edits):
@@ -74,7 +84,9 @@ class OciRuntime(Program):
 
     def run(self, bench, script, nodes=(), **options):
         bundle = self.bundle(bench, [*SHELL, script], nodes, **options)
-        return bench.must(*self.words(bench), "run", "--bundle", bundle, "test")
+        # A container's root owns the descriptors that it is given, and must not own /dev/null.
+        given = {"stdin": None, "input": ""} if self.mapped else {}
+        return bench.must(*self.words(bench), "run", "--bundle", bundle, "test", **given)
 
     @contextlib.contextmanager
     def start(self, bench, nodes=(), **options):

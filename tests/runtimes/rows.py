@@ -11,7 +11,8 @@ import programs
 import sandboxes
 from bench import CHOSEN, NODES
 from ways import (apply_before, by_cdi, by_edits, by_front, by_hook, by_lxc_hook, by_options,
-                  by_pid, by_podman_hook, by_precreate, cdi_by_apptainer, own_hook_of)
+                  by_pid, by_podman_hook, by_precreate, cdi_by_apptainer, own_hook_at,
+                  own_hook_of)
 
 USER = ("setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups")
 USERS = (((), ""), (USER, ", as a user"))
@@ -39,6 +40,13 @@ def oci_rows():
     yield Row(runc, f"`--pid`, {ALLOWED}", by_pid(runc, allowed=True))
     yield Row(runc, f"hook `createContainer`, {ALLOWED}", by_hook(runc, allowed=True))
     yield Row(crun, "`gpuctr-setup hook`", by_hook(crun, own_hook_of))
+    for runtime in (runc, crun):
+        for stage in ("createRuntime", "prestart"):
+            yield Row(runtime, f"`gpuctr-setup hook --stage {stage}`",
+                      by_hook(runtime, own_hook_at(stage)))
+            mapped = engines.OciRuntime(runtime.name, runtime.has_cgroup, mapped=True)
+            yield Row(mapped, f"`gpuctr-setup hook --stage {stage}`, user namespace",
+                      by_hook(mapped, own_hook_at(stage)))
 
 
 def podman_rows():

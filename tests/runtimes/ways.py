@@ -3,6 +3,7 @@
 went wrong."""
 
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -57,12 +58,17 @@ def hooks_of(bench):
             "poststop": [hook("undo", *root)]}
 
 
-def own_hook_of(bench):
+def own_hook_of(bench, stage="createContainer"):
     """`gpuctr-setup hook`, which is told by the container's environment. Nothing is written into
     the image, because it is not a layer that goes with the container."""
-    return {"createContainer": [{
+    return {stage: [{
         "path": str(bench.command), "env": ["PATH=/usr/bin:/bin"],
-        "args": [str(bench.command), "hook", "--write", "never"]}]}
+        "args": [str(bench.command), "hook", "--write", "never", "--stage", stage]}]}
+
+
+def own_hook_at(stage):
+    """One that opens the container's device cgroup, which has no rule for a GPU."""
+    return functools.partial(own_hook_of, stage=stage)
 
 
 def by_hook(program, hooks=hooks_of, **options):

@@ -361,6 +361,11 @@ class ImageTest(unittest.TestCase):
 
             self.assertEqual(gpus.find_image(file.name), expected)
             self.assertEqual(gpus.find_image(file.fileno()), expected)
+            gpus.check_image_trust(file.name)
+            os.chmod(file.name, 0o666)
+            with self.assertRaises(gpus.Error) as raised:
+                gpus.check_image_trust(file.name)
+            self.assertEqual(raised.exception.code, gpus.Code.PERMISSION)
         with self.assertRaises(gpus.Error) as raised:
             gpus.find_image("/etc")
         self.assertEqual(raised.exception.code, gpus.Code.ROOTFS)

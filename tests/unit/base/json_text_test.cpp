@@ -23,6 +23,11 @@ TEST(JsonDepth, CountsNoBracketsOfStrings)
     EXPECT_EQ(json_depth("\"[["), 0U);
 }
 
+TEST(JsonFault, QuotesNothingThatATerminalObeys)
+{
+    EXPECT_EQ(json_fault("x last read: '\x7f\xc2\x9b\x1b['"), "last read: '????['");
+}
+
 TEST(JsonFault, HasSomeLength)
 {
     EXPECT_EQ(json_fault("[json.exception.parse_error.101] parse error"), "parse error");

@@ -138,5 +138,24 @@ TEST_F(TrustedWayTest, DoesNotFollowLinksOfProcfs)
     EXPECT_EQ(way.error().code(), Errc::permission);
 }
 
+TEST_F(TrustedWayTest, MakesWhatIsMissingAndEntersNoLink)
+{
+    const mode_t umask = ::umask(077);
+    const auto made = walk(path("absolute/x/y")).make_missing(0755);
+    (void)::umask(umask);
+    ASSERT_TRUE(made);
+    EXPECT_EQ(*made, 2U);
+    struct stat status = {};
+    ASSERT_EQ(::stat(path("a/b/x/y").c_str(), &status), 0);
+    EXPECT_EQ(status.st_mode & 07777, 0755U);
+
+    const TrustedWay way = walk(path("other/y"));
+    root_.link("other", "a"); // somebody was faster
+    const auto refused = way.make_missing(0755);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().os_error(), ENOTDIR);
+    EXPECT_NE(::access(path("a/y").c_str(), F_OK), 0);
+}
+
 } // namespace
 } // namespace gpucontainer::base

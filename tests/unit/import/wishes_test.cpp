@@ -50,6 +50,14 @@ TEST(WishesTest, AllIsNobodysNameForGpus)
     EXPECT_FALSE(read(R"("NVIDIA_VISIBLE_DEVICES=0")", "", by_mounts).names_gpus);
 }
 
+TEST(WishesTest, WhatIsRefusedOfOneMakerDoesNotCountBesidesAnothers)
+{
+    const HookState state =
+        read(R"("AMD_VISIBLE_DEVICES=all", "NVIDIA_VISIBLE_DEVICES=all")", "3", by_mounts);
+    EXPECT_THAT(state.vendors, ElementsAre("nvidia"));
+    EXPECT_THAT(state.variables, ElementsAre("NVIDIA_VISIBLE_DEVICES=3"));
+}
+
 TEST(WishesTest, NothingAcceptedIsNothingGiven)
 {
     const HookState state =

@@ -38,6 +38,7 @@ from ._process import Config, Harden, Phase, Setting, harden
 from ._root import (
     Backend,
     ImagePlace,
+    check_image_trust,
     find_image,
     load_kernel_modules,
     open_in_root,
@@ -109,6 +110,7 @@ __all__ = [
     "VersionNeed",
     "Write",
     "capture",
+    "check_image_trust",
     "find_image",
     "harden",
     "load_kernel_modules",

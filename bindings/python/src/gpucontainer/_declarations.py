@@ -325,6 +325,7 @@ FUNCTIONS: dict[str, Signature] = {
         (c_int, c_char_p, POINTER(c_char_p), _OUT, _ERROR),
     ),
     "gpuctr_environment_free": (None, (c_void_p,)),
+    "gpuctr_image_check_trust": (STATUS, (c_int, c_char_p, _ERROR)),
     "gpuctr_image_find": (
         STATUS,
         (c_int, POINTER(c_uint64), POINTER(c_uint64), POINTER(c_uint32), _ERROR),

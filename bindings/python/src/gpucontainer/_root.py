@@ -98,6 +98,16 @@ def find_image(image: int | str | os.PathLike[str]) -> ImagePlace:
     )
 
 
+def check_image_trust(path: str | os.PathLike[str]) -> None:
+    """Check that nobody but root and the caller can have written an image, or put another one into
+    its place: for a program that has the kernel mount it.
+
+    Raises Error: PERMISSION, USAGE; OSError if it cannot be opened.
+    """
+    with seen_fd(path) as descriptor:
+        check("gpuctr_image_check_trust", descriptor, os.fsencode(path))
+
+
 def _collector(
     collected: list[Finding], failures: list[BaseException]
 ) -> Generator[int, int | None, None]:

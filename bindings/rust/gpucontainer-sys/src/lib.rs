@@ -511,6 +511,11 @@ extern "C" {
         environment: *const gpuctr_environment,
         index: usize,
     ) -> *const gpuctr_finding;
+    pub fn gpuctr_image_check_trust(
+        fd: c_int,
+        path: *const c_char,
+        ret_error: *mut *mut gpuctr_error,
+    ) -> gpuctr_status;
     pub fn gpuctr_image_find(
         fd: c_int,
         ret_offset: *mut u64,

@@ -43,7 +43,7 @@ pub use environment::ContainerEnvironment;
 pub use error::{Code, Error, ErrorDetails, Result};
 pub use explanation::{Answer, Explanation};
 pub use host::{Host, HostOptions};
-pub use image::{find_image, ImagePlace};
+pub use image::{check_image_trust, find_image, ImagePlace};
 pub use options::{
     Backend, CdiOptions, Compat, Glibc, Harden, HardenOptions, Layout, Phases, Report,
     StageOptions, VendorLibs, Write,

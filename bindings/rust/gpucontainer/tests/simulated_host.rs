@@ -3,13 +3,13 @@
 //! system that may be changed. Without it the tests do nothing.
 
 use gpucontainer::{
-    capture, find_image, open_in_root, undo, unstage, ApplyOptions, CaptureOptions, Check,
-    CheckOptions, Code, Config, ContainerEnvironment, Finding, Glibc, Harden, HardenOptions, Host,
-    HostOptions, Layout, Outcome, Plan, Prepared, Report, Request, Setup, SetupList,
-    SetupListOptions, Severity, Staged, UndoOptions, Undone, VENDOR_ANY,
+    capture, check_image_trust, find_image, open_in_root, undo, unstage, ApplyOptions,
+    CaptureOptions, Check, CheckOptions, Code, Config, ContainerEnvironment, Finding, Glibc,
+    Harden, HardenOptions, Host, HostOptions, Layout, Outcome, Plan, Prepared, Report, Request,
+    Setup, SetupList, SetupListOptions, Severity, Staged, UndoOptions, Undone, VENDOR_ANY,
 };
 use std::fs::{self, File};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::io::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -325,6 +325,10 @@ fn finds_the_root_file_system_of_an_image() {
     assert_eq!((image.offset, image.size), (0, 128));
     assert!(!image.is_signed && !image.has_overlay);
     assert_eq!(find_image(&state.root).err().unwrap().code, Code::Rootfs);
+    let file = File::open(&path).unwrap();
+    check_image_trust(&file, &path).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
+    assert_eq!(check_image_trust(&file, &path).err().unwrap().code, Code::Permission);
 }
 
 #[test]
