@@ -5,6 +5,8 @@
 #include "base/try.hpp"
 #include "cgroup/devices.hpp"
 
+#include <utility>
+
 namespace gpucontainer::apply {
 
 Result<void> allow_devices(const plan::Plan& plan, int pidfd,
@@ -14,12 +16,13 @@ Result<void> allow_devices(const plan::Plan& plan, int pidfd,
     for (const plan::DeviceRule& rule : plan::device_rules(plan))
         devices.push_back({rule.major, rule.minor});
     GPUCTR_TRY(const auto groups, cgroup::Groups::of_process(pidfd));
-    GPUCTR_CHECK(groups.allow(devices, rules));
-    // A group above has rules of its own.
+    GPUCTR_TRY(auto grant, groups.allow(devices, rules));
+    // A group that is not seen from here may have rules of its own.
     Target target;
     target.pidfd = pidfd;
-    GPUCTR_TRY(const auto access, ask_for_devices(plan, target, nullptr));
-    (void)access;
+    auto access = ask_for_devices(plan, target, nullptr);
+    if (!access)
+        return grant.take_back(std::move(access).error());
     return {};
 }
 

@@ -13,7 +13,7 @@ import unittest
 _libc = ctypes.CDLL(None, use_errno=True)
 _numbers = itertools.count()
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
-PROG_LOAD, PROG_ATTACH = 5, 8
+PROG_LOAD, PROG_ATTACH, LINK_CREATE = 5, 8, 28
 CGROUP_DEVICE_PROGRAM, CGROUP_DEVICE_ATTACH, ALLOW_MULTI = 15, 6, 2
 PLACES = {1: ("/sys/fs/cgroup/devices",), 2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")}
 TYPES = {1: "cgroup", 2: "cgroup2"}
@@ -96,6 +96,16 @@ class Group:
         try:
             _bpf(PROG_ATTACH, struct.pack("IIII", group, program, CGROUP_DEVICE_ATTACH,
                                           flags))
+        finally:
+            os.close(group)
+            os.close(program)
+
+    def forbid_by_link(self, major):
+        """Until the descriptor that is returned is closed."""
+        program = _load(_program(major, None, True))
+        group = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return _bpf(LINK_CREATE, struct.pack("IIII", program, group, CGROUP_DEVICE_ATTACH, 0))
         finally:
             os.close(group)
             os.close(program)

@@ -195,21 +195,55 @@ class Version2(Case):
             self.refused(process, "container", "the device rules of cgroup .* cannot be replaced: "
                                                "their owner attached its program for itself alone")
 
-    def test_several_programs_are_an_error(self):
-        self.group.forbid(195)
-        self.group.forbid(10)
-        self.write(self.root)
+    def test_each_program_that_forbids_is_replaced(self):
+        for major in (195, 10, 195):
+            self.group.forbid(major)
+        self.write(self.root, RULES[:1])
         with self.container(self.group) as process:
-            self.refused(process, "container", "the device rules of cgroup .* cannot be replaced: "
-                                               "2 programs decide about them")
+            self.set_up(process)
+            self.assertEqual(self.answers(process, *self.NODES[:3], "/dev/fuse"),
+                             ["0", "0", "1", "1"])
 
-    def test_not_if_a_group_above_forbids_it(self):
-        self.group.forbid(195, 1)
+    def test_a_group_above_that_holds_the_container_alone(self):
+        self.group.forbid(195)
         below = cgroups.Group(self, 2, above=self.group)
         below.forbid(195)
         self.write(self.root)
         with self.container(below) as process:
-            self.refused(process, "permission", ".*forbidden by the container's device cgroup.*")
+            self.set_up(process)
+            self.assertEqual(self.answers(process, *self.NODES), ["0", "0", "1", "open", "open"])
+
+    def test_a_group_above_that_forbids_it_alone(self):
+        self.group.forbid(195)
+        below = cgroups.Group(self, 2, above=self.group)
+        self.write(self.root)
+        with self.container(below) as process:
+            self.set_up(process)
+            self.assertEqual(self.answers(process, *self.NODES[:3]), ["0", "0", "1"])
+
+    def test_not_if_a_group_above_forbids_it_to_others_too(self):
+        self.group.forbid(195, 1)
+        below = cgroups.Group(self, 2, above=self.group)
+        cgroups.Group(self, 2, above=self.group)
+        below.forbid(195)
+        self.write(self.root)
+        with self.container(below) as process:
+            self.refused(process, "permission",
+                         f"cgroup {self.group.path}: program .* forbids the device, and the group "
+                         "is not the container's alone")
+            self.assertEqual(self.answers(process, *self.NODES[:3]), ["1", "1", "1"])
+
+    def test_a_program_that_is_attached_by_a_link_stays_and_so_does_all(self):
+        link = self.group.forbid_by_link(195)
+        below = cgroups.Group(self, 2, above=self.group)
+        below.forbid(195)
+        self.write(self.root)
+        with self.container(below) as process:
+            self.refused(process, "container",
+                         f"the device rules of cgroup {self.group.path} cannot be replaced: "
+                         "program .* is attached by a link, which its owner alone can change")
+            os.close(link)
+            self.assertEqual(self.answers(process, *self.NODES[:3]), ["1", "1", "1"])
 
     def test_more_rules_than_the_kernel_can_check_are_an_error(self):
         self.group.forbid(195)

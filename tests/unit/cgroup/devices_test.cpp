@@ -3,8 +3,11 @@
 
 #include "support/control_group.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <string>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace gpucontainer::cgroup {
@@ -72,6 +75,25 @@ TEST_F(DevicesTest, AreDeniedByAProgram)
     EXPECT_THAT(found.verdicts, ElementsAre(Verdict::allowed, Verdict::denied));
     EXPECT_EQ(found.group, unified_->path());
     EXPECT_EQ(found.unknown, "");
+}
+
+TEST_F(DevicesTest, AreDeniedByTheGroupAboveThatForbidsThem)
+{
+    if (!make(unified_, Version::unified) || !unified_->forbid(1, 5))
+        GTEST_SKIP() << "this takes control groups of version 2 with programs";
+    const std::string below = unified_->place() + "/below";
+    ASSERT_EQ(::mkdir(below.c_str(), 0755), 0);
+    const UniqueFd procs(::open((below + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+    const std::string number = std::to_string(process_.pid());
+    ASSERT_GT(::write(procs.get(), number.data(), number.size()), 0);
+
+    const Answer found = ask();
+    process_.end();
+    while (::rmdir(below.c_str()) != 0 && errno == EBUSY)
+        ::usleep(1000);
+
+    EXPECT_THAT(found.verdicts, ElementsAre(Verdict::allowed, Verdict::denied));
+    EXPECT_EQ(found.group, unified_->path());
 }
 
 TEST_F(DevicesTest, AreUnlistedInAListThatLacksThem)
