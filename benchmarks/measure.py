@@ -8,6 +8,11 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/support"))
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 SOURCE = Path(__file__).resolve().parent.parent
 WARM_UP_RUNS = 3
 SKIPPED = 77
@@ -24,8 +29,8 @@ def on_host(build, host, script, arguments):
     command = ["unshare", "-m", "--propagation", "private", sys.executable, script, *arguments]
     if host:
         # carriers would add thousands of mounts to the namespace that is measured
-        command = [build / "tests/simhost/gpuctr-simhost", "-q", "--sysfs",
-                   "plain", host, "--", *command]  # fmt: skip
+        command = [*recorded_host.command(build / "tests/simhost/gpuctr-simhost", host, "--sysfs",
+                                          "plain"), *command]  # fmt: skip
     return [str(word) for word in command]
 
 

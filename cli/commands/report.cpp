@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "commands/command.hpp"
+#include "commands/commands.hpp"
 #include "options/groups.hpp"
 #include "options/host_options.hpp"
 #include "output/failure.hpp"
@@ -7,18 +8,40 @@
 #include "output/output.hpp"
 #include "process/descriptor.hpp"
 #include "process/privileges.hpp"
+#include "settings/settings.hpp"
 
 #include <cerrno>
 #include <fcntl.h>
 #include <functional>
 #include <gpucontainer/gpucontainer.hpp>
+#include <set>
 #include <string>
+#include <string_view>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
+#include <vector>
 
 namespace gpuctr_cli {
 namespace {
+
+/// The environment without variables that have our prefix and set no option of ours.
+std::vector<const char*> variables_to_record()
+{
+    std::set<std::string, std::less<>> ours = {"GPUCTR_CONFIG"};
+    for (std::size_t i = 0; const auto keys = keys_of_command(i); ++i)
+        for (const auto& [name, takes_list] : *keys)
+            ours.insert(variable_of_option(name));
+    std::vector<const char*> variables;
+    for (char** variable = environ; *variable != nullptr;
+         ++variable) { // NOLINT(*-pointer-arithmetic)
+        const std::string_view setting = *variable;
+        if (!setting.starts_with("GPUCTR_") || ours.contains(setting.substr(0, setting.find('='))))
+            variables.push_back(*variable);
+    }
+    variables.push_back(nullptr);
+    return variables;
+}
 
 /// What is said at the end, in short, and with -v in full.
 class Remarks {
@@ -127,7 +150,8 @@ private:
 
     void write(int fd, const std::function<void(gpucontainer::Finding)>& note) const
     {
-        gpucontainer::Host::capture(host_.options(), fd, with_identities_, environ, note);
+        const std::vector<const char*> variables = variables_to_record();
+        gpucontainer::Host::capture(host_.options(), fd, with_identities_, variables.data(), note);
     }
 
     HostOptions host_;

@@ -3,28 +3,56 @@
 
 #include "output/failure.hpp"
 #include "output/format.hpp"
+#include "output/output.hpp"
 
 #include <array>
 #include <cerrno>
 #include <gpucontainer/gpucontainer.hpp>
+#include <string_view>
 #include <unistd.h>
 
 namespace gpuctr_cli {
 
-std::string read_input(const Input& input)
+namespace {
+
+/// The next bytes; none at the end.
+std::string_view read_part(const Input& input, std::array<char, 65536>& room)
+{
+    ssize_t count = 0;
+    do
+        count = ::read(STDIN_FILENO, room.data(), room.size());
+    while (count < 0 && errno == EINTR);
+    if (count < 0)
+        fail(formatted("read {} of the container from standard input", input.what), GPUCTR_E_USAGE);
+    return {room.data(), static_cast<std::size_t>(count)};
+}
+
+} // namespace
+
+std::string read_some_input(const Input& input)
 {
     std::string text;
-    std::array<char, 4096> part = {};
+    std::array<char, 65536> room = {};
     while (text.size() <= input.largest) {
-        const ssize_t count = ::read(STDIN_FILENO, part.data(), part.size());
-        if (count == 0)
+        const std::string_view part = read_part(input, room);
+        if (part.empty())
             break;
-        if (count < 0 && errno != EINTR)
-            fail(formatted("read {} of the container from standard input", input.what),
-                 GPUCTR_E_USAGE);
-        if (count > 0)
-            text.append(part.data(), static_cast<std::size_t>(count));
+        text.append(part);
     }
+    return text;
+}
+
+void pass_on_input(const Input& input, std::FILE* out)
+{
+    std::array<char, 65536> room = {};
+    for (std::string_view part = read_part(input, room); !part.empty();
+         part = read_part(input, room))
+        print(out, "{}", part);
+}
+
+std::string read_input(const Input& input)
+{
+    const std::string text = read_some_input(input);
     if (text.size() > input.largest)
         throw gpucontainer::Error(
             GPUCTR_E_USAGE,

@@ -2,11 +2,10 @@
 #include "front/session.hpp"
 #include "front/translation.hpp"
 #include "options/root_directory.hpp"
-#include "output/failure.hpp"
 #include "output/format.hpp"
-#include "process/descriptor.hpp"
 #include "process/privileges.hpp"
 #include "runtime/container_process.hpp"
+#include "runtime/device_group.hpp"
 #include "runtime/own_layer.hpp"
 #include "syscall/capabilities.hpp"
 #include "syscall/id_map.hpp"
@@ -19,9 +18,9 @@
 #include <linux/capability.h>
 #include <optional>
 #include <string>
-#include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace gpuctr_cli {
@@ -109,56 +108,25 @@ void tell_of(const Plan& plan, const FrontLog& log)
             log.note(formatted("{} {} {}", item.kind(), item.target(), item.source()));
 }
 
-/// The process whose device cgroup is meant, as it was before its namespaces are joined.
-struct Member {
-    explicit Member(const FrontArguments& arguments)
-        : Member(arguments.pid.value_or(::getppid()), arguments.rootfs)
-    {
-    }
-
-    Fd pidfd;
-    std::vector<std::string> bundles; ///< Where the runtime's configuration may lie.
-
-private:
-    Member(int pid, const std::string& rootfs)
-        : pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)))
-    {
-        if (!pidfd)
-            fail(formatted("process {}", pid), GPUCTR_E_ROOTFS);
-        // Runtimes work in the bundle. By default, the root directory lies in it.
-        std::error_code error;
-        for (const auto& place : {std::filesystem::current_path(error),
-                                  std::filesystem::path(rootfs).lexically_normal().parent_path()})
-            if (place.is_absolute() && std::filesystem::exists(place / "config.json", error))
-                bundles.push_back(place.string());
-    }
-};
-
-/// The first bundle that is of this container counts.
-void allow_devices(const Plan& plan, int root, const Member& member, const FrontLog& log)
+/// The container's process, or the caller's parent. Runtimes work in the bundle; by default, the
+/// root directory lies in it.
+DeviceGroup group_of(const FrontArguments& arguments)
 {
-    for (const std::string& bundle : member.bundles) {
-        try {
-            plan.allow_devices(root, member.pidfd.get(), bundle);
-            return;
-        } catch (const Error& error) {
-            if (error.status() != GPUCTR_E_USAGE)
-                throw;
-            log.note(formatted("{}: {}", bundle, error.what()));
-        }
-    }
-    plan.allow_devices(root, member.pidfd.get(), "");
+    std::vector<std::string> bundles;
+    std::error_code error;
+    for (const auto& place :
+         {std::filesystem::current_path(error),
+          std::filesystem::path(arguments.rootfs).lexically_normal().parent_path()})
+        if (place.is_absolute() && std::filesystem::exists(place / "config.json", error))
+            bundles.push_back(place.string());
+    return {arguments.pid.value_or(::getppid()), std::move(bundles)};
 }
 
-void allow_devices_or_say_how(const Plan& plan, int root, const Member& member, const FrontLog& log)
+void allow_devices_or_say_how(const Plan& plan, int root, const DeviceGroup& group,
+                              const FrontLog& log)
 {
-    try {
-        allow_devices(plan, root, member, log);
-    } catch (const Error& error) {
-        throw Error(error.status(), error.what(),
-                    "with --no-cgroups, the device cgroup is left to the container's runtime",
-                    error.os_error());
-    }
+    with_hint("with --no-cgroups, the device cgroup is left to the container's runtime",
+              [&] { group.allow(plan, root, [&](const std::string& what) { log.note(what); }); });
 }
 
 } // namespace
@@ -170,9 +138,9 @@ void front_configure(FrontSession& session)
     session.load_kernel_modules();
     shrink_privileges(GPUCTR_PHASE_LOOK | GPUCTR_PHASE_APPLY | GPUCTR_PHASE_IN_PROCESS);
     session.phase = FrontPhase::container;
-    std::optional<Member> member;
+    std::optional<DeviceGroup> group;
     if (arguments.cgroups)
-        member.emplace(arguments);
+        group.emplace(group_of(arguments));
     const RootDirectory root = enter(arguments);
     session.phase = FrontPhase::initialization;
     const gpucontainer::Host host = session.options.host.open();
@@ -187,8 +155,8 @@ void front_configure(FrontSession& session)
         [&](const std::string& what) { session.log.note(what); });
     tell_of(set_up.plan(), session.log);
     session.phase = FrontPhase::container;
-    if (member)
-        allow_devices_or_say_how(set_up.plan(), root.fd(), *member, session.log);
+    if (group)
+        allow_devices_or_say_how(set_up.plan(), root.fd(), *group, session.log);
     session.phase = FrontPhase::mount;
     gpucontainer::ApplyOptions how;
     session.options.set(how);

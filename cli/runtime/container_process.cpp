@@ -165,12 +165,18 @@ void require_root_of_container(int root, const std::string& name)
                 0, {}, "rootfs");
 }
 
-void join_namespaces(int pid)
+Fd open_process(int pid)
 {
-    const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!pidfd)
         fail(formatted("process {}", pid), errno == ENOSYS ? GPUCTR_E_REQUIREMENT : GPUCTR_E_ROOTFS,
              errno == ENOSYS ? joining_hint : "");
+    return pidfd;
+}
+
+void join_namespaces(int pid)
+{
+    const Fd pidfd = open_process(pid);
     const std::string process = std::to_string(pid);
     const auto same_user = share("user", "self", process);
     const auto same_mounts = share("mnt", "self", process);

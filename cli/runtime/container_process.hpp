@@ -50,6 +50,10 @@ std::optional<bool> is_in_mount_namespace_of_host();
 /// the host's namespace nor another directory that a bundle names.
 void require_root_of_container(int root, const std::string& name);
 
+/// Opens a process of a container as a pidfd. Throws gpucontainer::Error: rootfs, if there is none;
+/// requirement, if the kernel has no pidfds.
+Fd open_process(int pid);
+
 /// Joins the user and the mount namespace of a container's process whose root directory is not set
 /// yet, as root of that user namespace. Throws gpucontainer::Error: rootfs, also if the process has
 /// no mount namespace of its own, or another root directory already; permission.

@@ -77,15 +77,6 @@ bool counts(const CLI::App& command, const std::string& name)
     return undo == nullptr || undo->count() == 0 || name == "staged-tree";
 }
 
-std::string variable_of(const std::string& name)
-{
-    std::string variable = "GPUCTR_" + name;
-    std::transform(variable.begin(), variable.end(), variable.begin(), [](unsigned char c) {
-        return c == '-' ? '_' : static_cast<char>(std::toupper(c));
-    });
-    return variable;
-}
-
 /// Options that may be repeated, and those whose value has commas.
 bool takes_list(const CLI::Option& option)
 {
@@ -124,7 +115,7 @@ std::vector<std::string> left_to_file(const CLI::App& command)
     for (const CLI::Option* option : command.get_options()) {
         const std::string name = name_of(*option);
         if (!name.empty() && counts(command, name) && option->count() == 0 && !is_excluded(*option)
-            && trusted_variable(variable_of(name)).empty())
+            && trusted_variable(variable_of_option(name)).empty())
             names.push_back(name);
     }
     return names;
@@ -145,6 +136,15 @@ bool takes_settings(const CLI::App& command)
     const auto options = command.get_options();
     return std::any_of(options.begin(), options.end(),
                        [](const CLI::Option* option) { return !name_of(*option).empty(); });
+}
+
+std::string variable_of_option(const std::string& name)
+{
+    std::string variable = "GPUCTR_" + name;
+    std::transform(variable.begin(), variable.end(), variable.begin(), [](unsigned char c) {
+        return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    });
+    return variable;
 }
 
 Keys keys_of(const CLI::App& command)
@@ -270,7 +270,7 @@ void Settings::give_to(CLI::App& command, bool restricted, const Settings& polic
     // Then variables: they override the file, even for options that exclude each other.
     if (!restricted)
         std::stable_partition(options.begin(), options.end(), [](const CLI::Option* option) {
-            return !trusted_variable(variable_of(name_of(*option))).empty();
+            return !trusted_variable(variable_of_option(name_of(*option))).empty();
         });
     for (CLI::Option* option : options) {
         const std::string name = name_of(*option);
@@ -295,7 +295,7 @@ std::string Settings::give_to(CLI::Option& option, bool restricted, const Settin
     }
     if (option.count() != 0 || is_excluded(option))
         return "";
-    const std::string variable = variable_of(name);
+    const std::string variable = variable_of_option(name);
     const std::string value = restricted ? "" : trusted_variable(variable);
     return value.empty() ? give_from_file(option) : give(option, {value}, variable);
 }

@@ -92,6 +92,9 @@ private:
     bool unreadable_ = false;
 };
 
+/// The variable that sets an option: GPUCTR_DRIVER_ROOT for "driver-root", or for its key.
+std::string variable_of_option(const std::string& name);
+
 /// What a site can set of the options of a command.
 Keys keys_of(const CLI::App& command);
 

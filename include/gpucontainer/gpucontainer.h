@@ -978,35 +978,58 @@ typedef struct gpuctr_request {
 /** Variables of a container, and what of them is not known. @since 0.2 */
 typedef struct gpuctr_environment gpuctr_environment;
 
+/**
+ * Which wishes of a container for GPUs count; flags. What an image and its user want looks the same
+ * in a container's environment. This one: variables such as NVIDIA_VISIBLE_DEVICES. @since 0.2
+ */
+#define GPUCTR_WISH_ENVIRONMENT 0x1u
+/** The same, of containers with CAP_SYS_ADMIN of the host. */
+#define GPUCTR_WISH_PRIVILEGED 0x2u
+/** Below /var/run/nvidia-container-devices; before variables. */
+#define GPUCTR_WISH_MOUNTS 0x4u
+/** Images with CUDA_VERSION and no NVIDIA_*: all GPUs, if their variables count. */
+#define GPUCTR_WISH_LEGACY 0x8u
+
 /** What an OCI runtime tells a hook about a container. @since 0.2 */
 typedef struct gpuctr_hook_state gpuctr_hook_state;
 
 /**
  * Read the state that an OCI runtime gives to a hook, and config.json of the bundle that it names.
  *
- * Both are treated as hostile: documents of bounded size and depth. Nothing is executed.
+ * Both are treated as hostile: documents of bounded size and depth. Nothing is executed. Of the
+ * configuration, which may have 64 MiB, only what counts here is kept. One that is not understood
+ * is no error, as most containers have nothing to do with GPUs: see gpuctr_hook_state_fault().
  *
  * @param text       the JSON document that the hook gets on its standard input
+ * @param accepted   GPUCTR_WISH_*: the wishes of the container that count; 0: none
  * @param ret_state  freed by the caller with gpuctr_hook_state_free()
- * @return GPUCTR_E_USAGE for documents that cannot be read, or that name no bundle or root
- *         directory
+ * @return GPUCTR_E_USAGE for a state that cannot be read, or that names no bundle, and for a
+ *         bundle without a file config.json
  * Privileges: none. @since 0.2
  */
-GPUCTR_API gpuctr_status gpuctr_hook_state_read(const char* text, gpuctr_hook_state** ret_state,
+GPUCTR_API gpuctr_status gpuctr_hook_state_read(const char* text, uint32_t accepted,
+                                                gpuctr_hook_state** ret_state,
                                                 gpuctr_error** ret_error);
 /**
  * The same from the configuration of the container alone (config.json), which an engine gives to a
  * hook at the stage precreate, before there is a bundle. It names no process, and its root
  * directory may be "" or relative.
  *
- * @return GPUCTR_E_USAGE for a document that cannot be read
+ * @return GPUCTR_E_USAGE for missing arguments and unknown flags
  * Privileges: none. @since 0.2
  */
-GPUCTR_API gpuctr_status gpuctr_hook_state_read_config(const char* config,
+GPUCTR_API gpuctr_status gpuctr_hook_state_read_config(const char* config, uint32_t accepted,
                                                        gpuctr_hook_state** ret_state,
                                                        gpuctr_error** ret_error);
 /** @since 0.2 */
 GPUCTR_API void gpuctr_hook_state_free(gpuctr_hook_state* state);
+/**
+ * Why the configuration of the container is not understood; "" if it is. Otherwise, what this
+ * object has is of what was understood before that: nothing may be set up by it. If it names a
+ * vendor, the container asked for GPUs and cannot get them; if not, it may start without.
+ * @since 0.2
+ */
+GPUCTR_API const char* gpuctr_hook_state_fault(const gpuctr_hook_state* state);
 /**
  * The container's process; 0 if the runtime names none. At the stage createContainer, it may be a
  * number of the container's PID namespace, which the hook is not in. @since 0.2
@@ -1014,7 +1037,22 @@ GPUCTR_API void gpuctr_hook_state_free(gpuctr_hook_state* state);
 GPUCTR_API int32_t gpuctr_hook_state_pid(const gpuctr_hook_state* state);
 /** Absolute path of its root directory, as the runtime sees it. @since 0.2 */
 GPUCTR_API const char* gpuctr_hook_state_rootfs(const gpuctr_hook_state* state);
-/** How many variables its environment has. @since 0.2 */
+/** Absolute path of the container's bundle; "" if the state was read from a configuration.
+ * @since 0.2 */
+GPUCTR_API const char* gpuctr_hook_state_bundle(const gpuctr_hook_state* state);
+/**
+ * 1 if GPUs are named one by one, or asked for by mounts: a user wants these. 0 if a variable asks
+ * for all of them, which may be the image's wish and nobody's else. @since 0.2
+ */
+GPUCTR_API int gpuctr_hook_state_names_gpus(const gpuctr_hook_state* state);
+/** How many wishes do not count, because they are not accepted. @since 0.2 */
+GPUCTR_API size_t gpuctr_hook_state_refused_count(const gpuctr_hook_state* state);
+/**
+ * "NVIDIA_VISIBLE_DEVICES=all of its environment", for people; belongs to the state. NULL if out of
+ * range. @since 0.2
+ */
+GPUCTR_API const char* gpuctr_hook_state_refused_at(const gpuctr_hook_state* state, size_t index);
+/** How many variables its environment has that count for a plan. @since 0.2 */
 GPUCTR_API size_t gpuctr_hook_state_variable_count(const gpuctr_hook_state* state);
 /**
  * NAME=VALUE, sorted by name, for gpuctr_request.container_environment; belongs to the state. NULL
@@ -2162,12 +2200,16 @@ GPUCTR_API gpuctr_status gpuctr_host_load_kernel_modules(const gpuctr_load_optio
  * the program gpuctr-simhost simulates.
  *
  * What identifies the machine or a person is replaced by made-up values, the same ones throughout,
- * unless GPUCTR_CAPTURE_WITH_IDENTITIES is set. What this process may not read is left out.
+ * unless GPUCTR_CAPTURE_WITH_IDENTITIES is set. What not everybody may read is left out, even if
+ * this process may, and so are the values of variables in specifications. Of other files the
+ * content comes along only if they lie in the directory in which they were looked for, or if
+ * links that nobody but root can have made lead from a driver's places to them.
  * Nothing is executed, and no device is opened or woken.
  *
  * @param options      as for gpuctr_host_open(); a vendor that is not there is no error
  * @param environment  NULL-terminated list of NAME=VALUE, of which those that choose GPUs are
- *                     recorded; NULL: none
+ *                     recorded, by their whole names, and those that begin with "GPUCTR_"; NULL:
+ *                     none
  * @param flags        GPUCTR_CAPTURE_*
  * @param fd           borrowed; written from where it is
  * @param report       gets "identity_replaced" and "not_recorded" before the call returns. NULL:

@@ -593,7 +593,7 @@ public:
         handle_.reset(read);
     }
 
-    /// NAME=VALUE each, sorted by name.
+    /// NAME=VALUE each, sorted by name: those that count for a plan.
     std::vector<std::string> variables() const
     {
         std::vector<std::string> all;
@@ -616,26 +616,43 @@ private:
 /// What an OCI runtime tells a hook; gpuctr_hook_state_read() describes it.
 class HookState {
 public:
-    /// Throws Error: usage.
-    explicit HookState(const std::string& text)
+    /// What counts unless somebody says otherwise.
+    static constexpr std::uint32_t usual_wishes = GPUCTR_WISH_ENVIRONMENT | GPUCTR_WISH_MOUNTS;
+
+    /// `accepted` is GPUCTR_WISH_*. Throws Error: usage.
+    explicit HookState(const std::string& text, std::uint32_t accepted = usual_wishes)
     {
         gpuctr_hook_state* read = nullptr;
         gpuctr_error* error = nullptr;
-        detail::check(gpuctr_hook_state_read(text.c_str(), &read, &error), error);
+        detail::check(gpuctr_hook_state_read(text.c_str(), accepted, &read, &error), error);
         handle_.reset(read);
     }
 
     /// From config.json alone; see gpuctr_hook_state_read_config(). Throws Error: usage.
-    static HookState of_config(const std::string& config)
+    static HookState of_config(const std::string& config, std::uint32_t accepted = usual_wishes)
     {
         gpuctr_hook_state* read = nullptr;
         gpuctr_error* error = nullptr;
-        detail::check(gpuctr_hook_state_read_config(config.c_str(), &read, &error), error);
+        detail::check(gpuctr_hook_state_read_config(config.c_str(), accepted, &read, &error),
+                      error);
         return HookState(read);
     }
 
+    /// Why the configuration is not understood; "" if it is.
+    std::string_view fault() const noexcept { return gpuctr_hook_state_fault(handle_.get()); }
     std::int32_t pid() const noexcept { return gpuctr_hook_state_pid(handle_.get()); }
+    std::string_view bundle() const noexcept { return gpuctr_hook_state_bundle(handle_.get()); }
     std::string_view rootfs() const noexcept { return gpuctr_hook_state_rootfs(handle_.get()); }
+    /// Whether a user wants GPUs: they are named, or asked for by mounts.
+    bool names_gpus() const noexcept { return gpuctr_hook_state_names_gpus(handle_.get()) != 0; }
+    /// Wishes that are not accepted, for people.
+    std::vector<std::string> refused() const
+    {
+        std::vector<std::string> all;
+        for (std::size_t i = 0; i < gpuctr_hook_state_refused_count(handle_.get()); ++i)
+            all.emplace_back(gpuctr_hook_state_refused_at(handle_.get(), i));
+        return all;
+    }
     /// NAME=VALUE each, sorted by name.
     std::vector<std::string> variables() const
     {

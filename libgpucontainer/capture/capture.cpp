@@ -28,27 +28,29 @@ namespace {
 
 constexpr std::size_t most_shown = 200; // of what could not be read
 /// Directories of specifications that engines and this project read.
-constexpr std::array configuration_directories = {"/etc/cdi", "/var/run/cdi", "/run/cdi"};
+constexpr std::array specification_directories = {"/etc/cdi", "/var/run/cdi", "/run/cdi"};
 
-/// Words in the names of variables that choose GPUs, or change what programs load.
-constexpr std::array variable_words = {
-    "VISIBLE_DEVICES", "DEVICE_ORDER",   "AFFINITY",   "DRIVER_CAPABILITIES", "LD_LIBRARY_PATH",
-    "LD_PRELOAD",      "LD_AUDIT",       "GPUCTR_",    "FLAT_DEVICE",         "GPU_DEVICE",
-    "SLURM_STEP_GPUS", "SLURM_JOB_GPUS", "SLURM_GPUS", "SLURM_LOCALID",       "SLURM_PROCID"};
+/// Variables that choose GPUs, or change what programs load, besides those that makers read. Their
+/// whole names: others that contain a word of these may be secrets.
+constexpr std::array variable_names = {
+    "LD_LIBRARY_PATH",     "LD_PRELOAD",    "LD_AUDIT",           "SLURM_STEP_GPUS",
+    "SLURM_JOB_GPUS",      "SLURM_GPUS",    "SLURM_GPUS_ON_NODE", "SLURM_GPUS_PER_NODE",
+    "SLURM_GPUS_PER_TASK", "SLURM_LOCALID", "SLURM_PROCID",       "SLURM_GPU_BIND"};
+
+/// Of the command, which passes on those of its options alone.
+constexpr std::string_view own_variables = "GPUCTR_";
 
 bool is_wanted(std::string_view name, std::span<const drivers::Vendor> vendors)
 {
     const auto is_of = [&](const drivers::Vendor& vendor) {
-        const drivers::ContainerNames& names = vendor.container;
         return std::ranges::find(vendor.variables, name) != vendor.variables.end()
-               || (!name.empty()
-                   && (name == names.devices || name == names.capabilities
-                       || (!names.requirements.empty() && name.starts_with(names.requirements))));
+               || std::ranges::find(vendor.counting_variables, name)
+                      != vendor.counting_variables.end()
+               || vendor.container.has(name);
     };
     return std::ranges::any_of(vendors, is_of)
-           || std::ranges::any_of(variable_words, [&](const char* word) {
-                  return name.find(word) != std::string_view::npos;
-              });
+           || std::ranges::find(variable_names, name) != variable_names.end()
+           || name.starts_with(own_variables);
 }
 
 std::string_view value_of(const std::vector<std::string>& environment, std::string_view name)
@@ -126,14 +128,15 @@ void add_configuration(const Subject& subject, Files& files, const host::DriverR
 {
     if (!root.prefix().empty())
         return; // these are the host's own
-    std::vector<std::string> directories(configuration_directories.begin(),
-                                         configuration_directories.end());
-    if (!subject.detection.catalogue_directory.empty())
-        directories.push_back(subject.detection.catalogue_directory);
-    for (const std::string& directory : directories)
+    const auto add = [&](const std::string& directory, Files::Content content) {
         for (const std::string& name : root.list(directory))
             if (name.ends_with(".json") || name.ends_with(".yaml") || name.ends_with(".conf"))
-                files.add(base::format("{}/{}", directory, name), Files::Content::text);
+                files.add(base::format("{}/{}", directory, name), content);
+    };
+    for (const char* const directory : specification_directories)
+        add(directory, Files::Content::specification);
+    if (!subject.detection.catalogue_directory.empty())
+        add(subject.detection.catalogue_directory, Files::Content::text);
     for (const std::string& path : subject.detection.catalogues)
         files.add(path, Files::Content::text);
     if (!subject.detection.mig_map.empty())

@@ -4,7 +4,10 @@
 #include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "base/try.hpp"
 #include "base/unique_fd.hpp"
+#include "capture/public_file.hpp"
+#include "cdi/without_values.hpp"
 #include "elf/facts.hpp"
 #include "elf/ld_cache_writer.hpp"
 #include "elf/symbol_versions.hpp"
@@ -12,6 +15,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
+#include <optional>
 #include <sys/stat.h>
 #include <vector>
 
@@ -46,6 +50,21 @@ std::vector<std::string> reversed_parts(std::string_view path)
     return parts;
 }
 
+/// Whether nobody but root can have made a link.
+bool is_link_of_root(const std::string& path, const struct stat& link)
+{
+    struct stat directory = {};
+    return link.st_uid == 0
+           && ::stat(std::string(base::directory_of(path)).c_str(), &directory) == 0
+           && directory.st_uid == 0 && (directory.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+Result<std::string> public_text(const std::string& path)
+{
+    GPUCTR_TRY(const base::UniqueFd file, open_public(path));
+    return base::read_all(file.get(), largest_text);
+}
+
 std::string joined_versions(std::vector<std::string> names)
 {
     std::ranges::sort(names);
@@ -62,6 +81,8 @@ void Files::add(const std::string& path, Content content)
 {
     std::vector<std::string> open = reversed_parts(path);
     std::string here;
+    std::optional<std::string> looked_in; ///< The directory of the last part of the path.
+    bool by_links_of_root = true;
     for (int links = 0; !open.empty() && rows_.size() < most_rows;) {
         const std::string part = std::move(open.back());
         open.pop_back();
@@ -69,6 +90,8 @@ void Files::add(const std::string& path, Content content)
             here = base::directory_of(here) == "/" ? "" : std::string(base::directory_of(here));
             continue;
         }
+        if (open.empty() && !looked_in)
+            looked_in = here;
         here += "/" + part;
         const std::string real = root_.prefix() + here;
         struct stat status = {};
@@ -78,6 +101,7 @@ void Files::add(const std::string& path, Content content)
             const auto target = base::read_link(AT_FDCWD, real);
             if (!target || !is_field(*target) || ++links > most_links)
                 return;
+            by_links_of_root = by_links_of_root && is_link_of_root(real, status);
             rows_.emplace(real, base::format("{}\tl\t0777\t\t{}\t{}", real, *target, no_columns));
             for (std::string& one : reversed_parts(*target))
                 open.push_back(std::move(one));
@@ -85,7 +109,11 @@ void Files::add(const std::string& path, Content content)
                        ? ""
                        : std::string(base::directory_of(here));
         } else if (S_ISREG(status.st_mode) && open.empty()) {
-            add_file(real, content);
+            const bool is_there =
+                base::directory_of(here) == (looked_in->empty() ? "/" : *looked_in);
+            const bool may_follow = content == Content::text && by_links_of_root;
+            const bool has_content = content == Content::none || is_there || may_follow;
+            add_file(real, has_content ? content : Content::elsewhere);
         } else if (!S_ISDIR(status.st_mode)) {
             return;
         }
@@ -116,8 +144,22 @@ void Files::add_file(const std::string& path, Content content)
         configuration_.insert(path);
     if (!fd || !columns.empty() || content == Content::none || status.st_size > off_t{largest_text})
         return;
-    if (const auto text = base::read_all(fd.get(), largest_text))
+    if (content == Content::elsewhere)
+        report_.unread.emplace_back(path, "its content: a link leads to it");
+    else
+        add_content(path, content);
+}
+
+void Files::add_content(const std::string& path, Content content)
+{
+    auto text = public_text(path);
+    if (text && content == Content::specification)
+        text =
+            cdi::without_values(*text, path.ends_with(".json") ? cdi::Form::json : cdi::Form::yaml);
+    if (text)
         report_.add("content" + path, *text);
+    else
+        report_.unread.emplace_back(path, "its content: " + text.error().message());
 }
 
 /// Those after the target's; "" if it is no ELF file.
@@ -226,7 +268,7 @@ void Files::write_cache()
         }
     const std::string place = root_.prefix() + "/etc/ld.so.cache";
     if (renamed.empty()) {
-        if (auto bytes = base::read_file(AT_FDCWD, place, elf::max_cache_size))
+        if (auto bytes = read_public(place, elf::max_cache_size))
             report_.members.insert_or_assign("ld.so.cache", *std::move(bytes));
         return;
     }
@@ -241,7 +283,7 @@ void Files::write_configuration()
 {
     std::string all;
     for (const std::string& path : configuration_)
-        if (const auto text = base::read_file(AT_FDCWD, path, largest_text))
+        if (const auto text = read_public(path, largest_text))
             all += base::format("{}# {}\n{}", all.empty() ? "" : "\n",
                                 std::string_view(path).substr(root_.prefix().size()), *text);
     report_.add("ld.so.conf.txt", all);

@@ -14,13 +14,19 @@ namespace gpucontainer::capture {
 
 /// Files of the host as rows of files.tsv: of each its name, size and mode, of an ELF file what its
 /// outside shows, and no content of a program or library. Of small texts that tell where a driver
-/// is, such as manifests and configuration, the content.
+/// is, such as manifests and configuration, the content: if everybody may read them, and they lie
+/// in the directory in which they were looked for, or root's own links lead to them.
 class Files {
 public:
     /// Paths are in the driver root, whose prefix they get.
     Files(const host::DriverRoot& root, Report& report) : root_(root), report_(report) {}
 
-    enum class Content : unsigned char { none, text };
+    enum class Content : unsigned char {
+        none,
+        text,
+        specification, ///< Of CDI: without the values of variables. No link out is followed.
+        elsewhere,     ///< None, as a link leads to it that is not followed.
+    };
 
     /// Adds what a path leads to, and each link on the way. Nothing if there is nothing.
     void add(const std::string& path, Content content = Content::none);
@@ -39,6 +45,7 @@ public:
 
 private:
     void add_file(const std::string& path, Content content);
+    void add_content(const std::string& path, Content content);
     std::string columns_of(int fd, const std::string& path);
     void write_cache();
     void write_configuration();

@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "capture/command_line.hpp"
+#include "capture/public_file.hpp"
 #include "drivers/described_maker.hpp"
 #include "drivers/wsl.hpp"
 
@@ -176,7 +177,7 @@ std::vector<std::string> places_of(std::span<const drivers::Vendor> vendors)
 
 std::string kernel_text(const std::string& path, Report& report)
 {
-    auto text = base::read_file(AT_FDCWD, path, largest_kernel_text);
+    auto text = read_public(path, largest_kernel_text);
     if (text)
         return *std::move(text);
     // EINVAL: the kernel has nothing to say there.

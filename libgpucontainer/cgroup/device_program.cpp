@@ -141,9 +141,10 @@ std::span<KnownDevice> concerned(const OrderedRule& rule, std::vector<KnownDevic
 {
     if (!is_of_one_device(rule))
         return devices;
-    const auto found = std::ranges::equal_range(devices, *rule.major << bits_of_minor | *rule.minor,
-                                                {}, &KnownDevice::numbers);
-    return {found.begin(), found.end()};
+    // clang 14 does not compile what ranges::equal_range() and ranges::unique() return.
+    const std::uint32_t numbers = *rule.major << bits_of_minor | *rule.minor;
+    return {std::ranges::lower_bound(devices, numbers, {}, &KnownDevice::numbers),
+            std::ranges::upper_bound(devices, numbers, {}, &KnownDevice::numbers)};
 }
 
 /// In the order of their numbers.
@@ -155,8 +156,10 @@ std::vector<KnownDevice> devices_of(std::span<const OrderedRule> rules)
             if (is_of_one_device(rule) && (rule.type == DeviceType::any || rule.type == type))
                 devices.push_back({type, *rule.major << bits_of_minor | *rule.minor, 0});
     std::ranges::sort(devices, {}, &KnownDevice::order);
-    const auto same = std::ranges::unique(devices, {}, &KnownDevice::order);
-    devices.erase(same.begin(), same.end());
+    const auto is_same = [](const KnownDevice& one, const KnownDevice& other) {
+        return one.order() == other.order();
+    };
+    devices.erase(std::unique(devices.begin(), devices.end(), is_same), devices.end());
     for (const OrderedRule& rule : rules)
         for (KnownDevice& device : concerned(rule, devices))
             if (device.is(rule))

@@ -61,6 +61,7 @@ constexpr Vendor of_nvidia = [] {
     vendor.loading = &nvidia::loading;
     vendor.diagnosis = &nvidia::diagnosis;
     vendor.container = nvidia::container_names;
+    vendor.counting_variables = nvidia::counting_variables;
     vendor.fact_names = nvidia::fact_names;
     vendor.facts = nvidia::facts_of;
     vendor.directories = nvidia::odd_directories;
@@ -71,6 +72,13 @@ constexpr Vendor of_nvidia = [] {
 constexpr Vendor named_by(std::string_view variable, Vendor vendor)
 {
     vendor.container.devices = variable;
+    return vendor;
+}
+
+/// A vendor whose programs count GPUs as variables say.
+constexpr Vendor counted_by(std::span<const std::string_view> variables, Vendor vendor)
+{
+    vendor.counting_variables = variables;
     return vendor;
 }
 
@@ -90,9 +98,10 @@ constexpr std::array in_code = {
                            amd::variable_names,
                            methods<amd::detect, amd::files_alone, amd::loaded_version>()})),
     diagnosed_by(intel::diagnosis,
-                 {"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,
-                  intel::variable_names,
-                  methods<intel::detect, intel::files_alone, intel::loaded_version>()}),
+                 counted_by(intel::counting_variables,
+                            {"intel", "Intel", "intel.com/gpu", false, false, intel::kernel_places,
+                             intel::variable_names,
+                             methods<intel::detect, intel::files_alone, intel::loaded_version>()})),
     diagnosed_by(
         habana::diagnosis,
         named_by("HABANA_VISIBLE_DEVICES",

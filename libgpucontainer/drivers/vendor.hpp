@@ -53,6 +53,18 @@ struct ContainerNames {
     std::string_view no_requirements; ///< Prefix of some of them that have none.
     std::string_view no_check;        ///< The variable by which they do not count.
     std::string_view channels;        ///< The variable that names channels to other hosts.
+    /// A variable of older images, which name no GPUs: they mean all of them, unless they have a
+    /// variable with the prefix.
+    std::string_view legacy;
+    std::string_view prefix; ///< Of the maker's variables: "NVIDIA_".
+
+    /// Whether a variable is one of these.
+    constexpr bool has(std::string_view variable) const noexcept
+    {
+        const auto is = [&](std::string_view one) { return !one.empty() && variable == one; };
+        return is(devices) || is(capabilities) || is(no_check) || is(channels) || is(legacy)
+               || (!requirements.empty() && variable.starts_with(requirements));
+    }
 };
 
 /// The library that decides about an image's newer user space of a driver.
@@ -156,6 +168,8 @@ struct Vendor {
     std::span<const requirement::Name> fact_names = {};
     requirement::Subject (*facts)(const model::DriverStack&, const model::Gpu*) = nullptr;
     ContainerNames container = {};
+    /// Variables that change how its programs count GPUs.
+    std::span<const std::string_view> counting_variables = {};
     const Compat* compat = nullptr;      ///< Null: images have nothing like that.
     const CdiHooks* cdi_hooks = nullptr; ///< Null: its specifications have none.
     const Toolkits* toolkits = nullptr;  ///< Null: hosts have nothing like that.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include "import/device_rules.hpp"
 
-#include "base/file.hpp"
 #include "base/format.hpp"
 #include "base/trusted_way.hpp"
 #include "base/try.hpp"
+#include "import/document_parts.hpp"
 #include "import/oci_document.hpp"
 #include "mount/position.hpp"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <fcntl.h>
@@ -23,6 +24,16 @@ namespace {
 
 using cgroup::OrderedRule;
 using Json = nlohmann::json;
+
+constexpr std::array<std::string_view, 6> parts_with_rules = {"root/path",
+                                                              "linux/resources/devices/*/allow",
+                                                              "linux/resources/devices/*/type",
+                                                              "linux/resources/devices/*/major",
+                                                              "linux/resources/devices/*/minor",
+                                                              "linux/resources/devices/*/access"};
+
+/// All of them count.
+bool is_rule(std::string_view /*name*/, const Json& /*element*/) { return true; }
 
 Error no_rule(std::size_t index, const char* why)
 {
@@ -114,9 +125,9 @@ Result<std::vector<OrderedRule>> rules_of(const Json& document)
     return rules;
 }
 
-/// The text of a bundle's configuration, which gives rights: nobody but root and the caller can
+/// The parts of a bundle's configuration, which gives rights: nobody but root and the caller can
 /// have written it, and it is not of the container's own files.
-Result<std::string> read_trusted(const std::string& path, int rootfs_fd)
+Result<Parts> read_trusted(const std::string& path, int rootfs_fd)
 {
     GPUCTR_TRY(auto way, base::TrustedWay::walk(path, O_RDONLY));
     if (!way.fd)
@@ -131,10 +142,12 @@ Result<std::string> read_trusted(const std::string& path, int rootfs_fd)
     if (way.distrust)
         return std::move(*way.distrust);
     GPUCTR_CHECK(base::check_trust(way.fd.get(), path));
-    auto text = base::read_all(way.fd.get(), largest_document);
-    if (!text)
-        return std::move(text).error().with_code(Errc::usage).context(path);
-    return text;
+    auto parts = read_parts(way.fd.get(), {parts_with_rules, is_rule});
+    if (!parts)
+        return std::move(parts).error().with_code(Errc::usage).context(path);
+    if (!parts->fault.empty())
+        return Error(Errc::usage, base::format("{}: {}", path, parts->fault));
+    return parts;
 }
 
 /// Whether the path in a configuration leads to the directory.
@@ -150,20 +163,21 @@ bool is_root(const std::string& path, int rootfs_fd)
 
 Result<std::vector<OrderedRule>> read_device_rules(std::string_view configuration)
 {
-    GPUCTR_TRY(const Json document, parse_document(configuration));
-    return rules_of(document);
+    const Parts parts = read_parts(configuration, {parts_with_rules, is_rule});
+    if (!parts.fault.empty())
+        return Error(Errc::usage, parts.fault);
+    return rules_of(parts.kept);
 }
 
 Result<std::vector<OrderedRule>> device_rules_of_bundle(const std::string& bundle, int rootfs_fd)
 {
     const std::string path = bundle + "/config.json";
-    GPUCTR_TRY(const std::string text, read_trusted(path, rootfs_fd));
-    GPUCTR_TRY(const Json document, parse_document(text), "{}", path);
-    const Json* const root = member(&document, "root");
+    GPUCTR_TRY(const Parts parts, read_trusted(path, rootfs_fd));
+    const Json* const root = member(&parts.kept, "root");
     const std::string named(root == nullptr ? "" : text_of(*root, "path"));
     if (!is_root(named.starts_with('/') ? named : base::format("{}/{}", bundle, named), rootfs_fd))
         return Error(Errc::usage, base::format("{}: it is of another root file system", path));
-    GPUCTR_TRY(auto rules, rules_of(document), "{}", path);
+    GPUCTR_TRY(auto rules, rules_of(parts.kept), "{}", path);
     return rules;
 }
 

@@ -3,14 +3,14 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "base/try.hpp"
 #include "drivers/registry.hpp"
 #include "import/oci_document.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include <optional>
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gpucontainer::imports {
@@ -18,100 +18,155 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t most_volumes = 4096;
-
 /// The source of a mount that is only there for its name.
 constexpr std::string_view no_source = "/dev/null";
 
-Result<Variables> read_variables(const Json& list)
+constexpr const char* no_list = "its environment is not a list of variables";
+
+void add_fault(Parts& parts, std::string fault)
 {
-    if (!list.is_array() || list.size() > most_variables)
-        return Error(Errc::usage, "its environment is not a list of variables");
-    Variables variables;
-    for (const Json& one : list) {
-        if (!one.is_string())
-            return Error(Errc::usage, "its environment is not a list of variables");
-        const std::string_view text = one.get_ref<const std::string&>();
-        const auto equals = text.find('=');
-        const std::string_view name = text.substr(0, equals);
-        if (equals == std::string_view::npos || !is_variable_name(name))
-            continue;
-        const std::string_view value = text.substr(equals + 1);
-        if (value.size() > longest_value || value.find('\0') != std::string_view::npos)
-            return Error(Errc::usage, base::format("the value of {} in it is too long", name));
-        variables[std::string(name)] = value;
-    }
-    return variables;
+    if (parts.fault.empty())
+        parts.fault = std::move(fault);
 }
 
-/// The device that a mount below a vendor's directory names: "0" as "0", and "cdi/VENDOR/CLASS/0"
-/// as "VENDOR/CLASS=0". "" if it names none.
-std::string device_of(std::string_view below)
+void read_variable(std::string_view text, Variables& variables, Parts& parts)
+{
+    const auto equals = text.find('=');
+    const std::string name(text.substr(0, equals));
+    if (equals == std::string_view::npos || !is_variable_name(name))
+        return;
+    const std::string_view value = text.substr(equals + 1);
+    const auto terminator = value.find('\0');
+    const bool is_whole = value.size() <= longest_value && terminator == std::string_view::npos;
+    if (!is_whole && !is_variable_of_maker(name)) {
+        variables.erase(name);
+        if (has_prefix_of_maker(name)) // that it is there counts
+            variables[name] = "";
+        return;
+    }
+    if (!is_whole)
+        add_fault(parts, base::format("the value of {} in it is too long", name));
+    variables[name] = value.substr(0, std::min(terminator, longest_value));
+}
+
+void read_variables(const Json& list, Variables& variables, Parts& parts)
+{
+    if (!list.is_array())
+        return add_fault(parts, no_list);
+    for (const Json& one : list)
+        if (one.is_string())
+            read_variable(one.get_ref<const std::string&>(), variables, parts);
+        else
+            add_fault(parts, no_list);
+}
+
+/// What a mount below a maker's directory names.
+struct Named {
+    std::string device;  ///< "0" as "0", and "cdi/VENDOR/CLASS/0" as "VENDOR/CLASS=0"; or "".
+    std::string channel; ///< "imex/0" as "0"; or "".
+};
+
+Named named_by(std::string_view below)
 {
     const auto parts = base::split(below, '/');
     for (const std::string_view part : parts)
         if (part.empty() || part == "." || part == "..")
-            return "";
+            return {};
     if (parts.size() == 1)
-        return std::string(below);
+        return {std::string(below), ""};
+    if (parts.size() == 2 && parts[0] == "imex")
+        return {"", std::string(parts[1])};
     if (parts.size() == 4 && parts[0] == "cdi")
-        return base::format("{}/{}={}", parts[1], parts[2], parts[3]);
-    return "";
-}
-
-/// What the mounts name below a directory.
-Result<std::vector<std::string>> volumes(const Json& mounts, std::string_view directory)
-{
-    std::vector<std::string> devices;
-    const std::string prefix = std::string(directory) + "/";
-    for (const Json& mount : mounts) {
-        const std::string_view target = text_of(mount, "destination");
-        if (!target.starts_with(prefix) || text_of(mount, "source") != no_source)
-            continue;
-        std::string device = device_of(target.substr(prefix.size()));
-        if (device.size() > longest_value || devices.size() == most_volumes)
-            return Error(Errc::usage, base::format("too many mounts below {}", directory));
-        if (!device.empty())
-            devices.push_back(std::move(device));
-    }
-    return devices;
-}
-
-Result<void> add_volumes(const Json& mounts, Variables& variables)
-{
-    for (const drivers::Vendor& vendor : drivers::vendors()) {
-        if (vendor.container.volumes.empty())
-            continue;
-        GPUCTR_TRY(const auto devices, volumes(mounts, vendor.container.volumes));
-        if (!devices.empty())
-            variables[std::string(vendor.container.devices)] = base::joined(devices, ",");
-    }
+        return {base::format("{}/{}={}", parts[1], parts[2], parts[3]), ""};
     return {};
+}
+
+void append(std::string& list, const std::string& word)
+{
+    if (!word.empty())
+        list += (list.empty() ? "" : ",") + word;
 }
 
 } // namespace
 
-Result<Variables> read_oci_config(std::string_view text)
+bool is_variable_of_maker(std::string_view name)
 {
-    GPUCTR_TRY(const Json document, parse_document(text));
-    return variables_of(document);
+    return std::ranges::any_of(drivers::vendors(), [&](const drivers::Vendor& vendor) {
+        return vendor.container.has(name);
+    });
 }
 
-Result<Variables> variables_of(const Json& document)
+bool has_prefix_of_maker(std::string_view variable)
 {
-    const Json* const process = member(&document, "process");
-    const Json* const config = member(&document, "config");
+    return std::ranges::any_of(drivers::vendors(), [&](const drivers::Vendor& vendor) {
+        const std::string_view prefix = vendor.container.prefix;
+        return !prefix.empty() && variable.starts_with(prefix);
+    });
+}
+
+bool is_mount_of_maker(const Json& mount)
+{
+    const std::string_view target = text_of(mount, "destination");
+    return std::ranges::any_of(drivers::vendors(), [&](const drivers::Vendor& vendor) {
+        const std::string_view directory = vendor.container.volumes;
+        return !directory.empty() && target.starts_with(directory)
+               && target.substr(directory.size()).starts_with('/');
+    });
+}
+
+Variables environment_of(Parts& parts)
+{
+    const Json* const process = member(&parts.kept, "process");
+    const Json* const config = member(&parts.kept, "config");
     if (process == nullptr && config == nullptr)
-        return Error(Errc::usage, "neither an OCI runtime configuration nor an image's: it has no "
-                                  "\"process\" and no \"config\"");
+        add_fault(parts, "neither an OCI runtime configuration nor an image's: it has no "
+                         "\"process\" and no \"config\"");
     const Json* const list = process != nullptr ? member(process, "env") : member(config, "Env");
     Variables variables;
-    if (list != nullptr && !list->is_null()) {
-        GPUCTR_TRY(variables, read_variables(*list));
+    if (list != nullptr && !list->is_null())
+        read_variables(*list, variables, parts);
+    return variables;
+}
+
+NamedByMounts named_by_mounts(Parts& parts, const drivers::ContainerNames& names)
+{
+    NamedByMounts named;
+    const Json* const mounts = member(&parts.kept, "mounts");
+    if (names.volumes.empty() || mounts == nullptr || !mounts->is_array()
+        || member(&parts.kept, "process") == nullptr)
+        return named;
+    const std::string prefix = std::string(names.volumes) + "/";
+    for (const Json& mount : *mounts) {
+        const std::string_view target = text_of(mount, "destination");
+        if (!target.starts_with(prefix) || text_of(mount, "source") != no_source)
+            continue;
+        const auto [device, channel] = named_by(target.substr(prefix.size()));
+        append(named.devices, device);
+        append(named.channels, channel);
+        if (std::max(named.devices.size(), named.channels.size()) > longest_value) {
+            add_fault(parts, base::format("too many mounts below {}", names.volumes));
+            break;
+        }
     }
-    const Json* const mounts = member(&document, "mounts");
-    if (process != nullptr && mounts != nullptr && mounts->is_array())
-        GPUCTR_CHECK(add_volumes(*mounts, variables));
+    return named;
+}
+
+Result<Variables> read_oci_config(std::string_view text)
+{
+    const auto keeps = [](std::string_view name, const Json& element) {
+        return name != "mounts/*" || is_mount_of_maker(element);
+    };
+    Parts parts = read_parts(text, {parts_with_variables, keeps});
+    Variables variables = environment_of(parts);
+    for (const drivers::Vendor& vendor : drivers::vendors()) {
+        const NamedByMounts named = named_by_mounts(parts, vendor.container);
+        if (!named.devices.empty())
+            variables[std::string(vendor.container.devices)] = named.devices;
+        if (!named.channels.empty())
+            variables[std::string(vendor.container.channels)] = named.channels;
+    }
+    if (!parts.fault.empty())
+        return Error(Errc::usage, std::move(parts.fault));
     return variables;
 }
 

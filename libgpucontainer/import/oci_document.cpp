@@ -16,8 +16,6 @@ using Json = nlohmann::json;
 
 namespace {
 
-constexpr std::size_t deepest = 64;
-
 Result<Json*> made(Json& object, const char* name, Json::value_t type)
 {
     Json& value = object[name];
@@ -38,8 +36,8 @@ Result<Json> parse_document(std::string_view text)
     // The parser stops at a terminator, and passes over what comes after it.
     if (text.find('\0') != std::string_view::npos)
         return Error(Errc::usage, "no JSON document: a NUL is in it");
-    if (base::json_depth(text) > deepest)
-        return Error(Errc::usage, base::format("nested in more than {} levels", deepest));
+    if (base::json_depth(text) > deepest_document)
+        return Error(Errc::usage, base::format("nested in more than {} levels", deepest_document));
     try {
         return Json::parse(text);
     } catch (const Json::exception& exception) {

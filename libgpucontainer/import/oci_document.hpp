@@ -14,6 +14,7 @@ namespace gpucontainer::imports {
 
 /// More than any configuration has, and little enough to be read quickly.
 inline constexpr std::size_t largest_document = 4U << 20U;
+inline constexpr std::size_t deepest_document = 64;
 
 /// Errors: usage, also for one that is larger or nested deeper than any.
 Result<nlohmann::json> parse_document(std::string_view text);

@@ -83,7 +83,7 @@ Error names_none(const Asked& asked, std::string_view word)
 
 Error leaves_none(const Asked& asked)
 {
-    return Error(Errc::no_device,
+    return Error(Errc::permission,
                  asked.text() + " of the container names no GPU that it may have here")
         .with_object(asked.variable.name)
         .with_hint(or_else);

@@ -110,7 +110,7 @@ static void missing_arguments(int root)
     CHECK(gpuctr_plan_to_cdi(NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
     CHECK(gpuctr_plan_to_oci(NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
     CHECK(gpuctr_plan_edit_oci(NULL, NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
-    CHECK(gpuctr_hook_state_read_config(NULL, NULL, NULL) == GPUCTR_E_USAGE);
+    CHECK(gpuctr_hook_state_read_config(NULL, 0, NULL, NULL) == GPUCTR_E_USAGE);
     CHECK(gpuctr_plan_install_cdi(NULL, NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
     CHECK(gpuctr_cdi_list_open(NULL, NULL, NULL, NULL, NULL) == GPUCTR_E_USAGE);
     CHECK(gpuctr_cdi_list_to_json(NULL, NULL, NULL) == GPUCTR_E_USAGE);

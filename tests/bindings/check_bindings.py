@@ -19,9 +19,12 @@ import c_header
 
 OF_HOOKS = {
     f"gpuctr_hook_state_{name}": "`gpuctr-setup hook` is the hook; others may read JSON themselves"
-    for name in ("free", "pid", "read", "read_config", "rootfs", "variable_at", "variable_count",
+    for name in ("bundle", "fault", "free", "names_gpus", "pid", "read", "read_config", "refused_at",
+                 "refused_count", "rootfs", "variable_at", "variable_count",
                  "vendor_at", "vendor_count")
 }
+OF_HOOKS |= {f"GPUCTR_WISH_{name}": OF_HOOKS["gpuctr_hook_state_read"]
+             for name in ("ENVIRONMENT", "PRIVILEGED", "MOUNTS", "LEGACY")}
 OF_HOOKS["gpuctr_plan_edit_oci"] = "the language edits JSON itself, by gpuctr_plan_to_oci()"
 OF_HOOKS["gpuctr_plan_allow_devices"] = "for hooks that NVIDIA\'s callers start, as the command does"
 OF_CDI = {

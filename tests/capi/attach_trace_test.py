@@ -19,6 +19,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 BEGIN = 'prctl(PR_SET_NAME, "attach begin"'
 END = 'prctl(PR_SET_NAME, "attach end"'
 
@@ -48,7 +53,7 @@ def trace(simhost, host_dir, make_rootfs, runtime):
         log = Path(directory, "trace")
         subprocess.run([make_rootfs, rootfs, "true"], check=True)
         command = ["strace", "-f", "-s", "256", "-o", log, runtime, rootfs, "/bin/true"]
-        run = subprocess.run([simhost, "-q", host_dir, "--", *command], check=False)
+        run = subprocess.run([*recorded_host.command(simhost, host_dir), *command], check=False)
         if run.returncode != 0:
             raise SystemExit(f"the runtime ended with {run.returncode}")
         lines = collections.defaultdict(list)

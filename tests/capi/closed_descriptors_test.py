@@ -20,6 +20,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 BEGIN = 'prctl(PR_SET_NAME, "call begins"'
 END = 'prctl(PR_SET_NAME, "call ends"'
 UNFINISHED = " <unfinished ...>"
@@ -36,7 +41,7 @@ def traces(simhost, host_dir, program, closed):
     with tempfile.TemporaryDirectory(prefix="closed-descriptors-") as directory:
         log = Path(directory, "trace")
         words = ["strace", "-f", "-s", "256", "-o", log, program, *map(str, closed)]
-        run = subprocess.run([simhost, "-q", host_dir, "--", *words], check=False, text=True,
+        run = subprocess.run([*recorded_host.command(simhost, host_dir), *words], check=False, text=True,
                              stdin=subprocess.DEVNULL, capture_output=True)
         if run.returncode != 0:
             raise SystemExit(f"closed {closed}: {run.returncode}: {run.stdout}{run.stderr}")

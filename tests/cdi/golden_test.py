@@ -12,6 +12,11 @@ import subprocess
 import sys
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 SETUP, SIMHOST = os.environ["GPUCTR_SETUP"], os.environ["GPUCTR_SIMHOST"]
 RECORDED = pathlib.Path(__file__).resolve().parents[1] / "hosts"
 GENERATED = pathlib.Path(os.environ["GPUCTR_GENERATED_HOSTS"])
@@ -54,7 +59,7 @@ STAGED = 'mount -t tmpfs none /run && "$1" prepare --nv && exec "$@"'
 
 def generate(host, words, form="yaml"):
     staged = ["sh", "-c", STAGED, "sh"] if "--staged" in words else []
-    done = subprocess.run([SIMHOST, "-q", host, "--", *staged, SETUP, "cdi", "generate", "--format",
+    done = subprocess.run([*recorded_host.command(SIMHOST, host), *staged, SETUP, "cdi", "generate", "--format",
                            form, *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise AssertionError(f"{host}: {done.returncode}: {done.stderr}")
@@ -91,9 +96,9 @@ if __name__ == "__main__":
     if platform.machine() != "x86_64":
         print("the documents have the paths of x86_64")
         sys.exit(SKIPPED)
-    probe = subprocess.run([SIMHOST, "-q", DOCUMENTS[0][1], "--", "true"], capture_output=True,
+    probe = subprocess.run([*recorded_host.command(SIMHOST, DOCUMENTS[0][1]), "true"], capture_output=True,
                            text=True, check=False)
     if probe.returncode == CANNOT_STAND_UP and os.environ.get("CI") != "true":
         print(probe.stderr)
         sys.exit(SKIPPED)
-    unittest.main()
+    unittest.main(verbosity=2)

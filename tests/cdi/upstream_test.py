@@ -16,6 +16,11 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 SETUP = os.environ["GPUCTR_SETUP"]
 SIMHOST = os.environ["GPUCTR_SIMHOST"]
 TESTS = pathlib.Path(__file__).resolve().parents[1]
@@ -256,7 +261,7 @@ class Upstream(unittest.TestCase):
     def test_what_is_generated_is_taken(self):
         paths = sorted((TESTS / "cdi/golden").iterdir())
         for form in ("json", "yaml"):
-            done = subprocess.run([SIMHOST, "-q", HOST, "--", SETUP, "cdi", "generate", "--nv",
+            done = subprocess.run([*recorded_host.command(SIMHOST, HOST), SETUP, "cdi", "generate", "--nv",
                                    "--format", form], stdout=subprocess.PIPE, check=False)
             if done.returncode != CANNOT_STAND_UP:
                 self.assertEqual(done.returncode, 0)
@@ -328,4 +333,4 @@ class Upstream(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -136,6 +136,12 @@ class IntoARoot(Case):
         self.assertIn("/dev/nvidia0", out)
         self.assertEqual(document["outcome"], "applied")
 
+    def test_the_mounts_are_as_asked_for(self):
+        self.write()
+        self.refused(7, "the flags of mounts cannot be locked", "--rootfs", self.root, "--lock",
+                     "--backend", "legacy")
+        self.refused(7, "SELinux", "--rootfs", self.root, "--mount-label", "a:b:c:s0")
+
     def test_a_running_container(self):
         self.write()
         with subprocess.Popen(["unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -294,6 +300,23 @@ class Refused(Case):
             with self.subTest(more):
                 self.refused_with(text, mounts=[{"hostPath": "/etc/hostname",
                                                  "containerPath": "/opt/x"} | more])
+
+    def test_a_directory_with_the_mounts_below_it(self):
+        source = self.directory / "shared"
+        (source / "below").mkdir(parents=True)
+        harness.call("mount", "-t", "tmpfs", "tmpfs", source / "below")
+        self.addCleanup(harness.call, "umount", source / "below")
+        bound = {"hostPath": str(source), "containerPath": "/opt/x"}
+        self.refused_with("with the mounts below it (rbind)",
+                          mounts=[bound | {"options": ["rbind"]}])
+        self.write(mounts=[bound | {"options": ["bind"]}])
+        self.apply()
+
+    def test_a_node_among_the_kernels_own_files(self):
+        for path in ("/proc/nvidiactl", "/sys/nvidiactl"):
+            with self.subTest(path):
+                self.refused_with(path, deviceNodes=[
+                    ctk_specs.node("/dev/nvidiactl") | {"path": path, "hostPath": "/dev/nvidiactl"}])
 
     def test_what_its_hooks_would_make_in_the_same_place(self):
         for target in ("/etc", "/etc/ld.so.conf.d"):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Control groups of this machine for tests: made, with device rules, and removed again."""
 
+import contextlib
 import ctypes
 import itertools
 import os
@@ -74,7 +75,8 @@ class Group:
         threaded = self.version == 2 and self.read("cgroup.type") == "threaded\n"
         for _ in range(1000):
             for process in self.read("cgroup.threads" if threaded else "cgroup.procs").split():
-                os.kill(int(process), signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it has ended since
+                    os.kill(int(process), signal.SIGKILL)
             try:
                 self.directory.rmdir()
                 return

@@ -50,7 +50,7 @@ class Shell(harness.Case):
         environment = {name: value for name, value in os.environ.items() if "SAN_OPTIONS" in name}
         environment |= {"PATH": path, "HOME": str(cls.home), "TERM": cls.terminal,
                         "LC_ALL": "C.UTF-8"}
-        cls.shell = pexpect.spawn(harness.SIMHOST, ["-q", harness.HOST_DIR, "--", *cls.words],
+        cls.shell = pexpect.spawn(harness.SIMHOST, [*harness.on_host()[1:], *cls.words],
                                   env=environment, encoding="utf-8", timeout=harness.TIMEOUT,
                                   dimensions=(400, 200), echo=False)
         cls.shell.delaybeforesend = None

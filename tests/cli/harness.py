@@ -13,6 +13,7 @@ import unittest
 import uuid
 
 import mount_table
+import recorded_host
 import snapshot
 
 SETUP = os.environ["GPUCTR_SETUP"]
@@ -62,6 +63,11 @@ def call(*words, **options):
     options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
                "text": True, "timeout": TIMEOUT, "check": False} | options
     return subprocess.run([str(word) for word in words], **options)
+
+
+def on_host(host=HOST_DIR, *options):
+    """What comes before a command that is to run on a recorded host."""
+    return recorded_host.command(SIMHOST, host, *options)
 
 
 def must(*words, **options):

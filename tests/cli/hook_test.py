@@ -161,8 +161,6 @@ class Precreate(Case):
                 self.assertIn(out, ("", json.dumps(config)))
         self.filter(config=self.config | {"mounts": {}}, status=2,
                     stderr="gpuctr-setup: the configuration of the container: 'mounts' is no list\n")
-        self.hook("--stage", "precreate", state="[" * 100, status=2, stderr=None)
-        self.hook("--stage", "precreate", state="", status=2, stderr=None)
 
     def test_options_about_a_root_are_refused(self):
         self.filter("--write", "never", status=2,
@@ -424,20 +422,29 @@ class Refused(Case):
             self.refuse("the state of the container names no bundle by an absolute path",
                         self.state_text(bundle=bundle))
 
-    def test_configurations_that_are_none(self):
+    def test_not_understood_after_a_request(self):
         path = self.bundle / "config.json"
-        for text, message in (("", "no JSON document"), ("{}", "it names no root directory"),
-                              ('{"root": {"path": ""}}', "it names no root directory"),
-                              ('{"root": {"path": "/x"}}', "neither an OCI runtime")):
-            self.write(text)
+        asks = '{"process": {"env": ["NVIDIA_VISIBLE_DEVICES=1"]}'
+        for rest, message in (("", "no JSON document"), ("}", "it names no root directory"),
+                              (', "root": {"path": ""}}', "it names no root directory"),
+                              (', "process": {}}', "'process' is in it twice")):
+            self.write(asks + rest)
             done = harness.call(harness.SETUP, "hook", stdin=None, input=self.state_text())
             self.assertEqual(done.returncode, 2)
-            self.assertIn(f"gpuctr-setup: {path}: {message}", done.stderr)
+            self.assertIn("gpuctr-setup: the configuration of the container is not understood: "
+                          f"{path}: {message}", done.stderr)
+        self.write('{"process": {"env": ["NVIDIA_VISIBLE_DEVICES=' + 40_000 * "x" + '"]}}')
+        self.refuse(f"the configuration of the container is not understood: {path}: the value of "
+                    "NVIDIA_VISIBLE_DEVICES in it is too long")
+        self.write("{")
+        self.hook("--by-nodes", status=2, stderr=None)
+
+    def test_bundles_without_a_configuration(self):
+        path = self.bundle / "config.json"
         path.unlink()
         self.refuse(f"{path}: No such file or directory")
         os.mkfifo(path)
         self.hook(status=2, stderr=None)
         path.unlink()
-        with path.open("w") as file:
-            file.truncate(5 << 20)
+        path.mkdir()
         self.hook(status=2, stderr=None)

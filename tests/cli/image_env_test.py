@@ -80,7 +80,7 @@ class RequestEnv(Case):
         self.assertEqual(self.gpus(*words, env=os.environ | {"SLURM_STEP_GPUS": "2,3"}), [2, 3])
         self.write(CONFIG, "allowed-devices: [0, 1]\n")
         self.assertEqual(self.gpus(*words), [0, 1])
-        self.refused(3, "NVIDIA_VISIBLE_DEVICES=5 of the container names no GPU that it may have "
+        self.refused(6, "NVIDIA_VISIBLE_DEVICES=5 of the container names no GPU that it may have "
                      "here", "--request-env", "NVIDIA_VISIBLE_DEVICES=5")
         done = self.run_setup("plan", "--nv", "--request-env", "NVIDIA_VISIBLE_DEVICES=1,5",
                               stdout=None, stderr=None)

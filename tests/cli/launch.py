@@ -25,6 +25,13 @@ import subprocess
 import sys
 import tempfile
 
+OWN = os.path.dirname(os.path.abspath(__file__))
+SUPPORT = os.path.join(os.path.dirname(OWN), "support")
+sys.path.insert(0, SUPPORT)
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 SKIPPED = 77
 INSIDE = "--inside"
 
@@ -34,17 +41,17 @@ def command(plain, module, tests, directory):
     words += [f"{module}.{test}" for test in tests] or [module]
     # Not earlier: what stands the host up may use them.
     if forbidden := os.environ.get("GPUCTR_TEST_FORBID"):
-        seccomp = os.path.join(os.path.dirname(os.path.abspath(__file__)), "seccomp.py")
+        seccomp = os.path.join(OWN, "seccomp.py")
         words = [sys.executable, "-B", seccomp, forbidden, *words]
     if plain:
         words = ["unshare", "--mount", "--propagation", "private", *words]
     else:
-        words = [os.environ["GPUCTR_SIMHOST"], "-q", os.environ["GPUCTR_HOST_DIR"], "--", *words]
+        words = [*recorded_host.command(os.environ["GPUCTR_SIMHOST"], os.environ["GPUCTR_HOST_DIR"]),
+                 *words]
     environment = dict(os.environ, GPUCTR_TEST_DIRECTORY=directory, PYTHONDONTWRITEBYTECODE="1",
                        LC_ALL="C.UTF-8")
     # Modules of other folders, which name themselves there, come with those of this one.
-    own = os.path.dirname(os.path.abspath(__file__))
-    environment["PYTHONPATH"] = os.pathsep.join([own, os.environ.get("PYTHONPATH", "")])
+    environment["PYTHONPATH"] = os.pathsep.join([OWN, SUPPORT, os.environ.get("PYTHONPATH", "")])
     for name in list(environment):
         if name in described_variables() or name.startswith(
                 ("NVIDIA_", "CUDA_", "AMD_", "ROCR_", "HIP_", "GPU_DEVICE_", "ZE_", "HABANA_",

@@ -174,7 +174,7 @@ class OneOfTwo(Mig):
 
         self.assertEqual(self.gpus(asked[0], asked[1].format(1)), ["0", "0:gi1:ci0"])
         self.assertIn("names no GPU that it may have here",
-                      self.refused(asked[0], asked[1].format(5), status=3))
+                      self.refused(asked[0], asked[1].format(5), status=6))
         self.assertIn("the container may not have GPU 0:gi5:ci0, 0:gi13:ci0 of these here",
                       self.command("plan", "--nv", "--request-env", "NVIDIA_VISIBLE_DEVICES=0").stderr)
         self.assertIn("leaves none of the allowed devices", self.refused(

@@ -25,7 +25,7 @@ class Refusal(harness.Case):
         before = self.state()
         words = [*prefix, SETUP, *words]
         if self.host:
-            words = [harness.SIMHOST, "-q", *self.simhost_options, self.host, "--", *words]
+            words = [*harness.on_host(self.host, *self.simhost_options), *words]
         done = harness.call(*words)
         self.assertEqual(done.returncode, status, done.stderr)
         self.assertEqual(done.stdout, "")
@@ -198,7 +198,7 @@ class Root(Refusal):
         self.assertIn("this process's own root directory", message)
 
     def test_a_command_in_the_callers_own_root(self):
-        done = harness.call(harness.SIMHOST, "-q", self.host, "--", SETUP, "--nv", "--device", "1",
+        done = harness.call(*harness.on_host(self.host), SETUP, "--nv", "--device", "1",
                             "--rootfs", "/", "--", "sh", "-c", "echo /dev/nvidia?")
         self.assertEqual((done.stdout, done.stderr), ("/dev/nvidia1\n", ""))
 
@@ -249,7 +249,7 @@ class Host(Refusal):
     def test_a_driver_that_nobody_asked_for(self):
         self.with_another_module()
 
-        done = harness.call(harness.SIMHOST, "-q", self.host, "--", SETUP, "list", "--format",
+        done = harness.call(*harness.on_host(self.host), SETUP, "list", "--format",
                             "json")
 
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -266,7 +266,7 @@ class Host(Refusal):
         devices = self.host / "proc/devices"
         devices.write_text("".join(line for line in devices.read_text().splitlines(True)
                                    if "nvidia-uvm" not in line))
-        words = [harness.SIMHOST, "-q", self.host, "--", SETUP]
+        words = [*harness.on_host(self.host), SETUP]
         warning = "gpuctr-setup: warning: /dev/nvidia-uvm: is missing: "
 
         plan = harness.call(*words, "plan", "--nv", "--format", "json")
@@ -294,7 +294,7 @@ class Host(Refusal):
 
         # Root has them made for the container.
         words = ("--nv", "--rootfs", self.root, "--", "true")
-        done = harness.call(harness.SIMHOST, "-q", *self.simhost_options, self.host, "--",
+        done = harness.call(*harness.on_host(self.host, *self.simhost_options),
                             *harness.ORDINARY_USER, harness.SETUP, *words)
         self.assertEqual(done.returncode, 125)
         self.assertIn("nodes", done.stderr)

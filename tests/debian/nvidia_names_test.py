@@ -178,6 +178,6 @@ class DebiansPackages(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    done = unittest.main(exit=False).result
+    done = unittest.main(verbosity=2, exit=False).result
     is_skipped = done.wasSuccessful() and len(done.skipped) == done.testsRun
     raise SystemExit(77 if is_skipped else not done.wasSuccessful())

@@ -13,6 +13,11 @@ import subprocess
 import sys
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 SETUP, SIMHOST = os.environ["GPUCTR_SETUP"], os.environ["GPUCTR_SIMHOST"]
 SCHEMA = pathlib.Path(os.environ["GPUCTR_SCHEMA_DIR"]) / "oci.json"
 RECORDED = pathlib.Path(__file__).resolve().parents[1] / "hosts"
@@ -49,7 +54,7 @@ DOCUMENTS = [
 
 def plan(host, form, words, environment=None):
     clean = {key: value for key, value in os.environ.items() if "VISIBLE_DEVICES" not in key}
-    done = subprocess.run([SIMHOST, "-q", host, "--", SETUP, "plan", "-q", "--format", form,
+    done = subprocess.run([*recorded_host.command(SIMHOST, host), SETUP, "plan", "-q", "--format", form,
                            *words], capture_output=True, text=True, check=False,
                           env=clean | (environment or {}))
     if done.returncode != 0:
@@ -87,9 +92,9 @@ if __name__ == "__main__":
     if platform.machine() != "x86_64":
         print("the documents have the paths of x86_64")
         sys.exit(SKIPPED)
-    probe = subprocess.run([SIMHOST, "-q", SUBSET, "--", "true"], capture_output=True, text=True,
+    probe = subprocess.run([*recorded_host.command(SIMHOST, SUBSET), "true"], capture_output=True, text=True,
                            check=False)
     if probe.returncode == CANNOT_STAND_UP and os.environ.get("CI") != "true":
         print(probe.stderr)
         sys.exit(SKIPPED)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -14,6 +14,11 @@ import unittest
 
 import models
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 SETUP, SIMHOST = os.environ["GPUCTR_SETUP"], os.environ["GPUCTR_SIMHOST"]
 HOST = pathlib.Path(__file__).resolve().parents[1] / "hosts/h200-x8-ubuntu24.04-580"
 SKIPPED, CANNOT_STAND_UP = 77, 125
@@ -340,7 +345,7 @@ class GeneratedFiles(Case):
 
 
 if __name__ == "__main__":
-    listed = subprocess.run([SIMHOST, "-q", HOST, "--", SETUP, "list", "--nv", "--json"],
+    listed = subprocess.run([*recorded_host.command(SIMHOST, HOST), SETUP, "list", "--nv", "--json"],
                             capture_output=True, text=True, check=False)
     if listed.returncode == CANNOT_STAND_UP and os.environ.get("CI") != "true":
         print(listed.stderr)

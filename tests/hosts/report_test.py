@@ -18,15 +18,21 @@ import tarfile
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 SETUP = os.environ["GPUCTR_SETUP"]
 SIMHOST = os.environ["GPUCTR_SIMHOST"]
 HOSTS = [pathlib.Path(path) for path in os.environ["GPUCTR_HOSTS"].split(":")]
+BUILD = pathlib.Path(SETUP).parents[1]
 TIMEOUT = 120 * int(os.environ.get("GPUCTR_TEST_SLOWNESS", "1"))
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|(?<=GPU-)[0-9a-f]{16}\b")
 
 
-# Numbers of devices of this machine. A node in a report is not made with such a number.
-TAKEN = {path.name for path in pathlib.Path("/sys/dev/char").glob("*")}
+# A node in a report whose number this machine may have gets one that is so much higher.
+FREE_MAJORS = 3072
 
 
 def run(*words, environment=None, **options):
@@ -35,7 +41,10 @@ def run(*words, environment=None, **options):
 
 
 def on(host, *words, **options):
-    return run(SIMHOST, "-q", "--sysfs", "plain", host, "--", *words, **options)
+    """On a recorded host, or on that of a report, which is a stranger's."""
+    if host.is_dir():
+        return run(*recorded_host.command(SIMHOST, host, "--sysfs", "plain"), *words, **options)
+    return run(SIMHOST, "-q", "--sysfs", "plain", "--show", BUILD, host, "--", *words, **options)
 
 
 def roots(host):
@@ -50,23 +59,18 @@ def without_file_system(value, replaced):
     if isinstance(value, dict):
         return {name: size_in(member) if name == "id"
                 else numbered(member, replaced) if name == "uuid" and member
+                else recorded_number(name, member) if isinstance(member, int)
                 else without_file_system(member, replaced)
                 for name, member in value.items() if name != "fingerprint"}
     if isinstance(value, list):
-        return [without_file_system(member, replaced) for member in value
-                if not is_taken(member)]
+        return [without_file_system(member, replaced) for member in value]
     if isinstance(value, str):
         return UUID.sub(lambda match: numbered(match[0], replaced), value)
     return value
 
 
-def is_taken(member):
-    """Whether it is a device node, the rule for one, or the item of one, with such a number."""
-    if not isinstance(member, dict):
-        return False
-    number = f"{member.get('major')}:{member.get('minor')}"
-    return number in TAKEN or (member.get("kind") == "device"
-                               and "/infiniband/" in member["target"])
+def recorded_number(name, member):
+    return member - FREE_MAJORS if name == "major" and member >= FREE_MAJORS else member
 
 
 def size_in(identity):

@@ -109,6 +109,8 @@ class Manual(unittest.TestCase):
             for page in pages:
                 shutil.copy(page, directory, follow_symlinks=False)
             # Beside each other, so that it looks whether pages that are named are there.
+            # syslog(3) is a page of the system, which need not be installed.
+            (pathlib.Path(directory) / "syslog.3").write_text("", encoding="utf-8")
             done = subprocess.run(["mandoc", "-T", "lint", "-W", "style",
                                    *sorted(page.name for page in pages if not page.is_symlink())],
                                   cwd=directory, capture_output=True, text=True, check=False)

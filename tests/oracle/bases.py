@@ -167,7 +167,7 @@ def asked(vendor, options=(), user=None, **container_environment):
     return {"vendor": vendor, "options": list(options), "environment": {},
             "container_environment": {"PATH": "/usr/local/bin:/usr/bin:/bin"} | container_environment,
             "program": ["/usr/bin/app"], "user": user or {"uid": 0, "gid": 0, "groups": []},
-            "denied_devices": []}
+            "denied_devices": [], "pid_namespace": False}
 
 
 ORDINARY = {"uid": 4242, "gid": 4242, "groups": [44, 109]}  # in the groups video and render

@@ -269,13 +269,15 @@ def mig_node_missing(case):
     made_by_hand(case)
 
 
-@ROOM.fault("nvidia-fabric-manager-not-running", stage="init", subject="fabric",
+@ROOM.fault("nvidia-fabric-manager-not-running", stage="init", subject="fabric", certain=False,
             cause="the machine has NVSwitches, and the fabric manager that joins them does not run",
             message="CUDA_ERROR_SYSTEM_NOT_READY (802): system not yet initialized; nvidia-smi works",
             evidence=[host("/dev/nvidia-nvswitchctl", "is", "c 239:255 0666 0:0"),
                       host(f"{PCI}/0000:00:14.0/class", "is", "0x068000"),
                       host("/run/nvidia-fabricmanager/socket", "absent", before=True)])
 def fabric_manager(case):
+    # Only who sees all processes of the machine knows for certain that none is the manager's.
+    case.request["pid_namespace"] = True
     case.host.node("/dev/nvidia-nvswitchctl", "239:255")
     for number in range(4):
         case.host.node(f"/dev/nvidia-nvswitch{number}", f"239:{number}")

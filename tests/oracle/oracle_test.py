@@ -264,4 +264,4 @@ def shown_by_host(fault):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

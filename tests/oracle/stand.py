@@ -8,6 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+# pylint: disable=wrong-import-position
+import recorded_host
+
 HERE = Path(__file__).resolve().parent
 DEVICE_CGROUP = HERE.parent / "cli" / "device_cgroup.py"
 NO_CGROUP, NOT_SIMULATED = 77, 125
@@ -17,9 +22,11 @@ ASKED_BY = ("NVIDIA_", "HABANA_", "AMD_")
 
 def words_on_host(simhost, case, request, *words):
     """`words` begins with the program."""
-    command = [simhost, "-q", "--sysfs", "plain", case / "host", "--"]
+    command = recorded_host.command(simhost, case / "host", "--sysfs", "plain")
     if request["denied_devices"]:
         command += [sys.executable, "-B", DEVICE_CGROUP, *request["denied_devices"], "--"]
+    if request["pid_namespace"]:
+        command += ["unshare", "--pid", "--fork"]
     user = request["user"]
     if user["uid"] != 0:
         groups = ",".join(map(str, user["groups"]))

@@ -222,4 +222,4 @@ class AppArmor(WithDirectory):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -18,7 +18,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 TESTS = HERE.parent
 OWN_WORLD = TESTS / "support/own-world"
-sys.path.insert(0, str(TESTS / "cli"))
+sys.path[:0] = [str(TESTS / "cli"), str(TESTS / "support")]
 
 # pylint: disable=wrong-import-position
 import mount_table

@@ -6,6 +6,7 @@
 #include "base/try.hpp"
 #include "mounts.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
@@ -39,11 +40,20 @@ Result<void> keep_name(Tree& tree, int machine, const std::string& name, const s
     return bind(machine, name, target + "/" + name, BindKind::recursive);
 }
 
-Result<void> make_node(Tree& tree, const DeviceNode& node, const std::string& name)
+/// The machine's id of one that is recorded.
+uid_t id_of(uid_t recorded, uid_t first)
+{
+    constexpr uid_t overflow = 65'534;
+    return first == 0 ? recorded : first + std::min(recorded, overflow);
+}
+
+Result<void> make_node(Tree& tree, const DeviceNode& node, const std::string& name, uid_t first_id)
 {
     const mode_t type = node.kind == NodeKind::character ? S_IFCHR : S_IFBLK;
     GPUCTR_CHECK(tree.node(name, type | node.mode, ::makedev(node.major, node.minor)));
-    if (::fchownat(tree.fd(), name.c_str(), node.uid, node.gid, AT_SYMLINK_NOFOLLOW) != 0)
+    if (::fchownat(tree.fd(), name.c_str(), id_of(node.uid, first_id), id_of(node.gid, first_id),
+                   AT_SYMLINK_NOFOLLOW)
+        != 0)
         return Error::from_errno(errno, base::format("chown {}", node.path));
     if (::fchmodat(tree.fd(), name.c_str(), node.mode, 0) != 0)
         return Error::from_errno(errno, base::format("chmod {}", node.path));
@@ -72,7 +82,7 @@ public:
         }
         if (refused_)
             return {};
-        auto made = make_node(tree_, node, name);
+        auto made = make_node(tree_, node, name, context_.options.first_id);
         refused_ = !made;
         return made;
     }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "messages.hpp"
 #include "recording.hpp"
+#include "replay.hpp"
 #include "stand_up.hpp"
+#include "world.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,16 +21,19 @@
 namespace gpucontainer::simhost {
 namespace {
 
-constexpr int exit_own_failure = 125;
-constexpr int exit_not_executable = 126;
-constexpr int exit_not_found = 127;
-
 constexpr std::string_view usage =
     R"(usage: gpuctr-simhost [OPTION]... HOST -- COMMAND [ARGUMENT]...
 
 Runs COMMAND on the recorded host HOST, in namespaces of its own. HOST is a
 folder, or a file that `gpuctr-setup report` wrote.
 
+Whoever wrote HOST gets no privilege by that: COMMAND sees the programs and
+libraries of this machine, read-only, and is nobody there.
+
+  --show DIR          show DIR of this machine too, read-only
+  --work DIR          the same, and COMMAND may write there
+  --trusted           whoever wrote HOST can do all that you can; COMMAND sees
+                      the whole machine
   --map-root          be root in a user namespace
   --no-devices        leave the recorded device nodes out of /dev
   --nodes DIR         take device nodes from DIR where it has them
@@ -39,19 +45,11 @@ Exit status: that of COMMAND; 127 when it is not found, 126 when it cannot be
 executed, 125 when the host cannot be stood up.
 )";
 
-/// Whether anybody can hear it changes nothing.
-void say(std::string what)
-{
-    // Names of a stranger's archive would have their way with a terminal.
-    std::ranges::replace_if(what, base::is_control, '?');
-    (void)std::fputs(("gpuctr-simhost: " + what + "\n").c_str(), stderr);
-}
-
 struct CommandLine {
-    StandUpOptions options;
+    ReplayOptions replay;
     std::string host;
     char** command = nullptr;
-    bool quiet = false;
+    Author author = Author::stranger;
     bool help = false;
 };
 
@@ -75,27 +73,48 @@ Result<std::string> real_path(const char* path)
     return real;
 }
 
+/// Adds what the command is to see of this machine.
+Result<void> show(const char* path, bool writable, CommandLine& line)
+{
+    Shown shown;
+    shown.writable = writable;
+    GPUCTR_TRY(shown.path, real_path(path), "{}", writable ? "--work" : "--show");
+    const Place place = place_of(shown.path);
+    if (place == Place::kernel)
+        return Error(Errc::usage, base::format("{} cannot be shown", shown.path));
+    if (writable || place == Place::outside)
+        line.replay.shown.push_back(std::move(shown));
+    return {};
+}
+
 Result<void> take_option(int option, CommandLine& line)
 {
     switch (option) {
     case 'd':
-        line.options.devices = false;
+        line.replay.stand_up.devices = false;
         return {};
     case 'h':
         line.help = true;
         return {};
     case 'q':
-        line.quiet = true;
+        line.replay.quiet = true;
         return {};
     case 'r':
-        line.options.map_root = true;
+        line.replay.stand_up.map_root = true;
         return {};
+    case 't':
+        line.author = Author::trusted;
+        return {};
+    case 'S':
+        return show(::optarg, false, line);
+    case 'W':
+        return show(::optarg, true, line);
     case 'n': {
-        GPUCTR_TRY(line.options.nodes_directory, real_path(::optarg), "--nodes");
+        GPUCTR_TRY(line.replay.stand_up.nodes_directory, real_path(::optarg), "--nodes");
         return {};
     }
     case 's': {
-        GPUCTR_TRY(line.options.sysfs, to_method(::optarg));
+        GPUCTR_TRY(line.replay.stand_up.sysfs, to_method(::optarg));
         return {};
     }
     default:
@@ -110,6 +129,9 @@ Result<CommandLine> parse(int argc, char** argv)
         option{"map-root", no_argument, nullptr, 'r'},
         option{"no-devices", no_argument, nullptr, 'd'},
         option{"nodes", required_argument, nullptr, 'n'},
+        option{"show", required_argument, nullptr, 'S'},
+        option{"trusted", no_argument, nullptr, 't'},
+        option{"work", required_argument, nullptr, 'W'},
         option{"sysfs", required_argument, nullptr, 's'},
         option{nullptr, 0, nullptr, 0},
     };
@@ -132,41 +154,83 @@ Result<CommandLine> parse(int argc, char** argv)
     return line;
 }
 
-Result<void> enter_host(const CommandLine& line)
+Result<void> enter_host(const Recording& host, const CommandLine& line)
 {
     std::string directory(PATH_MAX, '\0');
     if (::getcwd(directory.data(), directory.size()) == nullptr)
         directory = "/";
-    std::vector<std::string> left_out;
-    GPUCTR_TRY(const auto host, read_recording(line.host, left_out));
-    GPUCTR_TRY(const auto result, stand_up(host, line.options));
-    left_out.insert(left_out.end(), result.left_out.begin(), result.left_out.end());
-    if (!line.quiet)
-        for (const std::string& what : left_out)
-            say("left out: " + what);
+    GPUCTR_TRY(const auto result, stand_up(host, line.replay.stand_up));
+    if (!line.replay.quiet)
+        say_left_out(result.left_out);
     if (result.needs_environment)
-        ::setenv("SYSTEMD_DEVICE_VERIFY_SYSFS", "0", 1);
+        ::putenv(sysfs_variable.data());
     if (::chdir(directory.c_str()) != 0) // from below what is mounted over by now
         return Error::from_errno(errno, base::format("return to {}", directory.c_str()));
     return {};
 }
 
+/// The first of that name in the PATH; empty if there is none.
+std::string find_in_path(const std::string& name)
+{
+    const char* const variable = ::getenv("PATH");
+    const std::string path = variable == nullptr ? "" : variable;
+    for (const std::string_view directory : base::split(path, ':')) {
+        std::string program = base::format("{}/{}", directory.empty() ? "." : directory, name);
+        if (::access(program.c_str(), X_OK) == 0)
+            return program;
+    }
+    return {};
+}
+
+/// The command sees its own program, wherever that lies.
+void show_program(CommandLine& line)
+{
+    const std::string name = line.command[0];
+    const bool is_path = name.find('/') != std::string::npos;
+    const auto program = real_path((is_path ? name : find_in_path(name)).c_str());
+    if (!program || place_of(*program) == Place::kernel)
+        return;
+    const bool is_outside = place_of(*program) == Place::outside;
+    if (is_outside)
+        line.replay.shown.push_back({*program});
+    if (is_outside || is_path)
+        line.replay.program = *program;
+}
+
+Result<int> run_stranger(const Recording& host, CommandLine& line)
+{
+    show_program(line);
+    if (const auto& nodes = line.replay.stand_up.nodes_directory; !nodes.empty())
+        line.replay.shown.push_back({nodes, true, true});
+    return replay(host, line.replay, line.command);
+}
+
+Result<int> run_command(CommandLine& line)
+{
+    std::vector<std::string>& left_out = line.replay.left_out;
+    GPUCTR_TRY(const auto host, read_recording(line.host, line.author, left_out));
+    if (line.author == Author::stranger)
+        return run_stranger(host, line);
+    GPUCTR_CHECK(enter_host(host, line));
+    ::execvp(line.command[0], line.command);
+    return say_not_executed(line.command[0]);
+}
+
 int run(int argc, char** argv)
 {
-    const auto line = parse(argc, argv);
-    if (line && line->help) {
+    auto line = parse(argc, argv);
+    if (!line) {
+        say(line.error().message());
+        return exit_own_failure;
+    }
+    if (line->help) {
         (void)std::fwrite(usage.data(), 1, usage.size(), stdout);
         return 0;
     }
-    const auto entered = line ? enter_host(*line) : Result<void>();
-    if (!line || !entered) {
-        say(line ? entered.error().message() : line.error().message());
-        return exit_own_failure;
-    }
-    ::execvp(line->command[0], line->command);
-    const Error error = Error::from_errno(errno, line->command[0]);
-    say(error.message());
-    return error.os_error() == ENOENT ? exit_not_found : exit_not_executable;
+    const auto status = run_command(*line);
+    if (!status)
+        say(status.error().message());
+    return status ? *status : exit_own_failure;
 }
 
 } // namespace

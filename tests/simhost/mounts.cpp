@@ -32,15 +32,6 @@ Result<void> write_proc(const char* path, const std::string& text)
     return {};
 }
 
-/// Makes this process the one known in its fresh user namespace.
-Result<void> map_identity(uid_t uid, gid_t gid, bool map_root)
-{
-    GPUCTR_CHECK(write_proc("/proc/self/setgroups", "deny"));
-    GPUCTR_CHECK(
-        write_proc("/proc/self/uid_map", base::format("{} {} 1", map_root ? 0 : uid, uid)));
-    return write_proc("/proc/self/gid_map", base::format("{} {} 1", map_root ? 0 : gid, gid));
-}
-
 /// Undoes the octal escapes of a mount table.
 std::string without_escapes(std::string_view text)
 {
@@ -103,6 +94,21 @@ Result<std::vector<KeptMount>> keep_mounts(const std::string& upper, const std::
 
 } // namespace
 
+Result<void> map_identity(uid_t uid, gid_t gid, bool map_root)
+{
+    GPUCTR_CHECK(write_proc("/proc/self/setgroups", "deny"));
+    GPUCTR_CHECK(
+        write_proc("/proc/self/uid_map", base::format("{} {} 1", map_root ? 0 : uid, uid)));
+    return write_proc("/proc/self/gid_map", base::format("{} {} 1", map_root ? 0 : gid, gid));
+}
+
+Result<void> make_mounts_private()
+{
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+        return failed("make private", "/");
+    return {};
+}
+
 Result<void> enter_private_namespace(bool map_root)
 {
     const uid_t uid = ::geteuid();
@@ -112,9 +118,7 @@ Result<void> enter_private_namespace(bool map_root)
             return failed("create", "a user and mount namespace");
         GPUCTR_CHECK(map_identity(uid, gid, map_root));
     }
-    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-        return failed("make private", "/");
-    return {};
+    return make_mounts_private();
 }
 
 bool in_user_namespace()
@@ -179,6 +183,15 @@ Result<void> make_read_only(int mount)
     constexpr unsigned long change = MS_REMOUNT | MS_BIND | MS_RDONLY;
     if (errno != ENOSYS || ::mount(nullptr, path.c_str(), nullptr, change, nullptr) != 0)
         return failed("make read-only", "a mount");
+    return {};
+}
+
+Result<void> restrict_mount(int mount, std::uint64_t attributes)
+{
+    mount_attr wanted = {};
+    wanted.attr_set = attributes;
+    if (::mount_setattr(mount, "", AT_EMPTY_PATH | AT_RECURSIVE, &wanted, sizeof wanted) != 0)
+        return failed("restrict", "a mount (Linux 5.12 or later)");
     return {};
 }
 

@@ -4,7 +4,9 @@
 #include "base/result.hpp"
 #include "base/unique_fd.hpp"
 
+#include <cstdint>
 #include <string>
+#include <sys/types.h>
 
 namespace gpucontainer::simhost {
 
@@ -12,6 +14,12 @@ namespace gpucontainer::simhost {
 /// to or from the machine, and a user namespace where that takes one. There it
 /// is who it was, or root with `map_root`.
 Result<void> enter_private_namespace(bool map_root);
+
+/// Makes this process the one known in its fresh user namespace: who it was, or root.
+Result<void> map_identity(uid_t uid, gid_t gid, bool map_root);
+
+/// Nothing propagates between this mount namespace and others.
+Result<void> make_mounts_private();
 
 /// True unless this is the machine's own first user namespace.
 bool in_user_namespace();
@@ -38,6 +46,9 @@ Result<void> bind(int dir_fd, const std::string& path, const std::string& target
 
 /// Of a mount that is attached.
 Result<void> make_read_only(int mount);
+
+/// Sets MOUNT_ATTR_* of one that is attached, and of all mounts below it.
+Result<void> restrict_mount(int mount, std::uint64_t attributes);
 
 /// Takes a mount out of the namespace; what still uses it keeps it.
 Result<void> detach_mount(const std::string& target);

@@ -3,6 +3,7 @@
 
 #include "archive.hpp"
 #include "base/file.hpp"
+#include "base/in_root.hpp"
 #include "base/try.hpp"
 #include "stranger.hpp"
 
@@ -19,10 +20,20 @@ constexpr std::size_t max_small_file = 4U << 20U;
 constexpr std::size_t max_small_files = 50'000;
 constexpr int max_depth = 32;
 
+/// A link could lead to any file of the machine.
+Result<std::string> read_below(int dir_fd, const std::string& name, std::size_t limit)
+{
+    const base::UniqueFd file(
+        base::open_beneath(dir_fd, name.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY));
+    if (!file)
+        return Error::from_errno(errno, name);
+    return base::read_all(file.get(), limit);
+}
+
 /// Content of a file that may be missing.
 Result<std::string> read_optional(int dir_fd, const std::string& name, std::size_t limit)
 {
-    auto content = base::read_file(dir_fd, name, limit);
+    auto content = read_below(dir_fd, name, limit);
     if (!content && content.error().os_error() == ENOENT)
         return std::string();
     return content;
@@ -45,7 +56,7 @@ Result<void> read_tree(int dir_fd, const std::string& path, int depth, std::vect
         }
         if (files.size() == max_small_files)
             return Error(Errc::usage, base::format("{}: too many files", path));
-        GPUCTR_TRY(auto content, base::read_file(dir_fd, below, max_small_file));
+        GPUCTR_TRY(auto content, read_below(dir_fd, below, max_small_file));
         files.push_back({"/" + below, std::move(content)});
     }
     return {};
@@ -133,31 +144,34 @@ Result<Recording> read_from(const Source& source, const std::string& where)
 /// Why a folder is none of a recorded host: reading it says so.
 Result<void> require_table(int folder)
 {
-    GPUCTR_TRY(const auto table, base::read_file(folder, "files.tsv", max_table));
+    GPUCTR_TRY(const auto table, read_below(folder, "files.tsv", max_table));
     (void)table;
     return {};
 }
 
 } // namespace
 
-Result<Recording> read_recording(const std::string& path, std::vector<std::string>& left_out)
+Result<Recording> read_recording(const std::string& path, Author author,
+                                 std::vector<std::string>& left_out)
 {
     const base::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     struct stat status = {};
     if (!fd || ::fstat(fd.get(), &status) != 0)
         return Error::from_errno(errno, path);
+    Recording host;
     if (S_ISDIR(status.st_mode)) {
         GPUCTR_CHECK(require_table(fd.get()), "{}", path);
-        GPUCTR_TRY(auto host, read_from(Folder(fd.get()), path));
+        GPUCTR_TRY(host, read_from(Folder(fd.get()), path));
         host.directory = path;
-        return host;
-    }
-    if (!S_ISREG(status.st_mode))
+    } else if (S_ISREG(status.st_mode)) {
+        GPUCTR_TRY(const auto bytes, base::read_all(fd.get(), max_archive), "{}", path);
+        GPUCTR_TRY(auto members, read_archive(bytes), "{}", path);
+        GPUCTR_TRY(host, read_from(Archived(std::move(members)), path));
+    } else {
         return Error(Errc::usage, path + ": neither a folder nor an archive");
-    GPUCTR_TRY(const auto bytes, base::read_all(fd.get(), max_archive), "{}", path);
-    GPUCTR_TRY(auto members, read_archive(bytes), "{}", path);
-    GPUCTR_TRY(auto host, read_from(Archived(std::move(members)), path));
-    restrict_stranger(host, left_out);
+    }
+    if (author == Author::stranger)
+        restrict_stranger(host, left_out);
     return host;
 }
 

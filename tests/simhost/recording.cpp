@@ -198,6 +198,30 @@ bool is_plain_path(std::string_view path)
     });
 }
 
+bool is_plain_name(std::string_view name)
+{
+    return name.find('/') == std::string_view::npos && is_plain_path("/" + std::string(name));
+}
+
+std::optional<std::string> target_of_link(std::string_view path, std::string_view target)
+{
+    const std::string whole = target.starts_with('/')
+                                  ? std::string(target)
+                                  : base::format("{}/{}", base::directory_of(path), target);
+    std::vector<std::string_view> parts;
+    for (const std::string_view part : base::split(whole, '/')) {
+        if (part.empty() || part == ".")
+            continue;
+        if (part != "..")
+            parts.push_back(part);
+        else if (parts.empty())
+            return std::nullopt;
+        else
+            parts.pop_back();
+    }
+    return "/" + base::joined(parts, "/");
+}
+
 Result<std::vector<RecordedFile>> parse_files(std::string_view text)
 {
     GPUCTR_TRY(const auto columns, Columns::parse(text.substr(0, text.find('\n'))));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <sys/types.h>
@@ -92,16 +93,25 @@ Result<std::vector<TextFile>> parse_loader_conf(std::string_view text);
 /// An error of such a line: "line 3: no number 'x'".
 Error bad_line(std::size_t number, std::string_view what, std::string_view text);
 
+/// Who wrote a recorded host.
+enum class Author : unsigned char {
+    trusted,  ///< Somebody who may do all that the caller can.
+    stranger, ///< It may have anything in it. What could do harm is left out: see stranger.hpp.
+};
+
 /// Reads a whole folder, or an archive of one, as `gpuctr-setup report` writes it. Only files.tsv
-/// must exist. What an archive has of others may be anything: see stranger.hpp.
-Result<Recording> read_recording(const std::string& path, std::vector<std::string>& left_out);
-inline Result<Recording> read_recording(const std::string& path)
-{
-    std::vector<std::string> ignored;
-    return read_recording(path, ignored);
-}
+/// must exist. A link in a folder is an error.
+Result<Recording> read_recording(const std::string& path, Author author,
+                                 std::vector<std::string>& left_out);
 
 /// An absolute path whose components are names, none of them "." or "..".
 bool is_plain_path(std::string_view path);
+
+/// One component of such a path.
+bool is_plain_name(std::string_view name);
+
+/// Where a link at `path` leads by its text alone, "." and ".." taken out; nothing if that is above
+/// the root directory.
+std::optional<std::string> target_of_link(std::string_view path, std::string_view target);
 
 } // namespace gpucontainer::simhost

@@ -80,6 +80,26 @@ std::optional<NamedText> named(std::string_view value)
     return entry;
 }
 
+/// Fields that become part of a path have to be the names and numbers that the kernel puts there.
+Result<void> check_property(std::size_t number, const NamedText& property)
+{
+    const bool is_number = property.name == "MAJOR" || property.name == "MINOR";
+    if (is_number && !base::to_number(property.text))
+        return bad_line(number, "no device number:", property.text);
+    if (property.name == "SUBSYSTEM" && !is_plain_name(property.text))
+        return bad_line(number, "no name of a subsystem:", property.text);
+    return {};
+}
+
+/// A link leads to something in sysfs, by a relative path.
+Result<void> check_link(const SysDevice& device, std::size_t number, const NamedText& link)
+{
+    if (link.text.starts_with('/') || !target_of_link(device.path + "/" + link.name, link.text)
+        || (link.name == "driver" && !is_plain_name(base::name_of(link.text))))
+        return bad_line(number, "no link within sysfs:", link.text);
+    return {};
+}
+
 /// Adds what stands behind "X: " of one line to the device.
 Result<void> add_entry(SysDevice& device, std::size_t number, char kind, std::string_view value)
 {
@@ -90,9 +110,11 @@ Result<void> add_entry(SysDevice& device, std::size_t number, char kind, std::st
         return bad_line(number, "no NAME=VALUE:", value);
     switch (kind) {
     case 'E':
+        GPUCTR_CHECK(check_property(number, *entry));
         device.properties.push_back(std::move(*entry));
         return {};
     case 'L':
+        GPUCTR_CHECK(check_link(device, number, *entry));
         device.links.push_back(std::move(*entry));
         return {};
     case 'A':

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include "recording.hpp"
 
+#include "base/format.hpp"
+#include "base/unique_fd.hpp"
+#include "support/temp_root.hpp"
+#include "tree.hpp"
+
 #include <algorithm>
+#include <fcntl.h>
+#include <filesystem>
 #include <gmock/gmock.h>
 
 namespace gpucontainer::simhost {
@@ -16,6 +23,12 @@ template <typename T>
 std::string problem(const Result<T>& result)
 {
     return result ? "no error" : result.error().message();
+}
+
+Result<Recording> read_trusted(const std::string& path)
+{
+    std::vector<std::string> left_out;
+    return read_recording(path, Author::trusted, left_out);
 }
 
 TEST(RecordingTest, ReadsALibraryLine)
@@ -117,6 +130,17 @@ TEST(RecordingTest, RefusesBadDeviceLines)
               "line 2: no NAME=VALUE: '../../x=1'");
 }
 
+TEST(RecordingTest, FieldsOfDevicesAreNamesNumbersAndLinksWithinSysfs)
+{
+    for (const char* line :
+         {"E: SUBSYSTEM=../../etc", "E: SUBSYSTEM=", "E: SUBSYSTEM=..", "E: MAJOR=1/../../x",
+          "E: MINOR=-1", "E: MINOR=", "L: driver=/etc/passwd", "L: driver=../../../bus",
+          "L: driver=../..", "L: x=../../../../etc"})
+        EXPECT_FALSE(parse_devices(base::format("P: /devices/a\n{}\n", line))) << line;
+    EXPECT_TRUE(parse_devices("P: /devices/a\nE: SUBSYSTEM=drm\nE: MAJOR=226\nE: MINOR=0\n"
+                              "L: driver=../../bus/pci/drivers/x\n"));
+}
+
 TEST(RecordingTest, SplitsTheLoaderConfiguration)
 {
     const auto parsed = parse_loader_conf("# /etc/ld.so.conf\ninclude /etc/ld.so.conf.d/*.conf\n\n"
@@ -132,7 +156,7 @@ TEST(RecordingTest, SplitsTheLoaderConfiguration)
 
 TEST(RecordingTest, ReadsTheRecordedHostWhole)
 {
-    const auto host = read_recording(GPUCTR_TEST_SOURCE_DIR "/hosts/h200-x8-ubuntu24.04-580");
+    const auto host = read_trusted(GPUCTR_TEST_SOURCE_DIR "/hosts/h200-x8-ubuntu24.04-580");
 
     ASSERT_TRUE(host) << problem(host);
     EXPECT_GT(host->files.size(), 150U);
@@ -145,9 +169,34 @@ TEST(RecordingTest, ReadsTheRecordedHostWhole)
     }));
 }
 
+TEST(RecordingTest, FollowsNoLinkOfAFolder)
+{
+    const test::TempRoot root;
+    std::filesystem::create_symlink(
+        GPUCTR_TEST_SOURCE_DIR "/hosts/h200-x8-ubuntu24.04-580/files.tsv", root.at("files.tsv"));
+
+    EXPECT_FALSE(read_trusted(root.at("").string()));
+}
+
+TEST(TreeTest, FollowsNoLink)
+{
+    const test::TempRoot root;
+    std::filesystem::create_directories(root.at("tree/a/b"));
+    std::filesystem::create_directories(root.at("outside/b"));
+    Tree tree(base::UniqueFd(::open(root.at("tree").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)));
+    ASSERT_TRUE(tree.file("a/b/c", ""));
+    std::filesystem::remove_all(root.at("tree/a"));
+    std::filesystem::create_symlink("../outside", root.at("tree/a"));
+    ASSERT_TRUE(tree.file("d/e", "")); // another directory is open
+
+    EXPECT_FALSE(tree.file("a/b/c", ""));
+    EXPECT_FALSE(tree.file("../outside/x", ""));
+    EXPECT_TRUE(std::filesystem::is_empty(root.at("outside/b")));
+}
+
 TEST(RecordingTest, SaysWhichFileIsMissing)
 {
-    EXPECT_EQ(problem(read_recording("/proc/self/fd")),
+    EXPECT_EQ(problem(read_trusted("/proc/self/fd")),
               "/proc/self/fd: files.tsv: No such file or directory");
 }
 

@@ -84,7 +84,7 @@ Outcome run(Caller caller, std::vector<std::string> words)
 /// Runs a command on the recorded host.
 Outcome on_host(Caller caller, std::vector<std::string> command)
 {
-    std::vector<std::string> words = {GPUCTR_SIMHOST, "-q", host, "--"};
+    std::vector<std::string> words = {GPUCTR_SIMHOST, "-q", "--trusted", host, "--"};
     words.insert(words.end(), command.begin(), command.end());
     return run(caller, std::move(words));
 }
@@ -136,8 +136,8 @@ TEST_P(SimhostTest, ShowsItsGpusToLibudev)
 
 TEST_P(SimhostTest, ShowsItsGpusFromPlainFilesToo)
 {
-    const Outcome found = run(
-        GetParam(), {GPUCTR_SIMHOST, "-q", "--sysfs", "plain", host, "--", GPUCTR_SIMHOST_PROBE});
+    const Outcome found = run(GetParam(), {GPUCTR_SIMHOST, "-q", "--trusted", "--sysfs", "plain",
+                                           host, "--", GPUCTR_SIMHOST_PROBE});
 
     EXPECT_EQ(found.output, all_gpus);
 }
@@ -145,7 +145,7 @@ TEST_P(SimhostTest, ShowsItsGpusFromPlainFilesToo)
 TEST_P(SimhostTest, ShowsHundredsOfDevicesToLibudev)
 {
     for (const auto* method : {"auto", "plain"}) {
-        const Outcome found = run(GetParam(), {GPUCTR_SIMHOST, "-q", "--sysfs", method,
+        const Outcome found = run(GetParam(), {GPUCTR_SIMHOST, "-q", "--trusted", "--sysfs", method,
                                                GPUCTR_GENERATED_HOST, "--", GPUCTR_SIMHOST_PROBE});
 
         const auto lines = base::split(base::trim(found.output), '\n');
@@ -298,7 +298,8 @@ TEST_P(SimhostRootTest, MakesDeviceNodes)
 
 TEST_P(SimhostUserTest, SaysThatDeviceNodesAreLeftOut)
 {
-    const Outcome listed = run(GetParam(), {GPUCTR_SIMHOST, host, "--", "ls", "/dev/nvidia0"});
+    const Outcome listed =
+        run(GetParam(), {GPUCTR_SIMHOST, "--trusted", host, "--", "ls", "/dev/nvidia0"});
 
     EXPECT_THAT(listed.output, HasSubstr("gpuctr-simhost: left out: device nodes ("));
     EXPECT_THAT(listed.output, HasSubstr("cannot access '/dev/nvidia0'"));
@@ -306,10 +307,10 @@ TEST_P(SimhostUserTest, SaysThatDeviceNodesAreLeftOut)
 
 TEST_P(SimhostRootTest, LaysFilesForOthersAroundMountsBelowEtc)
 {
-    const std::string script =
-        "mount --bind /etc/hostname /etc/passwd && exec setpriv "
-        "--reuid 65534 --regid 65534 --clear-groups " GPUCTR_SIMHOST
-        " -q \"$0\" sh -c '" GPUCTR_SIMHOST_PROBE " libcuda.so.1 && cmp /etc/hostname /etc/passwd'";
+    const std::string script = "mount --bind /etc/hostname /etc/passwd && exec setpriv "
+                               "--reuid 65534 --regid 65534 --clear-groups " GPUCTR_SIMHOST
+                               " -q --trusted \"$0\" sh -c '" GPUCTR_SIMHOST_PROBE
+                               " libcuda.so.1 && cmp /etc/hostname /etc/passwd'";
 
     const Outcome loaded = run(GetParam(), {"unshare", "-m", "sh", "-c", script, host});
 
@@ -318,8 +319,9 @@ TEST_P(SimhostRootTest, LaysFilesForOthersAroundMountsBelowEtc)
 
 TEST_P(SimhostRootTest, LeaksNoMountIntoASharedNamespace)
 {
-    const std::string script = "before=$(cat /proc/self/mountinfo) && " GPUCTR_SIMHOST
-                               " \"$0\" true && [ \"$before\" = \"$(cat /proc/self/mountinfo)\" ]";
+    const std::string script =
+        "before=$(cat /proc/self/mountinfo) && " GPUCTR_SIMHOST
+        " --trusted \"$0\" true && [ \"$before\" = \"$(cat /proc/self/mountinfo)\" ]";
 
     const Outcome compared =
         run(GetParam(), {"unshare", "-m", "--propagation", "shared", "sh", "-c", script, host});

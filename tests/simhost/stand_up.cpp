@@ -31,6 +31,8 @@ private:
 /// A directory to mount on that no part reads meanwhile.
 Result<std::string> work_directory(const Recording& host, const StandUpOptions& options)
 {
+    if (options.in_world)
+        return std::string("/mnt");
     for (const std::string directory : {"/mnt", "/media", "/srv", "/boot", "/home"})
         if (::access(directory.c_str(), F_OK) == 0 && !base::is_below(host.directory, directory)
             && !base::is_below(options.nodes_directory, directory))
@@ -44,8 +46,15 @@ mode_t type_of(const std::string& path)
     return ::lstat(path.c_str(), &status) == 0 ? status.st_mode & S_IFMT : 0;
 }
 
-Result<void> lay_one_over(const std::string& upper, const std::string& target)
+Result<void> lay_one_over(const Context& context, const std::string& upper,
+                          const std::string& target)
 {
+    if (context.options.in_world && type_of(target) == 0 && type_of(upper) == S_IFDIR) {
+        constexpr mode_t mode = 0755;
+        if (::mkdir(target.c_str(), mode) != 0)
+            return Error::from_errno(errno, base::format("create {}", target));
+        return bind(AT_FDCWD, upper, target); // nothing of the machine lies below
+    }
     switch (type_of(upper)) {
     case S_IFDIR:
         return mount_overlay(upper, target);
@@ -61,7 +70,7 @@ Result<void> lay_one_over(const std::string& upper, const std::string& target)
 /// directories and files below have their own turn.
 void lay_over(Context& context, const std::string& upper, const std::string& target)
 {
-    const auto laid = lay_one_over(upper, target);
+    const auto laid = lay_one_over(context, upper, target);
     if (laid)
         return;
     const auto names = base::list_directory(AT_FDCWD, upper);
@@ -87,9 +96,10 @@ Result<Tree> make_tree(const Context& context, const std::string& name)
     if (::mkdir(path.c_str(), mode) != 0)
         return Error::from_errno(errno, base::format("create {}", path));
     base::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!fd)
+    const uid_t owner = context.options.first_id;
+    if (!fd || (owner != 0 && ::fchownat(fd.get(), "", owner, owner, AT_EMPTY_PATH) != 0))
         return Error::from_errno(errno, base::format("open {}", path));
-    return Tree(std::move(fd));
+    return Tree(std::move(fd), owner);
 }
 
 Result<void> stand_up_files(Context& context)
@@ -105,6 +115,11 @@ Result<void> stand_up_files(Context& context)
 Result<StoodUp> stand_up(const Recording& host, const StandUpOptions& options)
 {
     GPUCTR_CHECK(enter_private_namespace(options.map_root));
+    return stand_up_here(host, options);
+}
+
+Result<StoodUp> stand_up_here(const Recording& host, const StandUpOptions& options)
+{
     const ScopedUmask umask(022);
     GPUCTR_TRY(auto path, work_directory(host, options));
     Context context{host, options, std::move(path), {}};

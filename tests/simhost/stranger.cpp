@@ -3,9 +3,10 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "elf/ld_cache_writer.hpp"
 #include "machine.hpp"
 #include "rootfs/real_path.hpp"
+#include "stranger_libraries.hpp"
+#include "stranger_nodes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,7 +21,6 @@
 namespace gpucontainer::simhost {
 namespace {
 
-constexpr unsigned last_standard_major = 9;
 constexpr mode_t without_setuid = 0777;
 constexpr mode_t not_executable = 0666; // data could begin with "#!"
 constexpr std::size_t longest_first_line = 80;
@@ -28,23 +28,19 @@ constexpr std::size_t longest_first_line = 80;
 constexpr std::array program_directories = {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin",
                                             "/usr/bin",        "/sbin",          "/bin"};
 constexpr std::array interpreters = {"sh", "bash", "dash", "python3", "perl"};
-/// Of data that programs of drivers read.
+/// Of data that programs of drivers read, in directories of drivers.
 constexpr std::array data_endings = {".json", ".yaml", ".csv", ".icd", ".map", ".version"};
+constexpr std::array names_of_drivers = {"vulkan", "glvnd", "egl", "OpenCL", "rocm"};
 constexpr std::array data_directories = {
     "/etc/ld.so.conf.d", "/etc/OpenCL/vendors", "/etc/cdi",       "/var/run/cdi",
     "/run/cdi",          "/etc/gpucontainer",   "/opt/rocm/.info"};
+/// What lies there is of programs that act on it: journals of this project, hooks of engines.
+constexpr std::array state_directories = {"/var/lib", "/var/spool"};
+constexpr std::array acting_directories = {"containers", "hooks.d"};
 constexpr std::array data_files = {"/etc/ld.so.conf", "/etc/nv_tegra_release"};
 constexpr std::array proc_places = {"/proc/driver",     "/proc/devices",  "/proc/cmdline",
                                     "/proc/version",    "/proc/modules",  "/proc/device-tree",
                                     "/proc/sys/kernel", "/proc/sys/user", "/proc/sys/vm"};
-constexpr std::array library_directories = {"/lib",     "/lib32",     "/lib64",
-                                            "/usr/lib", "/usr/lib32", "/usr/lib64"};
-
-bool is_below_any(std::string_view path, const auto& directories)
-{
-    return std::ranges::any_of(
-        directories, [&](const char* directory) { return base::is_below(path, directory); });
-}
 
 bool is_in_program_directory(std::string_view path)
 {
@@ -77,11 +73,25 @@ std::string harmless_line(std::string_view text)
     return "";
 }
 
+bool has_component(std::string_view path, const auto& names)
+{
+    const auto parts = base::split(path, '/');
+    return std::ranges::any_of(names, [&](const char* name) {
+        return std::ranges::find(parts, std::string_view(name)) != parts.end();
+    });
+}
+
+bool is_of_driver(std::string_view path)
+{
+    return (is_gpu_path(path) || has_component(base::directory_of(path), names_of_drivers))
+           && !is_below_any(path, state_directories) && !has_component(path, acting_directories);
+}
+
 bool is_data(std::string_view path)
 {
     return is_below_any(path, data_directories)
            || std::ranges::find(data_files, path) != data_files.end()
-           || (!is_in_program_directory(path)
+           || (is_of_driver(path) && !is_in_program_directory(path)
                && (std::ranges::any_of(data_endings,
                                        [&](const char* ending) { return path.ends_with(ending); })
                    || (is_gpu_path(path) && path.ends_with(".conf"))));
@@ -97,25 +107,6 @@ void remove(List& list, std::vector<std::string>& left_out, Refuse&& is_refused)
             left_out.push_back(base::format("{} ({})", one.path, reason));
         return reason != nullptr;
     });
-}
-
-/// Where a link leads, without regard to other links on the way.
-std::string target_of(const RecordedFile& link)
-{
-    std::vector<std::string_view> parts;
-    const std::string whole =
-        link.target.starts_with('/')
-            ? link.target
-            : base::format("{}/{}", base::directory_of(link.path), link.target);
-    for (const std::string_view part : base::split(whole, '/')) {
-        if (part.empty() || part == ".")
-            continue;
-        if (part == ".." && !parts.empty())
-            parts.pop_back();
-        else if (part != "..")
-            parts.push_back(part);
-    }
-    return "/" + base::joined(parts, "/");
 }
 
 bool is_directory_or_nothing(const std::string& path)
@@ -235,23 +226,44 @@ std::set<std::string, std::less<>> renaming_links(const Recording& host)
     return renaming;
 }
 
+/// Whether a loader or the kernel would take it for a library or a program.
+bool is_executable(std::string_view content)
+{
+    return content.starts_with("\177ELF") || content.starts_with("#!");
+}
+
 /// Neither modes nor content that could do something.
 void disarm(Recording& host, std::vector<std::string>& left_out)
 {
     for (RecordedFile& file : host.files)
         file.mode &= is_data(file.path) ? not_executable : without_setuid;
     for (auto& [path, content] : host.contents) {
-        if (is_data(path))
+        const bool is_code = !is_data(path) || is_executable(content);
+        if (!is_code)
             continue;
-        content = harmless_line(content);
+        content = is_data(path) ? std::string() : harmless_line(content);
         if (content.empty())
             left_out.push_back(path + " (its content may be code)");
     }
 }
 
+using Paths = std::set<std::string, std::less<>>;
+
+const char* why_link_is_refused(const RecordedFile& link, const Paths& recorded)
+{
+    const auto target = target_of_link(link.path, link.target);
+    if (!target)
+        return "it leads above the root directory";
+    if (recorded.contains(*target))
+        return nullptr;
+    if (is_of_users(*target)) // who may make it there later
+        return "it leads to what any user may make";
+    return is_directory_or_nothing(*target) ? nullptr : "it leads to a file of this machine";
+}
+
 void restrict_files(Recording& host, std::vector<std::string>& left_out)
 {
-    std::set<std::string, std::less<>> recorded;
+    Paths recorded;
     for (const RecordedFile& file : host.files)
         recorded.insert(file.path);
     const auto renaming = renaming_links(host);
@@ -261,28 +273,9 @@ void restrict_files(Recording& host, std::vector<std::string>& left_out)
         const std::string_view name = base::name_of(file.path);
         if (is_in_program_directory(file.path) && is_program_of_machine(name))
             return "this machine has a program of that name";
-        if (file.is_link && !recorded.contains(target_of(file))
-            && !is_directory_or_nothing(target_of(file)))
-            return "it leads to a file of this machine";
-        return nullptr;
+        return file.is_link ? why_link_is_refused(file, recorded) : nullptr;
     });
     disarm(host, left_out);
-}
-
-void restrict_nodes(Recording& host, std::vector<std::string>& left_out)
-{
-    remove(host.nodes, left_out, [](const DeviceNode& node) -> const char* {
-        if (node.kind == NodeKind::block)
-            return "it is a block device";
-        if (node.kind == NodeKind::link)
-            return node.target.starts_with('/') && !base::is_below(node.target, "/dev")
-                       ? "it leads out of /dev"
-                       : nullptr;
-        return node.major <= last_standard_major
-                       || Machine::has(base::format("/sys/dev/char/{}:{}", node.major, node.minor))
-                   ? "it has the number of a device of this machine"
-                   : nullptr;
-    });
 }
 
 void restrict_kernel(Recording& host, std::vector<std::string>& left_out)
@@ -290,38 +283,11 @@ void restrict_kernel(Recording& host, std::vector<std::string>& left_out)
     remove(host.proc, left_out, [](const TextFile& file) -> const char* {
         return is_below_any(file.path, proc_places) ? nullptr : "it is of no driver";
     });
-    for (SysDevice& device : host.devices)
-        std::erase_if(device.links,
-                      [](const NamedText& link) { return link.text.starts_with('/'); });
     remove(host.loader_conf, left_out, [](const TextFile& file) -> const char* {
         return file.path == "/etc/ld.so.conf" || base::is_below(file.path, "/etc/ld.so.conf.d")
                    ? nullptr
                    : "it is not the loader's";
     });
-}
-
-/// Also leaves out what is damaged: the loader would read it.
-void restrict_cache(Recording& host, std::vector<std::string>& left_out)
-{
-    if (host.loader_cache.empty())
-        return;
-    std::set<std::string_view> recorded;
-    for (const RecordedFile& file : host.files)
-        recorded.insert(file.path);
-    const auto is_refused = [&](const elf::CacheEntry& entry) {
-        const std::string path(entry.value);
-        return !is_plain_path(path)
-               || (!recorded.contains(path) && !is_below_any(path, library_directories)
-                   && Machine::has(path));
-    };
-    const auto cache = elf::LdCache::parse(host.loader_cache);
-    std::string restricted;
-    if (cache)
-        if (auto bytes = elf::without(*cache, is_refused))
-            restricted = *std::move(bytes);
-    if (restricted.empty())
-        left_out.emplace_back("/etc/ld.so.cache (it is damaged)");
-    host.loader_cache = std::move(restricted);
 }
 
 } // namespace
@@ -331,7 +297,7 @@ void restrict_stranger(Recording& host, std::vector<std::string>& left_out)
     restrict_files(host, left_out);
     restrict_nodes(host, left_out);
     restrict_kernel(host, left_out);
-    restrict_cache(host, left_out);
+    restrict_libraries(host, left_out);
 }
 
 } // namespace gpucontainer::simhost

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tree.hpp"
 
+#include "base/in_root.hpp"
 #include "base/text.hpp"
 #include "base/try.hpp"
+#include "recording.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,29 +28,56 @@ Error error_at(std::string_view what, const std::string& path)
 
 } // namespace
 
+Result<int> Tree::open_directory(const std::string& path)
+{
+    if (path.empty())
+        return fd();
+    if (path == opened_path_ && opened_)
+        return opened_.get();
+    opened_.reset(base::open_beneath(fd(), path.c_str(), O_PATH | O_DIRECTORY));
+    if (!opened_)
+        return error_at("open directory", path);
+    opened_path_ = path;
+    return opened_.get();
+}
+
 Result<void> Tree::directory(std::string_view path)
 {
     const std::string name = relative(path);
     if (name.empty() || made_.count(name) != 0)
         return {};
-    if (const auto slash = name.rfind('/'); slash != std::string::npos)
-        GPUCTR_CHECK(directory(name.substr(0, slash)));
+    if (!is_plain_path("/" + name))
+        return Error(Errc::usage, base::format("no plain path: {}", name));
+    const std::string above(base::directory_of(name));
+    GPUCTR_CHECK(directory(above));
+    GPUCTR_TRY(const int parent, open_directory(above));
     constexpr mode_t mode = 0755;
-    if (::mkdirat(fd(), name.c_str(), mode) != 0 && (errno != EEXIST || !has_directory(name)))
+    const bool is_made = ::mkdirat(parent, base::name_of(name).data(), mode) == 0;
+    if (!is_made && (errno != EEXIST || !has_directory(name)))
         return error_at("create directory", name);
     made_.insert(name);
-    return {};
+    return is_made ? give_away(parent, base::name_of(name).data()) : Result<void>();
 }
 
 template <typename Create>
 Result<void> Tree::put(std::string_view what, const std::string& path, Create&& create)
 {
-    if (const auto slash = path.rfind('/'); slash != std::string::npos)
-        GPUCTR_CHECK(directory(path.substr(0, slash)));
-    if (create())
-        return {};
-    if (errno != EEXIST || ::unlinkat(fd(), path.c_str(), 0) != 0 || !create())
+    if (!is_plain_path("/" + path))
+        return Error(Errc::usage, base::format("{}: no plain path: {}", what, path));
+    const std::string above(base::directory_of(path));
+    GPUCTR_CHECK(directory(above));
+    GPUCTR_TRY(const int parent, open_directory(above));
+    const char* const name = base::name_of(path).data(); // the end of `path`
+    if (!create(parent, name)
+        && (errno != EEXIST || ::unlinkat(parent, name, 0) != 0 || !create(parent, name)))
         return error_at(what, path);
+    return give_away(parent, name);
+}
+
+Result<void> Tree::give_away(int parent, const char* name) const
+{
+    if (owner_ != 0 && ::fchownat(parent, name, owner_, owner_, AT_SYMLINK_NOFOLLOW) != 0)
+        return error_at("give away", name);
     return {};
 }
 
@@ -57,9 +86,9 @@ Result<void> Tree::file(std::string_view path, std::string_view content, mode_t 
 {
     const std::string name = relative(path);
     base::UniqueFd file;
-    GPUCTR_CHECK(put("create file", name, [&] {
+    GPUCTR_CHECK(put("create file", name, [&](int parent, const char* last) {
         constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-        file.reset(::openat(fd(), name.c_str(), flags, 0600));
+        file.reset(::openat(parent, last, flags, 0600));
         return static_cast<bool>(file);
     }));
     const std::size_t length = content.size();
@@ -80,15 +109,16 @@ Result<void> Tree::file(std::string_view path, std::string_view content, mode_t 
 
 Result<void> Tree::link(std::string_view path, const std::string& target)
 {
-    const std::string name = relative(path);
-    return put("create link", name,
-               [&] { return ::symlinkat(target.c_str(), fd(), name.c_str()) == 0; });
+    return put("create link", relative(path), [&](int parent, const char* name) {
+        return ::symlinkat(target.c_str(), parent, name) == 0;
+    });
 }
 
 Result<void> Tree::node(std::string_view path, mode_t mode, dev_t device)
 {
-    const std::string name = relative(path);
-    return put("mknod", name, [&] { return ::mknodat(fd(), name.c_str(), mode, device) == 0; });
+    return put("mknod", relative(path), [&](int parent, const char* name) {
+        return ::mknodat(parent, name, mode, device) == 0;
+    });
 }
 
 Result<void> Tree::whiteout(std::string_view path)

@@ -15,9 +15,14 @@ namespace gpucontainer::simhost {
 /// Writes files into a directory that nobody else writes to. Paths are taken
 /// relative to it, with or without a leading '/'; directories above them appear
 /// by themselves. What is there already is replaced, unless it is a directory.
+/// A path with ".." or with a link on it is an error: nothing lies outside.
 class Tree {
 public:
-    explicit Tree(base::UniqueFd directory) : directory_(std::move(directory)) {}
+    /// All that is made belongs to the user and group `owner`; 0: to who makes it.
+    explicit Tree(base::UniqueFd directory, uid_t owner = 0)
+        : directory_(std::move(directory)), owner_(owner)
+    {
+    }
 
     Result<void> directory(std::string_view path);
 
@@ -37,12 +42,20 @@ public:
     int fd() const { return directory_.get(); }
 
 private:
-    /// Creates what stands at `path` by `create`, which returns false and sets
-    /// errno like a system call.
+    /// Creates what stands at `path` by `create`, which gets its directory and its name there, and
+    /// returns false and sets errno like a system call.
     template <typename Create>
     Result<void> put(std::string_view what, const std::string& path, Create&& create);
 
+    /// Opens the directory of a path, for as long as the next one is not asked for.
+    Result<int> open_directory(const std::string& path);
+
+    Result<void> give_away(int parent, const char* name) const;
+
     base::UniqueFd directory_;
+    uid_t owner_;
+    std::string opened_path_; ///< Below it, of what `opened_` is.
+    base::UniqueFd opened_;
     std::set<std::string, std::less<>> made_;
 };
 

@@ -15,6 +15,8 @@ inline constexpr std::array kernel_places = {
 };
 
 inline constexpr std::array<std::string_view, 1> variable_names = {"ZE_AFFINITY_MASK"};
+inline constexpr std::array<std::string_view, 2> counting_variables = {
+    "ZE_FLAT_DEVICE_HIERARCHY", "ZE_ENABLE_PCI_ID_DEVICE_ORDER"};
 
 /// Version of the loaded kernel module, i915 or xe; none if neither is loaded.
 Result<std::optional<std::string>> loaded_version(const std::string& system_root);

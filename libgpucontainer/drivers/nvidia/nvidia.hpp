@@ -25,13 +25,19 @@ inline constexpr std::array kernel_places = {
 inline constexpr std::array<std::string_view, 2> variable_names = {"NVIDIA_VISIBLE_DEVICES",
                                                                    "CUDA_VISIBLE_DEVICES"};
 
+inline constexpr std::array<std::string_view, 1> counting_variables = {"CUDA_DEVICE_ORDER"};
+
 /// What NVIDIA's container toolkit reads. NVIDIA_REQUIRE_JETPACK and the like are words about
 /// files.
-inline constexpr ContainerNames container_names = {
-    "NVIDIA_VISIBLE_DEVICES",     "/var/run/nvidia-container-devices",
-    "NVIDIA_DRIVER_CAPABILITIES", "NVIDIA_REQUIRE_",
-    "NVIDIA_REQUIRE_JETPACK",     "NVIDIA_DISABLE_REQUIRE",
-    "NVIDIA_IMEX_CHANNELS"};
+inline constexpr ContainerNames container_names = {"NVIDIA_VISIBLE_DEVICES",
+                                                   "/var/run/nvidia-container-devices",
+                                                   "NVIDIA_DRIVER_CAPABILITIES",
+                                                   "NVIDIA_REQUIRE_",
+                                                   "NVIDIA_REQUIRE_JETPACK",
+                                                   "NVIDIA_DISABLE_REQUIRE",
+                                                   "NVIDIA_IMEX_CHANNELS",
+                                                   "CUDA_VERSION",
+                                                   "NVIDIA_"};
 
 /// An application profile that tells EGL and Vulkan which GPUs there are. "{gpus}" stands for a
 /// number, as in model::Registration.

@@ -41,7 +41,8 @@ class RecordedUserSpaceTest : public ::testing::Test {
 protected:
     void SetUp() override
     {
-        auto host = simhost::read_recording(recorded);
+        std::vector<std::string> left_out;
+        auto host = simhost::read_recording(recorded, simhost::Author::trusted, left_out);
         ASSERT_TRUE(host) << host.error().message();
         simhost::Tree tree(tree_.open());
         for (const simhost::RecordedFile& file : host->files)

@@ -71,6 +71,10 @@ TEST(OciConfigTest, NamesDevicesByMounts)
     EXPECT_EQ(value({"0", "GPU-8e8f6868"}), "0,GPU-8e8f6868");
     EXPECT_EQ(value({"all"}), "all");
     EXPECT_EQ(value({"cdi/nvidia.com/gpu/1"}), "nvidia.com/gpu=1");
+    EXPECT_THAT(
+        with_mounts({"/var/run/nvidia-container-devices/imex/0",
+                     "/var/run/nvidia-container-devices/imex/7"}),
+        ElementsAre(Pair("NVIDIA_IMEX_CHANNELS", "0,7"), Pair("NVIDIA_VISIBLE_DEVICES", "9")));
     EXPECT_EQ(value({"", "imex/0", "../0", "0/", "cdi/a/..", "cdi/a/b/c/d", "x/y"}), "9")
         << "none of them names a GPU";
     EXPECT_THAT(with_mounts({"/var/run/nvidia-container-devices/0"}, "/etc"),
@@ -95,20 +99,41 @@ TEST(OciConfigTest, IsRefusedIfItIsNone)
 
 TEST(OciConfigTest, HasLimits)
 {
-    EXPECT_THAT(problem(std::string(5U << 20U, ' ')), HasSubstr("larger than"));
+    EXPECT_THAT(problem(std::string(longest_document + 1, ' ')), HasSubstr("larger than"));
     EXPECT_THAT(problem(std::string(1U << 20U, '[')), HasSubstr("nested in more than"));
     const std::string deep = std::string(100000, '[') + std::string(100000, ']');
     EXPECT_THAT(problem(R"({"process": {"env": ["A=1"]}, "x": )" + deep + "}"),
                 HasSubstr("nested in more than 64 levels"));
     EXPECT_LT(problem("[\"" + std::string(1U << 20U, 'x')).size(), 300U);
-    EXPECT_THAT(problem(R"({"process": {"env": ["A=)" + std::string(40000, 'x') + "\"]}}"),
-                HasSubstr("the value of A in it is too long"));
-    EXPECT_THAT(problem(R"({"process": {"env": ["A=\u0000"]}})"), HasSubstr("too long"));
+    const std::string name = "NVIDIA_VISIBLE_DEVICES";
+    EXPECT_THAT(
+        problem(R"({"process": {"env": [")" + name + "=" + std::string(40000, 'x') + "\"]}}"),
+        HasSubstr("the value of NVIDIA_VISIBLE_DEVICES in it is too long"));
+    EXPECT_THAT(problem(R"({"process": {"env": ["NVIDIA_REQUIRE_X=\u0000"]}})"),
+                HasSubstr("too long"));
     std::string many = R"({"process": {"env": [)";
-    for (int i = 0; i < 10001; ++i)
+    for (int i = 0; i < 70'000; ++i)
         many += "\"A=1\",";
     many.back() = ']';
-    EXPECT_THAT(problem(many + "}}"), HasSubstr("not a list of variables"));
+    EXPECT_THAT(problem(many + "}}"), HasSubstr("more than 65536 values count"));
+}
+
+TEST(OciConfigTest, ALongVariableOfNoMakerCountsAsUnknown)
+{
+    EXPECT_THAT(read(R"({"process": {"env": ["A=1", "A=)" + std::string(40000, 'x')
+                     + R"(", "B=1", "C=\u0000"]}})"),
+                ElementsAre(Pair("B", "1")));
+}
+
+TEST(OciConfigTest, ANameThatCountsIsThereOnce)
+{
+    for (const char* text :
+         {R"({"process": {}, "process": {}})", R"({"process": {"env": [], "env": ["A=1"]}})",
+          R"({"process": {}, "mounts": [{"destination": "/a", "destination": "/b"}]})"})
+        EXPECT_THAT(problem(text), HasSubstr("is in it twice"));
+    EXPECT_THAT(read(R"({"process": {"env": ["A=1"]}, "x": 1, "x": {"process": 1, "process": 2},
+                         "process/env": [], "process/env": ["A=2"], "*": 1, "mounts": {"*": {}}})"),
+                ElementsAre(Pair("A", "1")));
 }
 
 /// A list of objects once took hours.

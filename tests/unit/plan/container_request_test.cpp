@@ -116,15 +116,15 @@ TEST_F(ContainerRequestTest, GetsNoGpuThatOthersDoNotGrant)
     EXPECT_EQ(asked("1,2"), "2");
     EXPECT_THAT(found(), ElementsAre("warning NVIDIA_VISIBLE_DEVICES=1,2: the container may not "
                                      "have GPU 1 of these here"));
-    EXPECT_EQ(asked("0,1"), "3 NVIDIA_VISIBLE_DEVICES=0,1 " + none);
+    EXPECT_EQ(asked("0,1"), "6 NVIDIA_VISIBLE_DEVICES=0,1 " + none);
     permit_only({2, 3});
     EXPECT_EQ(asked("2,4"), "2");
-    EXPECT_EQ(asked("4"), "3 NVIDIA_VISIBLE_DEVICES=4 " + none);
+    EXPECT_EQ(asked("4"), "6 NVIDIA_VISIBLE_DEVICES=4 " + none);
     permit_only({0, 1, 2, 3, 4, 5, 6, 7});
     environment_ = {{"SLURM_STEP_GPUS", "5,6"}};
     EXPECT_EQ(asked("all"), "5,6");
     EXPECT_EQ(asked("6,7"), "6");
-    EXPECT_EQ(asked("0"), "3 NVIDIA_VISIBLE_DEVICES=0 " + none);
+    EXPECT_EQ(asked("0"), "6 NVIDIA_VISIBLE_DEVICES=0 " + none);
 }
 
 TEST_F(ContainerRequestTest, IsRefusedIfAWordNamesNoGpu)

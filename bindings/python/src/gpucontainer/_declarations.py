@@ -294,6 +294,10 @@ CONSTANTS: dict[str, int | str] = {
     "GPUCTR_STAGE_REPLACED": 2,
     "GPUCTR_LOAD_DISPLAY": 0x1,
     "GPUCTR_CAPTURE_WITH_IDENTITIES": 0x1,
+    "GPUCTR_WISH_ENVIRONMENT": 0x1,
+    "GPUCTR_WISH_PRIVILEGED": 0x2,
+    "GPUCTR_WISH_MOUNTS": 0x4,
+    "GPUCTR_WISH_LEGACY": 0x8,
 }
 
 Signature = tuple[Any, tuple[Any, ...]]
@@ -325,8 +329,8 @@ FUNCTIONS: dict[str, Signature] = {
         STATUS,
         (c_int, POINTER(c_uint64), POINTER(c_uint64), POINTER(c_uint32), _ERROR),
     ),
-    "gpuctr_hook_state_read": (STATUS, (c_char_p, _OUT, _ERROR)),
-    "gpuctr_hook_state_read_config": (STATUS, (c_char_p, _OUT, _ERROR)),
+    "gpuctr_hook_state_read": (STATUS, (c_char_p, c_uint32, _OUT, _ERROR)),
+    "gpuctr_hook_state_read_config": (STATUS, (c_char_p, c_uint32, _OUT, _ERROR)),
     "gpuctr_hook_state_free": (None, (c_void_p,)),
     "gpuctr_file_identity": (FileId, (c_void_p,)),
     "gpuctr_item_identity": (FileId, (c_void_p,)),
@@ -449,7 +453,7 @@ _getters(
     cdi_device_name cdi_device_path cdi_device_state
     answer_kind answer_name answer_vendor answer_path answer_reason answer_capability
     used_driver_vendor used_driver_version used_driver_version_source
-    hook_state_rootfs
+    hook_state_rootfs hook_state_bundle hook_state_fault
     """,
 )
 _getters(
@@ -460,7 +464,7 @@ _getters(
     mask_is_against_nodes shown_is_directory
     node_is_makeable shared_path_accessible
     plan_writes_root plan_is_locked item_is_directory item_required setup_writes_root
-    answer_is_given
+    answer_is_given hook_state_names_gpus
     """,
 )
 _getters(
@@ -492,6 +496,6 @@ _lists(
     c_char_p,
     """
     driver_need driver_image_directory gpu_name file_link file_entry_name file_needed
-    node_link environment hook_state_variable hook_state_vendor answer_remedy
+    node_link environment hook_state_variable hook_state_vendor hook_state_refused answer_remedy
     """,
 )

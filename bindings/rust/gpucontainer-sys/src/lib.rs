@@ -91,6 +91,10 @@ pub const GPUCTR_STAGE_UNCHANGED: u32 = 1;
 pub const GPUCTR_STAGE_REPLACED: u32 = 2;
 pub const GPUCTR_LOAD_DISPLAY: u32 = 0x1;
 pub const GPUCTR_CAPTURE_WITH_IDENTITIES: u32 = 0x1;
+pub const GPUCTR_WISH_ENVIRONMENT: u32 = 0x1;
+pub const GPUCTR_WISH_PRIVILEGED: u32 = 0x2;
+pub const GPUCTR_WISH_MOUNTS: u32 = 0x4;
+pub const GPUCTR_WISH_LEGACY: u32 = 0x8;
 
 macro_rules! opaque {
     ($($name:ident)*) => { $(
@@ -516,16 +520,26 @@ extern "C" {
     ) -> gpuctr_status;
     pub fn gpuctr_hook_state_read_config(
         config: *const c_char,
+        accepted: u32,
         ret_state: *mut *mut gpuctr_hook_state,
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
     pub fn gpuctr_hook_state_read(
         text: *const c_char,
+        accepted: u32,
         ret_state: *mut *mut gpuctr_hook_state,
         ret_error: *mut *mut gpuctr_error,
     ) -> gpuctr_status;
+    pub fn gpuctr_hook_state_fault(state: *const gpuctr_hook_state) -> *const c_char;
     pub fn gpuctr_hook_state_free(state: *mut gpuctr_hook_state);
     pub fn gpuctr_hook_state_pid(state: *const gpuctr_hook_state) -> i32;
+    pub fn gpuctr_hook_state_bundle(state: *const gpuctr_hook_state) -> *const c_char;
+    pub fn gpuctr_hook_state_names_gpus(state: *const gpuctr_hook_state) -> c_int;
+    pub fn gpuctr_hook_state_refused_count(state: *const gpuctr_hook_state) -> usize;
+    pub fn gpuctr_hook_state_refused_at(
+        state: *const gpuctr_hook_state,
+        index: usize,
+    ) -> *const c_char;
     pub fn gpuctr_hook_state_rootfs(state: *const gpuctr_hook_state) -> *const c_char;
     pub fn gpuctr_hook_state_variable_count(state: *const gpuctr_hook_state) -> usize;
     pub fn gpuctr_hook_state_variable_at(
