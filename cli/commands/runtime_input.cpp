@@ -52,7 +52,7 @@ void pass_on_input(const Input& input, std::FILE* out)
 
 std::string read_input(const Input& input)
 {
-    const std::string text = read_some_input(input);
+    std::string text = read_some_input(input);
     if (text.size() > input.largest)
         throw gpucontainer::Error(
             GPUCTR_E_USAGE,

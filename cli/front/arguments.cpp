@@ -59,7 +59,9 @@ public:
             const FrontOption* const option = find(found);
             if (option == nullptr)
                 throw mistyped(problem_with(argv[optind - 1]));
-            option->take(into, optarg != nullptr ? optarg : "");
+            const std::string value = optarg != nullptr ? optarg : "";
+            if (option->value != FrontValue::required || option->needs_value || !value.empty())
+                option->take(into, value);
         }
     }
 

@@ -203,7 +203,7 @@ constexpr std::array list_options = {
 };
 
 constexpr std::array configure_options = {
-    FrontOption{"pid", 'p', required, "PID", "a process of the container", take_pid},
+    FrontOption{"pid", 'p', required, "PID", "a process of the container", take_pid, true},
     device_option,
     FrontOption{"require", 'r', required, "EXPR", "what driver and GPUs must meet",
                 take_item<&Arguments::requirements>},

@@ -20,6 +20,9 @@ struct FrontOption {
     const char* help;
     /// Throws gpucontainer::Error for a value that cannot be honoured: usage.
     void (*take)(FrontArguments&, const std::string& value);
+    /// An empty value is refused. Otherwise the option does not count then: callers write
+    /// `--require=$VARIABLE`.
+    bool needs_value = false;
 };
 
 using FrontOptions = std::span<const FrontOption>;

@@ -182,13 +182,12 @@ private:
     /// Where the next value is kept.
     Json& put(Json value)
     {
-        if (open_.empty())
-            return parts.kept = std::move(value);
-        Json& parent = *open_.back().value;
-        if (!is_in_list())
-            return parent[key_] = std::move(value);
-        parent.push_back(std::move(value));
-        return parent.back();
+        Json* place = &parts.kept;
+        if (!open_.empty()) {
+            Json& parent = *open_.back().value;
+            place = is_in_list() ? &parent.emplace_back() : &parent[key_];
+        }
+        return *place = std::move(value);
     }
 
     /// Takes the last element away again, unless it is one of those that are kept.

@@ -66,7 +66,7 @@ std::string shown(std::string_view name, const std::string& value)
     constexpr std::size_t longest = 160;
     std::string line = base::format("{}={}", name, value);
     if (line.size() > longest)
-        line = line.substr(0, longest) + "...";
+        line.replace(longest, std::string::npos, "...");
     std::ranges::replace_if(line, base::is_control, '?');
     return line;
 }

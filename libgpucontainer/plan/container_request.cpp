@@ -101,8 +101,10 @@ model::Finding not_granted(const DriverStack& driver, const Asked& asked,
         base::format("the container may not have GPU {} of these here", base::joined(names, ", "))};
 }
 
+using Gpus = std::vector<unsigned>;
+
 /// The GPUs of the host that a value names, ascending; "all" has no particular ones.
-Result<std::optional<std::vector<unsigned>>> named_by(const DriverStack& driver, const Asked& asked)
+Result<std::optional<Gpus>> named_by(const DriverStack& driver, const Asked& asked)
 {
     std::vector<Counted> host;
     for (const model::Gpu& gpu : driver.gpus)
@@ -121,7 +123,7 @@ Result<std::optional<std::vector<unsigned>>> named_by(const DriverStack& driver,
                 named.push_back(one);
     }
     if (all)
-        return std::optional<std::vector<unsigned>>();
+        return std::optional<Gpus>();
     return std::optional(gpus_of(named));
 }
 

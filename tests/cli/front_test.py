@@ -168,6 +168,17 @@ class Callers(Case):
         self.assertIn("--user: not needed", log)
         self.assertRegex(log, r"device /dev/nvidia7 /dev/nvidia7\n")
 
+    def test_variables_of_a_caller_that_are_not_set(self):
+        """LXD and Incus write `--require= --require=`, as the container's settings are empty."""
+        words = ["--debug=", "--root=", "--ldcache=", "--user=", "configure", "--no-cgroups",
+                 "--ldconfig=@/sbin/ldconfig", "--require=", "--device=", "--device=all",
+                 *self.UTILITY, "--require=", "--mig-config=", "--mig-monitor=", "--imex-channel=",
+                 "--ldconfig=", "--cuda-compat-mode=", "--device="]
+        for require in ([], ["--require", ""], ["--require= "], ["--require=cuda>=11.0", "-r", ""]):
+            nodes = self.nodes(*words, *require)
+            self.check(nodes)
+            self.assertIn("nvidia7", nodes)
+
     def test_98_nvidia_of_enroot(self):
         nodes = self.nodes("--user", "--debug=/dev/stderr", "configure", "--no-cgroups",
                            "--ldconfig=@/sbin/ldconfig", "--device=0,2", *self.UTILITY,
@@ -352,8 +363,8 @@ class Configure(Case):
                                                         f'ls "$0{TREE}/lib64"').split())
 
     def test_requirements(self):
-        done = harness.call(*NAMESPACES, self.root, FRONT, *self.WORDS, "--require=cuda>=99",
-                            self.root)
+        done = harness.call(*NAMESPACES, self.root, FRONT, *self.WORDS, "--require=",
+                            "--require=cuda>=99", "--require=", self.root)
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, "^nvidia-container-cli: requirement error: requirement "
                                       "cuda>=99: not met: .*\n$")
@@ -405,6 +416,8 @@ class Refused(Case):
 
     def test_values_that_cannot_be_honoured(self):
         self.refuse("--pid=0: not the number of a process", "configure", "--pid=0", self.root,
+                    hint="")
+        self.refuse("--pid=: not the number of a process", "configure", "--pid=", self.root,
                     hint="")
         self.refuse("--pid=1x: not the number of a process", "configure", "-p1x", self.root,
                     hint="")

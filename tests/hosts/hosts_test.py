@@ -39,13 +39,10 @@ def driver_of(host):
     return json.loads(on_host(host, SETUP, "list", "--nv", "--format", "json"))["drivers"][0]
 
 
-def libraries(driver, host):
-    """The soname of each and whether it is for 32-bit programs. What this machine's distribution
-    has for any vendor is there too."""
-    recorded = (host / "files.tsv").read_text(encoding="utf-8")
-    found = [file for file in driver["files"] if file["kind"] == "library"]
-    return [(file["soname"], file["compat32"]) for file in found
-            if file["precedence"] != "image" or f"{file['path']}\t" in recorded]
+def libraries(driver):
+    """The soname of each and whether it is for 32-bit programs."""
+    return [(file["soname"], file["compat32"]) for file in driver["files"]
+            if file["kind"] == "library"]
 
 
 def content(directory):
@@ -89,7 +86,7 @@ class HostsTest(unittest.TestCase):
         driver = driver_of(host)
 
         self.assertEqual([gpu["minor"] for gpu in driver["gpus"]], [0])
-        self.assertEqual(sorted(libraries(driver, host)),
+        self.assertEqual(sorted(libraries(driver)),
                          [("libcuda.so.1", False), *FOR_32_BIT])
 
     def test_each_number_is_the_one_asked_for(self):
@@ -98,7 +95,7 @@ class HostsTest(unittest.TestCase):
 
         driver = driver_of(host)
         self.assertEqual(sorted(gpu["minor"] for gpu in driver["gpus"]), list(range(5)))
-        self.assertEqual(len(libraries(driver, host)), 40 + len(FOR_32_BIT))
+        self.assertEqual(len(libraries(driver)), 40 + len(FOR_32_BIT))
         self.assertEqual(sum(file["kind"] == "tool" for file in driver["files"]), 2)
         self.assertEqual(len(on_host(host, "ls", "/sys/bus/pci/devices").split()), 31)
         self.assertIn("777 libs found", on_host(host, "/sbin/ldconfig", "-p"))

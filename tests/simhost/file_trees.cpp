@@ -26,8 +26,13 @@ constexpr std::array driver_directories = {
     "/usr/lib64",
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib/dri",
+    "/usr/lib64/dri",
+    "/usr/lib/x86_64-linux-gnu/dri",
+    "/usr/lib/aarch64-linux-gnu/dri",
     "/usr/local",
     "/usr/local/bin",
+    "/usr/libexec",
     "/usr/share",
     "/usr/share/glvnd/egl_vendor.d",
     "/usr/share/egl/egl_external_platform.d",
@@ -111,8 +116,22 @@ Result<void> hide(const std::string& path, Tree& tree)
     return {};
 }
 
+/// Whether something that is no directory takes the place of one that leads there.
+bool is_covered(const std::string& path, const Tree& tree)
+{
+    const std::string directory(base::directory_of(path));
+    if (directory.size() <= 1)
+        return false;
+    return (tree.has(directory) && !tree.has_directory(directory)) || is_covered(directory, tree);
+}
+
 Result<void> hide_machine_drivers(Tree& tree)
 {
+    for (const std::string_view known : gpu_paths()) {
+        const std::string path(known);
+        if (Machine::has(path) && !is_covered(path, tree))
+            GPUCTR_CHECK(hide(path, tree));
+    }
     for (const std::string directory : driver_directories) {
         struct stat status = {};
         if (::lstat(directory.c_str(), &status) != 0 || !S_ISDIR(status.st_mode))

@@ -3,12 +3,18 @@
 
 #include "base/c_handle.hpp"
 #include "base/text.hpp"
+#include "drivers/amd/catalogue_amd.hpp"
+#include "drivers/habana/catalogue_habana.hpp"
+#include "drivers/intel/catalogue_intel.hpp"
+#include "drivers/nvidia/catalogue_nvidia.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <fcntl.h>
 #include <unistd.h>
+#include <unordered_set>
+#include <vector>
 
 namespace gpucontainer::simhost {
 namespace {
@@ -38,6 +44,39 @@ std::string_view stem_of(std::string_view name)
     return end == std::string_view::npos ? std::string_view() : name.substr(0, end);
 }
 
+/// What the built-in catalogues say.
+struct Known {
+    /// Libraries up to ".so", tools, ICDs; AMD's device of all GPUs is in no catalogue.
+    std::unordered_set<std::string_view> names = {"kfd"};
+    /// Of data; WSL's directory of libraries is in no catalogue.
+    std::vector<std::string_view> paths = {"/usr/lib/wsl"};
+};
+
+Known read_catalogues()
+{
+    Known known;
+    for (const model::Catalogue catalogue :
+         {drivers::amd_catalogue(), drivers::habana_catalogue(), drivers::intel_catalogue(),
+          drivers::nvidia_catalogue()}) {
+        for (const model::CatalogueRule& rule : catalogue) {
+            if (rule.kind == model::FileKind::data)
+                known.paths.push_back(rule.name);
+            else
+                known.names.insert(rule.kind == model::FileKind::tool ? rule.name
+                                                                      : stem_of(rule.name));
+            known.names.insert(rule.icd);
+        }
+    }
+    known.names.erase("");
+    return known;
+}
+
+const Known& known()
+{
+    static const Known once = read_catalogues();
+    return once;
+}
+
 } // namespace
 
 std::string Machine::place(const std::string& path)
@@ -64,14 +103,20 @@ bool is_gpu_name(std::string_view name)
     return std::any_of(gpu_words.begin(), gpu_words.end(),
                        [&](auto word) { return name.find(word) != std::string_view::npos; })
            || std::any_of(gpu_prefixes.begin(), gpu_prefixes.end(),
-                          [&](auto prefix) { return name.starts_with(prefix); });
+                          [&](auto prefix) { return name.starts_with(prefix); })
+           || known().names.contains(name) || known().names.contains(stem_of(name));
 }
 
 bool is_gpu_path(std::string_view path)
 {
     const auto parts = base::split(path, '/');
-    return std::any_of(parts.begin(), parts.end(), is_gpu_name);
+    return std::any_of(parts.begin(), parts.end(), is_gpu_name)
+           || std::any_of(known().paths.begin(), known().paths.end(), [&](auto directory) {
+                  return path == directory || base::is_below(path, directory);
+              });
 }
+
+std::span<const std::string_view> gpu_paths() { return known().paths; }
 
 bool is_system_library(std::string_view path)
 {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,12 +23,15 @@ private:
     std::map<std::string, std::string, std::less<>> directories_;
 };
 
-/// A name that only a GPU's driver or toolkit has. Such files of the machine
-/// give way to the recorded ones.
+/// A name that a file of a GPU's driver or toolkit has: those of the built-in catalogues, and more.
+/// Such files of the machine give way to the recorded ones.
 bool is_gpu_name(std::string_view name);
 
-/// The same for any component of a path.
+/// The same for any component of a path, or one of gpu_paths() that it is or lies below.
 bool is_gpu_path(std::string_view path);
+
+/// Where a driver's data lies, whatever its name.
+std::span<const std::string_view> gpu_paths();
 
 /// A library of the C and C++ run-time families in a directory that the loader
 /// searches by itself: every program of the machine needs its own one.

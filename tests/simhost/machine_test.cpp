@@ -10,12 +10,15 @@ namespace {
 
 TEST(MachineTest, KnowsNamesOfGpuDrivers)
 {
-    for (const auto* name : {"libcuda.so.1", "libnvidia-ml.so", "libEGL_nvidia.so.0", "cuda-13.0",
-                             "10_nvidia.json", "rocm-6.2"})
+    for (const auto* name :
+         {"libcuda.so.1", "libnvidia-ml.so", "libEGL_nvidia.so.0", "cuda-13.0", "10_nvidia.json",
+          "rocm-6.2", "libze_loader.so.1.21", "libOpenCL.so.1", "amd-smi", "intel.icd", "kfd"})
         EXPECT_TRUE(is_gpu_name(name)) << name;
-    for (const auto* name : {"libicudata.so.72", "libdrm.so.2", "libOpenCL.so.1", "bash"})
+    for (const auto* name : {"libicudata.so.72", "libdrm.so.2", "bash", "", "bitcode"})
         EXPECT_FALSE(is_gpu_name(name)) << name;
     EXPECT_TRUE(is_gpu_path("/usr/local/cuda-13.0/targets/lib"));
+    EXPECT_TRUE(is_gpu_path("/usr/share/amd_smi/setup.py"));
+    EXPECT_FALSE(is_gpu_path("/usr/share/amd"));
 }
 
 TEST(MachineTest, KeepsItsOwnRunTimeLibraries)

@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
@@ -92,6 +93,27 @@ Result<std::vector<KeptMount>> keep_mounts(const std::string& upper, const std::
     return kept;
 }
 
+Result<void> make_private()
+{
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+        return failed("make private", "/");
+    return {};
+}
+
+/// Makes a mount of a directory that chroot() made the root directory.
+Result<void> leave_chroot()
+{
+    GPUCTR_TRY(const auto root, clone_mount(AT_FDCWD, "/", BindKind::recursive));
+    const base::UniqueFd own(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+    if (!own || ::setns(own.get(), CLONE_NEWNS) != 0) // which enters the namespace's own root
+        return failed("leave", "the root directory that chroot made (/proc has to be mounted)");
+    GPUCTR_CHECK(make_private());
+    GPUCTR_CHECK(attach_mount(root.get(), AT_FDCWD, "/"));
+    if (::fchdir(root.get()) != 0)
+        return failed("enter", "the root directory");
+    return enter_root(".");
+}
+
 } // namespace
 
 Result<void> map_identity(uid_t uid, gid_t gid, bool map_root)
@@ -104,8 +126,18 @@ Result<void> map_identity(uid_t uid, gid_t gid, bool map_root)
 
 Result<void> make_mounts_private()
 {
-    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-        return failed("make private", "/");
+    auto made = make_private();
+    if (!made && made.error().os_error() == EINVAL) // the root directory is no mount
+        return leave_chroot();
+    return made;
+}
+
+Result<void> enter_root(const std::string& place)
+{
+    // The first umount2 is of the old root directory, which covers the new one.
+    if (::chdir(place.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0
+        || ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0)
+        return failed("make the root directory", place);
     return {};
 }
 

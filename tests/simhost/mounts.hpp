@@ -18,8 +18,13 @@ Result<void> enter_private_namespace(bool map_root);
 /// Makes this process the one known in its fresh user namespace: who it was, or root.
 Result<void> map_identity(uid_t uid, gid_t gid, bool map_root);
 
-/// Nothing propagates between this mount namespace and others.
+/// Nothing propagates between this mount namespace and others. The root directory is a mount
+/// after it, also where chroot() had made it of a directory, below which the kernel would make no
+/// user namespace.
 Result<void> make_mounts_private();
+
+/// Makes a mount the root directory; the one before it is gone from the namespace.
+Result<void> enter_root(const std::string& place);
 
 /// True unless this is the machine's own first user namespace.
 bool in_user_namespace();

@@ -329,6 +329,20 @@ TEST_P(SimhostRootTest, LeaksNoMountIntoASharedNamespace)
     EXPECT_EQ(compared.status, 0) << compared.output;
 }
 
+TEST_P(SimhostRootTest, RunsBelowChroot)
+{
+    const std::string script =
+        "mount -t tmpfs none /mnt && mkdir /mnt/root && cd /mnt/root && for each in /*; do "
+        "if [ -L $each ]; then cp -P $each .; elif [ -d $each ] && [ $each != /mnt ]; then "
+        "mkdir .$each && mount --rbind $each .$each || exit; fi; done && exec chroot . \"$@\"";
+    for (const auto* author : {"--trusted", "--show=" GPUCTR_SIMHOST_PROBE}) {
+        const Outcome found =
+            run(GetParam(), {"unshare", "-m", "sh", "-c", script, "sh", GPUCTR_SIMHOST, "-q",
+                             author, host, "--", "unshare", "--user", GPUCTR_SIMHOST_PROBE});
+        EXPECT_EQ(found.output, all_gpus) << author;
+    }
+}
+
 std::vector<Caller> roots()
 {
     return ::geteuid() == 0 ? std::vector{Caller::root} : std::vector<Caller>{};

@@ -27,7 +27,8 @@ constexpr std::array machine_directories = {
 Result<void> merge(Tree& tree, int machine, const std::string& path)
 {
     struct stat status = {};
-    if (::fstatat(machine, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
+    if (is_gpu_name(base::name_of(path))
+        || ::fstatat(machine, path.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0)
         return {};
     if (tree.has_directory(path) && S_ISDIR(status.st_mode)) {
         GPUCTR_TRY(const auto names, base::list_directory(machine, path));
@@ -87,6 +88,7 @@ Result<void> stand_up_sys(Context& context)
         return {};
     }
     GPUCTR_CHECK(stand_up_devices(context, tree, machine.get()));
+    GPUCTR_CHECK(tree.directory("devices/virtual")); // where the machine's GPUs are passed over
     for (const std::string directory : machine_directories)
         if (auto merged = merge(tree, machine.get(), directory); !merged)
             context.leave_out("the machine's /sys/" + directory, merged.error());

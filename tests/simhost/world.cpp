@@ -14,7 +14,6 @@
 #include <string_view>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 #include <utility>
 
@@ -77,15 +76,6 @@ Result<Tree> open_tree_at(const std::string& path, uid_t first_id)
     if (!fd)
         return world_error("open", path);
     return Tree(std::move(fd), first_id);
-}
-
-Result<void> move_root(const std::string& place)
-{
-    // The first umount2 is of the machine's root directory, which covers the new one.
-    if (::chdir(place.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0
-        || ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0)
-        return world_error("make the root directory", place);
-    return {};
 }
 
 /// A directory of the machine that can be covered while nothing of it is looked up any more.
@@ -160,7 +150,7 @@ Result<void> World::enter(const std::vector<Shown>& shown)
     GPUCTR_TRY(const auto place, place_for_root());
     GPUCTR_CHECK(mount_tmpfs(place));
     GPUCTR_CHECK(make_root(place));
-    return move_root(place);
+    return enter_root(place);
 }
 
 Result<void> World::make_root(const std::string& place)
