@@ -5,6 +5,7 @@
 #include "base/try.hpp"
 #include "cgroup/devices.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace gpucontainer::apply {
@@ -20,10 +21,17 @@ Result<void> allow_devices(const plan::Plan& plan, int pidfd,
     // A group that is not seen from here may have rules of its own.
     Target target;
     target.pidfd = pidfd;
-    auto access = ask_for_devices(plan, target, nullptr);
-    if (!access)
-        return grant.take_back(std::move(access).error());
-    return {};
+    model::Findings findings;
+    auto access = ask_for_devices(plan, target, &findings);
+    const auto unknown =
+        std::ranges::find(findings, model::FindingCode::device_unknown, &model::Finding::code);
+    if (access && (grant.unclear.empty() || unknown == findings.end()))
+        return {};
+    Error error =
+        access ? Error(Errc::requirement, unknown->message()) : Error(std::move(access).error());
+    if (!grant.unclear.empty())
+        error = std::move(error).context(grant.unclear + ": what it forbids cannot be told");
+    return grant.take_back(std::move(error));
 }
 
 } // namespace gpucontainer::apply

@@ -3,7 +3,7 @@
 
 #include "base/result.hpp"
 #include "cgroup/device_program.hpp"
-#include "cgroup/granting.hpp"
+#include "cgroup/grant.hpp"
 #include "cgroup/group.hpp"
 
 #include <cstdint>
@@ -51,10 +51,10 @@ public:
 
     /// Has processes of these groups use devices, unless the groups are the caller's own. `rules`
     /// are all that a group of version 2 was made with; the devices are added to them, and take the
-    /// place of each program that forbids one: of the group, and of those above it that hold
-    /// nothing else. After an error all is as it was. Errors: those of Group::allow() and
-    /// replace_program(); permission, if a group above forbids a device that holds more;
-    /// requirement if a program is in the way and the rules are not known.
+    /// place of each program that forbids one: of the group, and of systemd's scope around it.
+    /// After an error all is as it was. Errors: those of Group::allow() and replace_program();
+    /// permission, if another group above forbids a device; requirement if a program is in the way
+    /// and the rules are not known.
     Result<Grant> allow(std::span<const DeviceNumber> devices,
                         const std::optional<std::vector<OrderedRule>>& rules) const;
 

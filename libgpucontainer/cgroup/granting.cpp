@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "cgroup/granting.hpp"
-
 #include "base/format.hpp"
 #include "base/try.hpp"
 #include "cgroup/devices.hpp"
 #include "cgroup/levels.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace gpucontainer::cgroup {
 namespace {
@@ -18,37 +20,47 @@ struct Obstacle {
     GroupProgram* program = nullptr;
 };
 
-/// Whether it forbids one of them. If that cannot be told, it does so where it may be replaced.
-bool is_in_the_way(const GroupProgram& program, std::span<const DeviceNumber> devices, bool ours)
+/// A runtime that uses systemd may make a group of its own in the scope that systemd made for the
+/// container. Any other group may be shared, even if it holds nothing else at the moment.
+bool is_the_containers(const Group& group, const Group& own)
 {
-    return std::ranges::any_of(devices, [&](const DeviceNumber& device) {
-        return !allows(program, device).value_or(!ours);
-    });
+    return group.path() == own.path() || is_scope_of(group, own);
 }
 
-/// What is allowed at a group above is allowed to all that it holds.
+Error forbidden_above(const Group& group, const std::string& program)
+{
+    return Error(Errc::permission,
+                 base::format("cgroup {}: program {} forbids the device, and the group is not the "
+                              "container's alone",
+                              group.path(), program))
+        .with_object(group.path())
+        .with_hint("allow the device there, such as with DeviceAllow= of systemd");
+}
+
+/// Programs that forbid one of the devices. One of which that cannot be told is named in `unclear`.
 Result<std::vector<Obstacle>> obstacles_of(std::vector<Level>& levels, const Group& own,
-                                           std::span<const DeviceNumber> devices)
+                                           std::span<const DeviceNumber> devices,
+                                           std::string& unclear)
 {
     std::vector<Obstacle> found;
-    for (Level& level : levels) {
-        const bool ours = level.group.path() == own.path() || level.group.holds_one_group_alone();
+    for (Level& level : levels)
         for (GroupProgram& program : level.programs.all) {
-            if (!is_in_the_way(program, devices, ours))
+            const auto answers = [&](std::optional<bool> answer) {
+                return std::ranges::any_of(devices, [&](const DeviceNumber& device) {
+                    return allows(program, device) == answer;
+                });
+            };
+            if (unclear.empty() && answers(std::nullopt))
+                unclear = base::format("program {} of cgroup {}", program.name, level.group.path());
+            if (!answers(false))
                 continue;
-            if (!ours)
-                return Error(Errc::permission,
-                             base::format("cgroup {}: program {} forbids the device, and the group "
-                                          "is not the container's alone",
-                                          level.group.path(), program.name))
-                    .with_object(level.group.path())
-                    .with_hint("allow the device there, such as with DeviceAllow= of systemd");
+            if (!is_the_containers(level.group, own))
+                return forbidden_above(level.group, program.name);
             if (!level.programs.among_others)
                 return not_replaceable(level.group,
                                        "their owner attached its program for itself alone");
             found.push_back({&level, &program});
         }
-    }
     return found;
 }
 
@@ -83,32 +95,18 @@ Result<void> replace(const std::vector<Obstacle>& obstacles, std::span<const Ord
 
 } // namespace
 
-Error Grant::take_back(Error because)
-{
-    for (auto at = programs.rbegin(); at != programs.rend(); ++at)
-        if (!replace_program(at->group, at->after.get(), at->name, at->before.get()))
-            because = std::move(because).context(base::format(
-                "program {} of cgroup {} could not be put back", at->name, at->group.path()));
-    for (auto at = rules.rbegin(); at != rules.rend(); ++at)
-        if (!listed->deny(at->device, at->access))
-            because = std::move(because).context(base::format(
-                "{} stays allowed in cgroup {}", to_text(at->device, at->access), listed->path()));
-    programs.clear();
-    rules.clear();
-    return because;
-}
-
 Result<Grant> Groups::allow(std::span<const DeviceNumber> devices,
                             const std::optional<std::vector<OrderedRule>>& rules) const
 {
     for (const Place* const place : {&devices_, &unified_})
         if (place->elsewhere && !place->group)
             return Error(Errc::requirement, place->problem).with_object(place->path);
+    Grant grant;
     std::vector<Level> levels;
     std::vector<Obstacle> obstacles;
     if (unified_.group) {
         GPUCTR_TRY(levels, levels_of(*unified_.group));
-        GPUCTR_TRY(obstacles, obstacles_of(levels, *unified_.group, devices));
+        GPUCTR_TRY(obstacles, obstacles_of(levels, *unified_.group, devices, grant.unclear));
     }
     if (!obstacles.empty() && !rules) {
         const std::string& path = obstacles.front().level->group.path();
@@ -117,7 +115,6 @@ Result<Grant> Groups::allow(std::span<const DeviceNumber> devices,
             .with_object(path)
             .with_hint("they are in the config.json of the container's bundle");
     }
-    Grant grant;
     if (devices_.group)
         if (auto added = add_rules(*devices_.group, devices, grant); !added)
             return grant.take_back(std::move(added).error());

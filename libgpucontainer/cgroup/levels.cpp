@@ -4,6 +4,8 @@
 #include "base/try.hpp"
 #include "cgroup/evaluation.hpp"
 
+#include <linux/bpf.h>
+#include <string>
 #include <utility>
 
 namespace gpucontainer::cgroup {
@@ -28,6 +30,13 @@ std::optional<bool> allows(const GroupProgram& program, const DeviceNumber& devi
     return evaluate(program.instructions,
                     {(BPF_DEVCG_ACC_READ | BPF_DEVCG_ACC_WRITE) << above_type | BPF_DEVCG_DEV_CHAR,
                      device.major, device.minor});
+}
+
+bool is_scope_of(const Group& group, const Group& own)
+{
+    const std::string& path = own.path();
+    return group.path().ends_with(".scope") && path.substr(0, path.rfind('/')) == group.path()
+           && group.holds_one_group_alone();
 }
 
 std::string forbidding_group(const Group& group, const DeviceNumber& device)

@@ -23,6 +23,9 @@ Result<std::vector<Level>> levels_of(const Group& group);
 /// Whether the program allows to read and write it; none if that cannot be told.
 std::optional<bool> allows(const GroupProgram& program, const DeviceNumber& device);
 
+/// Whether systemd made the group for the processes of `own` alone, which is the one group in it.
+bool is_scope_of(const Group& group, const Group& own);
+
 /// Path of the group that forbids the device to processes of this one; this one's if that cannot
 /// be told.
 std::string forbidding_group(const Group& group, const DeviceNumber& device);

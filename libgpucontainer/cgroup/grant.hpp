@@ -29,6 +29,7 @@ public:
     std::vector<Replaced> programs;
     const Group* listed = nullptr; ///< Has to outlive this, if rules were added.
     std::vector<Added> rules;
+    std::string unclear; ///< A program that may forbid a device: it cannot be told. May be "".
 };
 
 } // namespace gpucontainer::cgroup
