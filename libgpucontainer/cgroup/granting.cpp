@@ -37,6 +37,23 @@ Error forbidden_above(const Group& group, const std::string& program)
         .with_hint("allow the device there, such as with DeviceAllow= of systemd");
 }
 
+Result<void> check_replaceable(const Level& level, const GroupProgram& program, const Group& own)
+{
+    if (!is_the_containers(level.group, own))
+        return forbidden_above(level.group, program.name);
+    if (!level.programs.among_others)
+        return not_replaceable(level.group, "their owner attached its program for itself alone");
+    return {};
+}
+
+/// Whether the program answers so about one of the devices; none: it cannot be told.
+bool answers_one(const GroupProgram& program, std::span<const DeviceNumber> devices,
+                 std::optional<bool> answer)
+{
+    return std::ranges::any_of(
+        devices, [&](const DeviceNumber& device) { return allows(program, device) == answer; });
+}
+
 /// Programs that forbid one of the devices. One of which that cannot be told is named in `unclear`.
 Result<std::vector<Obstacle>> obstacles_of(std::vector<Level>& levels, const Group& own,
                                            std::span<const DeviceNumber> devices,
@@ -45,20 +62,11 @@ Result<std::vector<Obstacle>> obstacles_of(std::vector<Level>& levels, const Gro
     std::vector<Obstacle> found;
     for (Level& level : levels)
         for (GroupProgram& program : level.programs.all) {
-            const auto answers = [&](std::optional<bool> answer) {
-                return std::ranges::any_of(devices, [&](const DeviceNumber& device) {
-                    return allows(program, device) == answer;
-                });
-            };
-            if (unclear.empty() && answers(std::nullopt))
+            if (unclear.empty() && answers_one(program, devices, std::nullopt))
                 unclear = base::format("program {} of cgroup {}", program.name, level.group.path());
-            if (!answers(false))
+            if (!answers_one(program, devices, false))
                 continue;
-            if (!is_the_containers(level.group, own))
-                return forbidden_above(level.group, program.name);
-            if (!level.programs.among_others)
-                return not_replaceable(level.group,
-                                       "their owner attached its program for itself alone");
+            GPUCTR_CHECK(check_replaceable(level, program, own));
             found.push_back({&level, &program});
         }
     return found;
