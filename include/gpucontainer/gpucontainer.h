@@ -1678,10 +1678,11 @@ GPUCTR_API gpuctr_status gpuctr_plan_apply(const gpuctr_plan* plan, int rootfs_f
  * Let a container use the plan's device nodes, by the device cgroups of a process of it.
  *
  * For a hook, after which the container starts: gpuctr_plan_apply() with GPUCTR_APPLY_IN_PROCESS
- * does this for a running one. With version 1 of cgroups, rules are added. With version 2, the
- * group's program is replaced by one that has all rules, at once: the runtime's, as the bundle says
- * them, and those for the plan. A group without a program allows every device and is left alone,
- * and so is one that is the caller's own. Nothing is undone; the rules go with the group.
+ * does this for a running one. With version 1 of cgroups, rules are added. With version 2, each
+ * program that forbids a node is replaced by one that has all rules, at once: the runtime's, as the
+ * bundle says them, and those for the plan. That concerns the group and a scope of systemd which
+ * holds this group alone. A group that is the caller's own is left alone. After an error all is as
+ * it was; otherwise nothing is undone, and the rules go with the group.
  *
  * @param rootfs_fd  descriptor of the container's root directory
  * @param pidfd      a process of the container

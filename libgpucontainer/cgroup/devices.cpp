@@ -5,6 +5,7 @@
 #include "base/own_proc.hpp"
 #include "base/try.hpp"
 #include "cgroup/envoy.hpp"
+#include "cgroup/levels.hpp"
 #include "cgroup/membership.hpp"
 #include "privilege/process_number.hpp"
 
@@ -84,11 +85,13 @@ public:
     }
 
     /// `replies` are for the usable nodes, in their order.
-    void hear(const std::vector<int>& replies, const std::string& group)
+    void hear(const std::vector<int>& replies, const std::string& group, const Group* unified)
     {
         for (std::size_t i = 0; i < replies.size(); ++i)
             if (replies[i] == EPERM)
-                forbid(usable_[i], Verdict::denied, group);
+                forbid(usable_[i], Verdict::denied,
+                       unified == nullptr ? group
+                                          : forbidding_group(*unified, nodes_[usable_[i]].number));
             else if (replies[i] != 0)
                 doubt(usable_[i],
                       Error::from_errno(replies[i], "ask in cgroup " + group).message());
@@ -211,12 +214,12 @@ void Groups::send(Errand& errand, std::span<const Node> nodes, Verdicts& verdict
         return;
     }
     if (errand.unified >= 0)
-        verdicts.hear(replies->born, unified_.path);
+        verdicts.hear(replies->born, unified_.path, &*unified_.group);
     if (replies->move_error != 0)
         verdicts.doubt_usable(
             Error::from_errno(replies->move_error, "join its device cgroup " + devices_.path)
                 .message());
-    verdicts.hear(replies->moved, devices_.path);
+    verdicts.hear(replies->moved, devices_.path, nullptr);
 }
 
 } // namespace gpucontainer::cgroup

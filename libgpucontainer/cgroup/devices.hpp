@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "cgroup/device_program.hpp"
+#include "cgroup/grant.hpp"
 #include "cgroup/group.hpp"
 
 #include <cstdint>
@@ -49,11 +50,13 @@ public:
     Answer ask(std::span<const Node> nodes) const;
 
     /// Has processes of these groups use devices, unless the groups are the caller's own. `rules`
-    /// are all that a group of version 2 was made with; the devices are added to them. Errors:
-    /// those of Group::allow() and replace_program(); requirement if a group has a program whose
-    /// rules are not known.
-    Result<void> allow(std::span<const DeviceNumber> devices,
-                       const std::optional<std::vector<OrderedRule>>& rules) const;
+    /// are all that a group of version 2 was made with; the devices are added to them, and take the
+    /// place of each program that forbids one: of the group, and of systemd's scope around it.
+    /// After an error all is as it was. Errors: those of Group::allow() and replace_program();
+    /// permission, if another group above forbids a device; requirement if a program is in the way
+    /// and the rules are not known.
+    Result<Grant> allow(std::span<const DeviceNumber> devices,
+                        const std::optional<std::vector<OrderedRule>>& rules) const;
 
     /// The group of version 1, if it is not the caller's; null if it cannot be opened.
     const Group* listed() const noexcept { return devices_.group ? &*devices_.group : nullptr; }

@@ -147,6 +147,34 @@ Result<GroupId> Group::id() const
     return GroupId{status.st_dev, status.st_ino};
 }
 
+std::optional<Group> Group::near(const char* name, std::string path) const
+{
+    UniqueFd fd(::openat(directory_.get(), name, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    // Above the topmost one is the directory that it is mounted in.
+    if (!fd || !is_of(Version::unified, fd.get()))
+        return std::nullopt;
+    return Group(std::move(fd), std::move(path));
+}
+
+std::optional<Group> Group::above() const
+{
+    const std::size_t end = path_.rfind('/');
+    if (path_ == "/" || end == std::string::npos)
+        return std::nullopt;
+    return near("..", end == 0 ? "/" : path_.substr(0, end));
+}
+
+bool Group::holds_one_group_alone() const
+{
+    const auto processes = base::read_file(directory_.get(), "cgroup.procs", most_text);
+    UniqueFd fd(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    struct stat status = {};
+    // A directory has a link of each one in it, and two of its own.
+    constexpr nlink_t links = 3;
+    return processes && processes->empty() && fd && ::fstat(fd.get(), &status) == 0
+           && status.st_nlink == links;
+}
+
 bool Group::is_frozen() const
 {
     const auto events = base::read_file(directory_.get(), "cgroup.events");

@@ -43,6 +43,13 @@ public:
     const std::string& path() const noexcept { return path_; }
     Result<GroupId> id() const;
 
+    /// For version 2: the group above it; none if this is the topmost one that is seen.
+    std::optional<Group> above() const;
+    /// The same group once more.
+    std::optional<Group> again() const { return near(".", path_); }
+    /// For version 2: whether it holds one group and nothing else, so what is allowed to it is
+    /// allowed to nobody else.
+    bool holds_one_group_alone() const;
     /// For version 2: whether processes in it are stopped, including one that joins it.
     bool is_frozen() const;
 
@@ -59,6 +66,7 @@ private:
     {
     }
     static Result<Group> open(Version version, const std::string& path);
+    std::optional<Group> near(const char* name, std::string path) const;
     bool is(const GroupId& wanted) const;
     Result<void> write(const char* file, const std::string& text) const;
 

@@ -13,6 +13,8 @@
 #include <string>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace gpucontainer::cgroup {
 namespace {
@@ -43,14 +45,6 @@ Error failed(const Group& group, const char* what)
     return Error::from_errno(errno, base::format("{} of cgroup {}", what, group.path()),
                              errno == EPERM || errno == EACCES ? Errc::permission
                                                                : Errc::requirement)
-        .with_object(group.path());
-}
-
-Error not_replaceable(const Group& group, const std::string& why)
-{
-    return Error(Errc::requirement,
-                 base::format("the device rules of cgroup {} cannot be replaced: {}", group.path(),
-                              why))
         .with_object(group.path());
 }
 
@@ -93,7 +87,44 @@ Result<UniqueFd> program_of(const Group& group, std::uint32_t number)
     return fd;
 }
 
-Result<UniqueFd> load(const Group& group, std::span<const OrderedRule> rules)
+/// Name, number and instructions.
+void describe(std::uint32_t number, GroupProgram& program)
+{
+    bpf_prog_info info = {};
+    Attributes attributes;
+    attributes.known.info.bpf_fd = static_cast<std::uint32_t>(program.fd.get());
+    attributes.known.info.info_len = sizeof info;
+    attributes.known.info.info = address_of(&info);
+    const bool known = call_bpf(BPF_OBJ_GET_INFO_BY_FD, attributes) == 0;
+    info.name[sizeof(info.name) - 1] = '\0';
+    program.name = base::format(
+        "{} (number {})", known && info.name[0] != '\0' ? info.name : "without a name", number);
+    constexpr std::size_t most_instructions = 1U << 16U;
+    const std::size_t count = info.xlated_prog_len / sizeof(bpf_insn);
+    if (!known || count == 0 || count > most_instructions)
+        return;
+    std::vector<bpf_insn> read(count);
+    info = {};
+    info.xlated_prog_len = static_cast<std::uint32_t>(count * sizeof(bpf_insn));
+    info.xlated_prog_insns = address_of(read.data());
+    attributes.known.info.info_len = sizeof info;
+    // The kernel takes the address away if the caller may not see them.
+    if (call_bpf(BPF_OBJ_GET_INFO_BY_FD, attributes) == 0 && info.xlated_prog_insns != 0
+        && info.xlated_prog_len == count * sizeof(bpf_insn))
+        program.instructions = std::move(read);
+}
+
+} // namespace
+
+Error not_replaceable(const Group& group, const std::string& why)
+{
+    return Error(Errc::requirement,
+                 base::format("the device rules of cgroup {} cannot be replaced: {}", group.path(),
+                              why))
+        .with_object(group.path());
+}
+
+Result<UniqueFd> load_program(const Group& group, std::span<const OrderedRule> rules)
 {
     constexpr const char* licence = "MIT";
     const auto program = device_program(rules);
@@ -111,36 +142,38 @@ Result<UniqueFd> load(const Group& group, std::span<const OrderedRule> rules)
     return fd;
 }
 
-} // namespace
-
-Result<bool> has_program(const Group& group)
+Result<GroupPrograms> programs_of(const Group& group)
 {
     GPUCTR_TRY(const UniqueFd fd, open_for_programs(group));
     GPUCTR_TRY(const Attached found, attached_to(group, fd.get()));
-    return found.count != 0;
+    GroupPrograms programs;
+    programs.among_others = (found.flags & BPF_F_ALLOW_MULTI) != 0;
+    for (std::uint32_t i = 0; i < found.count && i < most_programs; ++i) {
+        GroupProgram program;
+        GPUCTR_TRY(program.fd, program_of(group, found.numbers[i]));
+        describe(found.numbers[i], program);
+        programs.all.push_back(std::move(program));
+    }
+    return programs;
 }
 
-Result<void> replace_program(const Group& group, std::span<const OrderedRule> rules)
+Result<void> replace_program(const Group& group, int other, const std::string& name, int anew)
 {
     GPUCTR_TRY(const UniqueFd fd, open_for_programs(group));
-    GPUCTR_TRY(const Attached found, attached_to(group, fd.get()));
-    if (found.count != 1)
-        return not_replaceable(group, base::format("{} programs decide about them", found.count));
-    if ((found.flags & BPF_F_ALLOW_MULTI) == 0)
-        return not_replaceable(group, "their owner attached its program for itself alone");
-    GPUCTR_TRY(const UniqueFd old, program_of(group, found.numbers.front()));
-    GPUCTR_TRY(const UniqueFd anew, load(group, rules));
     Attributes attributes;
     attributes.known.target_fd = static_cast<std::uint32_t>(fd.get());
-    attributes.known.attach_bpf_fd = static_cast<std::uint32_t>(anew.get());
+    attributes.known.attach_bpf_fd = static_cast<std::uint32_t>(anew);
     attributes.known.attach_type = BPF_CGROUP_DEVICE;
     attributes.known.attach_flags = BPF_F_ALLOW_MULTI | BPF_F_REPLACE;
-    attributes.known.replace_bpf_fd = static_cast<std::uint32_t>(old.get());
+    attributes.known.replace_bpf_fd = static_cast<std::uint32_t>(other);
     if (call_bpf(BPF_PROG_ATTACH, attributes) == 0)
         return {};
-    if (errno == ENOENT || errno == EINVAL)
-        return not_replaceable(group, "it is attached by a link, or the kernel is older than "
-                                      "Linux 5.6");
+    if (errno == ENOENT)
+        return not_replaceable(group, base::format("program {} is attached by a link, which its "
+                                                   "owner alone can change",
+                                                   name));
+    if (errno == EINVAL)
+        return not_replaceable(group, "the kernel is older than Linux 5.6");
     return failed(group, "replace the device rules");
 }
 

@@ -114,7 +114,7 @@ class Programs(Case):
         below = cgroups.Group(self, 2, above=self.group)
         self.group.forbid(GPU, 3)
         below.add(self.pid)
-        self.assertIn(below.path, self.refused())
+        self.assertIn(f"device cgroup {self.group.path}\n", self.refused())
 
     def test_a_frozen_container_is_not_waited_for(self):
         self.group.forbid(GPU, 3)

@@ -14,7 +14,7 @@ import unittest
 _libc = ctypes.CDLL(None, use_errno=True)
 _numbers = itertools.count()
 SYS_BPF = {"x86_64": 321, "aarch64": 280}[os.uname().machine]
-PROG_LOAD, PROG_ATTACH = 5, 8
+PROG_LOAD, PROG_ATTACH, LINK_CREATE = 5, 8, 28
 CGROUP_DEVICE_PROGRAM, CGROUP_DEVICE_ATTACH, ALLOW_MULTI = 15, 6, 2
 PLACES = {1: ("/sys/fs/cgroup/devices",), 2: ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")}
 TYPES = {1: "cgroup", 2: "cgroup2"}
@@ -41,13 +41,13 @@ def own(version):
 class Group:
     """One for the rest of a test case; the test is skipped where there can be none."""
 
-    def __init__(self, case, version, above=None):
+    def __init__(self, case, version, above=None, kind=""):
         top = place(version)
         if top is None:
             raise unittest.SkipTest(f"no device cgroups of version {version} here")
         self.version = version
         self.path = (f"{above.path if above else own(version)}"
-                     f"/gpuctr-test-{os.getpid()}-{next(_numbers)}")
+                     f"/gpuctr-test-{os.getpid()}-{next(_numbers)}{kind}")
         self.directory = pathlib.Path(f"{top}{self.path}")
         try:
             self.directory.mkdir()
@@ -89,15 +89,26 @@ class Group:
         while "frozen 1" not in self.read("cgroup.events"):
             time.sleep(0.001)
 
-    def forbid(self, major, minor=None, nodes_too=True, flags=ALLOW_MULTI):
+    def forbid(self, major, minor=None, nodes_too=True, flags=ALLOW_MULTI,
+               asks_the_kernel=False):
         """Version 2: has a program forbid a device, or all of a major number. Without
         `nodes_too` its nodes may be made, as in many containers. The flags are those by which
-        the program is attached."""
-        program = _load(_program(major, minor, nodes_too))
+        the program is attached. One that asks the kernel does more than to compare numbers."""
+        program = _load(_program(major, minor, nodes_too, asks_the_kernel))
         group = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
         try:
             _bpf(PROG_ATTACH, struct.pack("IIII", group, program, CGROUP_DEVICE_ATTACH,
                                           flags))
+        finally:
+            os.close(group)
+            os.close(program)
+
+    def forbid_by_link(self, major):
+        """Until the descriptor that is returned is closed."""
+        program = _load(_program(major, None, True))
+        group = os.open(self.directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return _bpf(LINK_CREATE, struct.pack("IIII", program, group, CGROUP_DEVICE_ATTACH, 0))
         finally:
             os.close(group)
             os.close(program)
@@ -107,7 +118,7 @@ def _word(code, to=0, source=0, offset=0, value=0):
     return struct.pack("BBhi", code, to | source << 4, offset, value)
 
 
-def _program(major, minor, nodes_too):
+def _program(major, minor, nodes_too, asks_the_kernel=False):
     """Of the kernel's BPF: 0, which forbids, for the device, else 1."""
     wanted = [(0x55, 2, major)]  # what must be equal to be forbidden, or must not
     if minor is not None:
@@ -116,7 +127,9 @@ def _program(major, minor, nodes_too):
         wanted.append((0x15, 4, 1))  # BPF_DEVCG_ACC_MKNOD alone
     checks = [_word(code, register, 0, len(wanted) - number, value)
               for number, (code, register, value) in enumerate(wanted)]
-    return b"".join([_word(0x61, 2, 1, 4), _word(0x61, 3, 1, 8), _word(0x61, 4, 1, 0),
+    # bpf_get_current_uid_gid() takes no argument; the context is kept over it.
+    ask = [_word(0xbf, 6, 1), _word(0x85, value=15), _word(0xbf, 1, 6)] if asks_the_kernel else []
+    return b"".join([*ask, _word(0x61, 2, 1, 4), _word(0x61, 3, 1, 8), _word(0x61, 4, 1, 0),
                      _word(0x77, 4, 0, 0, 16), _word(0xb7, 0, 0, 0, 1), *checks,
                      _word(0xb7, 0, 0, 0, 0), _word(0x95)])
 

@@ -195,21 +195,93 @@ class Version2(Case):
             self.refused(process, "container", "the device rules of cgroup .* cannot be replaced: "
                                                "their owner attached its program for itself alone")
 
-    def test_several_programs_are_an_error(self):
-        self.group.forbid(195)
-        self.group.forbid(10)
-        self.write(self.root)
+    def test_each_program_that_forbids_is_replaced(self):
+        for major in (195, 10, 195):
+            self.group.forbid(major)
+        self.write(self.root, RULES[:1])
         with self.container(self.group) as process:
-            self.refused(process, "container", "the device rules of cgroup .* cannot be replaced: "
-                                               "2 programs decide about them")
+            self.set_up(process)
+            self.assertEqual(self.answers(process, *self.NODES[:3], "/dev/fuse"),
+                             ["0", "0", "1", "1"])
 
-    def test_not_if_a_group_above_forbids_it(self):
-        self.group.forbid(195, 1)
-        below = cgroups.Group(self, 2, above=self.group)
+    def levels(self, kind=".scope"):
+        """As crun makes them under systemd: a scope, and a group of its own in it."""
+        self.group = cgroups.Group(self, 2, kind=kind)
+        return cgroups.Group(self, 2, above=self.group)
+
+    def test_systemds_scope_around_the_containers_group(self):
+        below = self.levels()
+        self.group.forbid(195)
         below.forbid(195)
         self.write(self.root)
         with self.container(below) as process:
-            self.refused(process, "permission", ".*forbidden by the container's device cgroup.*")
+            self.set_up(process)
+            self.set_up(process)
+            self.assertEqual(self.answers(process, *self.NODES), ["0", "0", "1", "open", "open"])
+
+    def test_a_scope_that_forbids_it_alone(self):
+        below = self.levels()
+        self.group.forbid(195)
+        self.write(self.root)
+        with self.container(below) as process:
+            self.set_up(process)
+            self.assertEqual(self.answers(process, *self.NODES[:3]), ["0", "0", "1"])
+
+    def refused_above(self, below):
+        self.group.forbid(195, 1)
+        below.forbid(195)
+        self.write(self.root)
+        with self.container(below) as process:
+            self.refused(process, "permission",
+                         f"cgroup {self.group.path}: program .* forbids the device, and the group "
+                         "is not the container's alone")
+            self.assertEqual(self.answers(process, *self.NODES[:3]), ["1", "1", "1"])
+
+    def test_not_if_a_scope_that_holds_others_too_forbids_it(self):
+        below = self.levels()
+        cgroups.Group(self, 2, above=self.group)
+        self.refused_above(below)
+
+    def test_not_if_a_slice_forbids_it_even_if_it_holds_one_group(self):
+        self.refused_above(self.levels(".slice"))
+
+    def test_not_if_a_group_above_the_scope_forbids_it(self):
+        above = self.group
+        self.group = cgroups.Group(self, 2, above=above, kind=".scope")
+        below = cgroups.Group(self, 2, above=self.group)
+        self.group.forbid(195)
+        self.group = above
+        self.refused_above(below)
+
+    def test_a_program_that_is_attached_by_a_link_stays_and_so_does_all(self):
+        below = self.levels()
+        link = self.group.forbid_by_link(195)
+        below.forbid(195)
+        self.write(self.root)
+        with self.container(below) as process:
+            self.refused(process, "container",
+                         f"the device rules of cgroup {self.group.path} cannot be replaced: "
+                         "program .* is attached by a link, which its owner alone can change")
+            os.close(link)
+            self.assertEqual(self.answers(process, *self.NODES[:3]), ["1", "1", "1"])
+
+    def test_a_program_of_which_it_cannot_be_told_stays(self):
+        self.group.forbid(195, asks_the_kernel=True)
+        self.write(self.root)
+        with self.container(self.group) as process:
+            self.refused(process, "permission",
+                         f"program .* of cgroup {self.group.path}: what it forbids cannot be told: "
+                         ".*forbidden by the container's device cgroup.*")
+            self.assertEqual(self.answers(process, *self.NODES[:3]), ["1", "1", "1"])
+
+    def test_a_program_of_which_it_cannot_be_told_may_allow_it(self):
+        self.group.forbid(10, asks_the_kernel=True)
+        self.group.forbid(195)
+        self.write(self.root)
+        with self.container(self.group) as process:
+            self.set_up(process)
+            self.assertEqual(self.answers(process, *self.NODES[:3], "/dev/fuse"),
+                             ["0", "0", "1", "1"])
 
     def test_more_rules_than_the_kernel_can_check_are_an_error(self):
         self.group.forbid(195)

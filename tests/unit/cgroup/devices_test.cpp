@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "cgroup/devices.hpp"
+#include "cgroup/levels.hpp"
 
 #include "support/control_group.hpp"
 
+#include <cerrno>
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <optional>
+#include <random>
+#include <string>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 namespace gpucontainer::cgroup {
 namespace {
@@ -72,6 +79,61 @@ TEST_F(DevicesTest, AreDeniedByAProgram)
     EXPECT_THAT(found.verdicts, ElementsAre(Verdict::allowed, Verdict::denied));
     EXPECT_EQ(found.group, unified_->path());
     EXPECT_EQ(found.unknown, "");
+}
+
+TEST_F(DevicesTest, AreDeniedByTheGroupAboveThatForbidsThem)
+{
+    if (!make(unified_, Version::unified) || !unified_->forbid(1, 5))
+        GTEST_SKIP() << "this takes control groups of version 2 with programs";
+    const std::string below = unified_->place() + "/below";
+    ASSERT_EQ(::mkdir(below.c_str(), 0755), 0);
+    const UniqueFd procs(::open((below + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+    const std::string number = std::to_string(process_.pid());
+    ASSERT_GT(::write(procs.get(), number.data(), number.size()), 0);
+
+    const Answer found = ask();
+    process_.end();
+    while (::rmdir(below.c_str()) != 0 && errno == EBUSY)
+        ::usleep(1000);
+
+    EXPECT_THAT(found.verdicts, ElementsAre(Verdict::allowed, Verdict::denied));
+    EXPECT_EQ(found.group, unified_->path());
+}
+
+TEST_F(DevicesTest, AreAllowedByTheKernelAsTheProgramIsEvaluated)
+{
+    if (!make(unified_, Version::unified) || !unified_->forbid(1, 5))
+        GTEST_SKIP() << "this takes control groups of version 2 with programs";
+    const auto group = Group::of_process(cgroup::Version::unified, unified_->path(),
+                                         std::to_string(process_.pid()));
+    ASSERT_TRUE(group);
+    std::mt19937 random; // the same ones each time
+    const auto below = [&](std::uint32_t end) {
+        return static_cast<std::uint32_t>(random() % end);
+    };
+    constexpr std::uint32_t rounds = 60;
+    for (std::uint32_t round = 0; round < rounds; ++round) {
+        std::vector<OrderedRule> rules;
+        for (std::uint32_t count = below(6); count > 0; --count)
+            rules.push_back({below(3) != 0, static_cast<DeviceType>(below(3)),
+                             below(2) == 0 ? std::nullopt : std::optional(1U),
+                             below(2) == 0 ? std::nullopt : std::optional(3 + 2 * below(2)),
+                             below(may_use | may_make) + 1});
+        const auto before = programs_of(*group);
+        ASSERT_TRUE(before && before->all.size() == 1);
+        const auto anew = load_program(*group, rules);
+        ASSERT_TRUE(anew);
+        ASSERT_TRUE(replace_program(*group, before->all[0].fd.get(), "", anew->get()));
+        const auto programs = programs_of(*group);
+        ASSERT_TRUE(programs && programs->all.size() == 1);
+
+        const Answer found = ask();
+
+        for (std::size_t i = 0; i < nodes_.size(); ++i)
+            EXPECT_EQ(allows(programs->all[0], nodes_[i].number),
+                      std::optional(found.verdicts[i] == Verdict::allowed))
+                << round << ", " << found.unknown;
+    }
 }
 
 TEST_F(DevicesTest, AreUnlistedInAListThatLacksThem)
