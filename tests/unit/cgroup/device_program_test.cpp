@@ -165,7 +165,7 @@ TEST(Evaluation, AnswersNothingAboutWhatItDoesNotKnow)
           step(BPF_LDX | BPF_MEM | BPF_W, 2, 1, -4, 0),
           step(BPF_LDX | BPF_MEM | BPF_W, 2, 10, 0, 0),
           step(BPF_STX | BPF_MEM | BPF_W, 10, 1, -4, 0),
-          step(BPF_ALU64 | BPF_ADD | BPF_K, 1, 0, 0, 1),
+          step(BPF_ALU64 | BPF_ADD, 1, 0, 0, 1),
           step(BPF_ALU64 | BPF_DIV | BPF_K, 2, 0, 0, 3),
           step(BPF_ALU64 | BPF_MOV | BPF_X, 2, 3, 8, 0),
           step(BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0, 0), step(BPF_JMP | BPF_JA, 0, 0, -1, 0),
