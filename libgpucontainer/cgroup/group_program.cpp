@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <fcntl.h>
 #include <linux/bpf.h>
 #include <string>
@@ -23,7 +24,11 @@ using base::UniqueFd;
 
 /// Some kernels write more of it than they were given, so there is room.
 struct Attributes {
-    union bpf_attr known = {};
+    // The kernel refuses what is not zero behind a command's own fields, where an initializer of
+    // the union need not write.
+    Attributes() noexcept { std::memset(&known, 0, sizeof known); }
+
+    union bpf_attr known;
     std::array<char, 128> more = {};
 };
 
