@@ -14,7 +14,7 @@ import reports
 UP = "../" * 12
 PATHS = ["/etc/shadow", "/victim", "/etc/ld.so.preload", "/usr/bin/sh", "/bin/ls", "/dev/victim",
          "/home/user/key", "/proc/1/root/victim", "/proc/self/exe", "/proc/sys/kernel/core_pattern",
-         "/sys/kernel/uevent_helper", "/tmp/x", "/work/x", "/run/x", "/", "/..", "//", "/dev/fd/1",
+         "/sys/kernel/uevent_helper", "/tmp/x", "/opt/x", "/run/x", "/", "/..", "//", "/dev/fd/1",
          "/usr/lib/nvidia/x", "/etc/cron.d/nvidia", "/lib64/ld-linux-x86-64.so.2", "/mnt", "/media",
          "/media/root/etc/shadow", "/dev/shm/x", "/dev/pts/0", "/usr/share/nvidia/data.json"]
 TARGETS = [*PATHS, UP + "victim", UP + "etc/shadow", "..", ".", "", UP + "dev/victim",
